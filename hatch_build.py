@@ -34,8 +34,9 @@ def long_description(readme: str) -> str:
 
 
 class LongDescription(MetadataHookInterface):
-    """Sets ``readme``."""
+    """Hook that sets ``readme``."""
 
     def update(self, metadata: dict[str, Any]) -> None:
+        """Set the long description from README.md."""
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {"content-type": "text/markdown", "text": long_description(text)}

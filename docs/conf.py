@@ -10,6 +10,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
+from sphinx.util.inspect import TypeAliasForwardRef
 
 import fallingcat
 
@@ -31,7 +32,9 @@ default_role = "code"  # `x` in a docstring is code
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_type_aliases = {name: name for name in ("Scalar", "Vector", "Matrix", "Pose", "Twist")}
+ARRAYS = ("Scalar", "Vector", "Matrix", "Tensor", "Rotation", "Pose", "Twist", "Wrench", "FloatArray", "BoolArray")
+autodoc_type_aliases = {name: name for name in ARRAYS}
+TypeAliasForwardRef.__repr__ = lambda self: self.name  # as in list[Vector], where Sphinx shows it
 autodoc_default_options = {"members": True, "show-inheritance": True}
 
 html_theme = "furo"
@@ -122,7 +125,8 @@ def plain_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, line
 
 def sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Args, Returns and Raises of functions and classes as lists; napoleon itself would read attributes as types."""
-    if what in ("function", "method", "class") and "Args:" in map(str.strip, lines):
+    titles = {"Args:", "Returns:", "Yields:", "Raises:", "Example:"}
+    if what in ("function", "method", "class", "exception") and titles & set(map(str.strip, lines)):
         lines[:] = GoogleDocstring(lines, Config(), app, what, name, obj, options).lines()
 
 

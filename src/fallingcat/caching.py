@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class cached_property(functools.cached_property[T]):
-    """``functools.cached_property`` as it is from Python 3.12 on, without a lock.
+    """Property that is computed once: ``functools.cached_property`` as it is from Python 3.12 on, without a lock.
 
     In Python 3.11 all instances share one lock: a process that is forked while any thread computes such a property
     of any instance waits for ever, and two threads can wait for each other.  Values are pure, so that nothing is wrong

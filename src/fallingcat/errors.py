@@ -24,10 +24,11 @@ _LONGEST_QUOTE = 160
 
 
 class FallingCatError(Exception):
-    """Any error that this library raises on purpose.
+    r"""Base class of all errors that this library raises on purpose.
 
-    >>> str(FallingCatError("two\\nlines"))
-    'two\\\\nlines'
+    Example:
+        >>> str(FallingCatError("two\nlines"))
+        'two\\nlines'
     """
 
     def __str__(self) -> str:
@@ -38,22 +39,31 @@ class FallingCatError(Exception):
 
 
 class ModelError(FallingCatError):
-    """A model that breaks a rule: a cycle, an inertia that no body can have, a joint that does not exist.
+    """Error of a model that breaks a rule: a cycle, an inertia that no body can have, a joint that does not exist.
 
-    >>> raise ModelError("joint 'knee' has two parents: 'thigh' and 'shank'")
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: joint 'knee' has two parents: 'thigh' and 'shank'
+    Example:
+        >>> raise ModelError("joint 'knee' has two parents: 'thigh' and 'shank'")
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: joint 'knee' has two parents: 'thigh' and 'shank'
     """
 
 
 class FileError(FallingCatError):
-    """A file that cannot be trusted: ``file``, ``line``, ``element`` say where, ``rule`` what, ``hint`` the way out.
+    """Error of a file that cannot be trusted.
 
-    >>> error = FileError("mass must be positive", file="a.urdf", line=7, element="<link name='arm'>", hint="is -1")
-    >>> str(error)
-    "a.urdf:7: <link name='arm'>: mass must be positive (is -1)"
-    >>> error.line, error.element
-    (7, "<link name='arm'>")
+    Args:
+        rule: Rule that is broken.
+        file: Path of the file.
+        line: Line, if it is known.
+        element: Element of the file, if it is known.
+        hint: Way out, if there is one.
+
+    Example:
+        >>> error = FileError("mass must be positive", file="a.urdf", line=7, element="<link name='arm'>", hint="is -1")
+        >>> str(error)
+        "a.urdf:7: <link name='arm'>: mass must be positive (is -1)"
+        >>> error.line, error.element
+        (7, "<link name='arm'>")
     """
 
     def __init__(
@@ -84,13 +94,18 @@ class FileError(FallingCatError):
 
 
 class NumericsError(FallingCatError):
-    """A number that is no answer: NaN, a singular matrix, a chart at its singularity.
+    """Error of a number that is no answer: NaN, a singular matrix, a chart at its singularity.
 
-    ``time`` (s), ``joint`` and ``value`` say when, where and what; each may be None.
+    Args:
+        message: Rule that is broken.
+        time: Time of the run (s), if there is one.
+        joint: Joint that is concerned, if one is.
+        value: Number that is wrong, if one is.
 
-    >>> raise NumericsError("the mass matrix is singular", time=0.25, joint="knee", value=float("nan"))
-    Traceback (most recent call last):
-    fallingcat.errors.NumericsError: t = 0.25 s: joint 'knee': the mass matrix is singular (value: nan)
+    Example:
+        >>> raise NumericsError("the mass matrix is singular", time=0.25, joint="knee", value=float("nan"))
+        Traceback (most recent call last):
+        fallingcat.errors.NumericsError: t = 0.25 s: joint 'knee': the mass matrix is singular (value: nan)
     """
 
     def __init__(
@@ -109,11 +124,12 @@ class NumericsError(FallingCatError):
 
 
 class BrokenLawError(FallingCatError, AssertionError):
-    """A joint, integrator, contact, force law or change that breaks a law of its kind; ``report`` has all residuals.
+    """Error of a joint, integrator, contact, force law or change that breaks a law of its kind; see ``report``.
 
-    >>> raise BrokenLawError("joint kind 'saddle': the law 'neutral' is broken: residual 0.05, allowed 1e-12", None)
-    Traceback (most recent call last):
-    fallingcat.errors.BrokenLawError: joint kind 'saddle': the law 'neutral' is broken: residual 0.05, allowed 1e-12
+    Example:
+        >>> raise BrokenLawError("joint kind 'saddle': the law 'neutral' is broken: residual 0.05, allowed 1e-12", None)
+        Traceback (most recent call last):
+        fallingcat.errors.BrokenLawError: joint kind 'saddle': the law 'neutral' is broken: residual 0.05, allowed 1e-12
     """
 
     def __init__(self, message: str, report: Any) -> None:
@@ -125,15 +141,16 @@ class BrokenLawError(FallingCatError, AssertionError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in something long; ``result`` is what was done until then: a trajectory, a rollout, a gait.
+    """Interruption by Ctrl-C; ``result`` is what was done until then: a trajectory, a rollout, a gait.
 
     It is a ``KeyboardInterrupt`` and no :class:`FallingCatError`, so that a loop over many runs ends with it.
 
-    >>> try:
-    ...     raise Interrupted("interrupted at t = 0.25 s", "the run so far")
-    ... except KeyboardInterrupt as stop:
-    ...     print(stop, "-", stop.result)
-    interrupted at t = 0.25 s - the run so far
+    Example:
+        >>> try:
+        ...     raise Interrupted("interrupted at t = 0.25 s", "the run so far")
+        ... except KeyboardInterrupt as stop:
+        ...     print(stop, "-", stop.result)
+        interrupted at t = 0.25 s - the run so far
     """
 
     def __init__(self, message: str, result: Any) -> None:
@@ -145,14 +162,21 @@ class Interrupted(KeyboardInterrupt):
 
 
 class ExtraMissingError(FallingCatError, ImportError):
-    """Something needs a package that is not installed; names the extra that brings it.
+    """Error of a package that is not installed; names the extra that brings it.
 
-    >>> raise ExtraMissingError("casadi", purpose="optimal control")
-    Traceback (most recent call last):
-    fallingcat.errors.ExtraMissingError: optimal control needs casadi: pip install '.[casadi]' in a clone of fallingcat
-    >>> raise ExtraMissingError("symbolic", package="sympy")
-    Traceback (most recent call last):
-    fallingcat.errors.ExtraMissingError: this needs sympy: pip install '.[symbolic]' in a clone of fallingcat
+    Args:
+        extra: Name of the extra.
+        package: Name of the package; None: that of the extra.
+        purpose: Thing that needs it.
+
+    Example:
+        >>> raise ExtraMissingError("casadi", purpose="optimal control")
+        Traceback (most recent call last):
+        fallingcat.errors.ExtraMissingError: optimal control needs casadi: pip install '.[casadi]' in a clone of
+        fallingcat
+        >>> raise ExtraMissingError("symbolic", package="sympy")
+        Traceback (most recent call last):
+        fallingcat.errors.ExtraMissingError: this needs sympy: pip install '.[symbolic]' in a clone of fallingcat
     """
 
     def __init__(self, extra: str, *, package: str | None = None, purpose: str = "this") -> None:
@@ -166,20 +190,23 @@ class ExtraMissingError(FallingCatError, ImportError):
 
 
 def how_to_get(extra: str) -> str:
-    """The command that brings an extra, as long as the package is on no index.
+    """Command that brings an extra, as long as the package is on no index.
 
-    >>> how_to_get("jax")
-    "pip install '.[jax]' in a clone of fallingcat"
+    Example:
+        >>> how_to_get("jax")
+        "pip install '.[jax]' in a clone of fallingcat"
     """
     return f"pip install '.[{extra}]' in a clone of fallingcat"
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """What stands behind "there is no ...": the name that is nearest, whatever its case, else up to three that contain
-    what was said; empty where none does.
+    """Hint behind "there is no ...": the nearest name, whatever its case, else up to three that contain what was said.
 
-    >>> meant("Kne", ["hip", "knee"])
-    "; do you mean 'knee'?"
+    Empty where none does.
+
+    Example:
+        >>> meant("Kne", ["hip", "knee"])
+        "; do you mean 'knee'?"
     """
     from difflib import get_close_matches
 
@@ -189,10 +216,11 @@ def meant(name: str, names: Iterable[str]) -> str:
 
 
 def describe(x: object) -> str:
-    """How to call a wrong argument in a message: itself where it is short, else what it is.
+    """Description of a wrong argument in a message: itself where it is short, else its kind.
 
-    >>> describe("cat.urdf"), describe(None), describe([1, 2]), describe([])
-    ("'cat.urdf'", 'None', 'a list', 'an empty list')
+    Example:
+        >>> describe("cat.urdf"), describe(None), describe([1, 2]), describe([])
+        ("'cat.urdf'", 'None', 'a list', 'an empty list')
     """
     shape = getattr(x, "shape", None)
     if shape == () and hasattr(x, "item"):

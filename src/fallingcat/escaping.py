@@ -18,30 +18,31 @@ _NO_XML: Final = re.compile("[^\t\n\r -\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U
 
 
 def terminal(text: object) -> str:
-    """``text`` on one line, with everything that does not print (line ends, escapes, direction marks) as its escape
-    sequence.
+    r"""Text on one line, with everything that does not print (line ends, escapes, direction marks) escaped.
 
-    >>> print(terminal("red \\x1b[31m"))
-    red \\x1b[31m
+    Example:
+        >>> print(terminal("red \x1b[31m"))
+        red \x1b[31m
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
 
 
 def html(text: object) -> str:
-    """``text`` as characters of HTML or SVG, also inside an attribute in quotes; those that XML cannot hold as their
-    escape sequence.
+    """Text as characters of HTML or SVG, also inside an attribute in quotes; those that XML cannot hold are escaped.
 
-    >>> html("<b>'&'</b>")
-    '&lt;b&gt;&#x27;&amp;&#x27;&lt;/b&gt;'
+    Example:
+        >>> html("<b>'&'</b>")
+        '&lt;b&gt;&#x27;&amp;&#x27;&lt;/b&gt;'
     """
     return escape(_NO_XML.sub(lambda found: terminal(found[0]), str(text)), quote=True)
 
 
 def page_json(data: Any) -> str:
-    """JSON that may stand in a page: nothing in it can end the element it is in.
+    r"""JSON that may stand in a page: nothing in it can end the element it is in.
 
-    >>> print(page_json({"name": "</script>"}))
-    {"name":"\\u003c/script\\u003e"}
+    Example:
+        >>> print(page_json({"name": "</script>"}))
+        {"name":"\u003c/script\u003e"}
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
@@ -50,13 +51,15 @@ def page_json(data: Any) -> str:
 
 
 def comment(name: str, also: str = "") -> str:
-    """A name as comment text: letters, digits, ``_ . -``, those of ``also``, and for all else ``%`` and its bytes in
-    hexadecimal.
+    """Name as comment text.
 
-    >>> comment("knee*/ exit(1);")
-    'knee%2A%2F%20exit%281%29%3B'
-    >>> comment("knee*/ exit(1);", also=READABLE)
-    'knee%2A%2F exit(1)%3B'
+    Letters, digits, ``_ . -``, those of ``also``, and for all else ``%`` and its bytes in hexadecimal.
+
+    Example:
+        >>> comment("knee*/ exit(1);")
+        'knee%2A%2F%20exit%281%29%3B'
+        >>> comment("knee*/ exit(1);", also=READABLE)
+        'knee%2A%2F exit(1)%3B'
     """
     keep = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-" + also
     plain = "".join(c if c in keep else "".join(f"%{b:02X}" for b in c.encode("utf-8", "replace")) for c in name)
@@ -64,9 +67,10 @@ def comment(name: str, also: str = "") -> str:
 
 
 def latex(name: str) -> str:
-    r"""A name as text of LaTeX.
+    r"""Name as text of LaTeX.
 
-    >>> print(latex("knee_1*/"))
-    knee\_1\%2A\%2F
+    Example:
+        >>> print(latex("knee_1*/"))
+        knee\_1\%2A\%2F
     """
     return comment(name).replace("_", "\\_").replace("%", "\\%")

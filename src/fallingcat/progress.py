@@ -1,4 +1,4 @@
-"""What takes longer than a second says so where somebody looks: in a terminal or a notebook.
+"""Progress bars of long work, in a terminal or a notebook.
 
 Elsewhere what takes long warns once, after half a minute, with an estimate of what is left; and work that would take
 more memory than most machines have is refused before it begins.
@@ -28,41 +28,42 @@ MOST_BYTES = 4 << 30
 
 
 class SlowWarning(RuntimeWarning):
-    """Something takes long; Ctrl-C stops it."""
+    """Warning of something that takes long; Ctrl-C stops it."""
 
 
 def check_memory(what: str, size: float, instead: str) -> None:
-    """An error where ``what`` is estimated to take ``size`` bytes, too many; ``instead`` says what can be done.
+    """Raise an error where ``what`` is estimated to take ``size`` bytes, too many; ``instead`` says what can be done.
 
-    >>> check_memory("a certificate of 'worm'", 6e9, "lock joints")
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: a certificate of 'worm' would take about 6 GB of memory, more than 4: lock joints
+    Example:
+        >>> check_memory("a certificate of 'worm'", 6e9, "lock joints")
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: a certificate of 'worm' would take about 6 GB of memory, more than 4: lock joints
     """
     if size > MOST_BYTES:
         raise ModelError(f"{what} would take about {size / 1e9:.2g} GB of memory, more than 4: {instead}")
 
 
 def watched() -> bool:
-    """Whether somebody looks: the errors of this process go to a terminal, or it runs a notebook."""
+    """True if somebody looks: the errors of this process go to a terminal, or it runs a notebook."""
     return _in_notebook() or bool(sys.stderr and sys.stderr.isatty())
 
 
 def _in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook: others may have imported its package."""
+    """True if this process is the kernel of a notebook: others may have imported its package."""
     package = sys.modules.get("IPython")
     shell = None if package is None else package.get_ipython()
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def warn_of_time(what: str, seconds: float) -> None:
-    """A warning where ``what`` is estimated to take long."""
+    """Warn where ``what`` is estimated to take long."""
     if seconds > LONG:
         warnings.warn(terminal(f"{what} will take {_duration(seconds)}"), SlowWarning, stacklevel=3)
 
 
 @contextlib.contextmanager
 def telling(what: str, wanted: bool | None = None) -> Iterator[Callable[[float], None] | None]:
-    """A bar named ``what`` if the block takes longer than a second; gives a function of the share that is done.
+    """Bar named ``what`` if the block takes longer than a second; gives a function of the share that is done.
 
     ``wanted`` is True or False whoever looks; it gives None for False, so that nothing has to be counted.  Where nobody
     looks, a :class:`SlowWarning` after half a minute has to do.  The bar is gone when the block ends, however it ends.
@@ -102,8 +103,9 @@ class _Notice:
 def _duration(seconds: float) -> str:
     """A duration, roughly.
 
-    >>> _duration(50.0), _duration(7200.0), _duration(1e6), _duration(1e12)
-    ('about 50 s', 'about 2 h', 'about 12 days', 'years')
+    Example:
+        >>> _duration(50.0), _duration(7200.0), _duration(1e6), _duration(1e12)
+        ('about 50 s', 'about 2 h', 'about 12 days', 'years')
     """
     for size, name in ((120.0, "s"), (7200.0, "min"), (172_800.0, "h"), (3e7, "days")):
         if seconds < size:

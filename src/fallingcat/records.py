@@ -44,7 +44,7 @@ def tabulated(kind: Kind) -> Kind:
 
 
 def short_repr(record: Any) -> str:
-    """``Name(field=value, ...)`` of a dataclass or named tuple, in one line of at most 1,000 characters.
+    """Text ``Name(field=value, ...)`` of a dataclass or named tuple, in one line of at most 1,000 characters.
 
     Matrices are represented by their shape; vectors and lists are cut after 12 entries, other values after 160
     characters.
@@ -68,8 +68,9 @@ def fields_of(record: Any) -> list[tuple[str, Any]]:
 def html_table(title: str, rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
     """HTML table with a caption; texts are escaped, rows after the twentieth are counted.
 
-    >>> html_table("cat", [("mass", "3 kg")])
-    '<table><caption>cat</caption><tbody><tr><th>mass</th><td>3 kg</td></tr></tbody></table>'
+    Example:
+        >>> html_table("cat", [("mass", "3 kg")])
+        '<table><caption>cat</caption><tbody><tr><th>mass</th><td>3 kg</td></tr></tbody></table>'
     """
     rows = list(rows)
     body = "".join(f"<tr><th>{html(first)}</th>{_cells(rest)}</tr>" for first, *rest in rows[:MOST_ROWS])
@@ -83,8 +84,9 @@ def html_table(title: str, rows: Iterable[Sequence[str]], header: Sequence[str] 
 def short(value: Any) -> str:
     """Text of a value in at most 160 characters.
 
-    >>> short([0.1] * 100), short("x" * 200)[-8:]
-    ('[0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, ... 88 more]', 'xxxxx...')
+    Example:
+        >>> short([0.1] * 100), short("x" * 200)[-8:]
+        ('[0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, ... 88 more]', 'xxxxx...')
     """
     return _cut(_text(value), LONGEST_VALUE)
 

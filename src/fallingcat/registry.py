@@ -17,9 +17,10 @@ class Registry(Mapping[str, T]):
     A program makes a part known with :meth:`add`; an installed package with an entry point of the :attr:`group`, whose
     part is loaded when it is asked for.  A name has one part: the library's own cannot be replaced.
 
-    >>> joints = Registry[type]("joint", "fallingcat.joints", {"none": object})
-    >>> joints.add("loose", int), list(joints)
-    (<class 'int'>, ['none', 'loose'])
+    Example:
+        >>> joints = Registry[type]("joint", "fallingcat.joints", {"none": object})
+        >>> joints.add("loose", int), list(joints)
+        (<class 'int'>, ['none', 'loose'])
     """
 
     def __init__(

@@ -18,7 +18,7 @@ import numpy as np
 from .arrays import array, concatenate, is_numeric, scale, solve, stack
 from .arrays.arguments import as_array, shape_of
 from .arrays.differentiate import derivative
-from .arrays.types import Matrix, Twist, Vector
+from .arrays.types import Matrix, Scalar, Tensor, Twist, Vector
 from .dynamics.checks import numbers, vector
 from .errors import ModelError, NumericsError, describe
 from .lie import Algebra, Group, Product
@@ -35,14 +35,20 @@ __all__ = [
 
 
 def body_inertia(group: Group, inertia: Matrix) -> Matrix:
-    """The constant ``m x m`` inertia matrix ``M = S' I S`` of a body in ``group``, [From] (60).
+    """Inertia matrix ``M = S' I S`` of a body in a group, [From] (60); it is constant.
 
-    ``inertia`` is the body's 6 x 6 matrix in body-fixed axes, linear part first (kg, kg m, kg m^2):
-    ``[[m 1, -m skew(c)], [m skew(c), I_o]]`` for a center of mass ``c`` and moments ``I_o`` about the origin.
+    Args:
+        group: Group of the body's motions.
+        inertia: The body's ``6 x 6`` matrix in body-fixed axes, linear part first (kg, kg m, kg m^2):
+            ``[[m 1, -m skew(c)], [m skew(c), I_o]]`` for a center of mass ``c`` and moments ``I_o`` about the origin.
 
-    >>> from fallingcat.lie import Helical
-    >>> body_inertia(Helical(pitch=0.5), np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.3]))  # 2 * 0.5**2 + 0.3
-    array([[0.8]])
+    Returns:
+        ``m x m`` matrix.
+
+    Example:
+        >>> from fallingcat.lie import Helical
+        >>> body_inertia(Helical(pitch=0.5), np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.3]))  # 2 * 0.5**2 + 0.3
+        array([[0.8]])
     """
     _check_group(group)
     if isinstance(group, Algebra):
@@ -54,15 +60,24 @@ def body_inertia(group: Group, inertia: Matrix) -> Matrix:
 
 
 def body_coriolis_matrix(group: Group | Algebra, M: Matrix, v: Twist) -> Matrix:
-    """The Coriolis matrix ``C(v) = -adt(M v)``, ``m x m`` and skew, of a body with inertia ``M`` and velocity ``v``.
+    """Coriolis matrix ``C(v) = -adt(M v)`` of a body, skew.
 
     [From] (74), (82), (68), (93) in our sign of ``adt``; ``C v = -ad(v)' M v``, and ``v' C v = 0``: no power.
 
-    >>> from fallingcat.lie import SO3
-    >>> body_coriolis_matrix(SO3(), np.diag([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 1.0]))
-    array([[ 0.,  3., -2.],
-           [-3.,  0.,  1.],
-           [ 2., -1.,  0.]])
+    Args:
+        group: Group of the body's motions, or its algebra.
+        M: Inertia matrix, ``m x m``.
+        v: Body-fixed velocity, ``m`` (m/s, rad/s).
+
+    Returns:
+        ``m x m`` matrix.
+
+    Example:
+        >>> from fallingcat.lie import SO3
+        >>> body_coriolis_matrix(SO3(), np.diag([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 1.0]))
+        array([[ 0.,  3., -2.],
+               [-3.,  0.,  1.],
+               [ 2., -1.,  0.]])
     """
     _check_group(group)
     m = group.dim
@@ -70,15 +85,23 @@ def body_coriolis_matrix(group: Group | Algebra, M: Matrix, v: Twist) -> Matrix:
 
 
 def coriolis_from_series(group: Group | Algebra, momentum: Vector) -> Matrix:
-    """The same matrix as [From] derives it: ``C_ij = sum_k (dS_ki/dphi_j - dS_kj/dphi_i) h_k`` at ``phi = 0``, (57).
+    """Coriolis matrix as [From] (57) derives it: ``C_ij = sum_k (dS_ki/dphi_j - dS_kj/dphi_i) h_k`` at ``phi = 0``.
 
-    ``momentum`` is ``h = M v`` (m,), and ``S(phi) = dexp_right(phi) = 1 - ad(phi)/2 + ...`` (29) gives the body-fixed
-    velocity ``v = S(phi) dphi/dt`` at the pose ``g exp(phi)``.  Only its linear part has a derivative at 0.
+    ``S(phi) = dexp_right(phi) = 1 - ad(phi)/2 + ...`` (29) gives the body-fixed velocity ``v = S(phi) dphi/dt`` at the
+    pose ``g exp(phi)``.  Only its linear part has a derivative at 0.
 
-    >>> from fallingcat.lie import SE2
-    >>> h = np.array([1.0, 2.0, 3.0])
-    >>> bool((coriolis_from_series(SE2(), h) == -SE2().adt(h)).all())
-    True
+    Args:
+        group: Group of the body's motions, or its algebra.
+        momentum: ``h = M v``, ``m`` (N s, N m s).
+
+    Returns:
+        ``m x m`` matrix.
+
+    Example:
+        >>> from fallingcat.lie import SE2
+        >>> h = np.array([1.0, 2.0, 3.0])
+        >>> bool((coriolis_from_series(SE2(), h) == -SE2().adt(h)).all())
+        True
     """
     _check_group(group)
     m = group.dim
@@ -90,13 +113,21 @@ def coriolis_from_series(group: Group | Algebra, momentum: Vector) -> Matrix:
 
 
 def body_forces(group: Group | Algebra, M: Matrix, v: Twist, acceleration: Vector) -> Vector:
-    """The forces ``tau = M dv/dt - ad(v)' M v`` (m,) of a motion: Newton-Euler, [From] (11), (107).
+    """Forces of a motion, ``tau = M dv/dt - ad(v)' M v``: Newton-Euler, [From] (11), (107).
 
-    ``acceleration`` (m,) is the time derivative of the components of the body-fixed velocity ``v`` (m/s^2, rad/s^2).
+    Args:
+        group: Group of the body's motions, or its algebra.
+        M: Inertia matrix, ``m x m``.
+        v: Body-fixed velocity, ``m`` (m/s, rad/s).
+        acceleration: Time derivative of the components of ``v``, ``m`` (m/s^2, rad/s^2).
 
-    >>> from fallingcat.lie import SO3
-    >>> body_forces(SO3(), np.diag([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 1.0]), np.zeros(3))  # Euler's equations
-    array([ 1., -2.,  1.])
+    Returns:
+        Forces, ``m`` (N, N m).
+
+    Example:
+        >>> from fallingcat.lie import SO3
+        >>> body_forces(SO3(), np.diag([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 1.0]), np.zeros(3))  # Euler's equations
+        array([ 1., -2.,  1.])
     """
     _check_group(group)
     m = group.dim
@@ -106,7 +137,13 @@ def body_forces(group: Group | Algebra, M: Matrix, v: Twist, acceleration: Vecto
 
 @concise
 class BoltzmannHamel(NamedTuple):
-    """``M dv/dt + C v + g = forces`` in a quasi-velocity ``v = S(q) dq/dt``, [From] (26)-(27)."""
+    """Equations ``M dv/dt + C v + g = forces`` in a quasi-velocity ``v = S(q) dq/dt``, [From] (26)-(27).
+
+    Example:
+        >>> eom = boltzmann_hamel(np.eye(2), np.diag([1.0, 2.0]), [0.0, 0.0], [1.0, 1.0])
+        >>> eom.forward(eom.forces(np.array([3.0, 4.0])))
+        array([3., 4.])
+    """
 
     M: Matrix
     """``n x n``"""
@@ -114,39 +151,67 @@ class BoltzmannHamel(NamedTuple):
     """``n x n``: ``sum_k gamma_k v_k M + dM/dt - (S^-T d(v' M v)/dq) / 2``"""
     g: Vector
     """``n``: ``S^-T dU/dq``"""
-    gamma: Any
+    gamma: Tensor
     """``n x n x n``: ``gamma[k]`` of (46), zero where ``v`` is the rate of coordinates"""
     v: Vector
-    """``n``"""
+    """``n``: quasi-velocity"""
 
     def forces(self, acceleration: Vector) -> Vector:
-        """The forces (n), collocated with ``v``, that give ``dv/dt``."""
+        """Forces that give an acceleration.
+
+        Args:
+            acceleration: ``dv/dt``, ``n``.
+
+        Returns:
+            Forces collocated with ``v``, ``n``.
+        """
         return self.M @ vector(acceleration, len(self.v), "acceleration") + self.C @ self.v + self.g
 
     def forward(self, forces: Vector) -> Vector:
-        """``dv/dt`` (n) under ``forces`` collocated with ``v``."""
+        """Acceleration under forces.
+
+        Args:
+            forces: Forces collocated with ``v``, ``n``.
+
+        Returns:
+            ``dv/dt``, ``n``.
+        """
         return solve(self.M, vector(forces, len(self.v), "forces") - self.C @ self.v - self.g)
 
 
 def boltzmann_hamel(
-    S: Matrix | Callable[[Any], Matrix],
-    M: Matrix | Callable[[Any], Matrix],
+    S: Matrix | Callable[[Vector], Matrix],
+    M: Matrix | Callable[[Vector], Matrix],
     q: Vector,
     v: Vector,
-    U: Callable[[Any], Any] | None = None,
+    U: Callable[[Vector], Scalar] | None = None,
 ) -> BoltzmannHamel:
-    """The Boltzmann-Hamel equations at coordinates ``q`` (n) and quasi-velocity ``v = S(q) dq/dt`` (n).
+    """Boltzmann-Hamel equations at coordinates ``q`` and a quasi-velocity ``v = S(q) dq/dt``.
 
     [From] Proposition 2.1, (26)-(27), (46): ``d/dt(dL/dv) - S^-T dL/dq + sum_k (gamma_k v_k) dL/dv = tau`` with ``L =
-    v' M v / 2 - U`` and ``(gamma_k)_ij = sum_lm S^-1_li (dS_jl/dq_m - dS_jm/dq_l) S^-1_mk``.  ``S`` and ``M`` (n x n)
-    are matrices or functions of ``q``, ``U`` (J) a function of ``q``; they compute with every kind of number, plain
-    ones are differentiated by a complex step.  Where ``S`` is singular there is no quasi-velocity, and that is said.
+    v' M v / 2 - U`` and ``(gamma_k)_ij = sum_lm S^-1_li (dS_jl/dq_m - dS_jm/dq_l) S^-1_mk``.  Functions compute with
+    every kind of number; plain ones are differentiated by a complex step.
 
-    >>> from fallingcat.lie.charts import EulerZYX
-    >>> turn = lambda q: EulerZYX().rate_matrix(q, "body")  # Euler angles to body-fixed angular velocity
-    >>> found = boltzmann_hamel(turn, np.diag([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]), np.array([1.0, 1.0, 1.0]))
-    >>> (found.C @ found.v).round(12)  # Euler's equations: w x I w, without a trace of the angles
-    array([ 1., -2.,  1.])
+    Args:
+        S: ``n x n`` matrix, or a function of ``q``.
+        M: Inertia matrix ``n x n``, or a function of ``q``.
+        q: Coordinates, ``n``.
+        v: Quasi-velocity, ``n``.
+        U: Potential energy (J) as a function of ``q``; None: zero.
+
+    Returns:
+        Matrices and vectors of the equations.
+
+    Raises:
+        NumericsError: ``S`` is singular, so that there is no quasi-velocity.
+
+    Example:
+        >>> from fallingcat.lie.charts import EulerZYX
+        >>> turn = lambda q: EulerZYX().rate_matrix(q, "body")  # Euler angles to body-fixed angular velocity
+        >>> q, v = np.array([0.1, 0.2, 0.3]), np.array([1.0, 1.0, 1.0])
+        >>> found = boltzmann_hamel(turn, np.diag([1.0, 2.0, 3.0]), q, v)
+        >>> (found.C @ found.v).round(12)  # Euler's equations: w x I w, without a trace of the angles
+        array([ 1., -2.,  1.])
     """
     shape = shape_of(q)
     if shape is None or len(shape) != 1 or not shape[0]:
@@ -170,7 +235,7 @@ def boltzmann_hamel(
     return BoltzmannHamel(mass, C, g, stack(gamma), v)
 
 
-def _function_of(X: Any, n: int, what: str) -> Callable[[Any], Any]:
+def _function_of(X: Any, n: int, what: str) -> Callable[[Vector], Any]:
     """``X`` as a function of ``q`` with values of the right shape."""
     if callable(X):
         return lambda q: numbers(X(q), (n, n), f"{what}(q)")
@@ -178,18 +243,18 @@ def _function_of(X: Any, n: int, what: str) -> Callable[[Any], Any]:
     return lambda q: constant
 
 
-def _along(function: Callable[[Any], Any], q: Any, direction: Any) -> Any:
+def _along(function: Callable[[Vector], Any], q: Vector, direction: Vector) -> Any:
     return derivative(lambda t: function(q + scale(t, direction)), like=[q, direction])
 
 
-def _slope_of(U: Callable[[Any], Any], q: Any, T: Any) -> Any:
+def _slope_of(U: Callable[[Vector], Any], q: Vector, T: Matrix) -> Vector:
     if not callable(U):
         raise ModelError(f"U is a function of q (J), not {describe(U)}")
     value = U(q)
     if is_numeric(value) and not np.isfinite(value):
         raise NumericsError("U is not finite here", value=float(np.real(value)))
 
-    def along(direction: Any) -> Any:
+    def along(direction: Vector) -> Any:
         return derivative(lambda t: array([U(q + scale(t, direction))]), like=[q, direction])
 
     return concatenate([along(T[:, k]) for k in range(len(q))])

@@ -1,4 +1,4 @@
-"""What a caller gave, as an array of numbers of a given shape; what is none is named before it spreads."""
+"""Arguments as arrays of numbers of a given shape; those that are none are named before they spread."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from .building import array, is_numeric
 def as_array(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """``x`` as an array of the given shape, of floats or of another kind of number; finite if it can be looked at.
 
-    >>> as_array([1, 2], (2,), "joints")
-    array([1., 2.])
+    Example:
+        >>> as_array([1, 2], (2,), "joints")
+        array([1., 2.])
     """
     x = of_shape(x, shape, what)
     if is_numeric(x) and not np.isfinite(x).all():
@@ -27,9 +28,10 @@ def as_array(x: Any, shape: tuple[int, ...], what: str) -> Any:
 def of_shape(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """``x`` as an array of the given shape, of floats or of another kind of number, whatever their values.
 
-    >>> of_shape([0.0, 0.0], (3,), "an element of the algebra of SO(3)")
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: an element of the algebra of SO(3) has shape (3,), not (2,)
+    Example:
+        >>> of_shape([0.0, 0.0], (3,), "an element of the algebra of SO(3)")
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: an element of the algebra of SO(3) has shape (3,), not (2,)
     """
     if isinstance(x, (list, tuple, range)):
         x = _from_lists(x, shape, what)
@@ -60,7 +62,7 @@ def _looking(method: Callable[..., Any], look: Callable[..., None]) -> Callable[
 
 
 def check_rng(rng: Any, batch: tuple[Any, ...] = ()) -> None:
-    """An error unless ``rng`` is a generator of random numbers and ``batch`` a shape."""
+    """Raise an error unless ``rng`` is a generator of random numbers and ``batch`` a shape."""
     if not isinstance(rng, np.random.Generator):
         raise ModelError(f"rng is a numpy.random.Generator, not {describe(rng)}")
     for size in batch:
@@ -69,13 +71,13 @@ def check_rng(rng: Any, batch: tuple[Any, ...] = ()) -> None:
 
 
 def is_scalar(x: Any) -> bool:
-    """Whether ``x`` may be one number, of whatever kind."""
+    """True if ``x`` may be one number, of whatever kind."""
     none = x is None or isinstance(x, (str, bytes, list, tuple, dict, set, frozenset))
     return not none and getattr(x, "shape", ()) == ()
 
 
 def shape_of(x: Any) -> tuple[int, ...] | None:
-    """The shape of an array or of nested lists; None where rows differ in length."""
+    """Shape of an array or of nested lists; None where rows differ in length."""
     try:
         return np.shape(x)
     except ValueError:
@@ -83,8 +85,9 @@ def shape_of(x: Any) -> tuple[int, ...] | None:
 
 
 def holds_numbers(x: Any) -> bool:
-    """Whether an array is one of numbers, of whatever kind, and not of texts, dates or nothing; what is masked is
-    nothing.
+    """True for an array of numbers, of whatever kind, and not of texts, dates or nothing.
+
+    What is masked is nothing.
     """
     if not isinstance(x, np.ndarray):
         return not isinstance(x, (str, bytes))

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from .types import Matrix, Pose, Scalar, Vector
+
 _SKEW: Final = np.zeros((3, 3, 3))
 _SKEW[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = 1.0
 _SKEW[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = -1.0
@@ -28,16 +30,17 @@ def jax_numpy(*xs: Any) -> ModuleType | None:
 
 
 def is_jax_tracer(x: Any) -> bool:
-    """Whether JAX traces ``x`` (``grad``, ``jit``, ``vmap``), so that it has no value to look at."""
+    """True if JAX traces ``x`` (``grad``, ``jit``, ``vmap``), so that it has no value to look at."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(x, jax.core.Tracer)
 
 
 def is_numeric(x: Any) -> bool:
-    """Whether ``x`` holds plain numbers that can be looked at now (checked for NaN, compared, printed).
+    """True if ``x`` holds plain numbers that can be looked at now (checked for NaN, compared, printed).
 
-    >>> is_numeric(np.eye(3)), is_numeric(1.5), is_numeric(np.empty(2, dtype=object))
-    (True, True, False)
+    Example:
+        >>> is_numeric(np.eye(3)), is_numeric(1.5), is_numeric(np.empty(2, dtype=object))
+        (True, True, False)
     """
     if isinstance(x, np.ndarray):
         return not x.dtype.hasobject
@@ -45,11 +48,12 @@ def is_numeric(x: Any) -> bool:
 
 
 def array(entries: Any) -> Any:
-    """The array of nested lists of scalars, floats mixed with one other kind of number.
+    """Array of nested lists of scalars, floats mixed with one other kind of number.
 
-    >>> array([[1, 2.5], [0, -1]])
-    array([[ 1. ,  2.5],
-           [ 0. , -1. ]])
+    Example:
+        >>> array([[1, 2.5], [0, -1]])
+        array([[ 1. ,  2.5],
+               [ 0. , -1. ]])
     """
     shape, flat = _unnest(entries)
     jnp = jax_numpy(*flat)
@@ -81,41 +85,44 @@ def _unnest(entries: Any) -> tuple[tuple[int, ...], list[Any]]:
 
 
 def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
-    """The arrays ``parts`` one after the other along ``axis``."""
+    """Arrays ``parts`` one after the other along ``axis``."""
     return (jax_numpy(*parts) or np).concatenate(parts, axis=axis)
 
 
 def stack(parts: Sequence[Any], axis: int = 0) -> Any:
-    """The arrays ``parts`` as rows (``axis=0``) or columns (``axis=1``) of a new one."""
+    """Arrays ``parts`` as rows (``axis=0``) or columns (``axis=1``) of a new one."""
     return (jax_numpy(*parts) or np).stack(parts, axis=axis)
 
 
-def block(rows: Sequence[Sequence[Any]]) -> Any:
-    """The matrix with the given rows of blocks.
+def block(rows: Sequence[Sequence[Matrix]]) -> Matrix:
+    """Matrix with the given rows of blocks.
 
-    >>> block([[np.eye(2), np.zeros((2, 1))], [np.zeros((1, 2)), np.eye(1)]])
-    array([[1., 0., 0.],
-           [0., 1., 0.],
-           [0., 0., 1.]])
+    Example:
+        >>> block([[np.eye(2), np.zeros((2, 1))], [np.zeros((1, 2)), np.eye(1)]])
+        array([[1., 0., 0.],
+               [0., 1., 0.],
+               [0., 0., 1.]])
     """
     xp = jax_numpy(*(part for row in rows for part in row)) or np
     return xp.concatenate([xp.concatenate(row, axis=1) for row in rows])
 
 
-def scale(factor: Any, x: Any) -> Any:
-    """The scalar ``factor`` times the array ``x``; safe where NumPy and CasADi scalars would not meet.
+def scale(factor: Scalar, x: Any) -> Any:
+    """Product of a scalar and an array; safe where NumPy and CasADi scalars would not meet.
 
-    >>> scale(2.0, np.ones(3))
-    array([2., 2., 2.])
+    Example:
+        >>> scale(2.0, np.ones(3))
+        array([2., 2., 2.])
     """
     return x * (factor if is_numeric(factor) else array(factor))
 
 
-def cross(a: Any, b: Any) -> Any:
-    """The cross product of two 3-vectors.
+def cross(a: Vector, b: Vector) -> Vector:
+    """Cross product of two 3-vectors.
 
-    >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
-    array([0., 0., 1.])
+    Example:
+        >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+        array([0., 0., 1.])
     """
     jnp = jax_numpy(a, b)
     if jnp is not None:  # two slices of the doubled vectors: a third of the primitives of jnp.cross
@@ -127,13 +134,20 @@ def cross(a: Any, b: Any) -> Any:
     return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def skew(w: Any) -> Any:
-    """The matrix of the cross product: ``skew(w) @ x = w x x``.
+def skew(w: Vector) -> Matrix:
+    """Matrix of the cross product: ``skew(w) @ x = w x x``.
 
-    >>> skew(np.array([1.0, 2.0, 3.0]))
-    array([[ 0., -3.,  2.],
-           [ 3.,  0., -1.],
-           [-2.,  1.,  0.]])
+    Args:
+        w: Vector, 3.
+
+    Returns:
+        ``3 x 3`` matrix, skew.
+
+    Example:
+        >>> skew(np.array([1.0, 2.0, 3.0]))
+        array([[ 0., -3.,  2.],
+               [ 3.,  0., -1.],
+               [-2.,  1.,  0.]])
     """
     if jax_numpy(w) is not None:
         return (_SKEW * w).sum(axis=-1)  # XLA fuses this with what follows; a product with a constant it would not
@@ -145,11 +159,12 @@ def skew(w: Any) -> Any:
         return _SKEW @ of_shape(w, (3,), "a vector of the cross product")
 
 
-def rigid_product(H: np.ndarray, X: Any) -> Any:
-    """``H @ X`` for homogeneous 4x4 matrices, of which ``H`` is constant.
+def rigid_product(H: Pose, X: Pose) -> Pose:
+    """Product ``H @ X`` of homogeneous 4x4 matrices, of which ``H`` is constant.
 
-    >>> rigid_product(np.eye(4), np.eye(4)[:, ::-1])[0]
-    array([0., 0., 0., 1.])
+    Example:
+        >>> rigid_product(np.eye(4), np.eye(4)[:, ::-1])[0]
+        array([0., 0., 0., 1.])
     """
     jnp = jax_numpy(X)
     if jnp is None:
@@ -163,9 +178,10 @@ def rigid_product(H: np.ndarray, X: Any) -> Any:
 def from_casadi(x: Any) -> np.ndarray:
     """A CasADi ``SX`` as a NumPy array of ``SX`` scalars: rank 1 for a column, else rank 2.
 
-    >>> import casadi
-    >>> from_casadi(casadi.SX.sym("q", 2))
-    array([SX(q_0), SX(q_1)], dtype=object)
+    Example:
+        >>> import casadi
+        >>> from_casadi(casadi.SX.sym("q", 2))
+        array([SX(q_0), SX(q_1)], dtype=object)
     """
     out = np.empty(x.shape, dtype=object)
     for i, j in np.ndindex(*x.shape):
@@ -176,9 +192,10 @@ def from_casadi(x: Any) -> np.ndarray:
 def to_casadi(x: np.ndarray) -> Any:
     """A NumPy array (rank 1 or 2) of numbers and ``SX`` scalars as one ``SX``; the inverse of :func:`from_casadi`.
 
-    >>> import casadi
-    >>> to_casadi(array([casadi.SX.sym("q"), 1.0]))
-    SX([q, 1])
+    Example:
+        >>> import casadi
+        >>> to_casadi(array([casadi.SX.sym("q"), 1.0]))
+        SX([q, 1])
     """
     import casadi
 

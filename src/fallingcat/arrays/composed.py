@@ -13,58 +13,62 @@ from .elementwise import arctan2, less, sqrt, where
 
 
 def absolute(x: Any) -> Any:
-    """``|x|``, entry by entry; of complex numbers, by the sign of the real part (so that complex steps pass).
+    """Absolute value, entry by entry; of complex numbers, by the sign of the real part (so that complex steps pass).
 
-    >>> absolute(np.array([-2.0, 3.0]))
-    array([2., 3.])
+    Example:
+        >>> absolute(np.array([-2.0, 3.0]))
+        array([2., 3.])
     """
     return where(less(x, 0.0), -x, x)
 
 
 def sign(x: Any) -> Any:
-    """1 above zero, -1 below, else ``x`` itself (0, or NaN), entry by entry.
+    """Sign, entry by entry: 1 above zero, -1 below, else ``x`` itself (0, or NaN).
 
-    >>> sign(np.array([-2.0, 0.0, 3.0]))
-    array([-1.,  0.,  1.])
+    Example:
+        >>> sign(np.array([-2.0, 0.0, 3.0]))
+        array([-1.,  0.,  1.])
     """
     return where(less(x, 0.0), -1.0, where(less(0.0, x), 1.0, x))
 
 
 def maximum(a: Any, b: Any) -> Any:
-    """The larger of ``a`` and ``b``, entry by entry; NaN where either is.
+    """Larger of ``a`` and ``b``, entry by entry; NaN where either is.
 
-    >>> maximum(np.array([-2.0, 3.0]), 0.0)
-    array([0., 3.])
+    Example:
+        >>> maximum(np.array([-2.0, 3.0]), 0.0)
+        array([0., 3.])
     """
     with np.errstate(invalid="ignore"):  # -inf + inf, where it is not taken
         return where(less(a, b), b, a + where(less(b, np.inf), 0.0, b))  # the sum carries a NaN in b on
 
 
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller of ``a`` and ``b``, entry by entry; NaN where either is."""
+    """Smaller of ``a`` and ``b``, entry by entry; NaN where either is."""
     with np.errstate(invalid="ignore"):
         return where(less(b, a), b, a + where(less(-np.inf, b), 0.0, b))
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
-    """``x`` kept between ``low`` and ``high`` (which must not be above one another), entry by entry.
+    """Entries of ``x`` kept between ``low`` and ``high`` (which must not be above one another).
 
-    >>> clip(np.array([-2.0, 0.5, 3.0]), -1.0, 1.0)
-    array([-1. ,  0.5,  1. ])
+    Example:
+        >>> clip(np.array([-2.0, 0.5, 3.0]), -1.0, 1.0)
+        array([-1. ,  0.5,  1. ])
     """
     return minimum(maximum(x, low), high)
 
 
 def arctan(x: Any) -> Any:
-    """The angle (rad) between -pi/2 and pi/2 whose tangent is ``x``, entry by entry."""
+    """Angle (rad) between -pi/2 and pi/2 whose tangent is ``x``, entry by entry."""
     return arctan2(x, 1.0 + 0.0 * x)
 
 
 def arcsin(x: Any) -> Any:
-    """The angle (rad) between -pi/2 and pi/2 whose sine is ``x``, entry by entry; NaN beyond 1."""
+    """Angle (rad) between -pi/2 and pi/2 whose sine is ``x``, entry by entry; NaN beyond 1."""
     return arctan2(x, sqrt((1.0 - x) * (1.0 + x)))
 
 
 def arccos(x: Any) -> Any:
-    """The angle (rad) between 0 and pi whose cosine is ``x``, entry by entry; NaN beyond 1."""
+    """Angle (rad) between 0 and pi whose cosine is ``x``, entry by entry; NaN beyond 1."""
     return arctan2(sqrt((1.0 - x) * (1.0 + x)), x)

@@ -28,6 +28,7 @@ from .building import jax_numpy
 from .elementwise import kind_of
 from .operations import CONDITIONS, FUNCTIONS, OPERATIONS
 from .traced import Traced
+from .types import Scalar, Vector
 
 STEP: Final = 1e-40
 """Imaginary step: the imaginary part of a function, over it, is its derivative to rounding."""
@@ -36,13 +37,15 @@ Slopes = dict[int, Any]
 """The derivative along each input that matters."""
 
 
-def derivative(function: Callable[[Any], Any], like: Any) -> Any:
-    """``d function(t) / dt`` at ``t = 0``, for a function that computes with numbers of the kind of those in ``like``.
+def derivative(function: Callable[[Scalar], Any], like: Any) -> Any:
+    """Derivative ``d function(t) / dt`` at ``t = 0``.
 
-    Plain numbers take a complex step, exact to rounding; expressions and JAX are differentiated exactly.
+    The function computes with numbers of the kind of those in ``like``.  Plain numbers take a complex step, exact to
+    rounding; expressions and JAX are differentiated exactly.
 
-    >>> derivative(lambda t: np.array([np.exp(2.0 * t), 3.0]), like=[np.ones(2)])
-    array([2., 0.])
+    Example:
+        >>> derivative(lambda t: np.array([np.exp(2.0 * t), 3.0]), like=[np.ones(2)])
+        array([2., 0.])
     """
     jnp = jax_numpy(*like)
     if jnp is not None:
@@ -52,6 +55,7 @@ def derivative(function: Callable[[Any], Any], like: Any) -> Any:
         return jvp(function, (zero,), (zero + 1.0,))[1]
     number = next((x for xs in like if xs.dtype == object for x in xs.flat if kind_of(x) is not None), None)
     if number is None:
+        # no difference, so nothing cancels: squares of the step, 1e-80, vanish beside 1
         return np.imag(function(1j * STEP)) / STEP
     if not isinstance(number, Traced):
         return getattr(kind_of(number), "derivative")(function)  # noqa: B009 - each kind of number has its own
@@ -64,8 +68,8 @@ def derivative(function: Callable[[Any], Any], like: Any) -> Any:
     return slopes.reshape(values.shape)
 
 
-def jacobian(outputs: Any, inputs: Any) -> np.ndarray:
-    """``d outputs / d inputs`` (k x n) of a vector of traced numbers or floats."""
+def jacobian(outputs: Vector, inputs: Vector) -> np.ndarray:
+    """Jacobian ``d outputs / d inputs`` (k x n) of a vector of traced numbers or floats."""
     out = np.full((len(outputs), len(inputs)), 0.0, dtype=object)
     for i, slopes in enumerate(_forward(outputs, {x: {j: 1.0} for j, x in enumerate(inputs)})):
         for j, slope in slopes.items():
@@ -74,23 +78,25 @@ def jacobian(outputs: Any, inputs: Any) -> np.ndarray:
 
 
 def pushed(outputs: Any, directions: Mapping[Traced, Any]) -> list[Any]:
-    """How traced ``outputs`` (a list) change where inputs change along ``directions``: ``J d``, forward.
+    """Change of traced ``outputs`` (a list) where inputs change along ``directions``: ``J d``, forward.
 
-    >>> from fallingcat.arrays import Graph
-    >>> x, y, dx = map(Graph().input, ("x", "y", "dx"))
-    >>> pushed([x * y, y, 2.0], {x: dx})
-    [y * dx, 0.0, 0.0]
+    Example:
+        >>> from fallingcat.arrays import Graph
+        >>> x, y, dx = map(Graph().input, ("x", "y", "dx"))
+        >>> pushed([x * y, y, 2.0], {x: dx})
+        [y * dx, 0.0, 0.0]
     """
     return [slopes.get(0, 0.0) for slopes in _forward(outputs, {x: {0: d} for x, d in directions.items()})]
 
 
 def pulled(outputs: Any, weights: Any, inputs: Any) -> list[Any]:
-    """How ``weights @ outputs`` changes with each of the traced ``inputs``: ``J' w``, backward, in one sweep for all.
+    """Slope of ``weights @ outputs`` along each of the traced ``inputs``: ``J' w``, backward, in one sweep for all.
 
-    >>> from fallingcat.arrays import Graph
-    >>> x, y, a, b = map(Graph().input, "xyab")
-    >>> pulled([x * y, y], [a, b], [x, y])
-    [y * a, b + x * a]
+    Example:
+        >>> from fallingcat.arrays import Graph
+        >>> x, y, a, b = map(Graph().input, "xyab")
+        >>> pulled([x * y, y], [a, b], [x, y])
+        [y * a, b + x * a]
     """
     graph = next((x.graph for x in inputs), None)
     nodes = [] if graph is None else graph.needed(outputs)
@@ -113,7 +119,7 @@ def pulled(outputs: Any, weights: Any, inputs: Any) -> list[Any]:
 
 
 def substitute(outputs: Any, values: Mapping[Traced, Any]) -> np.ndarray:
-    """``outputs`` (an array) with other numbers in the place of some of their inputs, folded anew."""
+    """Array of ``outputs`` with other numbers in the place of some of their inputs, folded anew."""
     outputs = np.asarray(outputs, dtype=object)
     graph = next((x.graph for x in values), None)
     new: dict[Any, Any] = dict(values)
@@ -142,7 +148,7 @@ def _forward(outputs: Any, known: dict[Traced, Slopes]) -> list[Slopes]:
 
 
 def _shares(node: Traced, own: Any) -> list[Any]:
-    """What of the slope along ``node`` is due to each of its operands."""
+    """Shares of the operands in the slope along ``node``."""
     if node.op == "select":
         condition = node.args[0]
         return [0.0, traced.select(condition, own, 0.0), traced.select(condition, 0.0, own)]

@@ -21,7 +21,7 @@ from .operations import OPERATIONS
 
 
 def kind_of(x: Any) -> ModuleType | None:
-    """The module of functions for the scalar ``x``; None for plain numbers."""
+    """Module of functions for the scalar ``x``; None for plain numbers."""
     if isinstance(x, float):
         return None
     if isinstance(x, traced.Traced):
@@ -34,20 +34,22 @@ def kind_of(x: Any) -> ModuleType | None:
 
 
 def is_expression(x: Any) -> bool:
-    """Whether ``x`` is one number without a value of its own: traced, of CasADi, or an expression of SymPy.
+    """True if ``x`` is one number without a value of its own: traced, of CasADi, or an expression of SymPy.
 
-    >>> from fallingcat.arrays import Graph
-    >>> is_expression(Graph().input("q0")), is_expression(1.5)
-    (True, False)
+    Example:
+        >>> from fallingcat.arrays import Graph
+        >>> is_expression(Graph().input("q0")), is_expression(1.5)
+        (True, False)
     """
     return kind_of(x) is not None and not getattr(x, "is_number", False)
 
 
 def any_nonzero(x: np.ndarray) -> bool:
-    """Whether an entry is not exactly zero; an expression is not.
+    """True if an entry is not exactly zero; an expression is not.
 
-    >>> any_nonzero(np.zeros(3)), any_nonzero(np.array([0.0, 1e-300]))
-    (False, True)
+    Example:
+        >>> any_nonzero(np.zeros(3)), any_nonzero(np.array([0.0, 1e-300]))
+        (False, True)
     """
     return bool(x.any()) if x.dtype != object else any(is_expression(entry) or entry for entry in x.flat)
 

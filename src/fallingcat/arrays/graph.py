@@ -24,11 +24,11 @@ from .traced import Traced
 
 
 class TooLong(Exception):
-    """A trace has more nodes than its graph may have."""
+    """Error of a trace that has more nodes than its graph may have."""
 
 
 class Graph:
-    """The expressions of one trace, each stored once.
+    """Expressions of one trace, each stored once.
 
     ``nodes`` lists them in the order of their making, operands first: a program in straight line.  With ``loops``, what
     :func:`.each` does to several things is one node ``loop(body, shared..., row by row what differs)``, and its results
@@ -44,29 +44,30 @@ class Graph:
         """whether (or which) loops are kept, and whether the body of one is being traced"""
 
     def keeps(self, body: Any) -> bool:
-        """Whether this loop stays one."""
+        """True if this loop stays one."""
         return self.loops(body) if callable(self.loops) else self.loops
 
     def symbol(self) -> Traced:
-        """A new number that stands for a different one in each pass of a loop."""
+        """New number that stands for a different one in each pass of a loop."""
         return self.node("symbol", len(self.nodes))
 
     def input(self, name: str) -> Traced:
-        """The input called ``name``; the same name gives the same node."""
+        """Input called ``name``; the same name gives the same node."""
         return self.node("input", name)
 
     def inputs(self, prefix: str, count: int) -> np.ndarray:
-        """An array of ``count`` inputs ``prefix0``, ``prefix1``, ...
+        """Array of ``count`` inputs ``prefix0``, ``prefix1``, ...
 
-        >>> Graph().inputs("q", 2)
-        array([q0, q1], dtype=object)
+        Example:
+            >>> Graph().inputs("q", 2)
+            array([q0, q1], dtype=object)
         """
         out = np.empty(count, dtype=object)
         out[:] = [self.input(f"{prefix}{i}") for i in range(count)]
         return out
 
     def node(self, op: str, *args: Any) -> Traced:
-        """The node of ``op(*args)``, made when it is not there yet; no folding."""
+        """Node of ``op(*args)``, made when it is not there yet; no folding."""
         key = (op, *args)
         known = self._known.get(key)
         if known is None:
@@ -78,11 +79,11 @@ class Graph:
         return known
 
     def find(self, op: str, *args: Any) -> Traced | None:
-        """The node of ``op(*args)`` if it exists."""
+        """Node of ``op(*args)`` if it exists."""
         return self._known.get((op, *args))
 
     def needed(self, outputs: Iterable[Any]) -> list[Traced]:
-        """The nodes that ``outputs`` (numbers, traced or not, or arrays of them) are made of, operands first."""
+        """Nodes that ``outputs`` (numbers, traced or not, or arrays of them) are made of, operands first."""
         seen: set[Traced] = set()
         open_nodes = [x for x in _flat(outputs) if isinstance(x, Traced)]
         while open_nodes:
@@ -93,7 +94,7 @@ class Graph:
         return sorted(seen, key=lambda node: node.index)
 
     def count(self, outputs: Iterable[Any]) -> dict[str, int]:
-        """How many operations of each kind ``outputs`` need; inputs are free."""
+        """Number of operations of each kind that ``outputs`` need; inputs are free."""
         counts: Counter[str] = Counter()
         for node in self.needed(outputs):
             if node.op == "loop":
@@ -104,7 +105,7 @@ class Graph:
         return dict(counts)
 
     def evaluate(self, outputs: Iterable[Any], values: Mapping[str, complex]) -> list[Any]:
-        """The numbers that ``outputs`` take when the inputs take ``values`` (floats, or complex for complex-step)."""
+        """Numbers that ``outputs`` take when the inputs take ``values`` (floats, or complex for complex-step)."""
         known: dict[Any, Any] = {}
         for node in self.needed(outputs):
             if node.op == "input":

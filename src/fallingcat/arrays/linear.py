@@ -11,17 +11,19 @@ from ..errors import NumericsError
 from .building import array, is_numeric, jax_numpy, stack
 from .elementwise import sqrt
 from .map import map_each
+from .types import Matrix, Vector
 
 
-def solve(a: Any, b: Any) -> Any:
-    """The solution ``x`` of ``a @ x = b``, with ``a`` (n, n) and ``b`` (n,) or (n, k).
+def solve(a: Matrix, b: Any) -> Any:
+    """Solution ``x`` of ``a @ x = b``, with ``a`` (n, n) and ``b`` (n,) or (n, k).
 
     Numbers are solved by LAPACK or JAX with pivoting.  Expressions are eliminated in place, without looking at
     values: pivots are taken in order, past entries that are exactly zero, so symmetric positive definite matrices
     (mass matrices) are always safe.
 
-    >>> solve(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 3.0]))
-    array([1., 2.])
+    Example:
+        >>> solve(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 3.0]))
+        array([1., 2.])
     """
     jnp = jax_numpy(a, b)
     if jnp is not None:
@@ -35,25 +37,28 @@ def solve(a: Any, b: Any) -> Any:
         raise NumericsError(f"the {a.shape[0]} x {a.shape[1]} matrix of a linear system is singular") from None
 
 
-def solver(a: Any) -> Callable[[Any], Any]:
-    """``b -> x``: :func:`solve` for several right sides, one after the other; expressions are eliminated once.
+def solver(a: Matrix) -> Callable[[Any], Any]:
+    """Function ``b -> x``: :func:`solve` for several right sides, one after the other; expressions are eliminated once.
 
-    >>> solver(np.array([[2.0, 0.0], [1.0, 1.0]]))(np.array([2.0, 3.0]))
-    array([1., 2.])
+    Example:
+        >>> solver(np.array([[2.0, 0.0], [1.0, 1.0]]))(np.array([2.0, 3.0]))
+        array([1., 2.])
     """
     return _Eliminated(a).solve if isinstance(a, np.ndarray) and a.dtype == object else lambda b: solve(a, b)
 
 
-def solve_tree(a: Any, b: Any, parents: Sequence[int]) -> Any:
-    """:func:`solve` for symmetric positive definite ``a`` (n, n) whose entry (i, j) is zero unless one is above the
-    other: ``parents[i] < i`` is what is next above i, -1 where nothing is.
+def solve_tree(a: Matrix, b: Any, parents: Sequence[int]) -> Any:
+    """Solution of ``a @ x = b`` for a symmetric positive definite ``a`` (n, n) with the zeros of a tree.
+
+    Entry (i, j) is zero unless one is above the other: ``parents[i] < i`` is what is next above i, -1 where nothing is.
 
     Mass matrices are such.  Expressions are eliminated from the tips inwards, which fills no zero ([Featherstone] 6.5),
     ``a = L' D L``, and the columns of ``b`` are solved one like the other.
 
-    >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])  # 1 and 2 on 0
-    >>> solve_tree(a, a @ np.array([1.0, 2.0, 3.0]), [-1, 0, 0]).round(12)
-    array([1., 2., 3.])
+    Example:
+        >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])  # 1 and 2 on 0
+        >>> solve_tree(a, a @ np.array([1.0, 2.0, 3.0]), [-1, 0, 0]).round(12)
+        array([1., 2., 3.])
     """
     if (is_numeric(a) and is_numeric(b)) or jax_numpy(a, b) is not None:
         return solve(a, b)
@@ -68,15 +73,15 @@ def solve_tree(a: Any, b: Any, parents: Sequence[int]) -> Any:
 
 
 class TreeFactors(NamedTuple):
-    """``a = L' D L`` for ``a`` as in :func:`solve_tree`: so ``a^-1 = L^-1 D^-1 L^-T``."""
+    """Factors ``a = L' D L`` for ``a`` as in :func:`solve_tree`: so ``a^-1 = L^-1 D^-1 L^-T``."""
 
     factors: list[list[tuple[int, Any]]]
     """``L`` below its unit diagonal, row by row from the nearest column up"""
-    inverses: Any
+    inverses: Vector
     """``n``: ``1 / D``"""
 
     def inward(self, x: Any) -> Any:
-        """``L^-T x``, from tips to the root."""
+        """Product ``L^-T x``, from tips to the root."""
         x = list(x)
         for k in reversed(range(len(x))):
             for i, factor in self.factors[k]:
@@ -84,7 +89,7 @@ class TreeFactors(NamedTuple):
         return array(x)
 
     def outward(self, x: Any) -> Any:
-        """``L^-1 x``, from the root to tips."""
+        """Product ``L^-1 x``, from the root to tips."""
         x = list(x)
         for k in range(len(x)):
             for i, factor in reversed(self.factors[k]):  # what was found last is needed last
@@ -92,21 +97,22 @@ class TreeFactors(NamedTuple):
         return array(x)
 
     @property
-    def inverse(self) -> Any:
-        """``L^-1`` (n x n)."""
+    def inverse(self) -> Matrix:
+        """Inverse ``L^-1`` (n x n)."""
         rows: list[Any] = []
         for k, above in enumerate(self.factors):
             rows.append(sum((-factor * rows[i] for i, factor in above), start=np.eye(len(self.factors))[k]))
         return stack(rows)
 
 
-def inverse_root(a: Any, parents: Sequence[int]) -> Any:
-    """``R`` (n, n) with ``R' a R = 1``, for ``a`` as in :func:`solve_tree`; ``|R^-1 x|^2 = x' a x``.
+def inverse_root(a: Matrix, parents: Sequence[int]) -> Matrix:
+    """Matrix ``R`` (n, n) with ``R' a R = 1``, for ``a`` as in :func:`solve_tree`; ``|R^-1 x|^2 = x' a x``.
 
-    >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
-    >>> R = inverse_root(a, [-1, 0, 0])
-    >>> (R.T @ a @ R).round(12).tolist() == np.eye(3).tolist()
-    True
+    Example:
+        >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
+        >>> R = inverse_root(a, [-1, 0, 0])
+        >>> (R.T @ a @ R).round(12).tolist() == np.eye(3).tolist()
+        True
     """
     jnp = jax_numpy(a)
     if jnp is not None:
@@ -124,13 +130,14 @@ def inverse_root(a: Any, parents: Sequence[int]) -> Any:
     return stack(rows)
 
 
-def factored(a: Any, parents: Sequence[int]) -> TreeFactors:
-    """The factors of ``a`` as in :func:`solve_tree`, from the tips inwards.
+def factored(a: Matrix, parents: Sequence[int]) -> TreeFactors:
+    """Factors of ``a`` as in :func:`solve_tree`, from the tips inwards.
 
-    >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
-    >>> root = factored(a, [-1, 0, 0])
-    >>> root.outward(root.inverses * root.inward(a @ np.array([1.0, 2.0, 3.0]))).round(12)
-    array([1., 2., 3.])
+    Example:
+        >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
+        >>> root = factored(a, [-1, 0, 0])
+        >>> root.outward(root.inverses * root.inward(a @ np.array([1.0, 2.0, 3.0]))).round(12)
+        array([1., 2., 3.])
     """
     a = np.array(a, dtype=object)
     above: list[list[int]] = []
@@ -139,6 +146,7 @@ def factored(a: Any, parents: Sequence[int]) -> TreeFactors:
     factors: list[list[tuple[int, Any]]] = [[] for _ in parents]
     inverses: list[Any] = [0.0] * len(parents)
     for k in reversed(range(len(parents))):
+        # one division for each row: products are cheaper in compiled code
         inverses[k] = 1.0 / a[k, k]
         for at, i in enumerate(above[k]):
             factor = a[k, i] * inverses[k]
@@ -157,6 +165,7 @@ class _Eliminated:
         """``U`` on and above the diagonal, factors below"""
         self._order, self._inverses = np.arange(n), list[Any]()
         for k in range(n):
+            # Values are unknown, so no largest pivot: symmetric positive definite matrices need none in any order.
             pivot = next((i for i in range(k, n) if not _is_zero(rows[i, k])), None)
             if pivot is None:
                 raise NumericsError(f"column {k} of the matrix of a linear system has no pivot: it is singular")
@@ -185,7 +194,7 @@ class _Eliminated:
 
 
 def _is_zero(x: Any) -> bool:
-    """Whether the entry is the exact number zero (and not an expression that might become zero)."""
+    """True if the entry is the exact number zero (and not an expression that might become zero)."""
     if is_numeric(x):
         return bool(x == 0)
     return bool(getattr(x, "is_zero", False)) if not callable(getattr(x, "is_zero", False)) else bool(x.is_zero())

@@ -9,7 +9,7 @@ from .traced import Traced
 
 
 class LoopBody:
-    """What a loop does to each of ``count`` things: ``outputs`` of ``symbols`` and of numbers that are ``shared``."""
+    """Body of a loop over ``count`` things: ``outputs`` of ``symbols`` and of numbers that are ``shared``."""
 
     __slots__ = ("count", "nodes", "outputs", "shared", "symbols")
 
@@ -26,7 +26,7 @@ class LoopBody:
         self.shared = sorted(used - inside, key=lambda node: node.index)
 
     def passes(self, loop: Traced, known: dict[Any, Any]) -> list[list[Any]]:
-        """The numbers that the outputs take for each thing, from those of the other nodes."""
+        """Numbers that the outputs take for each thing, from those of the other nodes."""
         out = []
         for column in zip(*rows_of(loop), strict=True):
             local = {symbol: known.get(x, x) for symbol, x in zip(self.symbols, column, strict=True)}
@@ -37,8 +37,9 @@ class LoopBody:
 
 
 class RepeatBody(LoopBody):
-    """What is done again and again to ``symbols``, ``most`` times at most: ``outputs`` are what they become, and a last
-    number that is positive when they have arrived.
+    """Body of a loop that changes ``symbols`` again and again, ``most`` times at most.
+
+    ``outputs`` are what they become, and a last number that is positive when they have arrived.
     """
 
     __slots__ = ("most", "sooner")
@@ -53,7 +54,7 @@ class RepeatBody(LoopBody):
         self.shared = sorted({*self.shared, *passed_on}, key=lambda node: node.index)
 
     def passes(self, loop: Traced, known: dict[Any, Any]) -> list[list[Any]]:
-        """The numbers at the end, in the only pass."""
+        """Numbers at the end, in the only pass."""
         x = [known.get(row[0], row[0]) for row in rows_of(loop)]
         for _ in range(self.most):
             local = dict(zip(self.symbols, x, strict=True))
@@ -66,7 +67,7 @@ class RepeatBody(LoopBody):
 
 
 def _since(symbols: list[Traced], outputs: list[Any]) -> list[Traced]:
-    """What ``outputs`` need of all that was made since the symbols, operands first."""
+    """Nodes that ``outputs`` need of all that was made since the symbols, operands first."""
     first = min((symbol.index for symbol in symbols), default=0)
     seen: set[Traced] = set()
     todo = [x for x in outputs if isinstance(x, Traced) and x.index >= first] if symbols else []
@@ -79,12 +80,12 @@ def _since(symbols: list[Traced], outputs: list[Any]) -> list[Traced]:
 
 
 def repeats(body: LoopBody) -> bool:
-    """Whether it is the body of :func:`.repeat`: what cannot be written out."""
+    """True for the body of :func:`.repeat`, which cannot be written out."""
     return isinstance(body, RepeatBody)
 
 
 def rows_of(loop: Traced) -> list[tuple[Any, ...]]:
-    """What differs between the things of a loop: for each symbol a number for each of them."""
+    """Operands that differ between the things of a loop: for each symbol a number for each of them."""
     body: LoopBody = loop.args[0]
     flat, n = loop.args[1 + len(body.shared) :], body.count
     return [flat[r * n : (r + 1) * n] for r in range(len(body.symbols))]

@@ -17,24 +17,26 @@ from .graph import Graph
 from .loops import LoopBody
 from .operations import CONDITIONS
 from .traced import Traced
+from .types import Matrix
 
 FEWEST = 4
 """Things; fewer are not worth a loop."""
 
 
 class Leaf(NamedTuple):
-    """Where numbers were: an array's shape, None for a single number."""
+    """Placeholder of numbers: an array's shape, None for a single number."""
 
     shape: tuple[int, ...] | None
 
 
 def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
-    """``[function(*xs) for xs in zip(*things)]``; arguments and results are numbers, arrays, or tuples of them.
+    """List ``[function(*xs) for xs in zip(*things)]``; arguments and results are numbers, arrays, or tuples of them.
 
     ``function`` must do the same to all of them: no branches on what it is given.
 
-    >>> map_each(lambda a, b: a @ b, [np.ones(2), np.zeros(2)], [np.ones(2), np.ones(2)])
-    [np.float64(2.0), np.float64(0.0)]
+    Example:
+        >>> map_each(lambda a, b: a @ b, [np.ones(2), np.zeros(2)], [np.ones(2), np.ones(2)])
+        [np.float64(2.0), np.float64(0.0)]
     """
     columns = list(zip(*things, strict=True))
     graph = _graph(columns)
@@ -56,15 +58,17 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
     return results
 
 
-def columns(function: Callable[..., Any], *matrices: Any) -> Any:
-    """The matrix whose columns are ``function`` of those of ``matrices``, which must treat each alike: sums, products
-    with other matrices from the left.
+def columns(function: Callable[..., Any], *matrices: Any) -> Matrix:
+    """Matrix whose columns are ``function`` of those of ``matrices``.
+
+    The function must treat each alike: sums, products with other matrices from the left.
 
     Numbers are done all at once, ``function(*matrices)``; traced numbers in a loop.
 
-    >>> columns(lambda x, y: np.eye(2) @ x + 2.0 * y, np.ones((2, 3)), np.eye(2, 3))
-    array([[3., 1., 1.],
-           [1., 3., 1.]])
+    Example:
+        >>> columns(lambda x, y: np.eye(2) @ x + 2.0 * y, np.ones((2, 3)), np.eye(2, 3))
+        array([[3., 1., 1.],
+               [1., 3., 1.]])
     """
     graph = _graph(matrices)
     if graph is None or not graph.loops or graph.recording or not all(np.size(x) for x in matrices):
@@ -90,7 +94,7 @@ def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: li
 
 
 def _symbols(graph: Graph, columns: list[list[Any]]) -> tuple[list[Any], dict[Traced, tuple[Any, ...]]]:
-    """What stands for the numbers of all columns, and what each symbol among it stands for.
+    """Symbols for the numbers of all columns, and the numbers that each symbol stands for.
 
     What all columns have in common stands for itself: it is no part of the loop.
     """

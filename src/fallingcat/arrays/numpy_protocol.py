@@ -25,7 +25,7 @@ from .traced import _BUILD, _EQUAL, _STEPS, TracedValueError
 
 
 class Expressions(np.ndarray):
-    """An array of expressions (dtype object) that NumPy's own functions take."""
+    """Array of expressions (dtype object) that NumPy's own functions take."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return of_ufunc(ufunc, method, inputs, options)
@@ -35,19 +35,19 @@ class Expressions(np.ndarray):
 
 
 def natural(x: Any) -> Any:
-    """Expressions so that NumPy's own functions take them; all else as it is."""
+    """View of expressions that NumPy's own functions take; all else as it is."""
     return x.view(Expressions) if isinstance(x, np.ndarray) and x.dtype == object else x
 
 
 def plain(x: Any) -> Any:
-    """What was made of them, as the rest of the library takes it: floats where all entries are."""
+    """Result as the rest of the library takes it: floats where all entries are."""
     if not isinstance(x, np.ndarray) or x.dtype != object:
         return x
     return x.astype(float) if all(is_numeric(e) for e in x.flat) else np.asarray(x) + 0.0  # a condition is 1 or 0
 
 
 def of_ufunc(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
-    """``ufunc.method(*inputs, **options)`` where an input holds expressions: ours where we have one."""
+    """Result of ``ufunc.method(*inputs, **options)`` where an input holds expressions: ours where we have one."""
     out, own = options.pop("out", None), UFUNCS.get(ufunc.__name__)
     if out is not None and any(x.dtype != object for x in out):
         raise TracedValueError(
@@ -71,7 +71,7 @@ def of_ufunc(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> A
 
 
 def of_function(function: Any, given: Any, named: dict[str, Any]) -> Any:
-    """``function(*given, **named)`` of NumPy where an argument holds expressions."""
+    """Result of NumPy's ``function(*given, **named)`` where an argument holds expressions."""
     own = FUNCTIONS.get(function)
     if own is not None:
         return _as_given(own(*map(_entries, given), **named), given)
@@ -80,7 +80,7 @@ def of_function(function: Any, given: Any, named: dict[str, Any]) -> Any:
 
 
 def _asked(function: Callable[..., Any], name: str, given: Any, named: dict[str, Any]) -> Any:
-    """What a function of NumPy makes of expressions entry by entry; an error with its name where it takes none."""
+    """Result of a function of NumPy on expressions, entry by entry; an error with its name where it takes none."""
     try:
         return function(*given, **named)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What functions declare about themselves, for those who compile them."""
+"""Declarations of functions about themselves, for those who compile them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def numbers_only(why: str) -> Callable[[F], F]:
-    """Declares that a function takes floats only, and why: no kernel can be made of it.
+    """Declare that a function takes floats only, and why: no kernel can be made of it.
 
-    >>> @numbers_only("it compares with a tolerance")
-    ... def vanishes(x):
-    ...     return abs(x) < 1e-9
-    >>> why_numbers_only(vanishes), why_numbers_only(abs)
-    ('it compares with a tolerance', None)
+    Example:
+        >>> @numbers_only("it compares with a tolerance")
+        ... def vanishes(x):
+        ...     return abs(x) < 1e-9
+        >>> why_numbers_only(vanishes), why_numbers_only(abs)
+        ('it compares with a tolerance', None)
     """
 
     def declared(function: F) -> F:
@@ -26,13 +27,14 @@ def numbers_only(why: str) -> Callable[[F], F]:
 
 
 def takes(**sizes: str) -> Callable[[F], F]:
-    """Declares how long the further arguments of a function of model and state are, by attributes of the model.
+    """Declare how long the further arguments of a function of model and state are, by attributes of the model.
 
-    >>> @takes(torques="n")
-    ... def power(model, state, torques):
-    ...     return torques @ state.rates
-    >>> sizes_of(power)
-    {'torques': 'n'}
+    Example:
+        >>> @takes(torques="n")
+        ... def power(model, state, torques):
+        ...     return torques @ state.rates
+        >>> sizes_of(power)
+        {'torques': 'n'}
     """
 
     def declared(function: F) -> F:
@@ -43,11 +45,11 @@ def takes(**sizes: str) -> Callable[[F], F]:
 
 
 def sizes_of(function: Callable[..., Any]) -> dict[str, str]:
-    """What :func:`takes` declared; nothing for other functions."""
+    """Sizes that :func:`takes` declared; nothing for other functions."""
     return dict(getattr(function, "takes", {}))
 
 
 def why_numbers_only(function: Callable[..., Any]) -> str | None:
-    """The reason that was declared, if one was."""
+    """Reason that was declared, if one was."""
     why: str | None = getattr(function, "numbers_only", None)
     return why

@@ -11,29 +11,31 @@ import numpy as np
 
 from .building import array
 from .traced import Traced
+from .types import Matrix, Rotation, Scalar, Vector
 
 
-def half(matrix: Any) -> Any:
-    """What is taken of a matrix by :func:`mirror` and :func:`skew_mirror`: of expressions, zeros below the diagonal."""
+def half(matrix: Matrix) -> Matrix:
+    """Part of a matrix that :func:`mirror` and :func:`skew_mirror` take: of expressions, zeros below the diagonal."""
     if not isinstance(matrix, np.ndarray) or matrix.dtype != object or not len(matrix):
         return matrix
     return array([[x if i <= j else 0.0 for j, x in enumerate(row)] for i, row in enumerate(matrix)])
 
 
-def mirror(matrix: Any) -> Any:
-    """A symmetric matrix made exactly symmetric; of expressions, the lower half is dropped and never computed."""
+def mirror(matrix: Matrix) -> Matrix:
+    """Symmetric matrix made exactly symmetric; of expressions, the lower half is dropped and never computed."""
     n = len(matrix)
     if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
         return 0.5 * (matrix + matrix.T)
     return array([[matrix[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
 
 
-def gram(Y: Any, weights: Any) -> Any:
-    """``Y diag(weights) Y'``, exactly symmetric.
+def gram(Y: Matrix, weights: Vector) -> Matrix:
+    """Product ``Y diag(weights) Y'``, exactly symmetric.
 
-    >>> gram(np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([2.0, 1.0]))
-    array([[6., 6.],
-           [6., 9.]])
+    Example:
+        >>> gram(np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([2.0, 1.0]))
+        array([[6., 6.],
+               [6., 9.]])
     """
     W, n = Y * weights, len(Y)
     if not isinstance(W, np.ndarray) or W.dtype != object:
@@ -42,8 +44,8 @@ def gram(Y: Any, weights: Any) -> Any:
     return array([[half[min(i, j)][abs(i - j)] for j in range(n)] for i in range(n)])
 
 
-def skew_mirror(matrix: Any) -> Any:
-    """A skew matrix made exactly skew; of expressions, the lower half is dropped and never computed."""
+def skew_mirror(matrix: Matrix) -> Matrix:
+    """Skew matrix made exactly skew; of expressions, the lower half is dropped and never computed."""
     n = len(matrix)
     if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
         return 0.5 * (matrix - matrix.T)
@@ -52,18 +54,18 @@ def skew_mirror(matrix: Any) -> Any:
 
 
 class Turn(NamedTuple):
-    """``R = Q G``: first a turn ``G`` about a coordinate axis, then ``Q``, which exchanges axes and signs."""
+    """Rotation ``R = Q G``: first a turn ``G`` about a coordinate axis, then ``Q``, which exchanges axes and signs."""
 
     axis: int
-    cos: Any
-    sin: Any
+    cos: Scalar
+    sin: Scalar
     places: list[int]
     """where ``Q`` takes each axis"""
     signs: list[float]
 
 
-def turned(R: Any, M: Any) -> Any:
-    """``R M R'`` (3x3).
+def turned(R: Rotation, M: Matrix) -> Matrix:
+    """Product ``R M R'`` (3x3).
 
     The part of ``M`` across the axis turns by twice the angle: with ``D = M_aa - M_bb``, ``E = M_ab + M_ba`` and
 
@@ -89,8 +91,8 @@ def turned(R: Any, M: Any) -> Any:
     return out
 
 
-def _turn(R: Any) -> Turn | None:
-    """How a matrix of traced numbers turns about one axis, if it does."""
+def _turn(R: Rotation) -> Turn | None:
+    """Turn of a matrix of traced numbers about one axis, if it is one."""
     if not (isinstance(R, np.ndarray) and R.dtype == object):
         return None
     for j in range(3):

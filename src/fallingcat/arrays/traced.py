@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Union
 import numpy as np
 
 from .operations import CONDITIONS, FUNCTIONS
+from .types import Scalar
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -41,11 +42,11 @@ _NUMBERS = (int, float, np.floating, np.integer)
 
 
 class TracedValueError(TypeError):
-    """Asked of an expression what only a number can give; the message says what to write instead."""
+    """Error of asking an expression what only a number can give; the message says what to write instead."""
 
 
 class Traced:
-    """One node of a :class:`.Graph`: an operation and its operands, each a :class:`Traced` or a float.
+    """Node of a :class:`.Graph`: an operation and its operands, each a :class:`Traced` or a float.
 
     ``index`` counts the nodes of the graph in the order of their making; operands come before results.
     Equality and hash are those of identity: two equal expressions *are* the same object.
@@ -57,31 +58,31 @@ class Traced:
         self.graph, self.op, self.args, self.index = graph, op, args, index
 
     # arithmetic: fold first, then ask the graph for the one node of this expression
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _add(_operand(self), other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _sub(_operand(self), other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _sub(other, _operand(self))
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _mul(_operand(self), other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _div(_operand(self), other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Scalar) -> Scalar:
         other = _operand(other)
         return other if other is NotImplemented else _div(other, _operand(self))
 
@@ -91,7 +92,7 @@ class Traced:
     def __pos__(self) -> Traced:
         return self
 
-    def __pow__(self, exponent: Any) -> Any:
+    def __pow__(self, exponent: Scalar) -> Scalar:
         halves = 2 * exponent if isinstance(exponent, _NUMBERS) else 0.5
         if halves != int(halves):
             raise TracedValueError(
@@ -108,28 +109,28 @@ class Traced:
             result = result * self if bit == "1" else result
         return result
 
-    def __rpow__(self, base: Any) -> Any:
+    def __rpow__(self, base: Scalar) -> Scalar:
         return _apply("exp", math.log(base) * self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: Scalar) -> Scalar:
         raise TracedValueError(
             f"no remainder of {self!r}: write arctan2(sin(x), cos(x)) for an angle within half a turn"
         )
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Scalar:
         return select(less(self, 0.0), _neg(self), self)
 
     # comparisons give traced conditions, for `where`
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Scalar) -> Scalar:
         return less(self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Scalar) -> Scalar:
         return less(other, self)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Scalar) -> Scalar:
         return less_equal(self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Scalar) -> Scalar:
         return less_equal(other, self)
 
     def __eq__(self, other: object) -> bool:
@@ -139,12 +140,12 @@ class Traced:
 
     __hash__ = object.__hash__
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: Scalar) -> Scalar:
         return NotImplemented if isinstance(other, np.ndarray) else _holds(select(self, select(other, 1.0, 0.0), 0.0))
 
     __rand__ = __and__
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: Scalar) -> Scalar:
         return NotImplemented if isinstance(other, np.ndarray) else _holds(select(self, 1.0, select(other, 1.0, 0.0)))
 
     __ror__ = __or__
@@ -176,6 +177,7 @@ class Traced:
         return of_function(function, given, named)
 
     def conjugate(self) -> Traced:
+        """The number itself: traced numbers are real."""
         return self
 
     def __repr__(self) -> str:
@@ -302,10 +304,12 @@ def _apply(name: str, *xs: Any) -> Number:
 
 
 def less(a: Any, b: Any) -> Any:
+    """Comparison ``a < b``: decided where both are floats, else a node."""
     return _compared("less", a, b)
 
 
 def less_equal(a: Any, b: Any) -> Any:
+    """Comparison ``a <= b``: decided where both are floats, else a node."""
     return _compared("less_equal", a, b)
 
 
@@ -317,6 +321,7 @@ def _compared(name: str, a: Any, b: Any) -> Any:
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
+    """Choice of ``a`` where the condition holds, else of ``b``."""
     if not isinstance(condition, Traced):
         return a if condition else b
     if condition.op not in (*CONDITIONS, "symbol"):
@@ -328,7 +333,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _holds(number: Any) -> Any:
-    """The condition of which ``number`` is the 1 or 0."""
+    """Condition of which ``number`` is the 1 or 0."""
     return less(0.5, number) if isinstance(number, Traced) else number > 0.5
 
 

@@ -22,8 +22,9 @@ def vectorize(function: Callable[..., Any], *xs: np.ndarray, rank: int = 1) -> n
 
     Axes before these fit together as NumPy's do.  ``function`` must not branch on a value.
 
-    >>> vectorize(lambda x, y: x @ y, np.arange(6.0).reshape(3, 2), np.ones(2))
-    array([1., 5., 9.])
+    Example:
+        >>> vectorize(lambda x, y: x @ y, np.arange(6.0).reshape(3, 2), np.ones(2))
+        array([1., 5., 9.])
     """
     owns = [x.shape[x.ndim - rank :] for x in xs]
     lead = np.broadcast_shapes(*(x.shape[: x.ndim - rank] for x in xs))

@@ -12,6 +12,7 @@ from .building import array, is_numeric
 from .elementwise import less, where
 from .loops import RepeatBody, repeats
 from .traced import Traced
+from .types import Vector
 
 MOST_UNROLLED = 16
 """Rounds of a loop that are written one after the other where numbers have no loops: CasADi, C, derivatives."""
@@ -21,12 +22,11 @@ Found = tuple[Any, Any]
 
 
 class TooManyRounds(ModelError):
-    """A loop that cannot be written out: it has more rounds than numbers without loops take."""
+    """Error of a loop that cannot be written out: it has more rounds than numbers without loops take."""
 
 
-def while_loop(step: Callable[[Any], Found | Iterator[Found]], start: Any, most: int) -> Any:
-    """``x`` (k) after ``x, arrived = step(x)`` again and again from ``start``, until ``arrived > 0``, ``most`` times at
-    most.
+def while_loop(step: Callable[[Any], Found | Iterator[Found]], start: Vector, most: int) -> Vector:
+    """Iterate ``x, arrived = step(x)`` from ``start`` until ``arrived > 0``, ``most`` times at most.
 
     A step may yield such pairs one after the other, cheap ones first: the first that has arrived is taken, else the
     last, and what comes after is not worked out.
@@ -36,8 +36,9 @@ def while_loop(step: Callable[[Any], Found | Iterator[Found]], start: Any, most:
     Where there are no such loops (C, CasADi, derivatives), up to 16 rounds are written one after the other, with the
     same result; more are refused.
 
-    >>> while_loop(lambda x: (0.5 * (x + 2.0 / x), 1e-9 - abs(x * x - 2.0)[0]), np.ones(1), 20).round(12)
-    array([1.41421356])
+    Example:
+        >>> while_loop(lambda x: (0.5 * (x + 2.0 / x), 1e-9 - abs(x * x - 2.0)[0]), np.ones(1), 20).round(12)
+        array([1.41421356])
     """
     graph = next((x.graph for x in np.asarray(start).flat if type(x) is Traced), None)
     if graph is None:
@@ -57,7 +58,7 @@ def while_loop(step: Callable[[Any], Found | Iterator[Found]], start: Any, most:
 
 
 def loops_here(x: Any) -> bool:
-    """Whether :func:`repeat` makes one loop of machine code for this processor of these numbers, outside of another."""
+    """True if :func:`repeat` makes one loop of machine code for this processor of these numbers, outside of another."""
     graph = next((e.graph for e in np.asarray(x).flat if type(e) is Traced), None)
     return graph is not None and not graph.recording and (graph.loops is True or graph.loops is repeats)
 
@@ -68,7 +69,7 @@ def _pairs(step: Callable[[Any], Found | Iterator[Found]], x: Any) -> Iterator[F
 
 
 def _exits(pairs: Iterator[Found]) -> list[list[Any]]:
-    """Where a round may end: each time all numbers, those of the first pair that has arrived, and whether one has."""
+    """Points where a round may end: each time all numbers, those of the first pair that has arrived, and if one has."""
     exits: list[list[Any]] = []
     for x, arrived in pairs:
         before = exits[-1] if exits else None

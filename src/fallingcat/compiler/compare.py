@@ -52,8 +52,9 @@ class Row(NamedTuple):
 def spread(times: list[float]) -> Spread:
     """Median and quartiles.
 
-    >>> spread([3.0, 1.0, 2.0])
-    Spread(median=2.0, low=1.5, high=2.5)
+    Example:
+        >>> spread([3.0, 1.0, 2.0])
+        Spread(median=2.0, low=1.5, high=2.5)
     """
     if len(times) < 2:
         return Spread(times[0], times[0], times[0])
@@ -79,7 +80,7 @@ def _seconds(call: Call, count: int) -> float:
 
 
 def _enough(call: Call, seconds: float) -> int:
-    """How many calls last about ``seconds``; the first call is warm-up."""
+    """Number of calls that last about ``seconds``; the first call is warm-up."""
     call()
     return max(1, int(seconds / max(_seconds(call, 1), 1e-8)))
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.loops import repeats
+from ..arrays.types import Vector
 from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..model import Model, State
@@ -47,7 +48,7 @@ from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried, undisturbed
 
 
 class Kernel:
-    """A function of one robot as machine code: ``k(q, v, ...)``.
+    """Function of one robot as machine code: ``k(q, v, ...)``.
 
     Arguments are arrays (see :attr:`signature`, or ``help(k)``) with any leading batch shape, all the same, in their
     order or by name; results have the same leading shape, and go into ``out`` if that is given.  A
@@ -55,6 +56,21 @@ class Kernel:
     the same bits, whatever the batch size or number of threads.  Numbers are not looked at: NaN and infinity pass
     through to the results that depend on them.  Quaternions may have any length but zero, which gives NaN.  Copies and
     pickles hold the model, the name of the function and the options, and are made anew.
+
+    Args:
+        recipe: Model, function and options.
+        face: Arguments and results.
+        tracing: Function that traces the recipe when it is needed.
+        memory: Store of compiled code; None: NumPy runs the program.
+        single: Make code for calls of one state.
+
+    Example:
+        >>> from fallingcat.dynamics import mass_matrix
+        >>> from fallingcat.model import robots
+        >>> cat = robots.two_cylinder_cat()
+        >>> k = compile(cat, mass_matrix, state=["joints"])
+        >>> k(np.zeros((100, 2))).shape  # a batch
+        (100, 8, 8)
     """
 
     def __init__(
@@ -86,7 +102,7 @@ class Kernel:
 
     @property
     def program(self) -> Program:
-        """The straight-line program behind it."""
+        """Straight-line program behind it."""
         made: Program = self._runner.program
         return made
 
@@ -99,13 +115,13 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """The LLVM text of the single-state code; empty where NumPy runs the same program."""
+        """LLVM text of the single-state code; empty where NumPy runs the same program."""
         text: str = self._runner.source
         return text
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """``(q, v, ..., *, threads=1, out=None)``"""
+        """Signature ``(q, v, ..., *, threads=1, out=None)``."""
         P = inspect.Parameter
         names = [argument.name for argument in self.signature]
         kind = P.POSITIONAL_OR_KEYWORD if len(set(names)) == len(names) else P.POSITIONAL_ONLY
@@ -116,7 +132,7 @@ class Kernel:
 
     @property
     def about(self) -> str:
-        """What ``help(k)`` says: the arguments with their shapes and units, then the function's own words."""
+        """Text of ``help(k)``: the arguments with their shapes and units, then the function's own words."""
         rows = [(a.name, _batched(a.shape), a.meaning) for a in self.signature]
         rows += [(name or "result", _batched(leaf.shape), "") for name, leaf in named_leaves(self._face.result)]
         wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
@@ -137,6 +153,7 @@ class Kernel:
     # calls ----------------------------------------------------------------------------------------------------
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Results for arrays, or for states; see the class."""
         return self._slow(*arguments, **options)
 
     def _slow(self, *arguments: Any, **options: Any) -> Any:
@@ -207,10 +224,16 @@ class Kernel:
         return np.empty((math.prod(lead), self._size), dtype=self.dtype)
 
     def blocks(self, *arguments: np.ndarray, threads: int = 1) -> np.ndarray:
-        """The flat outputs of states that lie in blocks already: ``(blocks, size, lanes)`` in, ``(blocks, outputs,
-        lanes)`` out.
+        """Flat outputs of states that lie in blocks already.
 
-        The fastest way: no transposing.  ``lanes`` is :attr:`lanes`.
+        The fastest way: no transposing.
+
+        Args:
+            *arguments: ``(blocks, size, lanes)`` each, aligned, with :attr:`lanes` states in a block.
+            threads: Number of threads.
+
+        Returns:
+            ``(blocks, outputs, lanes)``.
         """
         check_count(self.name, self.signature, arguments)
         if not all(isinstance(x, np.ndarray) and x.ndim == 3 for x in arguments):
@@ -234,11 +257,19 @@ class Kernel:
         lanes: int = self._runner.lanes
         return lanes
 
-    def iterate(self, *arguments: Any, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
-        """``x -> f(x, ...)`` again and again, ``rows * every`` times, in machine code: ``rows x (batch) x outputs``.
+    def iterate(self, *arguments: Vector, rows: int, every: int = 1, threads: int = 1) -> np.ndarray:
+        """Iterate ``x -> f(x, ...)`` in machine code, ``rows * every`` times.
 
-        The first outputs are the first argument of the next time, as in the step of a simulation; every ``every``-th
-        time is kept.  Arguments may have one batch axis.
+        The first outputs are the first argument of the next time, as in the step of a simulation.
+
+        Args:
+            *arguments: First values, with at most one batch axis.
+            rows: Number of outputs that are kept.
+            every: Steps from one of them to the next.
+            threads: Number of threads.
+
+        Returns:
+            ``rows x (batch) x outputs``.
         """
         given, lead = self._prepared(arguments, threads)
         if len(lead) > 1 or not given or self.signature[0].size > self._size:
@@ -250,11 +281,19 @@ class Kernel:
             self._runner.iterate(given, kept, every, threads, one=not lead)
         return kept.reshape(rows, *lead, self._size)
 
-    def until(self, *arguments: Any, most: int, threads: int = 1) -> np.ndarray:
-        """``x -> f(x, ...)`` again and again in machine code until the last output is positive: ``(batch) x outputs``.
+    def until(self, *arguments: Vector, most: int, threads: int = 1) -> np.ndarray:
+        """Iterate ``x -> f(x, ...)`` in machine code until the last output is positive.
 
-        As :meth:`iterate`, for what converges: each state stops by itself, after ``most`` times at most, with what the
-        last time gave; the next of a batch then takes its place among the SIMD lanes.
+        As :meth:`iterate`, for what converges: each state stops by itself, with what the last time gave; the next of a
+        batch then takes its place among the SIMD lanes.
+
+        Args:
+            *arguments: First values, with any batch shape.
+            most: Largest number of steps.
+            threads: Number of threads.
+
+        Returns:
+            ``(batch) x outputs``.
         """
         rows, lead = self._prepared(arguments, threads)
         if not rows or self.signature[0].size >= self._size:
@@ -267,14 +306,29 @@ class Kernel:
         return out.reshape(*lead, self._size)
 
     def stepper(self, *arrays: np.ndarray) -> tuple[Callable[[], Any], np.ndarray]:
-        """:meth:`iterate` of one state, once, for a loop: ``go, out = k.stepper(x, ...)``; each ``go()`` starts from
-        what the arrays hold by then, and what it finds is in ``out``.
+        """Step of one state for a loop, as :meth:`iterate`: ``go, out = k.stepper(x, ...)``.
+
+        Each ``go()`` starts from what the arrays hold by then, and what it finds is in ``out``.
+
+        Args:
+            *arrays: Arguments of one state, contiguous.
+
+        Returns:
+            Function without arguments, and its output (outputs).
         """
         rows, out = self._single(arrays), np.zeros(self._size, dtype=self.dtype)
         return self._runner.stepper(rows, out.reshape(1, -1)), out
 
     def repeater(self, *arrays: np.ndarray, most: int) -> tuple[Callable[[], Any], np.ndarray]:
-        """:meth:`until` of one state for a loop, as :meth:`stepper`."""
+        """Iteration of one state for a loop, as :meth:`until` and :meth:`stepper`.
+
+        Args:
+            *arrays: Arguments of one state, contiguous.
+            most: Largest number of steps.
+
+        Returns:
+            Function without arguments, and its output (outputs).
+        """
         rows, out = self._single(arrays), self.until(*arrays, most=most)
         return self._runner.repeater(rows, out.reshape(1, -1), most), out
 
@@ -300,24 +354,33 @@ def compile(
     state: Sequence[str] | None = None,
     **options: Any,
 ) -> Any:
-    """``function`` of one robot as machine code: ``k = compile(model, inverse_dynamics); k(q, v, a)``.
+    """Compile a function of one robot to machine code.
 
-    ``function`` is any public function ``f(model, state, ...)`` or your own composition of them; ``options`` are
-    passed on to it (``factorization="passive"``).  ``inputs`` gives the shapes of further arguments of your own: a
-    length, or a tuple (``{"wrench": 6, "frame": (3, 3), "t": ()}``).  Where the argument after the model is one of
-    them, the function takes no state.
+    ``k = compile(model, inverse_dynamics); k(q, v, a)``.  A function of more than two million operations is not
+    compiled: a warning says so, and calls run ``function`` itself, one state after the other.  It has no
+    :attr:`~Kernel.source`, and other targets refuse it.
 
-    ``state`` names the fields of the state that a call gives in the place of ``q`` and ``v``, each as an array of its
-    own: ``pose`` (the rows ``[R p]``, 3 x 4), ``joints``, ``twist``, ``rates``.  What is left out is neutral.
+    Args:
+        model: Robot.
+        function: Any public function ``f(model, state, ...)`` or your own composition of them.
+        target: ``cpu`` for a :class:`Kernel`, or another emitter, such as ``c``, ``cuda``, ``casadi`` or ``jax``.
+        dtype: ``float64`` or ``float32``.
+        inputs: Shapes of further arguments of your own: a length, or a tuple
+            (``{"wrench": 6, "frame": (3, 3), "t": ()}``).  Where the argument after the model is one of them, the
+            function takes no state.
+        state: Fields of the state that a call gives in the place of ``q`` and ``v``, each as an array of its own:
+            ``pose`` (the rows ``[R p]``, 3 x 4), ``joints``, ``twist``, ``rates``.  What is left out is neutral.
+        **options: Passed on to the function (``factorization="passive"``).
 
-    A function of more than two million operations is not compiled: a warning says so, and calls run ``function``
-    itself, one state after the other.  It has no :attr:`~Kernel.source`, and other targets refuse it.
+    Returns:
+        Kernel, or what the target makes of it.
 
-    >>> from fallingcat.dynamics import mass_matrix
-    >>> from fallingcat.model import robots
-    >>> cat = robots.two_cylinder_cat()
-    >>> compile(cat, mass_matrix, state=["joints"])(np.zeros(2)).shape
-    (8, 8)
+    Example:
+        >>> from fallingcat.dynamics import mass_matrix
+        >>> from fallingcat.model import robots
+        >>> cat = robots.two_cylinder_cat()
+        >>> compile(cat, mass_matrix, state=["joints"])(np.zeros(2)).shape
+        (8, 8)
     """
     inputs = {} if inputs is None else inputs
     _check_call(model, function, inputs, state, options)
@@ -333,8 +396,9 @@ def compile_step(
     state: Sequence[str] | None = None,
     **options: Any,
 ) -> Kernel:
-    """:func:`compile` for a function that is only iterated, or called for many states: no code for single calls is
-    made, and the first code for many states is made quickly.
+    """Compile a function that is only iterated, or called for many states.
+
+    No code for single calls is made, and the first code for many states is made quickly; see :func:`compile`.
     """
     _check_call(model, function, inputs, state, options)
     with undisturbed():
@@ -391,7 +455,7 @@ def _batched(shape: tuple[int, ...]) -> str:
 
 
 def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Mapping[str, Any]) -> None:
-    """Whether these can be compiled, before anything is traced."""
+    """Raise an error unless these can be compiled, before anything is traced."""
     check_model(model)
     if not model.is_numeric:
         raise ModelError(f"{model.name!r} has symbols: kernels are of numbers, see fallingcat.symbolic.numbers")

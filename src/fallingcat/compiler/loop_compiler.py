@@ -71,7 +71,7 @@ def _flat(arguments: tuple[Any, ...]) -> list[Any]:
 
 
 def _kind(x: Any) -> str:
-    """Of an argument, in the words of :data:`.signatures.TYPES`."""
+    """Kind of an argument, in the words of :data:`.signatures.TYPES`."""
     if not isinstance(x, np.ndarray):
         return "double" if isinstance(x, float) else "i64"
     if x.dtype not in (np.float64, np.int64) or (x.size and x.strides[-1] != x.itemsize):

@@ -1,4 +1,4 @@
-"""Where kernels can go beside this processor: one emitter each, imported when it is asked for."""
+"""Targets of kernels beside this processor: one emitter each, imported when it is asked for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TARGETS = Registry[Callable[[Recipe], Any]](
 
 
 def build(target: str, recipe: Recipe) -> Any:
-    """What ``compile(model, function, target=target)`` returns for a target other than ``cpu``."""
+    """Result of ``compile(model, function, target=target)`` for a target other than ``cpu``."""
     check(target)
     return TARGETS[target](recipe)
 
@@ -46,9 +46,10 @@ def build(target: str, recipe: Recipe) -> Any:
 def check(target: str) -> None:
     """An error that lists the targets, if this is none.
 
-    >>> check("fortran")
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: target is one of cpu, c, cuda, casadi, jax, not 'fortran'
+    Example:
+        >>> check("fortran")
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: target is one of cpu, c, cuda, casadi, jax, not 'fortran'
     """
     if target not in TARGETS:
         raise ModelError(f"target is one of {', '.join(('cpu', *TARGETS))}, not {target!r}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import concatenate, takes
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Vector, Wrench
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
@@ -28,31 +28,46 @@ class CentroidalDerivatives(NamedTuple):
     rate_by_configuration: Matrix
     """of ``dh/dt = A_G a + dA_G/dt v``, on the tangent"""
     rate_by_velocity: Matrix
+    """of ``dh/dt``, by ``[twist; rates]``"""
     rate_by_acceleration: Matrix
     """``A_G``"""
 
 
 @concise
 class CenterOfMassDerivatives(NamedTuple):
-    """Derivatives of the center of mass's velocity and acceleration in the world (3 x nv); see
-    :func:`center_of_mass_jacobian` for those of its place."""
+    """Derivatives of velocity and acceleration of the center of mass in the world (3 x nv).
+
+    Those of its position are :func:`center_of_mass_jacobian`.
+    """
 
     velocity_by_configuration: Matrix
+    """of ``J v``, on the tangent"""
     acceleration_by_configuration: Matrix
+    """of ``J a + dJ/dt v``, on the tangent"""
     acceleration_by_velocity: Matrix
+    """of ``J a + dJ/dt v``, by ``[twist; rates]``"""
 
 
 @takes(acceleration="nv")
 def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Vector) -> CentroidalDerivatives:
-    """How centroidal momentum and its rate change with configuration, velocity and acceleration.
+    """Derivatives of centroidal momentum and of its rate, by configuration, velocity and acceleration.
 
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> found = centroidal_dynamics_derivatives(cat, state, np.zeros(cat.nv))
-    >>> rate = found.momentum_by_configuration @ state.velocity  # dh/dt at constant velocity
-    >>> bool(np.allclose(rate, centroidal_momentum_matrix_derivative(cat, state) @ state.velocity, atol=1e-12))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        acceleration: Time derivative of the quasi-velocity ``[twist; rates]``, ``nv`` (m/s^2, rad/s^2).
+
+    Returns:
+        Four ``6 x nv`` matrices; those by configuration on the tangent of :func:`displace`.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> found = centroidal_dynamics_derivatives(cat, state, np.zeros(cat.nv))
+        >>> rate = found.momentum_by_configuration @ state.velocity  # dh/dt at constant velocity
+        >>> bool(np.allclose(rate, centroidal_momentum_matrix_derivative(cat, state) @ state.velocity, atol=1e-12))
+        True
     """
     check_robot(model, state)
     a = vector(acceleration, model.nv, "acceleration")
@@ -77,15 +92,34 @@ def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Ve
 
 @takes(acceleration="nv")
 def center_of_mass_derivatives(model: Model, state: State, acceleration: Vector) -> CenterOfMassDerivatives:
-    """How velocity and acceleration of the center of mass change: the linear rows of
-    :func:`centroidal_dynamics_derivatives`, over the mass."""
+    """Derivatives of the velocity and the acceleration of the center of mass.
+
+    The linear rows of :func:`centroidal_dynamics_derivatives`, divided by the mass.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        acceleration: Time derivative of the quasi-velocity ``[twist; rates]``, ``nv`` (m/s^2, rad/s^2).
+
+    Returns:
+        Three ``3 x nv`` matrices; those by configuration on the tangent of :func:`displace`.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> found = fc.dynamics.center_of_mass_derivatives(cat, state, np.zeros(cat.nv))
+        >>> along = found.velocity_by_configuration @ state.velocity
+        >>> bool(np.allclose(along, fc.dynamics.center_of_mass_bias(cat, state), atol=1e-12))
+        True
+    """
     check_robot(model, state)
     found = centroidal_dynamics_derivatives(model, state, acceleration)
     return CenterOfMassDerivatives(*(rows[:3] * (1.0 / total_mass(model)) for rows in found[:3]))
 
 
-def _moving_frame(model: Model, state: State, motion: Motion, A: Any, wrench: Any) -> Any:
-    """What a wrench or momentum ``[f; t]`` of the base frame gains in the centroidal one as that moves (6 x nv).
+def _moving_frame(model: Model, state: State, motion: Motion, A: Matrix, wrench: Wrench) -> Matrix:
+    """Change of a wrench or momentum ``[f; t]`` of the base frame, seen in the centroidal one as that moves (6 x nv).
 
     When the base turns by ``w``, both parts turn; when a joint moves the center by ``d`` in the base, the torque about
     it changes by ``f x d``.
@@ -97,8 +131,8 @@ def _moving_frame(model: Model, state: State, motion: Motion, A: Any, wrench: An
     return block_diagonal([R, R]) @ concatenate([by_base, by_joints], axis=1)
 
 
-def _by_directions(model: Model, state: State, a: Any) -> CentroidalDerivatives:
-    """For joints whose axes turn within the child."""
+def _by_directions(model: Model, state: State, a: Vector) -> CentroidalDerivatives:
+    """Derivatives direction by direction, for joints whose axes turn within the child."""
 
     def rate(at: State) -> Vector:
         turning = centroidal_momentum_matrix_derivative(model, at) @ at.velocity

@@ -10,11 +10,12 @@ import numpy as np
 
 from ..arrays import is_numeric
 from ..arrays.arguments import holds_numbers, shape_of
+from ..arrays.types import Vector
 from ..errors import ModelError, describe
 from ..model import Model, State
 
 
-def vector(x: Any, length: int, what: str) -> Any:
+def vector(x: Any, length: int, what: str) -> Vector:
     """``x`` as a vector of the given length; finite, if it holds numbers."""
     if isinstance(x, (list, tuple)):
         try:
@@ -35,7 +36,8 @@ def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
 
 
 def check_finite(x: Any, what: str) -> None:
-    """An error that names the first number that is not finite, if they can be looked at."""
+    """Raise an error that names the first number that is not finite, if they can be looked at."""
+    # One dot product is finite only if every entry is; large finite ones that overflow go the slow way below.
     with np.errstate(over="ignore"):
         if type(x) is np.ndarray and x.dtype == float and isfinite((flat := x.ravel()).dot(flat)):  # seen at a glance
             return
@@ -53,13 +55,13 @@ def answered(function: Callable[[State], Any], state: State, what: str) -> Any:
 
 
 def check_model(model: Any) -> None:
-    """An error unless this is a :class:`Model`."""
+    """Raise an error unless this is a :class:`Model`."""
     if not isinstance(model, Model):
         raise ModelError(f"the first argument is a Model, not {describe(model)}: load a file, or take one of robots")
 
 
 def check_robot(model: Any, state: Any) -> None:
-    """An error unless these are a :class:`Model` and a :class:`State`, which says what to pass."""
+    """Raise an error that says what to pass unless these are a :class:`Model` and a :class:`State`."""
     check_model(model)
     if not isinstance(state, State):
         raise ModelError(
@@ -68,7 +70,7 @@ def check_robot(model: Any, state: Any) -> None:
 
 
 def check_state(model: Model, state: State) -> None:
-    """An error unless ``state`` has the shapes of the model and holds no NaN: a record that was changed by hand."""
+    """Raise an error unless ``state`` has the shapes of the model and holds no NaN (a record changed by hand)."""
     check_fields(model, state)
     for name, x in zip(State._fields, state, strict=True):
         check_finite(x, name)
@@ -77,7 +79,7 @@ def check_state(model: Model, state: State) -> None:
 
 
 def check_fields(model: Model, state: State) -> None:
-    """An error unless ``state`` has the shapes of the model, whatever its numbers."""
+    """Raise an error unless ``state`` has the shapes of the model, whatever its numbers."""
     check_robot(model, state)
     batch = getattr(state.pose, "shape", ())[:-2]
     if batch:
@@ -98,7 +100,7 @@ def check_fields(model: Model, state: State) -> None:
 
 
 def _check_quaternions(model: Model, joints: np.ndarray) -> None:
-    """An error where one is zero, which is no rotation: a state of another robot with as many coordinates."""
+    """Raise an error where one is zero, which is no rotation: a state of another robot with as many coordinates."""
     for joint, place in zip(model.joints, model.q_slices, strict=True):
         names = joint.kind.group.coordinate_names
         start = place.start + names.index("qx") if "qx" in names else 0
@@ -127,7 +129,7 @@ def positive(x: Any, what: str) -> float:
 
 
 def check_dynamic(model: Model) -> None:
-    """An error that names the links without inertia, where the mass matrix is singular at every shape."""
+    """Raise an error that names the links without inertia, where the mass matrix is singular at every shape."""
     check_model(model)
     if not model.kinematic:
         return
@@ -140,7 +142,7 @@ def check_dynamic(model: Model) -> None:
 
 
 def total_mass(model: Model) -> float:
-    """The mass of the robot (kg), or an error where there is none to divide by."""
+    """Mass of the robot (kg), or an error where there is none to divide by."""
     check_dynamic(model)
     if is_numeric(model.mass) and model.mass == 0.0:
         raise ModelError(f"{model.name!r} has no mass, so no center of mass")

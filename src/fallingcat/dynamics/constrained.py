@@ -23,30 +23,52 @@ ROUNDING = 1e-13
 
 @concise
 class Constrained(NamedTuple):
-    """``acceleration`` (nv) of the quasi-velocity; ``multipliers`` (k): forces of the constraint *on the robot*, which
-    act as ``J' multipliers``."""
+    """Acceleration and constraint forces of :func:`constrained_forward_dynamics`.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> found = fc.dynamics.constrained_forward_dynamics(body, body.neutral(), np.zeros(6), np.eye(6)[:3], np.zeros(3))
+        >>> found.acceleration.shape, found.multipliers.shape
+        ((6,), (3,))
+    """
 
     acceleration: Vector
+    """``nv``: of the quasi-velocity ``[twist; rates]``"""
     multipliers: Vector
+    """``k``: forces of the constraint *on the robot*, which act as ``J' multipliers``"""
 
 
 @takes(forces="nv")
 def constrained_forward_dynamics(
     model: Model, state: State, forces: Vector, jacobian: Matrix, bias: Vector
 ) -> Constrained:
-    """The motion under ``forces`` (nv) that keeps ``jacobian @ acceleration + bias = 0`` ([ETH] (3.62)-(3.65)).
+    """Motion under forces that keeps ``jacobian @ acceleration + bias = 0`` ([ETH] (3.62)-(3.65)).
 
-    ``jacobian`` is k x nv and ``bias = dJ/dt v`` (k).  ``M a + C v + g = forces + J' multipliers`` with
+    ``M a + C v + g = forces + J' multipliers`` with
     ``multipliers = -(J M^-1 J')^-1 (J M^-1 (forces - C v - g) + bias)``: forces on the robot, like those of contacts,
-    so minus the ``F_c`` of [ETH] (3.62), which by (3.57) the robot exerts on its environment.  Rows that depend on each
-    other are refused.
+    so minus the ``F_c`` of [ETH] (3.62), which by (3.57) the robot exerts on its environment.
 
-    >>> from fallingcat.model import robots
-    >>> body = robots.free_body()
-    >>> J = np.eye(6)[:3]  # hold the origin
-    >>> held = constrained_forward_dynamics(body, body.neutral(), np.zeros(6), J, np.zeros(3))
-    >>> bool(np.allclose(held.multipliers, [0.0, 0.0, 9.81 * body.mass]))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        forces: Generalised forces ``[base wrench; joint forces]``, ``nv`` (N, N m).
+        jacobian: ``k x nv``: rows of the constraint.
+        bias: ``dJ/dt v``, ``k``.
+
+    Returns:
+        Acceleration (nv) and multipliers (k).
+
+    Raises:
+        NumericsError: Rows of the constraint depend on each other.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> body = robots.free_body()
+        >>> J = np.eye(6)[:3]  # hold the origin
+        >>> held = constrained_forward_dynamics(body, body.neutral(), np.zeros(6), J, np.zeros(3))
+        >>> bool(np.allclose(held.multipliers, [0.0, 0.0, 9.81 * body.mass]))
+        True
     """
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
@@ -67,12 +89,13 @@ def constrained_forward_dynamics(
 
 
 def check_rank(inertia: Matrix, what: str) -> None:
-    """Whether the rows of ``J`` in ``J M^-1 J'`` do not depend on each other, where that can be looked at."""
+    """Raise an error where the rows of ``J`` in ``J M^-1 J'`` depend on each other; numbers only."""
     if not is_numeric(inertia):
         return
     size = np.sqrt(np.diag(inertia))
     if not (size > ROUNDING).all():
         raise NumericsError(f"row {int(np.argmin(size))} of the {what} Jacobian is zero: it feels no motion")
+    # unit diagonal: the rank must not depend on the units of the rows
     scaled = inertia / np.outer(size, size)
     low = float(np.linalg.eigvalsh(scaled)[0])
     if low < RANK_TOLERANCE:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import concatenate, scale, stack
 from ..arrays.differentiate import derivative
-from ..arrays.types import Matrix
+from ..arrays.types import Matrix, Rotation, Vector
 from ..errors import ModelError, describe
 from ..lie import SE3, SO3, Group
 from ..lie.charts import RotationChart
@@ -20,8 +20,17 @@ from .checks import check_state
 
 @concise
 class FloatingBaseMap(NamedTuple):
-    """``u = E dq/dt`` and ``dq/dt = inverse u``, with ``u = [velocity of the base along the world's axes; its angular
-    velocity, body-fixed; joint rates]`` (nv) of :func:`fallingcat.changes.world_linear`.
+    """Map of coordinate rates to quasi-velocities, ``u = E dq/dt``, and its right inverse, ``dq/dt = inverse u``.
+
+    ``u = [velocity of the base along the world's axes; its angular velocity, body-fixed; joint rates]`` (nv) as in
+    :func:`fallingcat.changes.world_linear`.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> E, inverse = fc.dynamics.floating_base_map(cat, cat.neutral())  # a quaternion, so one coordinate more
+        >>> E.shape, inverse.shape
+        ((16, 17), (17, 16))
     """
 
     E: Matrix
@@ -31,17 +40,27 @@ class FloatingBaseMap(NamedTuple):
 
 
 def floating_base_map(model: Model, state: State, rotation: RotationChart | None = None) -> FloatingBaseMap:
-    """``E_fb``, [ETH] (2.262), for ``q = [coordinates of the base; coordinates of the joints]``.
+    """Map ``E_fb`` from rates of coordinates to quasi-velocities, [ETH] (2.262).
 
-    The base of SE(3) has its position and the parameters of ``rotation`` as coordinates, that of SO(3) the parameters;
-    without a chart, and on other bases, they are those of :meth:`Model.flatten` (a quaternion ``xyzw``).
+    Coordinates are ``q = [coordinates of the base; coordinates of the joints]``.  The base of SE(3) has its position
+    and the parameters of ``rotation`` as coordinates, that of SO(3) the parameters; without a chart, and on other
+    bases, they are those of :meth:`Model.flatten` (a quaternion ``xyzw``).
 
-    >>> from fallingcat.lie.charts import EulerZYX
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> E, inverse = floating_base_map(cat, cat.random_state(np.random.default_rng(0)), EulerZYX())
-    >>> E.shape, bool(np.allclose(E @ inverse, np.eye(16)))
-    ((16, 16), True)
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        rotation: Chart of the rotation of the base; None: coordinates of :meth:`Model.flatten`.
+
+    Returns:
+        ``E`` (nv x k) and its right inverse (k x nv), for ``k`` coordinates.
+
+    Example:
+        >>> from fallingcat.lie.charts import EulerZYX
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> E, inverse = floating_base_map(cat, cat.random_state(np.random.default_rng(0)), EulerZYX())
+        >>> E.shape, bool(np.allclose(E @ inverse, np.eye(16)))
+        ((16, 16), True)
     """
     check_state(model, state)
     G, R, shape = model.base, state.pose[:3, :3], model.configuration.shape
@@ -52,25 +71,25 @@ def floating_base_map(model: Model, state: State, rotation: RotationChart | None
     return FloatingBaseMap(*(_diagonal(list(parts)) for parts in zip(*blocks, strict=True)))
 
 
-def of_coordinates(group: Group, q: Any) -> FloatingBaseMap:
-    """``dim x nq``: the body-fixed velocity of ``element(q)`` per rate of its coordinates, ``(g^-1 dg/dq_i)^v``."""
+def of_coordinates(group: Group, q: Vector) -> FloatingBaseMap:
+    """Map of coordinate rates to body-fixed velocities of ``element(q)`` (dim x nq), ``(g^-1 dg/dq_i)^v``."""
     if group.additive:
         return FloatingBaseMap(np.eye(group.dim), np.eye(group.dim))
     back = group.inverse(group.element(q))
 
-    def column(e: np.ndarray) -> Any:
+    def column(e: np.ndarray) -> Vector:
         return derivative(lambda t: group.vee(back @ group.element(q + scale(t, e))), like=[q])
 
     E = stack([column(e) for e in np.eye(group.nq)], axis=1)
     return FloatingBaseMap(E, E.T * (1.0 / (E * E).sum(axis=1)))  # rows are orthogonal in the coordinates of each group
 
 
-def world_linear(group: Group, R: Any) -> Any:
-    """``m x m``: takes body-fixed twists to ``[R v; w]`` in the algebra of the group."""
+def world_linear(group: Group, R: Rotation) -> Matrix:
+    """Matrix (m x m) that takes body-fixed twists to ``[R v; w]`` in the algebra of the group."""
     return group.coselection @ block_diagonal([R, np.eye(3)]) @ group.selection
 
 
-def _of_chart(group: Group, R: Any, rotation: Any) -> FloatingBaseMap:
+def _of_chart(group: Group, R: Rotation, rotation: RotationChart | None) -> FloatingBaseMap:
     """Body-fixed twist per rates of position and chart, and back."""
     if not isinstance(rotation, RotationChart):
         raise ModelError(f"rotation is a chart of rotations of fallingcat.lie.charts, not {describe(rotation)}")
@@ -83,7 +102,7 @@ def _of_chart(group: Group, R: Any, rotation: Any) -> FloatingBaseMap:
     return FloatingBaseMap(_diagonal([R.T, turning.E]), _diagonal([R, turning.inverse]))
 
 
-def _diagonal(blocks: list[Any]) -> Any:
+def _diagonal(blocks: list[Matrix]) -> Matrix:
     """Blocks of any shape on the diagonal of a matrix."""
     width, height = sum(b.shape[1] for b in blocks), sum(b.shape[0] for b in blocks)
     rows, left = [np.zeros((0, width))], 0

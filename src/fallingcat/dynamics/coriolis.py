@@ -8,7 +8,7 @@ every other link behind joint k, so each entry is a product with one composite m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def _christoffel(L: RigidInertia, nu: Twist) -> Matrix:
     return block([[zero, -skew(momentum[:3])], [zero, half]])
 
 
-BODY_MATRICES: Final[dict[str, Callable[[RigidInertia, Any], Any]]] = {
+BODY_MATRICES: Final[dict[str, Callable[[RigidInertia, Twist], Matrix]]] = {
     "newton_euler": _newton_euler,
     "passive": _passive,
     "coadjoint": _coadjoint,
@@ -60,7 +60,9 @@ With ``dL/dt = -(ad' L + L ad)`` in the standing frame: ``B = -ad' L`` (newton_e
 
 
 def coriolis_matrix(model: Model, state: State, factorization: Factorization = "christoffel") -> Matrix:
-    """``C(q, v)`` (nv x nv) with ``C v`` the Coriolis and centrifugal forces of the quasi-velocity ``[twist; rates]``.
+    """Coriolis matrix ``C(q, v)``.
+
+    ``C v`` are the Coriolis and centrifugal forces of the quasi-velocity ``[twist; rates]``.
 
     ================  =========================  ==============  ============  ====================
     factorization     source                     Mdot = C + C'   torsion-free  decouples by (3.80)
@@ -72,12 +74,21 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     ``hamel``         [Feurstein] (3.39)         no              no            yes
     ================  =========================  ==============  ============  ====================
 
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> C = coriolis_matrix(cat, state)
-    >>> bool(np.allclose(C + C.T, mass_matrix_derivative(cat, state), atol=1e-12))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        factorization: One of :data:`FACTORIZATIONS`, as in the table.
+
+    Returns:
+        ``nv x nv`` matrix.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> C = coriolis_matrix(cat, state)
+        >>> bool(np.allclose(C + C.T, mass_matrix_derivative(cat, state), atol=1e-12))
+        True
     """
     choice(factorization, FACTORIZATIONS, "factorization")
     geo = geometry(model, state)
@@ -89,7 +100,7 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     right = map_each(lambda B, L, s, s_dot: B @ s + L @ s_dot, B, L, geo.axes, geo.axes_dot)
     left = map_each(lambda B, L, s: (s.T @ B, (L @ s).T), B, L, geo.axes)
 
-    def entry(i: int, k: int) -> tuple[Any, Any]:
+    def entry(i: int, k: int) -> tuple[Matrix, Matrix]:
         sB, sL = left[k]
         return geo.axes[i].T @ right[k], sB @ geo.axes[i] + sL @ geo.axes_dot[i]
 
@@ -97,6 +108,23 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
 
 
 def mass_matrix_derivative(model: Model, state: State) -> Matrix:
-    """``dM/dt`` (nv x nv) along the state, symmetric: ``dL_j/dt = -(ad' L_j + L_j ad)`` in the fixed frame."""
+    """Time derivative of the mass matrix, ``dM/dt``, along the state.
+
+    ``dL_j/dt = -(ad' L_j + L_j ad)`` in the fixed frame.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        ``nv x nv`` matrix, symmetric.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> rate = fc.mass_matrix_derivative(cat, cat.random_state(np.random.default_rng(0)))
+        >>> bool(np.array_equal(rate, rate.T))
+        True
+    """
     geo = geometry(model, state)
     return rate_of_mass(geo, inertias(model, geo))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import block, concatenate, is_numeric, map_each, scale, solve_tree, stack, takes
 from ..arrays.differentiate import derivative
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Pose, Scalar, Twist, Vector, Wrench
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -37,7 +37,15 @@ ad, adt = _SE3.ad, _SE3.adt
 
 @concise
 class InverseDerivatives(NamedTuple):
-    """Derivatives of :func:`inverse_dynamics` (each nv x nv)."""
+    """Derivatives of :func:`inverse_dynamics` (each nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> found = fc.inverse_dynamics_derivatives(cat, cat.neutral(), np.zeros(cat.nv))
+        >>> bool(np.allclose(found.acceleration, fc.mass_matrix(cat, cat.neutral())))
+        True
+    """
 
     configuration: Matrix
     """with respect to the configuration, on the tangent"""
@@ -49,63 +57,74 @@ class InverseDerivatives(NamedTuple):
 
 @concise
 class ForwardDerivatives(NamedTuple):
-    """Derivatives of :func:`forward_dynamics` (each nv x nv)."""
+    """Derivatives of :func:`forward_dynamics` (each nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> found = fc.forward_dynamics_derivatives(cat, cat.neutral(), np.zeros(cat.nv))
+        >>> bool(np.allclose(found.forces @ fc.mass_matrix(cat, cat.neutral()), np.eye(cat.nv)))
+        True
+    """
 
     configuration: Matrix
+    """with respect to the configuration, on the tangent"""
     velocity: Matrix
+    """with respect to ``[twist; rates]``"""
     forces: Matrix
     """with respect to the forces: the inverse of the mass matrix"""
 
 
 class _Gain(NamedTuple):
-    """How the force of a body answers to a change of its twist: ``dL/dt - adt(L nu) = [[0, -2 [p]], [0, K]]``."""
+    """Derivative of a body's force by its twist: ``dL/dt - adt(L nu) = [[0, -2 [p]], [0, K]]``."""
 
-    p: Any
-    K: Any
+    p: Vector
+    K: Matrix
 
     def __add__(self, other: Any) -> _Gain:
         return _Gain(self.p + other.p, self.K + other.K)
 
-    def __matmul__(self, motions: Any) -> Any:
-        """Of each column of a 6 x k matrix."""
+    def __matmul__(self, motions: Matrix) -> Matrix:
+        """Product with each column of a 6 x k matrix."""
         w = motions[3:]
         return concatenate([-2.0 * (skew(self.p) @ w), self.K @ w])
 
-    def left(self, axes: Any) -> Any:
+    def left(self, axes: Matrix) -> Matrix:
         """``axes' @ gain`` (k x 3): the part that multiplies angular velocities; the other is zero."""
         return (2.0 * (skew(self.p) @ axes[:3]) + self.K.T @ axes[3:]).T
 
 
 class Motion(NamedTuple):
-    """What holds for every acceleration, in the standing frame: lists over links, and sums over what each carries."""
+    """Quantities that hold for every acceleration, in the standing frame: lists over links, and sums over subtrees."""
 
     tree: Sequence[Node]
     places: Places
-    axes: list[Any]
-    moved: list[Any]
+    axes: list[Matrix]
+    moved: list[Matrix]
     """``ad(nu) s`` (6 x k) with the parent's twist: what turning the joint does to the twist behind it"""
-    axes_dot: list[Any]
-    twists: list[Any]
+    axes_dot: list[Matrix]
+    twists: list[Twist]
     inertias: list[RigidInertia]
-    bias: list[Any]
+    bias: list[Vector]
     """accelerations (6) without those of the joints, less gravity"""
-    bias_forces: list[Any]
+    bias_forces: list[Wrench]
     """the wrench (6) that each body then needs beside those that act on it"""
     total: list[RigidInertia]
     gain: list[_Gain]
-    turning: list[Any] | None
+    turning: list[Matrix] | None
     """how external wrenches on what each link carries turn against it (6 x 6); None where none does"""
 
     @property
     def parents(self) -> list[int]:
+        """Place of the parent of each link but the base."""
         return [0, *(node.parent for node in self.tree)]
 
     def sums(self, own: Sequence[Any]) -> list[Any]:
-        """For each link the sum over it and everything that it carries."""
+        """Sum over each link and everything that it carries."""
         return inward(self.tree, own, lambda node, value: value)
 
     def above(self) -> list[tuple[int, int]]:
-        """Every link k with every link i between it and the base, both included: (i, k)."""
+        """Pairs ``(i, k)`` of every link k with every link i between it and the base, both included."""
         return [(i, k) for k in range(len(self.axes)) for i in ancestors(self.tree, k)]
 
 
@@ -114,18 +133,30 @@ def inverse_dynamics_derivatives(
     model: Model,
     state: State,
     acceleration: Vector,
-    wrenches: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> InverseDerivatives:
-    """How the forces of :func:`inverse_dynamics` change with configuration, velocity and acceleration.
+    """Derivatives of :func:`inverse_dynamics` by configuration, velocity and acceleration.
 
     ``wrenches`` on links keep their numbers in their ``representation``: a ``body`` wrench moves with its link, as
     Pinocchio's ``fext`` does, an ``inertial`` one stays where it is.
 
-    >>> from fallingcat.model import robots
-    >>> arm = robots.planar_arm()
-    >>> inverse_dynamics_derivatives(arm, arm.neutral(), np.zeros(arm.nv)).configuration.shape == (arm.nv, arm.nv)
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        acceleration: Time derivative of the quasi-velocity ``[twist; rates]``, ``nv`` (m/s^2, rad/s^2).
+        wrenches: External wrenches ``[f; t]`` (N, N m) by names of links or frames; None: no wrenches.
+        representation: Axes and point of the wrenches: ``body`` (those of the link), ``mixed`` (its origin, world axes)
+            or ``inertial`` (the world's origin and axes).
+
+    Returns:
+        Three ``nv x nv`` matrices; that by configuration on the tangent of :func:`displace`.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> arm = robots.planar_arm()
+        >>> inverse_dynamics_derivatives(arm, arm.neutral(), np.zeros(arm.nv)).configuration.shape == (arm.nv, arm.nv)
+        True
     """
     check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
@@ -146,12 +177,30 @@ def forward_dynamics_derivatives(
     model: Model,
     state: State,
     forces: Vector,
-    wrenches: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> ForwardDerivatives:
-    """How the acceleration of :func:`forward_dynamics` changes: ``-M^-1`` times the derivatives of the inverse.
+    """Derivatives of :func:`forward_dynamics` by configuration, velocity and forces.
 
-    ``wrenches`` as in :func:`inverse_dynamics_derivatives`.
+    ``-M^-1`` times the derivatives of the inverse dynamics; ``wrenches`` as in :func:`inverse_dynamics_derivatives`.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        forces: Generalised forces ``[base wrench; joint forces]``, ``nv`` (N, N m).
+        wrenches: External wrenches ``[f; t]`` (N, N m) by names of links or frames; None: no wrenches.
+        representation: Axes and point of the wrenches: ``body`` (those of the link), ``mixed`` (its origin, world axes)
+            or ``inertial`` (the world's origin and axes).
+
+    Returns:
+        Three ``nv x nv`` matrices; that by configuration on the tangent of :func:`displace`.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> found = fc.forward_dynamics_derivatives(arm, arm.neutral(), np.zeros(arm.nv))
+        >>> found.configuration.shape == found.velocity.shape == (arm.nv, arm.nv)
+        True
     """
     check_state(model, state)
     forces = vector(forces, model.nv, "forces")
@@ -178,10 +227,10 @@ def _check_regular(model: Model, state: State) -> None:
 def motion_of(
     model: Model,
     state: State,
-    wrenches: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> Motion:
-    """One sweep outwards, and what each body makes of it."""
+    """Quantities of :class:`Motion` at a state: one sweep outwards, and each body's share."""
     geo = geometry(model, state)
     tree, axes = geo.tree, geo.axes
     above = [np.zeros(6), *(geo.twists[node.parent] for node in tree)]
@@ -195,7 +244,7 @@ def motion_of(
     bodies = rigid_inertias(model)
     found = map_each(_body, geo.poses, bodies, geo.twists, bias)
     inertias, gains, forces = ([x[i] for x in found] for i in range(3))
-    turns: list[Any] = [np.zeros((6, 6)) for _ in axes]
+    turns: list[Matrix] = [np.zeros((6, 6)) for _ in axes]
     for link, wrench, turn in in_base_frame(model, state, geo.poses, wrenches, representation):
         forces[link] = forces[link] - wrench
         turns[link] = turns[link] + turn
@@ -204,7 +253,7 @@ def motion_of(
     return Motion(tree, geo.places, axes, moved, axes_dot, geo.twists, inertias, bias, forces, total, gain, stays)
 
 
-def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _Gain, Any]:
+def _body(H: Pose, body: RigidInertia, nu: Twist, a: Vector) -> tuple[RigidInertia, _Gain, Wrench]:
     """Inertia, gain and needed wrench of a body that moves with the twist ``nu`` and the acceleration ``a``."""
     L = body.to_parent(H)
     momentum = L @ nu
@@ -212,14 +261,14 @@ def _body(H: Any, body: RigidInertia, nu: Any, a: Any) -> tuple[RigidInertia, _G
     return L, gain, L @ a - pull(nu, momentum)
 
 
-def _mass_matrix(model: Model, motion: Motion) -> Any:
+def _mass_matrix(model: Model, motion: Motion) -> Matrix:
     momenta = map_each(lambda L, s: L @ s, motion.total, motion.axes)
     blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()}
     return with_rotors(model, motion.places.symmetric(blocks))
 
 
-def changes(model: Model, state: State, motion: Motion, acceleration: Any) -> tuple[Any, list[Changes]]:
-    """The wrench (6) that the whole robot needs at an acceleration, and what each joint's motion does behind it."""
+def changes(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Wrench, list[Changes]]:
+    """Wrench (6) that the whole robot needs at an acceleration, and the effect of each joint's motion behind it."""
     rates_dot = [acceleration[: model.m], *(acceleration[model.m :][v] for v in model.v_slices)]
     steps = [s @ x for s, x in zip(motion.axes, rates_dot, strict=True)]
     further = outward(motion.tree, steps[0], lambda node, a: a + steps[node.link])
@@ -241,11 +290,11 @@ def changes(model: Model, state: State, motion: Motion, acceleration: Any) -> tu
     return needed[0], found
 
 
-def _at(model: Model, state: State, motion: Motion, acceleration: Any) -> tuple[Any, Any]:
+def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
     """The derivatives of the forces by configuration and by velocity, at an acceleration."""
     found = changes(model, state, motion, acceleration)[1]
-    by_q: dict[tuple[int, int], Any] = {}
-    by_v: dict[tuple[int, int], Any] = {}
+    by_q: dict[tuple[int, int], Matrix] = {}
+    by_v: dict[tuple[int, int], Matrix] = {}
     for i, k in motion.above():
         s, below, other = motion.axes[i], found[i], found[k]
         by_q[i, k] = s.T @ (other.behind if i == k else other.before)
@@ -263,23 +312,25 @@ def _at(model: Model, state: State, motion: Motion, acceleration: Any) -> tuple[
 
 
 class Changes(NamedTuple):
-    """What moving a joint (by ``q``) or its speed (by ``v``) does to all behind it (6 x k each)."""
+    """Effect of moving a joint (by ``q``) or of its speed (by ``v``) on everything behind it (6 x k each)."""
 
-    da: Any
-    dnu: Any
-    da_by_speed: Any
-    behind: Any
+    da: Matrix
+    dnu: Matrix
+    da_by_speed: Matrix
+    behind: Matrix
     """forces behind the joint, by q"""
-    before: Any
+    before: Matrix
     """the same seen from before the joint: the force behind it has moved along"""
-    by_speed: Any
-    momenta: Any
-    row: Any
+    by_speed: Matrix
+    momenta: Matrix
+    row: Matrix
     """``s' gain`` (k x 3)"""
 
 
-def _changes(L: RigidInertia, gain: _Gain, force: Any, s: Any, s_dot: Any, dnu: Any, nu: Any, a: Any) -> Changes:
-    """Of one joint, from the twist ``nu`` and the acceleration ``a`` of its parent.
+def _changes(
+    L: RigidInertia, gain: _Gain, force: Wrench, s: Matrix, s_dot: Matrix, dnu: Matrix, nu: Twist, a: Vector
+) -> Changes:
+    """Effect of one joint, from the twist ``nu`` and the acceleration ``a`` of its parent.
 
     A moved joint, seen from behind it: its parent's twist changes by ``dnu = ad(nu) s``.
     """
@@ -294,14 +345,32 @@ def linearize(
     model: Model,
     state: State,
     forces: Vector,
-    wrenches: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> tuple[Matrix, Matrix]:
-    """``A`` (2nv x 2nv) and ``B`` (2nv x nv) of ``d/dt [x; dv] = A [x; dv] + B dF`` about a state and its forces.
+    """Linearization of the dynamics about a state and its forces.
 
-    ``x`` is the deviation of the configuration on the tangent, which the robot's own motion turns:
-    ``dx/dt = dv - ad(v) x`` with the bracket of the base's and of each joint's group.  ``wrenches`` as in
-    :func:`inverse_dynamics_derivatives`.
+    ``d/dt [x; dv] = A [x; dv] + B dF``, where ``x`` is the deviation of the configuration on the tangent, which the
+    robot's own motion turns: ``dx/dt = dv - ad(v) x`` with the bracket of the base's and of each joint's group.
+    ``wrenches`` as in :func:`inverse_dynamics_derivatives`.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        forces: Generalised forces ``[base wrench; joint forces]``, ``nv`` (N, N m).
+        wrenches: External wrenches ``[f; t]`` (N, N m) by names of links or frames; None: no wrenches.
+        representation: Axes and point of the wrenches: ``body`` (those of the link), ``mixed`` (its origin, world axes)
+            or ``inertial`` (the world's origin and axes).
+
+    Returns:
+        ``A`` (2nv x 2nv) and ``B`` (2nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> A, B = fc.linearize(arm, arm.neutral(), fc.gravity_forces(arm, arm.neutral()))
+        >>> A.shape == (2 * arm.nv, 2 * arm.nv), B.shape == (2 * arm.nv, arm.nv)
+        (True, True)
     """
     check_state(model, state)
     forces = vector(forces, model.nv, "forces")
@@ -313,29 +382,44 @@ def linearize(
 
 @takes(tangent="nv")
 def displace(model: Model, state: State, tangent: Vector) -> State:
-    """The state moved by the tangent vector ``tangent`` (nv): ``pose exp(d_b)``, ``g_j exp(d_j)``; velocities stay."""
+    """Move a configuration by a tangent vector: ``pose exp(d_b)``, ``g_j exp(d_j)``.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        tangent: ``[d_b; d_j]``, ``nv`` (m, rad), body-fixed on the base.
+
+    Returns:
+        State there, with the same velocities.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> fc.dynamics.displace(arm, arm.neutral(), [0.1, 0.2, 0.3]).joints
+        array([0.1, 0.2, 0.3])
+    """
     check_state(model, state)
     return model.configuration.displace(state, vector(tangent, model.nv, "tangent"))
 
 
-def _gravity(model: Model, state: State) -> Any:
+def _gravity(model: Model, state: State) -> Vector:
     return concatenate([-(state.pose[:3, :3].T @ model.gravity), np.zeros(3)])
 
 
 def by_directions(
-    model: Model, state: State, function: Callable[[State], Any], like: Sequence[Any]
+    model: Model, state: State, function: Callable[[State], Vector], like: Sequence[Any]
 ) -> tuple[Matrix, Matrix]:
-    """The derivatives of a vector by configuration and by velocity, direction by direction, for any joints.
+    """Derivatives of a vector by configuration and by velocity, direction by direction, for any joints.
 
     For those whose axes turn within the child (universal, reversed); ``like`` are the arrays that it computes with.
     """
     check_state(model, state)
 
-    def faster(t: Any, d: Any) -> State:
+    def faster(t: Scalar, d: Vector) -> State:
         twist, rates = state.twist + scale(t, d[: model.m]), state.rates + scale(t, d[model.m :])
         return state._replace(twist=twist, rates=rates)
 
-    def along(moved: Callable[[Any, Any], State]) -> Any:
+    def along(moved: Callable[[Scalar, Vector], State]) -> Matrix:
         return stack([derivative(lambda t, d=d: function(moved(t, d)), like) for d in np.eye(model.nv)], axis=1)  # type: ignore[misc]
 
     return along(lambda t, d: displace(model, state, scale(t, d))), along(faster)

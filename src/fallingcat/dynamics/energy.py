@@ -14,13 +14,23 @@ from .sweeps import Places, inward, nodes, outward
 
 
 def kinetic_energy(model: Model, state: State) -> Scalar:
-    """``T = sum nu_j' L_j nu_j / 2 + sum armature_i rates_i^2 / 2`` (J), from the twists of the links and the rotors.
+    """Kinetic energy of the links and the rotors.
 
-    >>> import numpy as np
-    >>> from fallingcat.model import robots
-    >>> body = robots.free_body()
-    >>> bool(kinetic_energy(body, body.state(twist=[1.0, 0, 0, 0, 0, 0])) == body.mass / 2)
-    True
+    ``T = sum nu_j' L_j nu_j / 2 + sum armature_i rates_i^2 / 2``.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Energy (J).
+
+    Example:
+        >>> import numpy as np
+        >>> from fallingcat.model import robots
+        >>> body = robots.free_body()
+        >>> bool(kinetic_energy(body, body.state(twist=[1.0, 0, 0, 0, 0, 0])) == body.mass / 2)
+        True
     """
     check_state(model, state)
     base = model.base.selection @ state.twist
@@ -30,7 +40,23 @@ def kinetic_energy(model: Model, state: State) -> Scalar:
 
 
 def potential_energy(model: Model, state: State) -> Scalar:
-    """``U = -sum m_j g . c_j`` (J), zero with every center of mass at the height of the world's origin."""
+    """Potential energy of gravity, ``U = -sum m_j g . c_j``.
+
+    It is zero with every center of mass at the height of the world's origin.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+
+    Returns:
+        Energy (J).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> bool(fc.potential_energy(body, body.neutral()) == 0.0)
+        True
+    """
     check_dynamic(model)
     terms = [
         (link.body.mass * model.gravity) @ (H[:3, :3] @ link.body.center + H[:3, 3])
@@ -40,10 +66,10 @@ def potential_energy(model: Model, state: State) -> Scalar:
 
 
 def kinetic_slope(model: Model, state: State) -> Vector:
-    """``dT/dq`` (n) along the joints' axes at constant twist and rates, in O(n): ``dM/dt v - C v`` on the joints.
+    """Derivative ``dT/dq`` (n) along the joints' axes at constant twist and rates: ``dM/dt v - C v`` on the joints.
 
-    With the momentum ``F_i`` of all that joint ``i`` carries, ``dT/dq_i = S_i' ad(nu_i)' F_i + dS_i/dt' F_i``: a joint
-    that moves turns what it carries against the velocity that it is carried with.
+    In O(n).  With the momentum ``F_i`` of all that joint ``i`` carries, ``dT/dq_i = S_i' ad(nu_i)' F_i + dS_i/dt'
+    F_i``: a joint that moves turns what it carries against the velocity that it is carried with.
     """
     tree = nodes(model, state)
     step = lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates  # noqa: E731

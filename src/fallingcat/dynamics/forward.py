@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import any_nonzero, block, concatenate, cross, is_numeric, mirror, scale, solve_tree, takes, turned
-from ..arrays.types import Vector
+from ..arrays.types import Matrix, Pose, Twist, Vector, Wrench
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -25,10 +25,10 @@ SINGULAR = (
 
 
 class _Articulated(NamedTuple):
-    """What a link and all that it carries answer to an acceleration: the wrench ``inertia a + bias`` (6x6, 6)."""
+    """Articulated-body inertia and bias: a link with all it carries needs the wrench ``inertia a + bias`` (6x6, 6)."""
 
-    inertia: Any
-    bias: Any
+    inertia: Matrix
+    bias: Vector
 
     def __add__(self, other: Any) -> _Articulated:
         return _Articulated(self.inertia + other.inertia, self.bias + other.bias)
@@ -37,10 +37,10 @@ class _Articulated(NamedTuple):
 class _Joint(NamedTuple):
     """A joint's share of the answer: ``D rates_dot = u - U' a``."""
 
-    U: Any
-    D: Any
-    u: Any
-    c: Any
+    U: Matrix
+    D: Matrix
+    u: Vector
+    c: Vector
 
 
 @takes(forces="nv")
@@ -48,19 +48,34 @@ def forward_dynamics(
     model: Model,
     state: State,
     forces: Vector,
-    wrenches: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> Vector:
-    """The acceleration (nv) of the quasi-velocity ``[twist; rates]`` under generalised ``forces`` (nv).
+    """Acceleration under generalised forces, by the articulated-body algorithm.
 
     Solves ``M acceleration + C v + g = forces + sum J_j' wrench_j`` in O(n), without forming ``M`` unless joints follow
-    others; the arguments are those of :func:`inverse_dynamics`, whose inverse it is.
+    others.  The inverse of :func:`inverse_dynamics`.
 
-    >>> from fallingcat.model import robots
-    >>> hopper = robots.revolute_hopper()
-    >>> fall = forward_dynamics(hopper, hopper.neutral(), np.zeros(hopper.nv))
-    >>> bool(np.allclose(fall, [0.0, hopper.gravity[1], *np.zeros(hopper.nv - 2)], atol=1e-12))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        forces: Generalised forces ``[base wrench; joint forces]``, ``nv`` (N, N m).
+        wrenches: External wrenches ``[f; t]`` (N, N m) by names of links or frames; None: no wrenches.
+        representation: Axes and point of the wrenches: ``body`` (those of the link), ``mixed`` (its origin, world axes)
+            or ``inertial`` (the world's origin and axes).
+
+    Returns:
+        Time derivative of the quasi-velocity ``[twist; rates]``, ``nv`` (m/s^2, rad/s^2).
+
+    Raises:
+        NumericsError: The mass matrix is singular; the error names the joint.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> hopper = robots.revolute_hopper()
+        >>> fall = forward_dynamics(hopper, hopper.neutral(), np.zeros(hopper.nv))
+        >>> bool(np.allclose(fall, [0.0, hopper.gravity[1], *np.zeros(hopper.nv - 2)], atol=1e-12))
+        True
     """
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
@@ -68,26 +83,26 @@ def forward_dynamics(
 
 
 class Response(NamedTuple):
-    """What forces cause."""
+    """Accelerations that forces cause."""
 
-    acceleration: Any
+    acceleration: Vector
     """``nv``"""
-    links: list[Any]
+    links: list[Vector]
     """of each link, in its frame: acceleration of its origin less gravity, and angular acceleration (6)"""
-    beyond: Any
+    beyond: Vector
     """``n``: of the joints, beyond what was ``given``"""
 
 
 def response(
     model: Model,
     state: State,
-    forces: Any,
-    wrenches: Sequence[tuple[int, Any]] = (),
-    resisting: Sequence[tuple[int, Any]] = (),
-    armature: Any = None,
-    given: Any = None,
+    forces: Vector,
+    wrenches: Sequence[tuple[int, Wrench]] = (),
+    resisting: Sequence[tuple[int, Matrix]] = (),
+    armature: Vector | None = None,
+    given: Vector | None = None,
 ) -> Response:
-    """The accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
+    """Accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
 
     ``resisting`` links have a further inertia (6x6), which gravity pulls; ``armature`` (n) is what further the joints
     feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.integrators.implicit`.  It resists
@@ -120,12 +135,13 @@ def response(
 
     base = inward(tree, own, carry)[0]
     U = base.inertia @ S0
+    # symmetric to the last bit; of expressions only the upper half is ever computed
     D = mirror(S0.T @ U)
     _check_regular(D, U, f"the base of {model.name!r}")
     twist_dot = _solve(D, forces[: model.m] - S0.T @ (base.bias + base.inertia @ fall))
-    rates_dot: list[Any] = []
+    rates_dot: list[Vector] = []
 
-    def step(node: Node, parent: Any) -> Any:
+    def step(node: Node, parent: Vector) -> Vector:
         joint = joints[node.link]
         a = motion_to_child(node.H, parent) + joint.c
         rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a))
@@ -136,28 +152,28 @@ def response(
     return Response(_total(model, beyond, given), links, beyond[model.m :])
 
 
-def angular_velocities(model: Model, state: State) -> list[Any]:
+def angular_velocities(model: Model, state: State) -> list[Vector]:
     """Angular velocity (3) of every link, in its frame."""
     return _angular(nodes(model, state), (model.base.selection @ state.twist)[3:])
 
 
-def _angular(tree: Sequence[Node], base: Any) -> list[Any]:
+def _angular(tree: Sequence[Node], base: Vector) -> list[Vector]:
     return outward(tree, base, lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
 
 
-def _given(model: Model, node: Node, joint: _Joint, acceleration: Any) -> _Joint:
+def _given(model: Model, node: Node, joint: _Joint, acceleration: Vector) -> _Joint:
     """The same joint, whose ``rates_dot`` are those beyond an acceleration: the link has it, and the rotor."""
     rotor = model.joints[node.link - 1].armature
     return joint._replace(c=joint.c + node.S @ acceleration, u=joint.u - rotor * acceleration)
 
 
-def _total(model: Model, beyond: Any, given: Any) -> Any:
+def _total(model: Model, beyond: Vector, given: Vector | None) -> Vector:
     """``nv``: what the joints are given, and all beyond it."""
     return beyond if given is None else beyond + concatenate([np.zeros(model.m), given])
 
 
-def resisting_mass(model: Model, state: State, resisting: Sequence[tuple[int, Any]], armature: Any) -> Any:
-    """``nv x nv``: the mass matrix of :func:`response`, with further inertia of links and armature (n) of joints."""
+def resisting_mass(model: Model, state: State, resisting: Sequence[tuple[int, Matrix]], armature: Vector) -> Matrix:
+    """Mass matrix (nv x nv) of :func:`response`, with further inertia of links and armature (n) of joints."""
     own = [_Whole(inertia.matrix()) for inertia in rigid_inertias(model)]
     for link, inertia in resisting:
         own[link] = own[link] + _Whole(inertia)
@@ -165,21 +181,22 @@ def resisting_mass(model: Model, state: State, resisting: Sequence[tuple[int, An
 
 
 class _Whole(NamedTuple):
-    """What a link resists with, as :func:`composite_mass` adds it up (6x6)."""
+    """Inertia of a link (6x6), as :func:`composite_mass` adds it up."""
 
-    matrix: Any
+    matrix: Matrix
 
-    def to_parent(self, H: Any) -> _Whole:
+    def to_parent(self, H: Pose) -> _Whole:
+        """The same inertia in the parent frame."""
         return _Whole(_inertia_to_parent(H, self.matrix))
 
     def __add__(self, other: Any) -> _Whole:
         return _Whole(self.matrix + other.matrix)
 
-    def __matmul__(self, motion: Any) -> Any:
+    def __matmul__(self, motion: Twist) -> Matrix:
         return self.matrix @ motion
 
 
-def _with(M: Any, armature: Any) -> Any:
+def _with(M: Matrix, armature: Vector) -> Matrix:
     """The mass matrix with more armature (n)."""
     return M + concatenate([np.zeros(len(M) - len(armature)), armature])[:, None] * np.eye(len(M))
 
@@ -187,14 +204,14 @@ def _with(M: Any, armature: Any) -> Any:
 def _tied(
     model: Model,
     tree: Sequence[Node],
-    angular: Sequence[Any],
+    angular: Sequence[Vector],
     own: Sequence[_Articulated],
-    fall: Any,
-    forces: Any,
-    M: Any,
-    given: Any,
+    fall: Vector,
+    forces: Vector,
+    M: Matrix,
+    given: Vector | None,
 ) -> Response:
-    """Where joints follow others, links of different branches answer together: ``M acceleration = forces - bias``."""
+    """Response where joints follow others, so that branches are coupled: ``M acceleration = forces - bias``."""
     check_mass(model, M)
     S0 = model.base.selection
     drifts = [np.zeros(6), *(_coriolis(node, angular[node.parent]) for node in tree)]
@@ -210,17 +227,18 @@ def _tied(
     acceleration = solve_tree(M, forces - bias, places_above(model))
     rates_dot = [acceleration[model.m :][v] for v in model.v_slices]
 
-    def step(node: Node, a: Any) -> Any:
+    def step(node: Node, a: Vector) -> Vector:
         return motion_to_child(node.H, a) + drifts[node.link] + node.S @ rates_dot[node.link - 1]
 
     links = outward(tree, S0 @ acceleration[: model.m] + fall, step)
     return Response(_total(model, acceleration, given), links, acceleration[model.m :])
 
 
-def check_mass(model: Model, M: Any) -> None:
-    """An error that names the joint that a motion without inertia moves most; on real numbers only."""
+def check_mass(model: Model, M: Matrix) -> None:
+    """Raise an error that names the joint that a motion without inertia moves most; on real numbers only."""
     if not (len(M) and is_numeric(M) and np.isrealobj(M)):
         return
+    # in units of the diagonal: metres, radians and heavy links count alike
     unit = np.sqrt(np.diag(M))
     unit[unit == 0.0] = 1.0
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
@@ -231,13 +249,13 @@ def check_mass(model: Model, M: Any) -> None:
         raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
 
 
-def _rigid(inertia: RigidInertia, w: Any) -> _Articulated:
+def _rigid(inertia: RigidInertia, w: Vector) -> _Articulated:
     """A body alone: the bias is what its turning needs, ``[w x (w x h); w x I w]`` (classical accelerations)."""
     W = skew(w)
     return _Articulated(inertia.matrix(), concatenate([W @ (W @ inertia.moment), W @ (inertia.inertia @ w)]))
 
 
-def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any, more: Any) -> _Joint:
+def _joint(model: Model, node: Node, body: _Articulated, tau: Vector, w_parent: Vector, more: Vector | None) -> _Joint:
     U = body.inertia @ node.S
     joint, D = model.joints[node.link - 1], mirror(node.S.T @ U)
     if any_nonzero(joint.armature):
@@ -249,7 +267,7 @@ def _joint(model: Model, node: Node, body: _Articulated, tau: Any, w_parent: Any
     return _Joint(U, D, tau - node.S.T @ body.bias, c)
 
 
-def _coriolis(node: Node, w_parent: Any) -> Any:
+def _coriolis(node: Node, w_parent: Vector) -> Vector:
     """The acceleration of the child that neither the parent's nor the joint's acceleration explains."""
     R, p = node.H[:3, :3], node.H[:3, 3]
     relative = node.S @ node.rates
@@ -265,13 +283,14 @@ def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulat
     inertia, bias = body
     if len(joint.D):
         gain = _solve(joint.D, joint.U.T).T
+        # rounding leaves the difference of two symmetric matrices not quite symmetric
         inertia = mirror(inertia - gain @ joint.U.T)
         bias = bias + gain @ joint.u
     bias = bias + inertia @ joint.c
     return _Articulated(_inertia_to_parent(node.H, inertia), wrench_to_parent(node.H, bias))
 
 
-def _inertia_to_parent(H: Any, inertia: Any) -> Any:
+def _inertia_to_parent(H: Pose, inertia: Matrix) -> Matrix:
     """``Ad(H^-1)' I Ad(H^-1)``: rotate the four blocks, then shift by ``p``; symmetric, so half of it is computed."""
     R, P = H[:3, :3], skew(H[:3, 3])
     mass, coupling, turning = (turned(R, b) for b in (inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]))
@@ -281,15 +300,16 @@ def _inertia_to_parent(H: Any, inertia: Any) -> Any:
     return block([[mass, shifted], [shifted.T, turning]])
 
 
-def _check_regular(D: Any, U: Any, what: str, joint: str | None = None) -> None:
+def _check_regular(D: Matrix, U: Matrix, what: str, joint: str | None = None) -> None:
     """An error unless the inertia ``D = S' U`` that a joint or the base feels is positive; on real numbers only."""
     if not (len(D) and is_numeric(D) and is_numeric(U) and np.isrealobj(U)):
         return
+    # D is what is left of the subtree's inertia: relative to it, not to D itself, it is seen to be rounding
     if np.linalg.eigvalsh(D)[0] <= SINGULAR * np.abs(U).max(initial=0.0):
         raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
 
 
-def _solve(D: Any, u: Any) -> Any:
+def _solve(D: Matrix, u: Vector) -> Vector:
     if len(D) == 0:
         return u
     return scale(1.0 / D[0, 0], u) if len(D) == 1 else solve_tree(D, u, range(-1, len(D) - 1))

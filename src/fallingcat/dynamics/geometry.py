@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import map_each
+from ..arrays.types import Matrix, Pose, Twist
 from ..lie import SE3
 from ..model import Model, State
 from .spatial import RigidInertia, rigid_inertias
@@ -25,19 +26,19 @@ class Geometry(NamedTuple):
     """The base is link 0, and its axes are the columns of its group's selection matrix."""
 
     tree: Sequence[Node]
-    poses: list[Any]
+    poses: list[Pose]
     """``H_bj``, 4x4, for each link."""
-    axes: list[Any]
+    axes: list[Matrix]
     """``s_j``, 6 x nv: the twist of link j relative to its parent is ``s_j @ rates``."""
-    twists: list[Any]
+    twists: list[Twist]
     """``nu_j``, 6: absolute twist of each link."""
-    axes_dot: list[Any]
+    axes_dot: list[Matrix]
     """``ds_j/dt``, 6 x nv."""
     places: Places
     """where axes stand in a quasi-velocity"""
 
-    def moving(self, link: int, parts: Sequence[Any]) -> list[Any]:
-        """What there is for every joint (6 x nv each), with zeros for those that do not move a link."""
+    def moving(self, link: int, parts: Sequence[Matrix]) -> list[Matrix]:
+        """Given part of every joint (6 x nv each), with zeros for those that do not move a link."""
         path = set(ancestors(self.tree, link))
         return [x if i in path else np.zeros(x.shape) for i, x in enumerate(parts)]
 
@@ -64,13 +65,13 @@ def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
 
 
 def subtree_sums(geo: Geometry, own: Sequence[Any]) -> list[Any]:
-    """For each link the sum of ``own`` over it and everything that it carries."""
+    """Sum of ``own`` over each link and everything that it carries."""
     return inward(geo.tree, own, lambda node, value: value)
 
 
-def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Any, Any]]) -> Any:
-    """The nv x nv matrix with ``entry(i, k) -> (block i k, block k i)`` for every link k and ancestor i of k (or k)."""
-    blocks: dict[tuple[int, int], Any] = {}
+def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Matrix, Matrix]]) -> Matrix:
+    """Matrix (nv x nv) with ``entry(i, k) -> (block i k, block k i)`` for every link k and ancestor i of k (or k)."""
+    blocks: dict[tuple[int, int], Matrix] = {}
     for k in range(len(geo.poses)):
         for i in ancestors(geo.tree, k):
             blocks[i, k], below = entry(i, k)
@@ -79,13 +80,13 @@ def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Any, Any]])
     return geo.places.matrix(blocks)
 
 
-def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Any]) -> Any:
-    """The symmetric nv x nv matrix with ``entry(i, k)`` for every link k and ancestor i of k (or k itself)."""
+def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Matrix]) -> Matrix:
+    """Symmetric matrix (nv x nv) with ``entry(i, k)`` for every link k and ancestor i of k (or k itself)."""
     links = range(len(geo.poses))
     return geo.places.symmetric({(i, k): entry(i, k) for k in links for i in ancestors(geo.tree, k)})
 
 
-def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Any:
+def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Matrix:
     """``dM/dt`` (nv x nv) from axes, twists and body inertias in this frame."""
     rate = subtree_sums(geo, map_each(lambda inertia, nu: inertia.rate(nu), own, geo.twists))
     total = subtree_sums(geo, own)

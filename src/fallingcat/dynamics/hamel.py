@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import concatenate, stack
+from ..arrays.types import Matrix, Vector
 from ..lie import SE3
 from ..model import Model, State
 from .geometry import Geometry, pairwise_symmetric, rate_of_mass, subtree_sums
@@ -17,8 +16,8 @@ _SE3 = SE3()
 ad = _SE3.ad
 
 
-def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[RigidInertia]) -> Any:
-    """``C = Mdot - ad(v)' M - E``: row i of ``E v`` is the derivative of the kinetic energy along the axis i.
+def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[RigidInertia]) -> Matrix:
+    """Coriolis matrix ``C = Mdot - ad(v)' M - E``: row i of ``E v`` is the energy's derivative along axis i.
 
     For the base this is the first row of (3.39); ``ad`` is the bracket of the base's and of each joint's own group,
     which (3.39) does not need because its joints are angles and lengths.  ``E`` splits the energy as (3.37) does:
@@ -36,7 +35,7 @@ def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[RigidInertia
     return rate_of_mass(geo, L) + concatenate(geo.places.folded(rows))
 
 
-def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int) -> Any:
+def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int) -> Matrix:
     """The rows of ``E`` that belong to a joint, one for each of its axes."""
     base_twist = geo.axes[0] @ state.twist
     relative = geo.twists[geo.tree[joint - 1].parent] - base_twist
@@ -50,7 +49,7 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidIne
         s = geo.axes[joint][:, c]
         turn, N = ad(s), total[joint].rate(s)
         weight = base_twist + 0.5 * relative
-        columns: dict[int, Any] = {0: 0.5 * (geo.axes[0].T @ (N @ base_twist))}
+        columns: dict[int, Vector] = {0: 0.5 * (geo.axes[0].T @ (N @ base_twist))}
         for k in above[:-1]:  # joints between this one and the base
             columns[k] = geo.axes[k].T @ (N @ weight - 0.5 * (turn.T @ carried))
         for k in below:
@@ -62,9 +61,9 @@ def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidIne
 
 
 def _add_turning_axes(
-    model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int, c: int, columns: dict[int, Any]
+    model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int, c: int, columns: dict[int, Vector]
 ) -> None:
-    """What the axes of a joint add when they turn within the child (universal and reversed joints)."""
+    """Add the share of a joint's axes that turn within the child (universal and reversed joints)."""
     node, q = geo.tree[joint - 1], state.joints[model.q_slices[joint - 1]]
     unit = np.eye(geo.places.sizes[joint])[c]
     turned = _SE3.Ad(geo.poses[joint]) @ model.joints[joint - 1].motion_subspace_derivative(q, unit)

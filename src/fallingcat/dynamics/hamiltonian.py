@@ -24,17 +24,26 @@ Potential = Callable[[State], Scalar]
 
 
 def potential_forces(model: Model, state: State, potential: Potential) -> Vector:
-    """The slope (nv) of a potential along motions of base and joints: ``[R' dU/do; -sum r_i x dU/dr_i; dU/dq]``.
+    """Slope of a potential along motions of base and joints, ``[R' dU/do; -sum r_i x dU/dr_i; dU/dq]``.
 
     It stands on the left of the equations of motion, ``M dv/dt + C v + potential_forces = forces``, as gravity does
-    ([Feurstein] (3.32), (2.53) with its sign put right).  ``potential(state)`` (J) computes with any kind of number:
-    plain ones are differentiated by a complex step.  On a base or joint of a group it is the slope along its algebra.
+    ([Feurstein] (3.32), (2.53) with its sign put right).  Plain numbers are differentiated by a complex step.  On a
+    base or joint of a group it is the slope along its algebra.
 
-    >>> from fallingcat.model import robots
-    >>> body = robots.free_body()
-    >>> spring = lambda state: 50.0 * state.pose[:3, 3] @ state.pose[:3, 3]
-    >>> potential_forces(body, body.state(pose=[[1, 0, 0, 0.1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]), spring)
-    array([10.,  0.,  0.,  0.,  0.,  0.])
+    Args:
+        model: Robot.
+        state: Configuration.
+        potential: Energy (J) as a function of the state, for any kind of number.
+
+    Returns:
+        Generalised forces, ``nv`` (N, N m).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> body = robots.free_body()
+        >>> spring = lambda state: 50.0 * state.pose[:3, 3] @ state.pose[:3, 3]
+        >>> potential_forces(body, body.state(pose=[[1, 0, 0, 0.1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]), spring)
+        array([10.,  0.,  0.,  0.,  0.,  0.])
     """
     check_state(model, state)
     if not callable(potential):
@@ -48,7 +57,15 @@ def potential_forces(model: Model, state: State, potential: Potential) -> Vector
 
 @concise
 class Hamiltonian(NamedTuple):
-    """``H(o, R, q, h_b, h_q)`` (J) and its derivatives ([Feurstein] (3.35)-(3.36))."""
+    """Value and derivatives of ``H(o, R, q, h_b, h_q)`` ([Feurstein] (3.35)-(3.36)).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> bool(np.allclose(fc.dynamics.hamiltonian(cat, state).by_momenta, state.velocity))
+        True
+    """
 
     value: Scalar
     """J: kinetic and potential energy"""
@@ -63,18 +80,28 @@ class Hamiltonian(NamedTuple):
 def hamiltonian(
     model: Model, state: State, momenta: Vector | None = None, potential: Potential | None = None
 ) -> Hamiltonian:
-    """The Hamiltonian at a state, or at its configuration with other ``momenta`` (nv; N s, N m s).
+    """Hamiltonian at a state, or at its configuration with other momenta.
 
     ``dh/dt = ad(v)' h - by_configuration + forces`` is Hamilton's equation, with ``model.configuration.ad``: that of
-    the twist and the brackets of the joints.  ``potential`` is a function of the state (J); gravity's if left out.
+    the twist and the brackets of the joints.
 
-    >>> from fallingcat.dynamics import momentum
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> H = hamiltonian(cat, state)
-    >>> bool(np.allclose(H.momenta[:6], momentum(cat, state)))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        momenta: ``nv`` (N s, N m s); None: ``M v`` of the state.
+        potential: Energy (J) as a function of the state; None: that of gravity.
+
+    Returns:
+        Energy (J), momenta, and derivatives by configuration and momenta (nv each).
+
+    Example:
+        >>> from fallingcat.dynamics import momentum
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> H = hamiltonian(cat, state)
+        >>> bool(np.allclose(H.momenta[:6], momentum(cat, state)))
+        True
     """
     check_state(model, state)
     check_dynamic(model)
@@ -97,11 +124,12 @@ def hamiltonian(
 
 
 def _slope(model: Model, state: State, energy: Potential, what: str) -> Vector:
-    """``nv``: of a function of the configuration, at constant velocity."""
+    """Derivative (nv) of a function of the configuration, at constant velocity."""
 
-    def along(d: np.ndarray) -> Any:
+    def along(d: np.ndarray) -> Scalar:
         return derivative(lambda t: array([energy(displace(model, state, scale(t, d)))]), like=state)
 
+    # one direction at a time: a complex step is exact to rounding, differences would lose half of the digits
     slope = concatenate([np.zeros(0), *map(along, np.eye(model.nv))])
     if is_numeric(slope) and not np.isfinite(slope).all():
         raise NumericsError(

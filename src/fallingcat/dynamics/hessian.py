@@ -1,12 +1,11 @@
-"""How Jacobians change with the configuration."""
+"""Derivatives of Jacobians by the configuration."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate, stack
+from ..arrays.types import Matrix, Tensor
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, skew
 from ..model import Frame, Model, State
@@ -19,19 +18,29 @@ from .sweeps import ancestors
 _SE3 = SE3()
 
 
-def kinematic_hessian(model: Model, state: State, link: Place, representation: Representation = "body") -> Any:
-    """``H`` (6 x nv x nv): ``H[:, k, i]`` is the derivative of column k of :func:`jacobian` along direction i.
+def kinematic_hessian(model: Model, state: State, link: Place, representation: Representation = "body") -> Tensor:
+    """Kinematic Hessian: ``H[:, k, i]`` is the derivative of column k of :func:`jacobian` along direction i.
 
     Directions are those of :func:`displace`, so ``dJ/dt = H @ v``.  Seen from the link, the axis ``J_k`` changes when a
     joint between the two moves: by ``[J_k, J_i]``; seen from the world, when a joint before it does, by ``[J_i, J_k]``.
 
-    >>> from fallingcat.dynamics import jacobian_derivative
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> state, paw = cat.random_state(np.random.default_rng(0)), cat.link_names[-1]
-    >>> H = kinematic_hessian(cat, state, paw)
-    >>> bool(np.allclose(H @ state.velocity, jacobian_derivative(cat, state, paw), atol=1e-12))
-    True
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        link: Link or frame: its name, or a :class:`Frame`.
+        representation: As in :func:`jacobian`.
+
+    Returns:
+        ``6 x nv x nv`` array.
+
+    Example:
+        >>> from fallingcat.dynamics import jacobian_derivative
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> state, paw = cat.random_state(np.random.default_rng(0)), cat.link_names[-1]
+        >>> H = kinematic_hessian(cat, state, paw)
+        >>> bool(np.allclose(H @ state.velocity, jacobian_derivative(cat, state, paw), atol=1e-12))
+        True
     """
     check_robot(model, state)
     choice(representation, REPRESENTATIONS, "representation")
@@ -61,10 +70,10 @@ def kinematic_hessian(model: Model, state: State, link: Place, representation: R
     return stack([seen @ H for H in columns], axis=1) if columns else np.zeros((6, 0, 0))
 
 
-def _turning_axes(model: Model, state: State, geo: Geometry, frame: Frame) -> list[Any]:
+def _turning_axes(model: Model, state: State, geo: Geometry, frame: Frame) -> list[Matrix]:
     """For each axis how its own joint turns it in the child (6 x all axes), as universal joints do."""
     sizes = geo.places.sizes
-    own: list[Any] = [np.zeros((6, sum(sizes))) for _ in range(sum(sizes))]
+    own: list[Matrix] = [np.zeros((6, sum(sizes))) for _ in range(sum(sizes))]
     if all(joint.kind.fixed_axes for joint in model.joints):
         return own
     index, ends = model.link_index(frame.link), np.cumsum(sizes)

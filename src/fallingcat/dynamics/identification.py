@@ -42,7 +42,16 @@ _BASIS[np.arange(EACH), _LOWER[0], _LOWER[1]] = _BASIS[np.arange(EACH), _LOWER[1
 
 @tabulated
 class IdentificationResult(NamedTuple):
-    """Identified parameters; ``p = 10 links`` inertial parameters and ``t`` of joints."""
+    """Identified parameters; ``p = 10 links`` inertial parameters and ``t`` of joints.
+
+    Example:
+        >>> from fallingcat.dynamics import inertial_parameters
+        >>> from fallingcat.model import robots
+        >>> body = robots.free_body()
+        >>> found = identify(body, np.eye(10), inertial_parameters(body))
+        >>> found.converged, found.parameters.shape
+        (True, (10,))
+    """
 
     parameters: np.ndarray
     """``p``: ``pi``, 10 for each link"""
@@ -51,6 +60,7 @@ class IdentificationResult(NamedTuple):
     residual: float
     """root of the mean square of ``Y pi - forces`` (N m, N)"""
     iterations: int
+    """Newton steps that were taken"""
     converged: bool
     """whether it ended before ``iterations`` ran out"""
     names: tuple[str, ...]
@@ -82,14 +92,20 @@ def joint_regressor(
 
     Args:
         model: Robot.
-        state: Its rates count.
-        acceleration: ``nv``.
+        state: Configuration and velocity; only the rates count.
+        acceleration: Time derivative of the quasi-velocity ``[twist; rates]``, ``nv`` (m/s^2, rad/s^2).
         currents: ``n`` (A), for the term ``"motor"``: its columns are ``-current``, so that ``forces`` are those that
             are known otherwise, such as minus those of a known load.
         terms: Of :data:`TERMS`.
 
     Returns:
-        ``nv x (terms joints)``.
+        ``nv x (terms joints)`` matrix.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> arm = robots.planar_arm()
+        >>> joint_regressor(arm, arm.state(rates=[0.5, 0.0, 0.0]), np.zeros(3), terms=["damping"])[0]
+        array([0.5, 0. , 0. ])
     """
     check_robot(model, state)
     check_state(model, state)
@@ -176,13 +192,13 @@ def identify(
 
 
 def _weight(prior: float, tau: np.ndarray, triangle: np.ndarray) -> float:
-    """Of the divergence: ``prior`` of the forces, and at least 0.1 % of the variance of the noise."""
+    """Weight of the divergence: ``prior`` of the forces, and at least 0.1 % of the variance of the noise."""
     free = len(tau) - triangle.shape[1] + 1
     noise = triangle[-1, -1] ** 2 / free if free > 0 else 0.0
     return float(max((prior * max(float(np.linalg.norm(tau)), 1e-300)) ** 2, 1e-3 * noise))
 
 
-def _rows(given: Any, columns: int, what: str) -> np.ndarray:
+def _rows(given: Matrix, columns: int, what: str) -> np.ndarray:
     """``k x columns``, of that or of ``samples x rows x columns``."""
     shape = shape_of(given)
     if shape is None or len(shape) not in (2, 3) or shape[-1] != columns:
@@ -202,12 +218,13 @@ def _alone(base: BaseParameters, count: int) -> np.ndarray:
 
 
 def _deviations(columns: np.ndarray, misfit: np.ndarray) -> np.ndarray:
-    """Of least squares with these columns, by the noise that they leave over."""
+    """Standard deviations of least squares with these columns, by the noise that they leave over."""
     free = len(misfit) - columns.shape[1]
     if free <= 0 or not columns.shape[1]:
         return np.full(columns.shape[1], np.inf)
     size = np.linalg.norm(columns, axis=0)
-    R: Any = np.linalg.qr(columns / size, mode="r")
+    # (A'A)^-1 = R^-1 R^-T by QR: forming A'A would square the condition number
+    R: Matrix = np.linalg.qr(columns / size, mode="r")
     return float(np.sqrt(misfit @ misfit / free)) * np.linalg.norm(np.linalg.inv(R), axis=1) / size
 
 
@@ -229,8 +246,10 @@ def _with_terms(model: Model, terms: tuple[str, ...], values: np.ndarray) -> Mod
 
 
 class _Cones(NamedTuple):
-    """Unknowns ``x``: ten for the matrix ``X`` of each link with mass, ``P = L X L'`` with ``P0 = L L'``, then one
-    positive number for each parameter of a joint, as a multiple of its start.
+    """Unknowns ``x`` of the least-squares problem, inside their cones.
+
+    Ten for the matrix ``X`` of each link with mass, ``P = L X L'`` with ``P0 = L L'``, then one positive number for
+    each parameter of a joint, as a multiple of its start.
     """
 
     links: int
@@ -273,6 +292,7 @@ def _factor(body: Body, name: str) -> np.ndarray:
     h, m = body.first_moment[:, None], np.array([[body.mass]])
     P = np.block([[body.second_moment, h], [h.T, m]])
     try:
+        # point masses and rods lie on the boundary of the cone: the search has to start inside it
         return np.linalg.cholesky(P + 1e-12 * np.trace(P) * np.eye(4))
     except np.linalg.LinAlgError:
         raise ModelError(f"the body of link {name!r} cannot exist, so no search starts at it") from None
@@ -295,10 +315,12 @@ def _minimum(
     x = cones.start
     w = max(weight, FIRST_WEIGHT * float(np.sum((A @ x - b) ** 2)))
     for steps in range(1, iterations + 1):
+        # Newton step of |A x - b|^2 / 2 + w D as least squares: [A; sqrt(w) C] step = -[A x - b; sqrt(w) C^-T gradient]
         C, gradient, change = _divergence(cones, x)
         Q, R = np.linalg.qr(np.concatenate([A, np.sqrt(w) * C]))
         c = Q.T @ np.concatenate([A @ x - b, np.sqrt(w) * np.linalg.solve(C.T, gradient)])
         step, decrement = -np.linalg.solve(R, c), float(c @ c) / w
+        # the step ends inside the cones: no eigenvalue loses more than INSIDE of itself
         x = x + min(1.0, INSIDE / max(1e-300, -change(step))) * step
         if w == weight and decrement < SETTLED:
             return x, steps, True
@@ -307,8 +329,9 @@ def _minimum(
 
 
 def _divergence(cones: _Cones, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Of ``D = sum tr X - log det X``: ``C`` with ``C'C`` its Hessian matrix, its gradient, and a function of a step
-    that says by which part it lowers an eigenvalue at most (negative).
+    """Factor ``C`` of the Hessian ``C'C`` of ``D = sum tr X - log det X``, its gradient, and a function of a step.
+
+    The function says by which part the step lowers an eigenvalue at most (negative).
     """
     X, numbers_of = cones.split(x)
     W = np.linalg.inv(np.linalg.cholesky(X))

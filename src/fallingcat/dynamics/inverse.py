@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import concatenate, cross, takes
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Vector, Wrench
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.literals import Representation
@@ -20,7 +20,7 @@ from .wrenches import in_link_frames
 
 
 class LinkMotion(NamedTuple):
-    """How a link moves, in its own frame: a point ``x`` of it has the acceleration ``a + K x``.
+    """Motion of a link in its own frame: a point ``x`` of it has the acceleration ``a + K x``.
 
     No linear velocity is needed: ``a`` is the classical acceleration of the origin (less gravity), ``w`` the angular
     velocity, ``alpha`` its rate and ``K = skew(alpha) + skew(w)^2``.
@@ -37,19 +37,29 @@ def inverse_dynamics(
     model: Model,
     state: State,
     acceleration: Vector,
-    wrenches: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> Vector:
-    """The generalised forces ``[base wrench; joint forces]`` (nv) that give the robot an acceleration.
+    """Generalised forces that give the robot an acceleration, by the recursive Newton-Euler algorithm.
 
-    ``M(q) acceleration + C(q, v) v + g(q) - sum J_j' wrench_j``, in O(n), where ``acceleration`` (nv) is the time
-    derivative of the quasi-velocity ``[twist; rates]``.  ``wrenches`` maps link (or frame) names to external wrenches
-    ``[f; t]`` on them, in this representation: ``body``, ``mixed`` (link origin, world axes) or ``inertial``.
+    ``M(q) acceleration + C(q, v) v + g(q) - sum J_j' wrench_j``, in O(n).
 
-    >>> from fallingcat.model import robots
-    >>> arm = robots.planar_arm()
-    >>> inverse_dynamics(arm, arm.neutral(), np.zeros(arm.nv)).shape == (arm.nv,)
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        acceleration: Time derivative of the quasi-velocity ``[twist; rates]``, ``nv`` (m/s^2, rad/s^2).
+        wrenches: External wrenches ``[f; t]`` (N, N m) by names of links or frames; None: no wrenches.
+        representation: Axes and point of the wrenches: ``body`` (those of the link), ``mixed`` (its origin, world axes)
+            or ``inertial`` (the world's origin and axes).
+
+    Returns:
+        ``[base wrench; joint forces]``, ``nv`` (N, N m).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> arm = robots.planar_arm()
+        >>> inverse_dynamics(arm, arm.neutral(), np.zeros(arm.nv)).shape == (arm.nv,)
+        True
     """
     check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
@@ -68,16 +78,16 @@ def inverse_dynamics(
     return with_rotor_forces(model, Places.of(model).vector(pulls), rates_dot)
 
 
-def base_motion(model: Model, state: State, acceleration: Any) -> LinkMotion:
-    """The base's motion; gravity enters as an acceleration of the world."""
+def base_motion(model: Model, state: State, acceleration: Vector) -> LinkMotion:
+    """Motion of the base; gravity enters as an acceleration of the world."""
     twist, rate = model.base.selection @ state.twist, model.base.selection @ acceleration
     v, w = twist[:3], twist[3:]
     a = rate[:3] + cross(w, v) - state.pose[:3, :3].T @ model.gravity
     return _motion(w, rate[3:], a)
 
 
-def carried(node: Node, parent: LinkMotion, rates_dot: Any) -> LinkMotion:
-    """The motion of a child link: what its parent imparts, then Coriolis and joint motion."""
+def carried(node: Node, parent: LinkMotion, rates_dot: Vector) -> LinkMotion:
+    """Motion of a child link: what its parent imparts, then Coriolis and joint motion."""
     R, p = node.H[:3, :3], node.H[:3, 3]
     relative = node.S @ node.rates
     rate = node.S @ rates_dot if node.constant else node.S @ rates_dot + node.S_dot @ node.rates
@@ -89,12 +99,12 @@ def carried(node: Node, parent: LinkMotion, rates_dot: Any) -> LinkMotion:
     return _motion(w, alpha, a)
 
 
-def _motion(w: Any, alpha: Any, a: Any) -> LinkMotion:
+def _motion(w: Vector, alpha: Vector, a: Vector) -> LinkMotion:
     W = skew(w)
     return LinkMotion(w, alpha, a, skew(alpha) + W @ W)
 
 
-def _force(inertia: RigidInertia, motion: LinkMotion) -> Any:
+def _force(inertia: RigidInertia, motion: LinkMotion) -> Wrench:
     """Newton and Euler: ``[m a + K h; h x a + I alpha + w x I w]``."""
     m, h, I = inertia.mass, inertia.moment, inertia.inertia  # noqa: E741
     f = m * motion.a + motion.K @ h
@@ -102,13 +112,43 @@ def _force(inertia: RigidInertia, motion: LinkMotion) -> Any:
 
 
 def bias_forces(model: Model, state: State) -> Vector:
-    """``C(q, v) v + g(q)`` (nv): the forces that keep the quasi-velocity constant."""
+    """Bias forces ``C(q, v) v + g(q)``, which keep the quasi-velocity constant.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Generalised forces, ``nv`` (N, N m).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> C, g = fc.coriolis_matrix(cat, state), fc.gravity_forces(cat, state)
+        >>> bool(np.allclose(fc.bias_forces(cat, state), C @ state.velocity + g))
+        True
+    """
     check_robot(model, state)
     return inverse_dynamics(model, state, np.zeros(model.nv))
 
 
 def gravity_forces(model: Model, state: State) -> Vector:
-    """``g(q)`` (nv): the forces that hold the robot at rest against gravity."""
+    """Gravity forces ``g(q)``, which hold the robot at rest.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+
+    Returns:
+        Generalised forces, ``nv`` (N, N m).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> bool(np.allclose(fc.gravity_forces(body, body.neutral())[:3], -body.mass * body.gravity))
+        True
+    """
     check_state(model, state)
     at_rest = State(state.pose, state.joints, np.zeros(model.m), np.zeros(model.n))
     return bias_forces(model, at_rest)

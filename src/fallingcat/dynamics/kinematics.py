@@ -1,4 +1,4 @@
-"""Where links are and how they move."""
+"""Kinematics: poses, velocities and accelerations of links, and their Jacobians."""
 
 from __future__ import annotations
 
@@ -21,17 +21,25 @@ _SE3 = SE3()
 
 
 def world_poses(model: Model, state: State) -> list[Pose]:
-    """``H_wj`` (4x4) of each link, in the order of ``model.links``."""
+    """Poses ``H_wj`` (4x4) of the links, in the order of ``model.links``."""
     return outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
 
 
 def forward_kinematics(model: Model, state: State) -> dict[str, Pose]:
-    """The pose ``H_w_link`` (4x4) of every link and frame, by name: link coordinates to world coordinates (m).
+    """Poses of all links and frames.
 
-    >>> from fallingcat.model import robots
-    >>> arm = robots.planar_arm()
-    >>> sorted(forward_kinematics(arm, arm.neutral())) == sorted({*arm.link_names, *(f.name for f in arm.frames)})
-    True
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+
+    Returns:
+        ``H_w_link`` (4x4) by name: link coordinates to world coordinates (m).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> arm = robots.planar_arm()
+        >>> sorted(forward_kinematics(arm, arm.neutral())) == sorted({*arm.link_names, *(f.name for f in arm.frames)})
+        True
     """
     check_robot(model, state)
     poses = dict(zip(model.link_names, world_poses(model, state), strict=True))
@@ -39,14 +47,46 @@ def forward_kinematics(model: Model, state: State) -> dict[str, Pose]:
 
 
 def link_pose(model: Model, state: State, link: Place) -> Pose:
-    """The pose ``H_w_link`` (4x4) of one link or frame."""
+    """Pose of a link or frame in the world.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        link: Link or frame: its name, or a :class:`Frame`.
+
+    Returns:
+        ``H_w_link`` (4x4): link coordinates to world coordinates (m).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> bool(np.array_equal(fc.link_pose(body, body.neutral(), body.link_names[0]), np.eye(4)))
+        True
+    """
     check_robot(model, state)
     frame = place_frame(model, link)
     return world_poses(model, state)[model.link_index(frame.link)] @ frame.placement
 
 
 def link_twist(model: Model, state: State, link: Place, representation: Representation = "body") -> Twist:
-    """The velocity ``[v; w]`` (6) of a link or frame, relative to the world; see :func:`jacobian`."""
+    """Velocity of a link or frame relative to the world, ``J [twist; rates]``.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        link: Link or frame: its name, or a :class:`Frame`.
+        representation: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or ``inertial``
+            (the world's origin and axes).
+
+    Returns:
+        ``[v; w]``, 6 (m/s, rad/s).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> fc.link_twist(body, body.state(twist=[1.0, 0, 0, 0, 0, 2.0]), body.link_names[0])
+        array([1., 0., 0., 0., 0., 2.])
+    """
     return jacobian(model, state, link, representation) @ state.velocity
 
 
@@ -54,7 +94,25 @@ def link_twist(model: Model, state: State, link: Place, representation: Represen
 def link_acceleration(
     model: Model, state: State, acceleration: Vector, link: Place, representation: Representation = "body"
 ) -> Vector:
-    """The time derivative (6) of :func:`link_twist` under the quasi-acceleration (nv): ``J a + dJ/dt v``."""
+    """Acceleration of a link or frame: the time derivative of :func:`link_twist`, ``J a + dJ/dt v``.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        acceleration: Time derivative of the quasi-velocity ``[twist; rates]``, ``nv`` (m/s^2, rad/s^2).
+        link: Link or frame: its name, or a :class:`Frame`.
+        representation: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or ``inertial``
+            (the world's origin and axes).
+
+    Returns:
+        ``[dv/dt; dw/dt]``, 6 (m/s^2, rad/s^2).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> fc.dynamics.link_acceleration(body, body.neutral(), [1.0, 0, 0, 0, 0, 2.0], body.link_names[0])
+        array([1., 0., 0., 0., 0., 2.])
+    """
     check_robot(model, state)
     a = vector(acceleration, model.nv, "acceleration")
     J, J_dot = _jacobian_and_rate(model, state, link, representation)
@@ -64,15 +122,24 @@ def link_acceleration(
 def jacobian(
     model: Model, state: State, link: Place, representation: Representation = "body", point: Vector | None = None
 ) -> Matrix:
-    """``J`` (6 x nv) with ``[v; w] = J [twist; rates]``, the velocity of a link or frame.
+    """Jacobian of a link or frame: ``[v; w] = J [twist; rates]``.
 
-    ``representation``: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or
-    ``inertial`` (the world's origin and axes).  ``point`` (3, m) moves the origin to a point given in the frame.
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        link: Link or frame: its name, or a :class:`Frame`.
+        representation: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or ``inertial``
+            (the world's origin and axes).
+        point: Point of the frame that takes the place of its origin (3, m); None: the origin.
 
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> jacobian(cat, cat.neutral(), cat.link_names[0])[:, :6].round(12).tolist() == np.eye(6).tolist()
-    True
+    Returns:
+        ``6 x nv`` matrix (m/s and rad/s per unit velocity).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> jacobian(cat, cat.neutral(), cat.link_names[0])[:, :6].round(12).tolist() == np.eye(6).tolist()
+        True
     """
     return _jacobian(model, geometry(model, state), state, place_frame(model, link, point), representation)[0]
 
@@ -80,7 +147,27 @@ def jacobian(
 def jacobian_derivative(
     model: Model, state: State, link: Place, representation: Representation = "body", point: Vector | None = None
 ) -> Matrix:
-    """``dJ/dt`` (6 x nv) of :func:`jacobian` along the state."""
+    """Time derivative of :func:`jacobian` along the state.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        link: Link or frame: its name, or a :class:`Frame`.
+        representation: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or ``inertial``
+            (the world's origin and axes).
+        point: Point of the frame that takes the place of its origin (3, m); None: the origin.
+
+    Returns:
+        ``dJ/dt``, ``6 x nv`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state, paw = cat.random_state(np.random.default_rng(0)), cat.link_names[-1]
+        >>> bias = fc.dynamics.jacobian_derivative(cat, state, paw) @ state.velocity
+        >>> bool(np.allclose(bias, fc.dynamics.link_acceleration(cat, state, np.zeros(cat.nv), paw), atol=1e-12))
+        True
+    """
     return _jacobian_and_rate(model, state, link, representation, point)[1]
 
 
@@ -91,9 +178,26 @@ def analytical_jacobian(
     position: PositionChart | None = None,
     rotation: RotationChart | None = None,
 ) -> Matrix:
-    """``J_A`` with ``d/dt [position chart; rotation chart] = J_A [twist; rates]`` ([ETH] 2.8.4-2.8.6).
+    """Analytical Jacobian: ``d/dt [position chart; rotation chart] = J_A [twist; rates]`` ([ETH] 2.8.4-2.8.6).
 
-    ``J_A = E^-1 J``, with the mixed Jacobian and the rate matrices of the charts (Cartesian and Euler ZYX by default).
+    ``J_A = E^-1 J``, with the mixed Jacobian and the rate matrices of the charts.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        link: Link or frame: its name, or a :class:`Frame`.
+        position: Chart of the position; None: Cartesian.
+        rotation: Chart of the rotation; None: Euler ZYX.
+
+    Returns:
+        ``k x nv`` matrix, with one row for each of the ``k`` parameters of the charts.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state, paw = cat.random_state(np.random.default_rng(0)), cat.link_names[-1]
+        >>> fc.dynamics.analytical_jacobian(cat, state, paw).shape == (6, cat.nv)
+        True
     """
     position, rotation = _charts(model, state, position, rotation)
     H = link_pose(model, state, link)
@@ -110,17 +214,28 @@ def end_effector_parameters(
     position: PositionChart | None = None,
     rotation: RotationChart | None = None,
 ) -> Vector:
-    """``chi_e = [position chart; rotation chart]`` of a link or frame in the world, [ETH] (2.134), (2.137).
+    """Parameters ``chi_e = [position chart; rotation chart]`` of a link or frame in the world, [ETH] (2.134), (2.137).
 
-    Cartesian and Euler ZYX by default; for what moves in a plane ``PlanarPosition`` and ``PlanarAngle``.  Its rate is
+    For links that move in a plane take ``PlanarPosition`` and ``PlanarAngle``.  The rate of the parameters is
     ``analytical_jacobian(...) @ state.velocity``.
 
-    >>> from fallingcat.lie.charts import PlanarAngle, PlanarPosition
-    >>> from fallingcat.model import robots
-    >>> arm = robots.planar_arm()
-    >>> plane = PlanarPosition("x", "z"), PlanarAngle((0.0, 1.0, 0.0))
-    >>> end_effector_parameters(arm, arm.state(joints=[0.5 * np.pi, 0.0, 0.0]), "end_effector", *plane).round(6)
-    array([3.      , 1.      , 1.570796])
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        link: Link or frame: its name, or a :class:`Frame`.
+        position: Chart of the position; None: Cartesian.
+        rotation: Chart of the rotation; None: Euler ZYX.
+
+    Returns:
+        Parameters of the two charts, ``k`` (m, rad).
+
+    Example:
+        >>> from fallingcat.lie.charts import PlanarAngle, PlanarPosition
+        >>> from fallingcat.model import robots
+        >>> arm = robots.planar_arm()
+        >>> plane = PlanarPosition("x", "z"), PlanarAngle((0.0, 1.0, 0.0))
+        >>> end_effector_parameters(arm, arm.state(joints=[0.5 * np.pi, 0.0, 0.0]), "end_effector", *plane).round(6)
+        array([3.      , 1.      , 1.570796])
     """
     position, rotation = _charts(model, state, position, rotation)
     H = link_pose(model, state, link)
@@ -144,18 +259,28 @@ def _charts(
 def relative_jacobian(
     model: Model, state: State, link: Place, relative_to: Place | None = None, axes: Place | None = None
 ) -> Matrix:
-    """``J_BC`` (6 x nv) with ``J_C = J_B + J_BC``: how much faster the origin of C moves and C turns than those of B.
+    """Relative Jacobian ``J_BC`` with ``J_C = J_B + J_BC``, [ETH] (2.152)-(2.154).
 
-    [ETH] (2.152)-(2.154); C is ``link``, B ``relative_to`` (None: the world), each a link or frame, and both velocities
-    are written along the ``axes`` of a third one (None: the world's).
+    It gives the velocity of the origin of C less that of B, and the angular velocity of C less that of B.
 
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> a, b = cat.link_names[0], cat.link_names[-1]
-    >>> whole = relative_jacobian(cat, state, a) + relative_jacobian(cat, state, b, a)
-    >>> bool(np.allclose(whole, jacobian(cat, state, b, "mixed")))
-    True
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        link: C: link or frame.
+        relative_to: B: link or frame; None: the world.
+        axes: Link or frame along whose axes both velocities are written; None: the world.
+
+    Returns:
+        ``6 x nv`` matrix (m/s and rad/s per unit velocity).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> a, b = cat.link_names[0], cat.link_names[-1]
+        >>> whole = relative_jacobian(cat, state, a) + relative_jacobian(cat, state, b, a)
+        >>> bool(np.allclose(whole, jacobian(cat, state, b, "mixed")))
+        True
     """
     check_robot(model, state)
     J = jacobian(model, state, link, "mixed")
@@ -165,7 +290,20 @@ def relative_jacobian(
 
 
 def center_of_mass(model: Model, state: State) -> Vector:
-    """The center of mass (3, m) in the world."""
+    """Center of mass of the robot in the world.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+
+    Returns:
+        Position, 3 (m).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> fc.center_of_mass(fc.robots.free_body(), fc.robots.free_body().neutral())
+        array([0., 0., 0.])
+    """
     poses = world_poses(model, state)
     moments = [
         link.body.mass * (H[:3, :3] @ link.body.center + H[:3, 3]) for H, link in zip(poses, model.links, strict=True)
@@ -174,21 +312,70 @@ def center_of_mass(model: Model, state: State) -> Vector:
 
 
 def center_of_mass_jacobian(model: Model, state: State) -> Matrix:
-    """``J`` (3 x nv): the velocity of the center of mass in the world is ``J [twist; rates]``."""
+    """Jacobian of the center of mass.
+
+    Maps the velocity ``[twist; rates]`` to the velocity of the center of mass in world axes.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+
+    Returns:
+        ``3 x nv`` matrix (m/s per unit velocity).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> p = cat.mass * fc.center_of_mass_jacobian(cat, state) @ state.velocity
+        >>> bool(np.allclose(p, fc.momentum(cat, state, "world")[:3]))
+        True
+    """
     from .momentum import momentum_matrix
 
     return momentum_matrix(model, state, "world")[:3] * (1.0 / total_mass(model))
 
 
 def center_of_mass_bias(model: Model, state: State) -> Vector:
-    """``dJ/dt v`` (3): the acceleration of the center of mass when the quasi-velocity is constant."""
+    """Acceleration of the center of mass at a constant quasi-velocity, ``dJ/dt v``.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Acceleration in world axes, 3 (m/s^2).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> fc.dynamics.center_of_mass_bias(body, body.state(twist=[1.0, 0, 0, 0, 0, 2.0]))  # w x v
+        array([0., 2., 0.])
+    """
     from .momentum import momentum_matrix_derivative
 
     return (momentum_matrix_derivative(model, state, "world")[:3] @ state.velocity) * (1.0 / total_mass(model))
 
 
 def reroot_state(model: Model, state: State, link: str) -> State:
-    """The state of ``model.reroot(link)`` that is the same motion: pose and twist of the new base link."""
+    """State of ``model.reroot(link)`` for the same motion.
+
+    Args:
+        model: Robot with its present base.
+        state: State of that robot.
+        link: Link that becomes the base.
+
+    Returns:
+        State with the pose and the twist of the new base link.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state, paw = cat.random_state(np.random.default_rng(0)), cat.link_names[-1]
+        >>> turned = fc.dynamics.reroot_state(cat, state, paw)
+        >>> bool(np.allclose(fc.kinetic_energy(cat.reroot(paw), turned), fc.kinetic_energy(cat, state)))
+        True
+    """
     check_robot(model, state)
     other = model.reroot(link)
     twist = other.base.coselection @ link_twist(model, state, link)
@@ -200,7 +387,7 @@ def reroot_state(model: Model, state: State, link: str) -> State:
 
 
 def place_frame(model: Model, link: Place, point: Vector | None = None) -> Frame:
-    """The frame that a place means, moved to a point (3, m) of it if one is given."""
+    """Frame that a place means, moved to a point (3, m) of it if one is given."""
     frame = link if isinstance(link, Frame) else model.frame(link)
     if point is None:
         return frame

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import numbers_only, stack
-from ..arrays.types import Matrix
+from ..arrays.types import Matrix, Pose
 from ..model import Model, State
 from .checks import check_robot
 from .rotors import with_rotors
@@ -18,31 +18,47 @@ from .sweeps import Node, Places, ancestors, inward, nodes
 
 
 def mass_matrix(model: Model, state: State) -> Matrix:
-    """``M(q)`` (nv x nv), symmetric: kinetic energy ``v' M v / 2`` of the quasi-velocity ``v = [twist; rates]``.
+    """Mass matrix ``M(q)``: the kinetic energy is ``v' M v / 2`` of the quasi-velocity ``v = [twist; rates]``.
 
     ``M = sum T_j' L_j T_j`` ([Mishra] Lemma 1) and the joints' ``armature`` on its diagonal, by composite inertias in
     O(n x depth): the momentum that a joint gives to all that it carries, projected on the axes between it and the base.
 
-    >>> from fallingcat.model import robots
-    >>> body = robots.free_body()
-    >>> bool(mass_matrix(body, body.neutral())[0, 0] == body.mass)
-    True
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+
+    Returns:
+        ``nv x nv`` matrix, symmetric (kg, kg m, kg m^2).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> body = robots.free_body()
+        >>> bool(mass_matrix(body, body.neutral())[0, 0] == body.mass)
+        True
     """
     return composite_mass(model, nodes(model, state), rigid_inertias(model))
 
 
 @numbers_only("a condition number is found by iteration")
 def mass_condition(model: Model, state: State) -> float:
-    """The condition number of ``M(q)`` scaled to unit diagonal, ``D M D`` with ``D_ii = M_ii^-1/2``.
+    """Condition number of the mass matrix scaled to unit diagonal, ``D M D`` with ``D_ii = M_ii^-1/2``.
 
     Forward dynamics errs by this times 1e-16, relative to the largest acceleration: a heavy load at the tip of light
     links moves almost as one with them, and little is left of their own inertia.  Units and the masses of single
     bodies do not matter to it.  Infinite where ``M`` is singular.
 
-    >>> from fallingcat.model import robots
-    >>> arm = robots.planar_arm()
-    >>> mass_condition(arm, arm.neutral()) < 1e4
-    True
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+
+    Returns:
+        Ratio of the largest eigenvalue to the smallest; infinite where ``M`` is singular.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> arm = robots.planar_arm()
+        >>> mass_condition(arm, arm.neutral()) < 1e4
+        True
     """
     check_robot(model, state)
     if model.kinematic:
@@ -51,15 +67,16 @@ def mass_condition(model: Model, state: State) -> float:
     size = np.sqrt(np.diag(M))
     if not np.all(size > 0.0):
         return float("inf")
+    # Unit diagonal: by van der Sluis' theorem within a factor nv of the best scaling of rows and columns.
     values = np.linalg.eigvalsh(M / np.outer(size, size))
     return float(values[-1] / values[0]) if values.size and values[0] > 0.0 else float("inf" if values.size else 1.0)
 
 
-def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Any:
-    """The mass matrix of joints, their rotors and bodies in any frames."""
+def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Matrix:
+    """Mass matrix of joints, their rotors and bodies in any frames."""
     composite = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
     S0 = model.base.selection
-    blocks: dict[tuple[int, int], Any] = {(0, 0): S0.T @ (composite[0] @ S0)}
+    blocks: dict[tuple[int, int], Matrix] = {(0, 0): S0.T @ (composite[0] @ S0)}
     axes = [S0, *(node.S for node in tree)]
     for node in tree:
         momenta = composite[node.link] @ node.S
@@ -70,7 +87,7 @@ def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> An
     return with_rotors(model, Places.of(model).symmetric(blocks))
 
 
-def _columns_to_parent(H: Any, wrenches: Any) -> Any:
+def _columns_to_parent(H: Pose, wrenches: Matrix) -> Matrix:
     columns = wrenches.shape[1]
     if columns == 1:
         return wrench_to_parent(H, wrenches[:, 0])[:, None]

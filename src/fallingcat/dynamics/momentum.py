@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import block, map_each, solve
@@ -20,22 +18,46 @@ _SE3 = SE3()
 
 
 def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Vector:
-    """The momentum ``[p; l]`` (6; N s, N m s) of the whole robot.
+    """Momentum ``[p; l]`` of the whole robot.
 
-    ``frame``: ``base`` (about the base's origin, along its axes), ``mixed`` (about it, along the world's axes:
-    [Traversaro] (15)), ``world`` (about the world's origin; conserved in free flight but for gravity) or ``centroidal``
-    (about the center of mass, along the world's axes).
+    About the world's origin it is conserved in free flight but for gravity; the ``mixed`` one is [Traversaro] (15).
 
-    >>> from fallingcat.model import robots
-    >>> body = robots.free_body()
-    >>> bool(momentum(body, body.state(twist=[1.0, 0, 0, 0, 0, 0]))[0] == body.mass)
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        frame: ``base`` (base origin and axes), ``mixed`` (base origin, world axes), ``world`` (world origin and axes)
+            or ``centroidal`` (center of mass, world axes).
+
+    Returns:
+        ``[p; l]``, 6 (N s, N m s).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> body = robots.free_body()
+        >>> bool(momentum(body, body.state(twist=[1.0, 0, 0, 0, 0, 0]))[0] == body.mass)
+        True
     """
     return momentum_matrix(model, state, frame) @ state.velocity
 
 
 def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
-    """``A`` (6 x nv) with ``[p; l] = A [twist; rates]``; frames as in :func:`momentum`."""
+    """Momentum matrix ``A`` with ``[p; l] = A [twist; rates]``.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        frame: ``base`` (base origin and axes), ``mixed`` (base origin, world axes), ``world`` (world origin and axes)
+            or ``centroidal`` (center of mass, world axes).
+
+    Returns:
+        ``6 x nv`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> bool(np.allclose(fc.momentum_matrix(cat, cat.neutral()), fc.mass_matrix(cat, cat.neutral())[:6]))
+        True
+    """
     choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
     total = subtree_sums(geo, inertias(model, geo))
@@ -43,14 +65,32 @@ def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -
 
 
 def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
-    """``dA/dt`` (6 x nv) of :func:`momentum_matrix` along the state."""
+    """Time derivative of :func:`momentum_matrix` along the state.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        frame: ``base`` (base origin and axes), ``mixed`` (base origin, world axes), ``world`` (world origin and axes)
+            or ``centroidal`` (center of mass, world axes).
+
+    Returns:
+        ``dA/dt``, ``6 x nv`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> p_dot = fc.dynamics.momentum_matrix_derivative(cat, state, "world")[:3] @ state.velocity
+        >>> bool(np.allclose(p_dot, cat.mass * fc.dynamics.center_of_mass_bias(cat, state)))
+        True
+    """
     choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
     L = inertias(model, geo)
     total, rate = subtree_sums(geo, L), subtree_sums(geo, map_each(lambda L, nu: L.rate(nu), L, geo.twists))
     X, Y = _seen_from(frame, model, state, total[0]), _moving(frame, model, state, geo, rate[0])
 
-    def columns(L: RigidInertia, L_dot: RigidInertia, s: Any, s_dot: Any) -> Any:
+    def columns(L: RigidInertia, L_dot: RigidInertia, s: Matrix, s_dot: Matrix) -> Matrix:
         """In the frame that stands still where the base is now, then seen from the wanted one, which moves."""
         return X @ (L_dot @ s + L @ s_dot) + Y @ (L @ s)
 
@@ -58,17 +98,67 @@ def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame 
 
 
 def centroidal_momentum_matrix(model: Model, state: State) -> Matrix:
-    """``A_G`` (6 x nv): momentum about the center of mass, along the world's axes, per quasi-velocity."""
+    """Centroidal momentum matrix ``A_G``.
+
+    Maps ``[twist; rates]`` to the momentum about the center of mass, along the world's axes.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+
+    Returns:
+        ``6 x nv`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> h = fc.centroidal_momentum_matrix(cat, state) @ state.velocity
+        >>> bool(np.allclose(h, fc.momentum(cat, state, "centroidal")))
+        True
+    """
     return momentum_matrix(model, state, "centroidal")
 
 
 def centroidal_momentum_matrix_derivative(model: Model, state: State) -> Matrix:
-    """``dA_G/dt`` (6 x nv) along the state."""
+    """Time derivative of :func:`centroidal_momentum_matrix` along the state.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        ``dA_G/dt``, ``6 x nv`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> rate = fc.dynamics.centroidal_momentum_matrix_derivative(cat, state)
+        >>> bool(np.allclose(rate, fc.dynamics.momentum_matrix_derivative(cat, state, "centroidal")))
+        True
+    """
     return momentum_matrix_derivative(model, state, "centroidal")
 
 
 def locked_inertia(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
-    """``6 x 6``: the inertia of the robot frozen in its shape; frames as in :func:`momentum` ([Traversaro] 5)."""
+    """Locked inertia: that of the robot frozen in its shape ([Traversaro] 5).
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        frame: ``base`` (base origin and axes), ``mixed`` (base origin, world axes), ``world`` (world origin and axes)
+            or ``centroidal`` (center of mass, world axes).
+
+    Returns:
+        ``6 x 6`` matrix (kg, kg m, kg m^2).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> bool(np.allclose(fc.dynamics.locked_inertia(body, body.neutral()), fc.mass_matrix(body, body.neutral())))
+        True
+    """
     choice(frame, MOMENTUM_FRAMES, "frame")
     geo = geometry(model, state)
     total = subtree_sums(geo, inertias(model, geo))[0]
@@ -77,7 +167,23 @@ def locked_inertia(model: Model, state: State, frame: MomentumFrame = "base") ->
 
 
 def average_velocity(model: Model, state: State, frame: MomentumFrame = "base") -> Twist:
-    """``[v; w]`` (6): the twist that the frozen robot would need for the same momentum ([Traversaro] 5)."""
+    """Average velocity: the twist of the frozen robot with the same momentum ([Traversaro] 5).
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        frame: ``base`` (base origin and axes), ``mixed`` (base origin, world axes), ``world`` (world origin and axes)
+            or ``centroidal`` (center of mass, world axes).
+
+    Returns:
+        ``[v; w]``, 6 (m/s, rad/s).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> fc.dynamics.average_velocity(body, body.state(twist=[1.0, 0, 0, 0, 0, 0])).round(12)
+        array([1., 0., 0., 0., 0., 0.])
+    """
     return solve(locked_inertia(model, state, frame), momentum(model, state, frame))
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import array, concatenate, takes
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import FloatArray, Matrix, Vector
 from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -31,18 +31,40 @@ EACH = 10
 
 
 def inertial_parameters(model: Model) -> Vector:
-    """``pi`` (10 for each link, in order): mass (kg), first moment (kg m), inertia about the link's origin (kg m^2).
+    """Inertial parameters ``pi`` of all links.
 
-    >>> from fallingcat.model import robots
-    >>> inertial_parameters(robots.prismatic_hopper())[[0, 10]].tolist()
-    [0.957, 0.05]
+    Args:
+        model: Robot.
+
+    Returns:
+        Ten for each link, in order: mass (kg), first moment (kg m), inertia about the link's origin (kg m^2).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> inertial_parameters(robots.prismatic_hopper())[[0, 10]].tolist()
+        [0.957, 0.05]
     """
     check_model(model)
     return concatenate([_parameters(link.body) for link in model.links])
 
 
 def with_inertial_parameters(model: Model, parameters: Vector) -> Model:
-    """The robot with other inertial parameters; the inverse of :func:`inertial_parameters`."""
+    """Robot with other inertial parameters; the inverse of :func:`inertial_parameters`.
+
+    Args:
+        model: Robot.
+        parameters: ``pi``, ten for each link (kg, kg m, kg m^2).
+
+    Returns:
+        Robot with these bodies.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> hopper = fc.robots.prismatic_hopper()
+        >>> heavier = fc.dynamics.with_inertial_parameters(hopper, 2.0 * fc.dynamics.inertial_parameters(hopper))
+        >>> bool(np.isclose(heavier.mass, 2.0 * hopper.mass))
+        True
+    """
     check_model(model)
     given = np.asarray(vector(parameters, EACH * len(model.links), "parameters"), dtype=float).reshape(-1, EACH)
     bodies = [_body(p, link.name) for p, link in zip(given, model.links, strict=True)]
@@ -51,18 +73,27 @@ def with_inertial_parameters(model: Model, parameters: Vector) -> Model:
 
 @takes(acceleration="nv")
 def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector) -> Matrix:
-    """``Y`` (nv x 10 links) with ``Y pi = inverse_dynamics(model, state, acceleration)``, less what rotors add.
+    """Regressor ``Y`` of inverse dynamics: ``Y pi = inverse_dynamics(model, state, acceleration)``, less rotors.
 
     Row by row in the order of a quasi-velocity, base first; ``pi`` are :func:`inertial_parameters`.  ``armature``
     adds ``armature rates_dot`` to the forces of the joints, beside ``Y pi``.
 
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> state, a = cat.random_state(np.random.default_rng(0)), np.ones(cat.nv)
-    >>> from fallingcat.dynamics import inverse_dynamics
-    >>> found = inverse_dynamics_regressor(cat, state, a) @ inertial_parameters(cat)
-    >>> bool(np.allclose(found, inverse_dynamics(cat, state, a), atol=1e-10))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        acceleration: Time derivative of the quasi-velocity ``[twist; rates]``, ``nv`` (m/s^2, rad/s^2).
+
+    Returns:
+        ``nv x 10 links`` matrix.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> state, a = cat.random_state(np.random.default_rng(0)), np.ones(cat.nv)
+        >>> from fallingcat.dynamics import inverse_dynamics
+        >>> found = inverse_dynamics_regressor(cat, state, a) @ inertial_parameters(cat)
+        >>> bool(np.allclose(found, inverse_dynamics(cat, state, a), atol=1e-10))
+        True
     """
     check_robot(model, state)
     acceleration = vector(acceleration, model.nv, "acceleration")
@@ -76,9 +107,25 @@ def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector)
 
 
 def momentum_regressor(model: Model, state: State, frame: str = "base") -> Matrix:
-    """``H`` (6 x 10 links) with ``H pi = momentum(model, state, frame)``; ``frame`` is ``base`` or ``world``.
+    """Regressor ``H`` of the momentum: ``H pi = momentum(model, state, frame)``.
 
     About the center of mass, which is a quotient of parameters, the momentum is not linear in them.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        frame: ``base`` or ``world``.
+
+    Returns:
+        ``6 x 10 links`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> found = fc.dynamics.momentum_regressor(cat, state) @ fc.dynamics.inertial_parameters(cat)
+        >>> bool(np.allclose(found, fc.momentum(cat, state)))
+        True
     """
     check_robot(model, state)
     choice(frame, ("base", "world"), "frame")
@@ -91,7 +138,23 @@ def momentum_regressor(model: Model, state: State, frame: str = "base") -> Matri
 
 
 def energy_regressors(model: Model, state: State) -> tuple[Vector, Vector]:
-    """``(t, u)`` (10 links each): ``t . pi`` is the kinetic energy of the links, ``u . pi`` their potential energy."""
+    """Regressors of the energies: ``t . pi`` is the kinetic energy of the links, ``u . pi`` their potential energy.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        ``t`` and ``u`` (10 links each).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> t, u = fc.dynamics.energy_regressors(cat, state)
+        >>> bool(np.isclose(u @ fc.dynamics.inertial_parameters(cat), fc.potential_energy(cat, state)))
+        True
+    """
     check_robot(model, state)
     twists = _twists(model, state, nodes(model, state))
     kinetic = [0.5 * (nu @ _momentum(nu)) for nu in twists]
@@ -120,7 +183,7 @@ def _body(p: np.ndarray, name: str) -> Body:
 
 
 def matrix_of(entries: Vector) -> Matrix:
-    """``3 x 3`` of ``[xx, xy, yy, xz, yz, zz]``."""
+    """Symmetric matrix (3 x 3) of ``[xx, xy, yy, xz, yz, zz]``."""
     a, b, c, d, e, f = (entries[k] for k in range(6))
     return array([[a, b, d], [b, c, e], [d, e, f]])
 
@@ -167,11 +230,11 @@ def _carried(node: Node, wrenches: Matrix) -> Matrix:
 
 
 def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
-    """Of every link's wrenches (6 x 10) what the base and each joint feel."""
+    """Forces of the base and of each joint due to every link's wrenches (6 x 10)."""
     places = Places.of(model)
     columns = []
     for link, wrenches in enumerate(own):
-        felt: list[Any] = [np.zeros((size, EACH)) for size in places.sizes]
+        felt: list[Matrix] = [np.zeros((size, EACH)) for size in places.sizes]
         for k in ancestors(tree, link)[:-1]:
             felt[k] = tree[k - 1].S.T @ wrenches
             wrenches = _carried(tree[k - 1], wrenches)
@@ -185,20 +248,27 @@ def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
 
 @concise
 class BaseParameters(NamedTuple):
-    """The combinations of inertial parameters that motions show: ``P pi``, as few as there are.
+    """Base parameters: the fewest combinations ``P pi`` of inertial parameters that motions depend on.
 
     ``Y pi = Y[:, columns] (P pi)``; ``names`` writes each, e.g. ``I_0zz + 0.0144 m_1``.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> found = fc.dynamics.base_parameters(fc.robots.revolute_hopper())
+        >>> found.P.shape, len(found.columns)
+        ((7, 20), 7)
     """
 
-    P: np.ndarray
+    P: FloatArray
     """``k x 10 links``"""
     columns: tuple[int, ...]
     """``k``: the parameter that stands for each combination"""
     names: tuple[str, ...]
+    """``k``: the combinations in words"""
 
 
 def parameter_names(model: Model) -> tuple[str, ...]:
-    """How the entries of ``pi`` are called: ``m_0, h_0x, ..., I_0zz, m_1, ...``."""
+    """Names of the entries of ``pi``: ``m_0, h_0x, ..., I_0zz, m_1, ...``."""
     kinds = ("m_{}", "h_{}x", "h_{}y", "h_{}z", "I_{}xx", "I_{}xy", "I_{}yy", "I_{}xz", "I_{}yz", "I_{}zz")
     return tuple(kind.format(i) for i in range(len(model.links)) for kind in kinds)
 
@@ -206,15 +276,24 @@ def parameter_names(model: Model) -> tuple[str, ...]:
 def base_parameters(
     model: Model, regressor: Callable[..., Matrix] = inverse_dynamics_regressor, tolerance: float = 1e-9
 ) -> BaseParameters:
-    """A minimal set of parameters that all motions depend on, by the rank of the regressor at random states.
+    """Base parameters of a robot, by the rank of the regressor at random states.
 
-    The first parameters that are independent of those before them stay, from the base to the tips; each other one adds
-    to them by what it looks like.
+    The first parameters that are independent of those before them stay, from the base to the tips; each other one is
+    written as a combination of these.
 
-    >>> from fallingcat.model import robots
-    >>> found = base_parameters(robots.revolute_hopper())
-    >>> len(found.names), found.names[0], found.names[3]
-    (7, 'm_0 + m_1', 'I_0zz + 0.0144 m_1')
+    Args:
+        model: Robot.
+        regressor: Function ``(model, state, acceleration)`` whose columns are compared.
+        tolerance: Largest part of a column, relative to it, that counts as dependent on those before.
+
+    Returns:
+        Combinations, the parameters that stand for them, and their names.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> found = base_parameters(robots.revolute_hopper())
+        >>> len(found.names), found.names[0], found.names[3]
+        (7, 'm_0 + m_1', 'I_0zz + 0.0144 m_1')
     """
     check_model(model)
     positive(tolerance, "tolerance")
@@ -225,14 +304,16 @@ def base_parameters(
     return combinations(W, parameter_names(model), tolerance)
 
 
-def combinations(W: np.ndarray, names: tuple[str, ...], tolerance: float) -> BaseParameters:
+def combinations(W: FloatArray, names: tuple[str, ...], tolerance: float) -> BaseParameters:
     """Combinations of parameters (with these ``names``) that the columns of a regressor ``W`` tell apart."""
     size = np.linalg.norm(W, axis=0)
+    # columns of unit length, so that kg, kg m and kg m^2 count alike; those of nothing but rounding become zero
     W = W / np.where(size > tolerance * size.max(initial=0.0), size, np.inf)
     Q = np.zeros((len(W), 0))
     kept: list[int] = []
     for column in range(W.shape[1]):
         rest = W[:, column] - Q @ (Q.T @ W[:, column])
+        # twice is enough (Kahan, Parlett): one projection leaves rounding along Q where columns nearly depend
         rest = rest - Q @ (Q.T @ rest)
         if np.linalg.norm(rest) > tolerance:
             Q, kept = np.column_stack([Q, rest / np.linalg.norm(rest)]), [*kept, column]

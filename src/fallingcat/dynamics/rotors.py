@@ -7,32 +7,31 @@ to rates of inertias.  Where no joint has a rotor, every function here gives bac
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import any_nonzero, concatenate
+from ..arrays.types import Matrix, Scalar, Vector
 from ..lie.rotations import block_diagonal
 from ..model import Joint, Model
 from ..model.literals import Factorization
 
 
-def with_rotors(model: Model, M: Any) -> Any:
-    """The mass matrix of the bodies (nv x nv), with the rotors on its diagonal."""
+def with_rotors(model: Model, M: Matrix) -> Matrix:
+    """Mass matrix of the bodies (nv x nv), with the rotors on its diagonal."""
     if not any_nonzero(model.armature):
         return M
     return M + np.diag(np.concatenate([np.zeros(model.m), model.armature]))
 
 
-def with_rotor_forces(model: Model, forces: Any, rates_dot: Any) -> Any:
-    """The forces of the bodies (nv), with those that give the rotors their accelerations (n)."""
+def with_rotor_forces(model: Model, forces: Vector, rates_dot: Vector) -> Vector:
+    """Forces of the bodies (nv), with those that give the rotors their accelerations (n)."""
     if not any_nonzero(model.armature):
         return forces
     return forces + concatenate([np.zeros(model.m), model.armature * rates_dot])
 
 
-def with_rotor_coriolis(model: Model, C: Any, rates: Any, factorization: Factorization) -> Any:
-    """The Coriolis matrix of the bodies (nv x nv), with that of rotors in groups that turn, as balls have them.
+def with_rotor_coriolis(model: Model, C: Matrix, rates: Vector, factorization: Factorization) -> Matrix:
+    """Coriolis matrix of the bodies (nv x nv), with that of rotors in groups that turn, as balls have them.
 
     It gives no force, ``C rates = 0``, but makes the matrix what its factorization says: torsion-free, say.
     """
@@ -43,7 +42,7 @@ def with_rotor_coriolis(model: Model, C: Any, rates: Any, factorization: Factori
     return C + block_diagonal([np.zeros((len(C) - model.n,) * 2), *own])
 
 
-def _coriolis(joint: Joint, rates: Any, factorization: Factorization) -> Any:
+def _coriolis(joint: Joint, rates: Vector, factorization: Factorization) -> Matrix:
     """``-ad' a``, ``a ad - ad' a``, ``-adt(a rates)`` or, of the last two, the mean: as links have it in SE(3)."""
     group, a = joint.kind.group, np.diag(joint.armature)
     if not any_nonzero(joint.armature) or not group.dim:
@@ -55,6 +54,6 @@ def _coriolis(joint: Joint, rates: Any, factorization: Factorization) -> Any:
     return matrices.get(factorization, left)
 
 
-def rotor_energy(model: Model, rates: Any) -> Any:
-    """``rates' a rates / 2`` (J), or 0.0 where there are none."""
+def rotor_energy(model: Model, rates: Vector) -> Scalar:
+    """Energy of the rotors ``rates' a rates / 2`` (J), or 0.0 where there are none."""
     return 0.5 * (rates @ (model.armature * rates)) if any_nonzero(model.armature) else 0.0

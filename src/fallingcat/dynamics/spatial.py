@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, cross, mirror, scale, turned
+from ..arrays.types import Matrix, Pose, Scalar, Twist, Vector, Wrench
 from ..lie.rotations import skew
 from ..model import Body, Model
 from .checks import check_dynamic
@@ -18,62 +19,65 @@ from .checks import check_dynamic
 _TRACE_LESS = np.outer(np.eye(3).ravel(), np.eye(3).ravel()) - np.eye(9)
 
 
-def motion_to_child(H: Any, motion: Any) -> Any:
-    """``Ad(H^-1) [v; w] = [R' (v + w x p); R' w]``: a twist or an acceleration, carried along by the parent."""
+def motion_to_child(H: Pose, motion: Twist) -> Twist:
+    """Twist or acceleration, carried along by the parent: ``Ad(H^-1) [v; w] = [R' (v + w x p); R' w]``."""
     R, p = H[:3, :3], H[:3, 3]
     v, w = motion[:3], motion[3:]
     return concatenate([R.T @ (v + cross(w, p)), R.T @ w])
 
 
-def wrench_to_parent(H: Any, wrench: Any) -> Any:
-    """``Ad(H^-1)' [f; t] = [R f; R t + p x R f]``."""
+def wrench_to_parent(H: Pose, wrench: Wrench) -> Wrench:
+    """Wrench on the parent, ``Ad(H^-1)' [f; t] = [R f; R t + p x R f]``."""
     R, p = H[:3, :3], H[:3, 3]
     f = R @ wrench[:3]
     return concatenate([f, R @ wrench[3:] + cross(p, f)])
 
 
-def pull(twist: Any, momentum: Any) -> Any:
-    """``ad([v; w])' [p; l] = [p x w; l x w + p x v]``."""
+def pull(twist: Twist, momentum: Wrench) -> Wrench:
+    """Coadjoint action ``ad([v; w])' [p; l] = [p x w; l x w + p x v]``."""
     v, w, p, angular = twist[:3], twist[3:], momentum[:3], momentum[3:]
     return concatenate([cross(p, w), cross(angular, w) + cross(p, v)])
 
 
-def bracket(a: Any, b: Any) -> Any:
-    """``ad(a) b = [a_w x b_v + a_v x b_w; a_w x b_w]``."""
+def bracket(a: Twist, b: Twist) -> Twist:
+    """Lie bracket ``ad(a) b = [a_w x b_v + a_v x b_w; a_w x b_w]``."""
     return concatenate([cross(a[3:], b[:3]) + cross(a[:3], b[3:]), cross(a[3:], b[3:])])
 
 
 class RigidInertia(NamedTuple):
-    """The inertia of a body about the origin of a frame, as moments of its mass.
+    """Inertia of a body about the origin of a frame, as moments of its mass.
 
     ``mass = sum m``, ``moment = sum m x`` (3) and ``second = sum m x x'`` (3x3, symmetric) over its points ``x``: ten
     numbers, which add up over bodies and move between frames more cheaply than a 6x6 matrix.
     """
 
-    mass: Any
-    moment: Any
-    second: Any
+    mass: Scalar
+    """kg"""
+    moment: Vector
+    """3 (kg m)"""
+    second: Matrix
+    """``3 x 3`` (kg m^2)"""
 
     @classmethod
     def of(cls, body: Body) -> RigidInertia:
-        """The inertia of a link's body in the link frame."""
+        """Inertia of a link's body in the link frame."""
         return cls(body.mass, body.first_moment, body.second_moment)
 
     @property
-    def inertia(self) -> Any:
-        """``I = tr(J) 1 - J`` (3x3), of the second moment ``J``."""
+    def inertia(self) -> Matrix:
+        """Rotational inertia ``I = tr(J) 1 - J`` (3x3), of the second moment ``J``."""
         return (_TRACE_LESS @ self.second.reshape(9)).reshape(3, 3)
 
-    def to_parent(self, H: Any) -> RigidInertia:
-        """The same inertia in the parent frame: ``R J R' + p q' + q p'`` with ``q = R h + m p / 2``."""
+    def to_parent(self, H: Pose) -> RigidInertia:
+        """Same inertia in the parent frame: ``R J R' + p q' + q p'`` with ``q = R h + m p / 2``."""
         R, p = H[:3, :3], H[:3, 3]
         h, shift = R @ self.moment, scale(self.mass, p)
         cross_term = p[:, None] * (h + 0.5 * shift)[None, :]
         second = mirror(turned(R, self.second) + cross_term + cross_term.T)
         return RigidInertia(self.mass, h + shift, second)
 
-    def rate(self, twist: Any) -> RigidInertia:
-        """How the moments change when the body moves with ``twist``: the matrix of this is ``-(ad' L + L ad)``.
+    def rate(self, twist: Twist) -> RigidInertia:
+        """Rate of the moments when the body moves with ``twist``: the matrix of this is ``-(ad' L + L ad)``.
 
         ``dh/dt`` is the linear momentum, ``dJ/dt = v h' + W J + transposed``.
         """
@@ -81,8 +85,8 @@ class RigidInertia(NamedTuple):
         half = v[:, None] * self.moment[None, :] + skew(w) @ self.second
         return RigidInertia(0.0, scale(self.mass, v) + cross(w, self.moment), mirror(half + half.T))
 
-    def times_ad(self, twist: Any) -> Any:
-        """``L ad(twist)`` (6x6): ``[[m W, m V - H W], [H W, H V + I W]]``."""
+    def times_ad(self, twist: Twist) -> Matrix:
+        """Product ``L ad(twist)`` (6x6): ``[[m W, m V - H W], [H W, H V + I W]]``."""
         V, W, H = skew(twist[:3]), skew(twist[3:]), skew(self.moment)
         HW = H @ W
         return block([[scale(self.mass, W), scale(self.mass, V) - HW], [HW, H @ V + self.inertia @ W]])
@@ -90,19 +94,19 @@ class RigidInertia(NamedTuple):
     def __add__(self, other: Any) -> RigidInertia:
         return RigidInertia(self.mass + other.mass, self.moment + other.moment, self.second + other.second)
 
-    def __matmul__(self, motion: Any) -> Any:
-        """``[m v + w x h; h x v + I w]``: the momentum of a twist; a 6 x k matrix is taken column by column."""
+    def __matmul__(self, motion: Twist) -> Wrench:
+        """Momentum of a twist, ``[m v + w x h; h x v + I w]``; a 6 x k matrix is taken column by column."""
         v, w = motion[:3], motion[3:]
         H = skew(self.moment)
         return concatenate([scale(self.mass, v) - H @ w, H @ v + self.inertia @ w])
 
-    def matrix(self) -> Any:
-        """``L`` (6x6): ``[[m 1, -H], [H, I]]``."""
+    def matrix(self) -> Matrix:
+        """Spatial inertia ``L`` (6x6): ``[[m 1, -H], [H, I]]``."""
         H = skew(self.moment)
         return block([[scale(self.mass, np.eye(3)), -H], [H, self.inertia]])
 
 
 def rigid_inertias(model: Model) -> list[RigidInertia]:
-    """The inertia of each link in its frame; an error where the model is a kinematic one."""
+    """Inertia of each link in its frame; an error where the model is a kinematic one."""
     check_dynamic(model)
     return [RigidInertia.of(link.body) for link in model.links]

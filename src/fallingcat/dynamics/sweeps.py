@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..arrays import concatenate, mirror
+from ..arrays.types import Matrix, Pose, Vector
 from ..model import Model, State
 from .checks import check_state
 
@@ -19,19 +20,19 @@ T = TypeVar("T")
 
 
 class Node(NamedTuple):
-    """A joint with its numbers at one state, and the link that it carries."""
+    """Joint with its numbers at one state, and the link that it carries."""
 
     link: int
     """Place of the link in ``model.links``; its joint is ``model.joints[link - 1]``."""
     parent: int
     """Place of the parent link."""
-    H: Any
+    H: Pose
     """``4 x 4``: coordinates of the link to coordinates of the parent."""
-    S: Any
+    S: Matrix
     """``6 x nv``: motion subspace, in the link frame, per rate of the joint or of the one that it follows."""
-    S_dot: Any
+    S_dot: Matrix
     """``6 x nv``: its time derivative, in the link frame."""
-    rates: Any
+    rates: Vector
     """``nv``: rates of the joint, or of the one that it follows."""
     constant: bool
     """Whether the motion subspace is constant in the link frame (on every subgroup of SE(3)): ``S_dot`` is zero."""
@@ -65,7 +66,7 @@ def inward(tree: Sequence[Node], own: Sequence[T], carry: Callable[[Node, T], T]
 
 
 def ancestors(tree: Sequence[Node], link: int) -> list[int]:
-    """The links from ``link`` (included) to the base (included)."""
+    """Links from ``link`` (included) to the base (included)."""
     path = [link]
     while link > 0:
         link = tree[link - 1].parent
@@ -74,7 +75,7 @@ def ancestors(tree: Sequence[Node], link: int) -> list[int]:
 
 
 class Places(NamedTuple):
-    """Where the base and every joint stand in a quasi-velocity; parts are given link by link.
+    """Index ranges of the base and of every joint in a quasi-velocity; parts are given link by link.
 
     A joint that follows another has no place of its own: its part is added to that of its leader.
     """
@@ -86,33 +87,33 @@ class Places(NamedTuple):
 
     @classmethod
     def of(cls, model: Model) -> Places:
-        """Of the base and of every joint."""
+        """Index ranges of the base and of every joint of a robot."""
         return cls([model.m, *(joint.kind.nv for joint in model.joints)], [0, *(i + 1 for i in model.leaders)])
 
     @property
     def spread(self) -> np.ndarray:
-        """``T`` (axes of all links x nv), of 0 and 1: which rate moves which axis."""
+        """Matrix ``T`` (axes of all links x nv) of 0 and 1: which rate moves which axis."""
         starts = np.cumsum([size if lead == i else 0 for i, (size, lead) in enumerate(zip(*self, strict=True))])
         axes = [starts[lead] - self.sizes[lead] + c for lead in self.leads for c in range(self.sizes[lead])]
         return np.eye(int(starts[-1]))[axes]
 
     def folded(self, parts: Sequence[T]) -> list[T]:
-        """The parts of all that have a place, in order, each with those of its followers."""
+        """Parts of all that have a place, in order, each with those of its followers."""
         found: dict[int, Any] = {}
         for lead, part in zip(self.leads, parts, strict=True):
             found[lead] = found[lead] + part if lead in found else part
         return [found[i] for i in sorted(found)]
 
-    def vector(self, parts: Sequence[Any]) -> Any:
-        """One vector out of the base's part and the joints' parts; the empty one where there is none."""
+    def vector(self, parts: Sequence[Vector]) -> Vector:
+        """Vector of the base's part and the joints' parts; the empty one where there is none."""
         return concatenate([np.zeros(0), *self.folded(parts)])
 
-    def columns(self, parts: Sequence[Any]) -> Any:
-        """One matrix out of columns of the base and of the joints."""
+    def columns(self, parts: Sequence[Matrix]) -> Matrix:
+        """Matrix of the columns of the base and of the joints."""
         return concatenate(self.folded(parts), axis=1)
 
-    def matrix(self, blocks: dict[tuple[int, int], Any]) -> Any:
-        """The matrix with the given blocks, indexed by links, and exact zeros elsewhere."""
+    def matrix(self, blocks: dict[tuple[int, int], Matrix]) -> Matrix:
+        """Matrix with the given blocks, indexed by links, and exact zeros elsewhere."""
         moving = [i for i, (size, lead) in enumerate(zip(self.sizes, self.leads, strict=True)) if size and lead == i]
         if not moving:
             return np.zeros((0, 0))
@@ -123,32 +124,32 @@ class Places(NamedTuple):
             rows.append(concatenate(row, axis=1))
         return concatenate(rows)
 
-    def symmetric(self, blocks: dict[tuple[int, int], Any]) -> Any:
-        """The symmetric matrix whose blocks on and above the diagonal of the tree are given."""
+    def symmetric(self, blocks: dict[tuple[int, int], Matrix]) -> Matrix:
+        """Symmetric matrix whose blocks on and above the diagonal of the tree are given."""
         upper = _summed(part for at, block in blocks.items() for part in self._upper(at, block))
         full = dict(upper)
         for (i, j), block in upper.items():
             full[j, i] = mirror(block) if i == j else block.T
         return self.matrix(full)
 
-    def _upper(self, at: tuple[int, int], block: Any) -> list[tuple[tuple[int, int], Any]]:
-        """What a block of a symmetric matrix adds on and above the diagonal, when followers join their leaders."""
+    def _upper(self, at: tuple[int, int], block: Matrix) -> list[tuple[tuple[int, int], Matrix]]:
+        """Blocks on and above the diagonal from a block of a symmetric matrix, when followers join their leaders."""
         i, j = self.leads[at[0]], self.leads[at[1]]
         if at[0] != at[1] and i == j:
             return [((i, i), block), ((i, i), block.T)]
         return [((i, j), block)] if i <= j else [((j, i), block.T)]
 
 
-def _summed(blocks: Iterable[tuple[tuple[int, int], Any]]) -> dict[tuple[int, int], Any]:
+def _summed(blocks: Iterable[tuple[tuple[int, int], Matrix]]) -> dict[tuple[int, int], Matrix]:
     """Blocks at the same place added up."""
-    found: dict[tuple[int, int], Any] = {}
+    found: dict[tuple[int, int], Matrix] = {}
     for at, block in blocks:
         found[at] = found[at] + block if at in found else block
     return found
 
 
 def places_above(model: Model) -> Sequence[int]:
-    """For each place of a velocity the place next above it in the tree; -1 for the first.
+    """Place of a velocity next above each one in the tree; -1 for the first.
 
     Where joints follow others, mass matrices have entries beyond those of the tree of links: then in the tree of their
     elimination, which holds these, and what they fill.

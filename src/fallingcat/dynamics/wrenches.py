@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..arrays import block, concatenate
-from ..arrays.types import Matrix, Pose, Vector
+from ..arrays.types import Matrix, Pose, Vector, Wrench
 from ..errors import ModelError, describe
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -19,9 +18,9 @@ from .spatial import wrench_to_parent
 
 
 def in_link_frames(
-    model: Model, state: State, wrenches: Mapping[str, Any] | None, representation: Representation
+    model: Model, state: State, wrenches: Mapping[str, Wrench] | None, representation: Representation
 ) -> Iterator[tuple[int, Vector]]:
-    """For each wrench ``[f; t]`` the index of its link, and the wrench in the link frame."""
+    """Link index and wrench ``[f; t]`` in the link frame, for each wrench."""
     for link, place, wrench in _at_places(model, state, wrenches, representation):
         yield link, wrench_to_parent(place.placement, wrench)
 
@@ -30,10 +29,10 @@ def in_base_frame(
     model: Model,
     state: State,
     poses: Sequence[Pose],
-    wrenches: Mapping[str, Any] | None,
+    wrenches: Mapping[str, Wrench] | None,
     representation: Representation,
 ) -> Iterator[tuple[int, Vector, Matrix]]:
-    """For each wrench the index of its link, the wrench in the base frame, and how it turns (6 x 6).
+    """Link index, wrench in the base frame, and its change as the link turns (6 x 6), for each wrench.
 
     ``poses`` are ``H_bj`` of the links.  When the link moves by a twist, the wrench, seen from the link, changes by the
     matrix times the twist: not for ``body``, whose wrench the link carries along; by its axes for ``mixed``; by all of
@@ -52,7 +51,7 @@ def in_base_frame(
 
 
 def _at_places(
-    model: Model, state: State, wrenches: Mapping[str, Any] | None, representation: Representation
+    model: Model, state: State, wrenches: Mapping[str, Wrench] | None, representation: Representation
 ) -> Iterator[tuple[int, Frame, Vector]]:
     """For each wrench the index of its link, the frame in which it acts, and the wrench in that frame."""
     choice(representation, REPRESENTATIONS, "representation")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, solve
-from ..arrays.types import Matrix, Pose, Vector
+from ..arrays.types import Matrix, Pose, Vector, Wrench
 from ..dynamics import jacobian, jacobian_derivative, link_pose
 from ..dynamics.checks import check_robot, choice, vector
 from ..dynamics.wrenches import in_link_frames
@@ -25,10 +25,28 @@ from .representations import base_matrices
 def base_at(
     model: Model, state: State, link: Place, orientation: Place | None = None, representation: Representation = "body"
 ) -> VelocityChange:
-    """Another base: the velocity of ``link`` (or frame) in place of the base's ([Traversaro] Lemma 3, (17)-(18)).
+    """Change of the base: the velocity of a link or frame in place of the base's ([Traversaro] Lemma 3, (17)-(18)).
 
     ``T = [[J_link], [0 1]]``.  With ``orientation`` the new base frame has the origin of ``link`` and the axes of
-    another link ((25)-(28)).  ``representation``: ``body``, ``mixed`` or ``inertial``, as for the base itself.
+    another link ((25)-(28)).
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        link: Link or frame that becomes the base.
+        orientation: Link or frame whose axes the new base has; None: those of ``link``.
+        representation: ``body``, ``mixed`` or ``inertial``, as for the base itself.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state, paw = cat.random_state(np.random.default_rng(0)), cat.link_names[-1]
+        >>> eom = fc.equations(cat, state).change(fc.changes.base_at(cat, state, paw))
+        >>> bool(np.allclose(eom.v[:6], fc.link_twist(cat, state, paw)))
+        True
     """
     check_robot(model, state)
     choice(representation, REPRESENTATIONS, "representation")
@@ -57,41 +75,72 @@ def base_at(
 class FixedAt(NamedTuple):
     """Joint-space equations of a robot that is held at a link: ``M ddq + C dq + g = tau + external``.
 
-    [Traversaro] Lemma 5, (46)-(48): ``M``, ``C`` are n x n, ``g`` and ``external`` n.  :meth:`wrench` gives the wrench
-    that holds the link.
+    [Traversaro] Lemma 5, (46)-(48).  :meth:`wrench` gives the wrench that holds the link.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> walker = fc.robots.humanoid()
+        >>> stands = fc.formulations.fixed_at(walker, walker.neutral(), "left_sole")
+        >>> bool(np.allclose(stands.forward(stands.g), 0.0, atol=1e-9))  # at rest under its own weight
+        True
     """
 
     M: Matrix
+    """``n x n``: mass matrix of the joints"""
     C: Matrix
+    """``n x n``: Coriolis matrix"""
     g: Vector
+    """``n``: gravity forces (N m, N)"""
     whole: EquationsOfMotion
     """The equations with the link as base, of which these are the joint rows."""
     forces: Vector
     """``nv``: the given wrenches as forces on ``whole.v``; zero if none were given"""
     link: Place
-    """what is held"""
+    """link or frame that is held"""
 
     @property
     def external(self) -> Vector:
-        """``n``: ``sum J^fixed' f`` of the given wrenches, the right of (46)."""
+        """Joint forces of the given wrenches, ``sum J^fixed' f`` (n; N m, N), the right of (46)."""
         return self.forces[self.whole.m :]
 
     def forward(self, torques: Vector) -> Vector:
-        """The joint accelerations (n) under joint ``torques`` (n) and the given wrenches."""
+        """Joint accelerations under joint torques and the given wrenches.
+
+        Args:
+            torques: ``n`` (N m, N).
+
+        Returns:
+            ``n`` (rad/s^2, m/s^2).
+        """
         rates = self.whole.v[self.whole.m :]
         tau = vector(torques, len(self.g), "torques")
         return solve(self.M, tau + self.external - self.C @ rates - self.g)
 
     def jacobian(self, link: Place, representation: Representation = "body") -> Matrix:
-        """``J^fixed`` (6 x n) of another link or frame while this one is held, (47e)."""
+        """Jacobian ``J^fixed`` of another link or frame while this one is held, (47e).
+
+        Args:
+            link: Link or frame: its name, or a :class:`Frame`.
+            representation: ``body`` (the frame's origin and axes), ``mixed`` (its origin, the world's axes) or
+                ``inertial`` (the world's origin and axes).
+
+        Returns:
+            ``6 x n`` matrix.
+        """
         J = jacobian(self.whole.model, self.whole.state, link, representation)
         return self.whole.changes.jacobian(J)[:, self.whole.m :]
 
     def wrench(self, torques: Vector, representation: Representation = "body", axes: Place | None = None) -> Vector:
-        """The wrench (m) on the held link that keeps it at rest under joint ``torques``, (48).
+        """Wrench on the held link that keeps it at rest, (48).
 
-        About the link's origin along its own axes (``body``) or the world's (``mixed``: [Traversaro]'s ``F[A]``), or
-        about the world's origin (``inertial``); with ``axes``, about the link's origin along those of another link.
+        Args:
+            torques: Joint torques, ``n`` (N m, N).
+            representation: About the link's origin along its own axes (``body``) or the world's (``mixed``:
+                [Traversaro]'s ``F[A]``), or about the world's origin (``inertial``).
+            axes: Link or frame along whose axes the wrench about the link's origin is written, instead.
+
+        Returns:
+            ``[f; t]``, ``m`` (N, N m).
         """
         whole, m = self.whole, self.whole.m
         choice(representation, REPRESENTATIONS, "representation")
@@ -111,20 +160,31 @@ def fixed_at(
     state: State,
     link: Place,
     factorization: Factorization = "christoffel",
-    wrenches: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> FixedAt:
-    """The robot held at ``link`` ([Traversaro] Lemma 5, (46)-(48)): the base moves so that the link does not.
+    """Joint-space equations of the robot held at a link ([Traversaro] Lemma 5, (46)-(48)).
 
-    The twist of ``state`` is not used: it is what the joint rates and the held link make it.  ``wrenches`` (link or
-    frame -> 6; N, N m) act beside the one that holds it, in the given ``representation``.
+    The base moves so that the link does not: the twist of ``state`` is not used.
 
-    >>> import fallingcat as fc
-    >>> walker = fc.robots.humanoid()
-    >>> stands = fc.formulations.fixed_at(walker, walker.neutral(), "left_sole")
-    >>> held = stands.wrench(stands.g, "mixed")  # torques that carry the weight
-    >>> bool(np.allclose(held[:3], [0.0, 0.0, 9.81 * walker.mass]))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and joint rates.
+        link: Link or frame that is held.
+        factorization: Coriolis matrix: one of :data:`FACTORIZATIONS`.
+        wrenches: Wrenches ``[f; t]`` (N, N m) by link or frame, which act beside the one that holds the link.
+        representation: Axes and point of these wrenches: ``body``, ``mixed`` or ``inertial``.
+
+    Returns:
+        Equations of the joints (n).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> walker = fc.robots.humanoid()
+        >>> stands = fc.formulations.fixed_at(walker, walker.neutral(), "left_sole")
+        >>> held = stands.wrench(stands.g, "mixed")  # torques that carry the weight
+        >>> bool(np.allclose(held[:3], [0.0, 0.0, 9.81 * walker.mass]))
+        True
     """
     check_robot(model, state)
     m = model.m
@@ -137,7 +197,7 @@ def fixed_at(
 
 
 def _generalised(
-    model: Model, state: State, wrenches: Mapping[str, Any] | None, representation: Representation
+    model: Model, state: State, wrenches: Mapping[str, Wrench] | None, representation: Representation
 ) -> Vector:
     """``sum J' f`` (nv)."""
     forces = np.zeros(model.nv)
@@ -165,8 +225,8 @@ def _jacobians(model: Model, state: State, link: Place, orientation: Place | Non
     return concatenate([linear, turn[3:]]), concatenate([R.T @ J_dot[:3] - W @ linear, turn_dot[3:]])
 
 
-def _check_moves_in_group(model: Model, J: Any, link: Place) -> None:
-    """The twist of the new base must lie in the base group, whatever the joints do."""
+def _check_moves_in_group(model: Model, J: Matrix, link: Place) -> None:
+    """Raise an error unless the twist of the new base lies in the base group, whatever the joints do."""
     S = model.base.selection
     if is_numeric(J) and np.abs(J - S @ (model.base.coselection @ J)).max(initial=0.0) > 1e-9:
         raise ModelError(f"{place_name(link)!r} does not move in the base group {model.base}: it cannot be the base")

@@ -1,4 +1,4 @@
-"""What the tree gives to the reduced equations: one sweep with composite inertias, in the frames of the links.
+"""Terms of the reduced equations with the zeros of the tree: one sweep with composite inertias, in the links' frames.
 
 Two links on different branches meet through the base alone.  So every matrix of the shape is a matrix with the zeros
 of the tree, made here, and a product of low rank with the connection, made in :mod:`fallingcat.formulations.reduced`.
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, cross, scale
+from ..arrays.types import Matrix, Pose, Rotation, Twist, Vector, Wrench
 from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
 from ..dynamics.sweeps import Node, Places, inward, nodes, outward
 from ..lie import SE3
@@ -22,28 +23,28 @@ _SE3 = SE3()
 
 
 class Swirl(NamedTuple):
-    """``sum L ad(nu)`` over bodies: how a subtree moves relative to its first link, weighted by inertia.
+    """Sum ``sum L ad(nu)`` over bodies: the motion of a subtree relative to its first link, weighted by inertia.
 
     24 numbers, which add up over bodies and move between frames more cheaply than the 6x6 matrix.
     """
 
-    spin: Any
+    spin: Vector
     """``sum m w`` (3)"""
-    drift: Any
+    drift: Vector
     """``sum m v`` (3), ``v`` of the point at the origin"""
-    moment: Any
+    moment: Matrix
     """``sum H W`` (3x3), ``H = skew(h)``"""
-    second: Any
+    second: Matrix
     """``sum H V + I W`` (3x3)"""
 
     @classmethod
-    def of(cls, inertia: RigidInertia, twist: Any) -> Swirl:
-        """Of one body, or of several that move together."""
+    def of(cls, inertia: RigidInertia, twist: Twist) -> Swirl:
+        """Sum of one body, or of several that move together."""
         v, w, H = twist[:3], twist[3:], skew(inertia.moment)
         W = skew(w)
         return cls(scale(inertia.mass, w), scale(inertia.mass, v), H @ W, H @ skew(v) + inertia.inertia @ W)
 
-    def to_parent(self, H: Any) -> Swirl:
+    def to_parent(self, H: Pose) -> Swirl:
         """The same sum in the parent frame: ``Ad(H^-1)' . Ad(H^-1)``, block by block."""
         R, p = H[:3, :3], skew(H[:3, 3])
         spin, drift = R @ self.spin, R @ self.drift
@@ -55,8 +56,8 @@ class Swirl(NamedTuple):
     def __add__(self, other: Any) -> Swirl:
         return Swirl(*(a + b for a, b in zip(self, other, strict=True)))
 
-    def matrix(self) -> Any:
-        """``[[sum m W, sum m V - H W], [sum H W, sum H V + I W]]`` (6x6)."""
+    def matrix(self) -> Matrix:
+        """Matrix (6x6) ``[[sum m W, sum m V - H W], [sum H W, sum H V + I W]]``."""
         return block([[skew(self.spin), skew(self.drift) - self.moment], [self.moment, self.second]])
 
 
@@ -70,15 +71,17 @@ class Frames(NamedTuple):
     """the joints, as seen from these frames"""
     own: list[RigidInertia]
     """inertia of each link"""
-    crossing: list[Any]
+    crossing: list[Twist]
     """``6``: how the frame of each link moves relative to that of its parent"""
     swirls: list[Swirl]
     """how each link moves relative to its frame"""
 
 
 def frames(model: Model, state: State) -> Frames:
-    """The frames with the fewest products: a link's own where its joint turns about an axis of the frames, else that of
-    its parent."""
+    """Frames with the fewest products.
+
+    A link's own where its joint turns about an axis of the frames, else that of its parent.
+    """
     rest, bodies = np.zeros(6), rigid_inertias(model)
     seen = Frames([], bodies[:1], [rest], [_REST])
     poses, slips = [np.eye(4)], [rest]  # of the links relative to their frames
@@ -106,7 +109,7 @@ def frames(model: Model, state: State) -> Frames:
 
 
 def _aligned(node: Node, joint: Joint) -> bool:
-    """Whether a joint turns about a coordinate axis, or not at all, on a placement that permutes the axes at most."""
+    """Answer if a joint turns about a coordinate axis, or not at all, on a placement that permutes the axes at most."""
     turns = np.count_nonzero(node.S[3:]) if node.constant else node.S.shape[1]
     return bool(turns <= 1 and np.count_nonzero(joint.placement[:3, :3]) == 3)
 
@@ -114,24 +117,24 @@ def _aligned(node: Node, joint: Joint) -> bool:
 class Branches(NamedTuple):
     """Matrices with the zeros of the tree, and the columns that the axes send to the base."""
 
-    C: Any
+    C: Matrix
     """``n x n``: coadjoint Coriolis matrix of the joints"""
-    areas: Any
+    areas: Matrix
     """``n x n``, skew: twice the area that two axes sweep, along the spin"""
-    momenta: Any
+    momenta: Matrix
     """``6 x n``: momentum per joint rate"""
-    right: Any
+    right: Matrix
     """``6 x n``: base rows of the coadjoint matrix"""
-    left: Any
+    left: Matrix
     """``6 x n``: its base columns, transposed"""
-    rows: Any
+    rows: Matrix
     """``6 x n``: ``rows[:, i] . t`` is twice the area that axis i and a twist ``t`` of the base sweep"""
-    swirl: Any
+    swirl: Matrix
     """``6 x 6``: ``sum L ad(nu)`` of the links relative to the base"""
 
 
-def branches(model: Model, seen: Frames, twist: Any, spin: Any) -> Branches:
-    """The terms of the tree when the base moves with ``twist`` (6) and areas are seen along ``spin`` (3).
+def branches(model: Model, seen: Frames, twist: Twist, spin: Vector) -> Branches:
+    """Terms of the tree when the base moves with ``twist`` (6) and areas are seen along ``spin`` (3).
 
     For axis i on the way from axis k to the base ``C[i, k] = s_i . right_k`` and ``C[k, i] = s_i . left_k + ds_i/dt .
     momentum_k``, with ``right = L ds/dt - (Q + adt(p)) s`` and ``left = -(Q - adt(p))' s`` of the composite inertia
@@ -151,8 +154,8 @@ def branches(model: Model, seen: Frames, twist: Any, spin: Any) -> Branches:
 
     swirls = inward(tree, own_swirls, stirred)
     ways = [_Way.of(node, crossing[node.link]) for node in tree]
-    C: dict[tuple[int, int], Any] = {}
-    areas: dict[tuple[int, int], Any] = {}
+    C: dict[tuple[int, int], Matrix] = {}
+    areas: dict[tuple[int, int], Matrix] = {}
     roots = [np.zeros((6, 0))]
     for node in tree:
         k = node.link
@@ -171,8 +174,8 @@ def branches(model: Model, seen: Frames, twist: Any, spin: Any) -> Branches:
     return Branches(joints.matrix(C), joints.matrix(areas), momentum, right, left, rows, swirl)
 
 
-def _columns(node: Node, inertia: RigidInertia, swirl: Any, momentum: Any, spin: Any) -> Any:
-    """What a joint's axes send towards the base (6 x 4 nv): momenta, right and left factors of ``C``, rows of areas."""
+def _columns(node: Node, inertia: RigidInertia, swirl: Matrix, momentum: Wrench, spin: Vector) -> Matrix:
+    """Columns (6 x 4 nv) that a joint's axes send to the base: momenta, right and left factors of ``C``, area rows."""
     S, turn = node.S, _SE3.adt(momentum) @ node.S
     momenta = inertia @ S
     right = -(swirl @ S) - turn
@@ -181,7 +184,7 @@ def _columns(node: Node, inertia: RigidInertia, swirl: Any, momentum: Any, spin:
     return concatenate([momenta, right, turn - swirl.T @ S, _area_rows(inertia, S, momenta, spin)], axis=1)
 
 
-def _area_rows(inertia: RigidInertia, S: Any, momenta: Any, spin: Any) -> Any:
+def _area_rows(inertia: RigidInertia, S: Matrix, momenta: Matrix, spin: Vector) -> Matrix:
     """``6 x nv``: takes a twist ``t`` to ``2 spin . sum m u_s x u_t``."""
     twice = 2.0 * spin
     W = skew(twice)
@@ -189,7 +192,7 @@ def _area_rows(inertia: RigidInertia, S: Any, momenta: Any, spin: Any) -> Any:
     return concatenate([W @ momenta[:3], turned])
 
 
-def _four(columns: Any) -> list[Any]:
+def _four(columns: Matrix) -> list[Matrix]:
     width = columns.shape[1] // 4
     return [columns[:, i * width : (i + 1) * width] for i in range(4)]
 
@@ -198,17 +201,17 @@ class _Way(NamedTuple):
     """From a link to its parent."""
 
     parent: int
-    R: Any
-    p: Any
+    R: Rotation
+    p: Matrix
     """``skew(p)``"""
-    turn: Any
+    turn: Matrix
     """``ad(s qd)'``: how a wrench turns when it is seen from the parent"""
 
     @classmethod
-    def of(cls, node: Node, relative: Any) -> _Way:
+    def of(cls, node: Node, relative: Twist) -> _Way:
         return cls(node.parent, node.H[:3, :3], skew(node.H[:3, 3]), _SE3.ad(relative).T)
 
-    def carry(self, columns: Any) -> Any:
+    def carry(self, columns: Matrix) -> Matrix:
         """The four kinds of columns in the parent frame."""
         momenta, right, left, rows = _four(columns)
         columns = concatenate([momenta, right, left - self.turn @ momenta, rows], axis=1)
@@ -216,7 +219,7 @@ class _Way(NamedTuple):
         return concatenate([f, self.R @ columns[3:] + self.p @ f])
 
 
-def _carried(ways: Sequence[_Way], link: int, columns: Any) -> list[tuple[int, Any]]:
+def _carried(ways: Sequence[_Way], link: int, columns: Matrix) -> list[tuple[int, Matrix]]:
     """The links from ``link`` to the base, each with the columns in its frame."""
     way = [(link, columns)]
     while link > 0:

@@ -33,7 +33,7 @@ joints) that gives ``R_wc`` (3 x 3), frame to world."""
 
 
 class FrameMatrices(NamedTuple):
-    """How base twists are seen from a frame c (m x m)."""
+    """Adjoint matrices that take base twists to a frame c (m x m)."""
 
     X: Matrix
     """``Ad(H_cb)``"""
@@ -46,7 +46,7 @@ class FrameMatrices(NamedTuple):
 def frame_matrices(
     model: Model, state: State, frame: AlignedFrame = "centroidal", orientation: Orientation = "world"
 ) -> FrameMatrices:
-    """``X``, ``X^-1`` and ``dX/dt = X ad(nu_b) - ad(nu_c) X``; in frames that turn, the rate is derived."""
+    """Adjoint ``X``, ``X^-1`` and ``dX/dt = X ad(nu_b) - ad(nu_c) X``; in frames that turn, the rate is derived."""
     X, inverse = from_base(model, state, frame, orientation), to_base(model, state, frame, orientation)
     if orientation != "world":
         rate = derived_rate(model, state, lambda at: from_base(model, at, frame, orientation), "the orientation")
@@ -58,19 +58,19 @@ def frame_matrices(
 
 
 def from_base(model: Model, state: State, frame: AlignedFrame, orientation: Orientation = "world") -> Matrix:
-    """``Ad(H_cb)`` (m x m)."""
+    """Adjoint ``Ad(H_cb)`` (m x m)."""
     G = model.base
     return G.coselection @ _SE3.Ad(_SE3.inverse(_frame_pose(model, state, frame, orientation))) @ G.selection
 
 
 def to_base(model: Model, state: State, frame: AlignedFrame, orientation: Orientation = "world") -> Matrix:
-    """``Ad(H_bc)`` (m x m)."""
+    """Adjoint ``Ad(H_bc)`` (m x m)."""
     G = model.base
     return G.coselection @ _SE3.Ad(_frame_pose(model, state, frame, orientation)) @ G.selection
 
 
 def check_orientation(model: Model, state: State, orientation: Any) -> None:
-    """Refuses what gives no axes within the base's group, and axes that are not unique."""
+    """Refuse what gives no axes within the base's group, and axes that are not unique."""
     if not callable(orientation):
         choice(orientation, tuple(AXES), "orientation")
     if orientation == "world":
@@ -84,24 +84,24 @@ def check_orientation(model: Model, state: State, orientation: Any) -> None:
 
 
 def axes_of(orientation: Orientation) -> str:
-    """What to call these axes."""
+    """Name of these axes."""
     return AXES[orientation] if isinstance(orientation, str) else "along given axes"
 
 
 def slides_with_gravity(model: Model) -> bool:
-    """Whether the base can slide along gravity: else the joints feel it whatever the base does."""
+    """True if the base can slide along gravity: else the joints feel it whatever the base does."""
     directions = slides(model)
     return bool(np.allclose(directions @ (directions.T @ model.gravity), model.gravity, atol=1e-12))
 
 
 def slides(model: Model) -> np.ndarray:
-    """The directions (3 x k) in which the base group can translate."""
+    """Directions (3 x k) in which the base group can translate."""
     S = model.base.selection
     return S[:3, ~S[3:].any(axis=0)]
 
 
 def momentum_center(model: Model, state: State) -> Vector:
-    """The center of mass (3) in the base frame."""
+    """Center of mass (3) in the base frame."""
     return state.pose[:3, :3].T @ (center_of_mass(model, state) - state.pose[:3, 3])
 
 
@@ -126,7 +126,7 @@ def _axes(model: Model, state: State, orientation: Orientation) -> Matrix:
 
 
 def _check_principal(model: Model, state: State) -> None:
-    """Where two moments are equal the axes are not unique, and have no rate."""
+    """Refuse shapes with two equal moments, where the axes are not unique and have no rate."""
     inertia = locked_inertia(model, state, "centroidal")[3:, 3:]
     if is_numeric(inertia) and np.isrealobj(inertia):
         moments = np.linalg.eigvalsh(inertia)

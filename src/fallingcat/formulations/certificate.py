@@ -20,52 +20,74 @@ from .links import Links
 
 
 class Check(NamedTuple):
-    """One property: its relative residual, and whether the equations claim it."""
+    """Check of one property: its relative residual, and whether the equations claim it.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> fc.equations(cat, cat.neutral()).certify()["symmetry"].verdict
+        'holds'
+    """
 
     name: str
+    """property"""
     residual: float
     """NaN where it could not be had"""
     tolerance: float
+    """largest residual with which it holds"""
     claimed: bool
+    """whether the equations claim the property"""
     meaning: str
+    """property in words or as an equation"""
     reason: str = ""
     """why the residual could not be had"""
 
     @property
     def verdict(self) -> str:
-        """``holds``, ``broken`` or ``unproved``; of a residual that is not a number, ``broken``."""
+        """Verdict ``holds``, ``broken`` or ``unproved``; of a residual that is not a number, ``broken``."""
         if self.reason:
             return "unproved"
         return "holds" if self.residual <= self.tolerance else "broken"
 
     @property
     def holds(self) -> bool:
-        """Whether the residual is within the tolerance."""
+        """True if the residual is within the tolerance."""
         return self.verdict == "holds"
 
 
 @concise
 class Certificate(NamedTuple):
-    """The checks of one set of equations; ``str()`` is a table."""
+    """Checks of one set of equations; ``str()`` is a table.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> certificate = fc.equations(cat, cat.neutral()).certify()
+        >>> certificate.passed, certificate["passivity"].holds
+        (True, True)
+    """
 
     formulation: str
+    """name of the change of velocity"""
     factorization: str
+    """that of the Coriolis matrix"""
     checks: tuple[Check, ...]
+    """of all properties, claimed or not"""
 
     @property
     def claims(self) -> tuple[Check, ...]:
-        """The checks of what is claimed."""
+        """Checks of what is claimed."""
         return tuple(check for check in self.checks if check.claimed)
 
     @property
     def verdict(self) -> str:
-        """``broken`` if one claim is, else ``unproved`` if one claim is (or there is none), else ``holds``."""
+        """Verdict ``broken`` if one claim is, else ``unproved`` if one claim is (or there is none), else ``holds``."""
         verdicts = {check.verdict for check in self.claims} or {"unproved"}
         return next(verdict for verdict in ("broken", "unproved", "holds") if verdict in verdicts)
 
     @property
     def passed(self) -> bool:
-        """Whether everything that is claimed is proved."""
+        """True if everything that is claimed is proved."""
         return self.verdict == "holds"
 
     def __getitem__(self, name: Any) -> Any:
@@ -122,7 +144,7 @@ def certify(eom: EquationsOfMotion, tolerance: float = 1e-9, seen: Evidence | No
 
 
 def checked(name: str, meaning: str, residual: Callable[[], float], tolerance: float, claimed: bool = True) -> Check:
-    """The check of a residual, which may be unproved."""
+    """Check of a residual, which may be unproved."""
     try:
         return Check(name, float(residual()), tolerance, claimed, meaning)
     except Unproved as why:

@@ -1,14 +1,15 @@
-"""What equations of motion claim, each with the residual that proves or breaks it."""
+"""Claims of equations of motion, each with the residual that proves or breaks it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays.types import Matrix
 from ..errors import ModelError, describe
 from ..model.literals import FACTORIZATIONS
 from .evidence import Evidence, worst
@@ -25,26 +26,32 @@ CHRISTOFFEL = frozenset({"christoffel"})
 
 @dataclass(frozen=True)
 class Claim:
-    """One property of equations of motion: a name, a meaning, and a residual.
+    """Property of equations of motion: a name, a meaning, and a residual.
 
     ``residual(eom, evidence)`` is relative: at most the tolerance where the property holds.  ``evidence`` has the
     equations link by link and the natural sizes of their entries; :class:`Unproved` is raised where the residual cannot
     be had.  Equations with another factorization than ``factorizations`` do not make the claim.
 
-    >>> import fallingcat as fc
-    >>> diagonal = Claim("diagonal", "M is diagonal", lambda eom, e: worst(eom.M - np.diag(np.diag(eom.M)), e.M_size))
-    >>> hopper = fc.robots.revolute_hopper()
-    >>> state = hopper.random_state(np.random.default_rng(0))
-    >>> from dataclasses import replace
-    >>> change = replace(fc.changes.centroidal(hopper, state), claims=[diagonal])
-    >>> fc.equations(hopper, state).change(change).certify()["diagonal"].verdict
-    'holds'
+    Example:
+        >>> import fallingcat as fc
+        >>> off = lambda eom, evidence: worst(eom.M - np.diag(np.diag(eom.M)), evidence.M_size)
+        >>> diagonal = Claim("diagonal", "M is diagonal", off)
+        >>> hopper = fc.robots.revolute_hopper()
+        >>> state = hopper.random_state(np.random.default_rng(0))
+        >>> from dataclasses import replace
+        >>> change = replace(fc.changes.centroidal(hopper, state), claims=[diagonal])
+        >>> fc.equations(hopper, state).change(change).certify()["diagonal"].verdict
+        'holds'
     """
 
     name: str
+    """by which certificates find it"""
     meaning: str
+    """in words or as an equation"""
     residual: Callable[[EquationsOfMotion, Evidence], float]
+    """function of the equations and the evidence"""
     factorizations: frozenset[str] = ALL
+    """Coriolis matrices that make the claim"""
 
 
 def _symmetry(eom: EquationsOfMotion, seen: Evidence) -> float:
@@ -55,8 +62,8 @@ def _positivity(eom: EquationsOfMotion, seen: Evidence) -> float:
     return negative_part(eom.M, seen.M_size)
 
 
-def negative_part(M: Any, size: Any) -> float:
-    """How far below zero the spectrum of ``M`` reaches, in units in which the diagonal of ``size`` is one."""
+def negative_part(M: Matrix, size: Matrix) -> float:
+    """Depth of the spectrum of ``M`` below zero, in units in which the diagonal of ``size`` is one."""
     scale = np.sqrt(np.diag(size))
     unit = np.divide(M, np.outer(scale, scale), out=np.array(M, dtype=float), where=np.outer(scale, scale) > 0.0)
     if not np.isfinite(unit).all():
@@ -65,14 +72,14 @@ def negative_part(M: Any, size: Any) -> float:
 
 
 def _change(eom: EquationsOfMotion, seen: Evidence) -> float:
-    """As mass and momentum: ``M (T T^-1 - 1)``, ``M (v - T v_x)``."""
+    """Residual as mass and momentum: ``M (T T^-1 - 1)``, ``M (v - T v_x)``."""
     T, v = seen.T, seen.links.state.velocity
     one = worst(seen.M @ (T @ seen.inverse - np.eye(len(T))), seen.M_size)
     return max(one, worst(seen.M @ (eom.v - T @ v), seen.M_size @ np.abs(T) @ np.abs(v)))
 
 
 def _change_rate(eom: EquationsOfMotion, seen: Evidence) -> float:
-    """As mass and force: ``M (T - T(now)) T^-1``, ``M (T_dot - dT/dt) T^-1``."""
+    """Residual as mass and force: ``M (T - T(now)) T^-1``, ``M (T_dot - dT/dt) T^-1``."""
     M, T, T_dot, Ti = seen.M, seen.T, seen.change.T_dot, seen.inverse
     return max(worst(M @ (T - seen.T_now) @ Ti, seen.M_size), worst(M @ (T_dot - seen.T_dot) @ Ti, seen.C_size))
 
@@ -122,7 +129,7 @@ def _mass_decoupling(eom: EquationsOfMotion, seen: Evidence) -> float:
 
 
 def _null_space(eom: EquationsOfMotion, seen: Evidence) -> float:
-    """Of the internal velocity (m, as many as the external) and what follows it."""
+    """Coupling of the internal velocity (m, as many as the external) and what follows it."""
     inner, rest = slice(eom.m, 2 * eom.m), slice(2 * eom.m, None)
     return max(worst(eom.M[a, b], seen.M_size[a, b]) for a, b in ((inner, rest), (rest, inner)))
 
@@ -178,8 +185,9 @@ _BY_NAME = {claim.name: claim for claim in OF_SOME}
 
 
 def named_claims(claims: Iterable[str | Claim]) -> tuple[Claim, ...]:
-    """The claims that a change makes, in the library's order and then the user's own by name; an unknown one is an
-    error.
+    """Claims that a change makes, in the library's order and then the user's own by name.
+
+    An unknown one is an error.
     """
     if not isinstance(claims, Iterable):
         raise ModelError(f"claims are names of claims or Claim records, not {describe(claims)}")

@@ -8,13 +8,13 @@ u_y]`` over the points of the robot, where ``u_x``, ``u_y`` are their velocities
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, mirror, numbers_only, solve, stack, takes
 from ..arrays.arguments import as_array
-from ..arrays.types import Matrix, Pose, Scalar, Twist, Vector
+from ..arrays.types import Matrix, Pose, Scalar, Tensor, Twist, Vector, Wrench
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_model, check_robot, check_state, positive, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
@@ -30,9 +30,9 @@ from .slice import curvature_slice
 
 
 class Axis(NamedTuple):
-    """One axis of a joint, of a follower too, in the frame that coincides with the base."""
+    """Axis of a joint, of a follower too, in the frame that coincides with the base."""
 
-    s: Any
+    s: Twist
     """``6``: its twist per unit rate"""
     link: int
     """the link that it carries first"""
@@ -40,16 +40,16 @@ class Axis(NamedTuple):
     """that link and all links between it and the base"""
     carried: RigidInertia
     """the inertia of everything that it carries"""
-    momentum: Any
+    momentum: Wrench
     """``6``: ``carried @ s``"""
 
     def carries(self, other: Axis) -> bool:
-        """Whether moving this axis moves ``other``'s link."""
+        """True if moving this axis moves ``other``'s link."""
         return self.link in other.above
 
 
 class Shape(NamedTuple):
-    """The locked inertia and the connection at a shape."""
+    """Locked inertia and connection at a shape."""
 
     Mb: Matrix
     """``m x m``: locked inertia"""
@@ -87,50 +87,106 @@ def shape(model: Model, state: State) -> Shape:
 
 
 def check_floating(model: Model) -> None:
-    """Refuses a base that cannot move."""
+    """Refuse a base that cannot move."""
     if not model.m:
         raise ModelError(f"the base of {model.name!r} is fixed: there is no connection")
 
 
 def connection(model: Model, state: State) -> Matrix:
-    """The mechanical connection ``A = Mb^-1 Mbq`` (m x n): with zero momentum, ``twist = -A rates`` ([Mishra] Def. 4).
+    """Mechanical connection ``A = Mb^-1 Mbq``: with zero momentum, ``twist = -A rates`` ([Mishra] Def. 4).
 
-    >>> from fallingcat.model import robots
-    >>> cat = robots.two_cylinder_cat()
-    >>> connection(cat, cat.neutral()).shape == (cat.m, cat.n)
-    True
+    Args:
+        model: Robot.
+        state: Configuration; only the joints count.
+
+    Returns:
+        ``m x n`` matrix.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.two_cylinder_cat()
+        >>> connection(cat, cat.neutral()).shape == (cat.m, cat.n)
+        True
     """
     check_robot(model, state)
     return shape(model, state).A
 
 
 def locked_velocity(model: Model, state: State) -> Twist:
-    """``mu = twist + A rates`` (m): the base twist of the frozen robot with the same momentum ([Feurstein] (3.66))."""
+    """Locked velocity ``mu = twist + A rates`` ([Feurstein] (3.66)).
+
+    The base twist of the frozen robot with the same momentum.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        ``m`` (m/s, rad/s), body-fixed.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> bool(np.allclose(fc.locked_velocity(cat, state), fc.dynamics.average_velocity(cat, state)))
+        True
+    """
     check_state(model, state)
     return state.twist + connection(model, state) @ state.rates
 
 
 def connection_derivative(model: Model, state: State) -> Matrix:
-    """``dA/dt`` (m x n) along the state's joint rates: ``Mb^-1 (dMbq/dt - dMb/dt A)``."""
+    """Time derivative of the connection along the joint rates, ``dA/dt = Mb^-1 (dMbq/dt - dMb/dt A)``.
+
+    Args:
+        model: Robot.
+        state: Joints and their rates count.
+
+    Returns:
+        ``m x n`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> bool((fc.formulations.connection_derivative(cat, cat.neutral()) == 0.0).all())  # at rest
+        True
+    """
     check_robot(model, state)
     return connection_rate(model, state, shape(model, state))
 
 
 def connection_rate(model: Model, state: State, parts: Shape) -> Matrix:
-    """``dA/dt`` from the rate of the mass matrix."""
+    """Time derivative ``dA/dt`` from the rate of the mass matrix."""
     m = model.m
     Mdot = mass_matrix_derivative(model, state)
     return solve(parts.Mb, Mdot[:m, m:] - Mdot[:m, :m] @ parts.A)
 
 
 @takes(x="n", y="n")
-def curvature(model: Model, state: State, x: Vector | None = None, y: Vector | None = None) -> Any:
-    """The curvature of the mechanical connection ([Mishra] Theorem 2, Def. 5; [Feurstein] (3.72): the same tensor).
+def curvature(model: Model, state: State, x: Vector | None = None, y: Vector | None = None) -> Vector | Tensor:
+    """Curvature of the mechanical connection ([Mishra] Theorem 2, Def. 5; [Feurstein] (3.72): the same tensor).
 
-    ``DA(x, y) = (d_x A) y - (d_y A) x - ad(A x) A y`` for two shape directions, m numbers in O(n); without them the
-    whole tensor ``F[:, i, j] = DA(e_i, e_j)`` (m x n x n) in O(n^2).  On joints of several degrees of freedom ``- A
-    [x, y]`` joins it, with the bracket of the joints' own groups.  A small closed gait around the area ``x ^ y``
-    moves the robot by ``-DA(x, y)`` to leading order.
+    ``DA(x, y) = (d_x A) y - (d_y A) x - ad(A x) A y`` for two shape directions, in O(n); without them the whole tensor
+    ``F[:, i, j] = DA(e_i, e_j)`` in O(n^2).  On joints of several degrees of freedom ``- A [x, y]`` joins it, with the
+    bracket of the joints' own groups.  A small closed gait around the area ``x ^ y`` moves the robot by ``-DA(x, y)``
+    to leading order.
+
+    Args:
+        model: Robot.
+        state: Configuration; only the joints count.
+        x: First direction of the shape, ``n``.
+        y: Second direction, ``n``.
+
+    Returns:
+        ``DA(x, y)`` (m), or the tensor (m x n x n) where ``x`` and ``y`` are left out.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> F, x = fc.curvature(cat, state), np.eye(cat.n)
+        >>> bool(np.allclose(F[:, 0, 1], fc.curvature(cat, state, x[0], x[1])))
+        True
     """
     check_robot(model, state)
     if (x is None) != (y is None):
@@ -140,8 +196,8 @@ def curvature(model: Model, state: State, x: Vector | None = None, y: Vector | N
     return curvature_tensor(model, shape(model, state))
 
 
-def curvature_tensor(model: Model, parts: Shape) -> Any:
-    """The whole tensor ``F[:, i, j]`` (m x n x n), skew in i and j: swept areas of all pairs of axes."""
+def curvature_tensor(model: Model, parts: Shape) -> Tensor:
+    """Curvature ``F[:, i, j]`` (m x n x n), skew in i and j: swept areas of all pairs of axes."""
     m, n = model.m, len(parts.axes)
     S = model.base.selection
     follow = [S @ parts.A_axes[:, i] for i in range(n)]  # how the base follows axis i, against its motion
@@ -157,6 +213,7 @@ def curvature_tensor(model: Model, parts: Shape) -> Any:
         if parts.axes[j].carries(parts.axes[i]) and parts.axes[i].link != parts.axes[j].link:
             by_j = by_j + moved[i] @ parts.axes[j].s
         areas.append(by_j + moved[j] @ by_i)
+    # all right sides at once: Mb is factored once
     lifted = solve(parts.Mb, S[3:].T @ (2.0 * stack(areas, axis=1)))
     entries = {pair: lifted[:, p] for p, pair in enumerate(pairs)}
     zero = np.zeros(m)
@@ -168,7 +225,7 @@ def curvature_tensor(model: Model, parts: Shape) -> Any:
     return F if n == model.n else stack([parts.spread.T @ F[i] @ parts.spread for i in range(m)])
 
 
-def _area_matrix(inertia: RigidInertia, s: Any, momentum: Any) -> Any:
+def _area_matrix(inertia: RigidInertia, s: Twist, momentum: Wrench) -> Matrix:
     """``3 x 6``: takes a twist ``t`` to ``sum m u_s x u_t`` over the points of a body; ``[[p], J [w] - [v] [h]]``."""
     v, w = skew(s[:3]), skew(s[3:])
     return concatenate([skew(momentum[:3]), inertia.second @ w - v @ skew(inertia.moment)], axis=1)
@@ -176,19 +233,44 @@ def _area_matrix(inertia: RigidInertia, s: Any, momentum: Any) -> Any:
 
 @concise
 class Integrability(NamedTuple):
-    """Whether the locked velocity is the velocity of a frame that depends on the shape alone ([Feurstein] (3.72))."""
+    """Result of the integrability condition: is the locked velocity that of a frame that depends on the shape alone?
+
+    [Feurstein] (3.72).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> fc.formulations.integrability(cat, cat.neutral()).curvature.shape == (cat.m, cat.n, cat.n)
+        True
+    """
 
     residual: float
     """largest curvature entry, relative to the connection's size squared (or 1)"""
     integrable: bool
-    curvature: Any
+    """whether the residual is within the tolerance"""
+    curvature: Tensor
+    """``m x n x n``"""
 
 
 @numbers_only("it compares the curvature with a tolerance; curvature can be compiled")
 def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integrability:
-    """The integrability condition [Feurstein] (3.72) at a shape: the curvature vanishes.
+    """Integrability condition [Feurstein] (3.72) at a shape: the curvature vanishes.
 
     With one joint of one degree of freedom it always does, and on a base R^3 too.
+
+    Args:
+        model: Robot.
+        state: Configuration; only the joints count.
+        tolerance: Largest relative residual that counts as zero.
+
+    Returns:
+        Residual, verdict and curvature.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> hopper, cat = fc.robots.revolute_hopper(), fc.robots.cat()
+        >>> fc.formulations.integrability(hopper, hopper.neutral()).integrable, fc.formulations.integrability(cat, cat.neutral()).integrable
+        (True, False)
     """
     check_robot(model, state)
     positive(tolerance, "tolerance")
@@ -200,17 +282,34 @@ def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integr
 
 
 def locked_angle(model: Model, joints: Vector, reference: Vector | None = None, tolerance: float = 1e-9) -> Scalar:
-    """The angle (rad) of the locked-velocity frame relative to the base of a planar robot.
+    """Angle of the locked-velocity frame relative to the base of a planar robot.
 
     [Feurstein]'s ``theta_bc``, (3.76): ``theta_bc(q) - theta_bc(reference) = integral of A_w dq`` along the straight
     line between the shapes; refused where it depends on the path, see :func:`check_locked_angle`.
+
+    Args:
+        model: Robot with a planar base.
+        joints: Shape, flat coordinates (rad, m).
+        reference: Shape at which the angle is zero; None: the neutral one.
+        tolerance: Largest relative curvature that counts as zero.
+
+    Returns:
+        Angle (rad).
+
+    Raises:
+        NumericsError: The angle depends on the path.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> bool(fc.formulations.locked_angle(fc.robots.revolute_hopper(), [0.0]) == 0.0)
+        True
     """
     check_model(model)
     check_locked_angle(model, tolerance)
     end = vector(joints, model.n, "joints")
     start = np.zeros(model.n) if reference is None else vector(reference, model.n, "reference")
     nodes, weights = np.polynomial.legendre.leggauss(48)
-    total: Any = 0.0
+    total: Scalar = 0.0
     for s, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
         A = connection(model, model.state(joints=start + s * (end - start)))
         total = total + weight * (A[2] @ (end - start))
@@ -225,18 +324,33 @@ def locked_frame(
     steps: int = 32,
     tolerance: float = 1e-9,
 ) -> Pose:
-    """``H_bc`` (4 x 4): the frame that moves with the locked velocity, seen from the base, where it is integrable.
+    """Frame that moves with the locked velocity, seen from the base, where it is integrable.
 
-    [Feurstein] (3.70)-(3.71): ``dH_bc/dt H_bc^-1 = hat(A rates)`` from ``start`` (the identity if left out) at the
-    shape ``reference`` (neutral) to ``joints``, by Magnus' series of order 6 in ``steps``.  Any base and joints;
-    refused where the curvature is not zero, because there it depends on the path
-    (:func:`fallingcat.planning.locked_frame_along` follows one).  A frame that starts at the center of mass stays there.
+    [Feurstein] (3.70)-(3.71): ``dH_bc/dt H_bc^-1 = hat(A rates)`` from ``start`` at the shape ``reference`` to
+    ``joints``, by Magnus' series of order 6.  Any base and joints; refused where the curvature is not zero, because
+    there it depends on the path (:func:`fallingcat.planning.locked_frame_along` follows one).  A frame that starts at the
+    center of mass stays there.
 
-    >>> from fallingcat.model import robots
-    >>> hopper = robots.revolute_hopper()
-    >>> H = locked_frame(hopper, [0.5])
-    >>> bool(np.isclose(np.arctan2(H[1, 0], H[0, 0]), locked_angle(hopper, [0.5])))
-    True
+    Args:
+        model: Robot.
+        joints: Shape, flat coordinates (rad, m).
+        reference: Shape to start from; None: the neutral one.
+        start: ``H_bc`` there (4 x 4); None: the identity.
+        steps: Steps of the series.
+        tolerance: Largest relative curvature that counts as zero.
+
+    Returns:
+        ``H_bc`` (4 x 4).
+
+    Raises:
+        NumericsError: The frame depends on the path.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> hopper = robots.revolute_hopper()
+        >>> H = locked_frame(hopper, [0.5])
+        >>> bool(np.isclose(np.arctan2(H[1, 0], H[0, 0]), locked_angle(hopper, [0.5])))
+        True
     """
     check_model(model)
     check_floating(model)
@@ -249,23 +363,23 @@ def locked_frame(
     H = np.eye(4) if start is None else as_array(start, (4, 4), "start")
     x = shapes.between(first, end)
 
-    def slope(s: float) -> Any:
+    def slope(s: float) -> Vector:
         """``-A x / steps``: its reconstruction is ``H_bc^-1``."""
         return -(connection(model, model.state(joints=shapes.moved(first, s * x))) @ x) * (1.0 / steps)
 
-    back: Any = np.eye(4)
+    back: Pose = np.eye(4)
     for i in range(steps):
         back = back @ G.exp(step_logarithm(lambda a, b: G.ad(a) @ b, *(slope((i + c) / steps) for c in NODES)))
     return G.inverse(back) @ H
 
 
 def check_integrable(model: Model, tolerance: float = 1e-9) -> None:
-    """Refuses robots on which :func:`locked_frame` depends on the path: the curvature is not zero."""
+    """Refuse robots on which :func:`locked_frame` depends on the path: the curvature is not zero."""
     _check_flat(model, slice(None), tolerance, "the frame of the locked velocity")
 
 
 def check_locked_angle(model: Model, tolerance: float = 1e-9) -> None:
-    """Refuses robots on which :func:`locked_angle` depends on the path: the angular part of the curvature is not zero.
+    """Refuse robots on which :func:`locked_angle` depends on the path: the curvature's angular part is not zero.
 
     It is analytic in the shape, so if it vanishes at a few random shapes it does everywhere; whatever kind of number
     the angle is asked for, the model alone decides.
@@ -284,5 +398,6 @@ def _check_flat(model: Model, rows: slice, tolerance: float, what: str) -> None:
         if not is_numeric(F):
             raise ModelError(f"{model.name!r} holds symbols: whether {what} depends on the path is unknown")
         worst = float(np.abs(F).max())
+        # the curvature is a difference of products of two entries of A: its rounding grows with their square
         if worst > tolerance * max(1.0, float(np.abs(parts.A).max()) ** 2):
             raise NumericsError(f"{what} depends on the path: the curvature is not zero", value=worst)

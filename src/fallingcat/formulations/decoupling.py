@@ -50,12 +50,30 @@ def decoupling(
     Tx_dot: Matrix | None = None,
     Ty_dot: Matrix | None = None,
 ) -> VelocityChange:
-    """``T = [[Tx, Tx A], [0, Ty]]`` with any invertible ``Tx`` (m x m) and ``Ty`` (n x n), [Feurstein] (3.80).
+    """Decoupling change of velocity ``T = [[Tx, Tx A], [0, Ty]]``, [Feurstein] (3.80).
 
     The mass matrix becomes block-diagonal; ``C_xy = 0`` for the ``newton_euler`` and ``hamel`` matrices (Prop.
     3.3.1), and for ``passive`` ones it is the block of Prop. 3.3.2.  ``Tx`` and ``Ty`` are functions of the state, and
-    their rates are derived; or matrices, constant unless you give their rates, which no certificate can prove.  Left
-    out, they are the identity.
+    their rates are derived; or matrices, constant unless you give their rates, which no certificate can prove.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        Tx: Invertible matrix (m x m), or function of the state; None: the identity.
+        Ty: Invertible matrix (n x n), or function of the state; None: the identity.
+        Tx_dot: Rate of a matrix ``Tx`` (m x m).
+        Ty_dot: Rate of a matrix ``Ty`` (n x n).
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> eom = fc.equations(cat, state).change(fc.changes.decoupling(cat, state))
+        >>> bool(abs(eom.M[:6, 6:]).max() < 1e-12)
+        True
     """
     check_robot(model, state)
     one_x, one_y = np.eye(model.m), np.eye(model.n)
@@ -90,12 +108,21 @@ def centroidal(model: Model, state: State, orientation: Orientation = "world") -
     ``state -> R_wc`` (3 x 3, to the world) of pose and joints.  Mass and forces decouple in all of them; gravity turns
     with the axes.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> M = fc.equations(cat, state).change(fc.changes.centroidal(cat, state, "principal")).M[:6, :6]
-    >>> bool(abs(M - np.diag(np.diag(M))).max() < 1e-12)
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        orientation: ``world``, ``base``, ``principal``, ``virtual_chassis``, or a function ``state -> R_wc``.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> M = fc.equations(cat, state).change(fc.changes.centroidal(cat, state, "principal")).M[:6, :6]
+        >>> bool(abs(M - np.diag(np.diag(M))).max() < 1e-12)
+        True
     """
     check_robot(model, state)
     check_orientation(model, state, orientation)
@@ -104,18 +131,51 @@ def centroidal(model: Model, state: State, orientation: Orientation = "world") -
 
 
 def locked(model: Model, state: State) -> VelocityChange:
-    """Locked velocity ``mu`` in the base frame: ``Tx = 1``, the velocity of the REL equations ([Mishra] Lemma 2)."""
+    """Locked velocity ``mu`` in the base frame: ``Tx = 1``, the velocity of the REL equations ([Mishra] Lemma 2).
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> eom = fc.equations(cat, state).change(fc.changes.locked(cat, state))
+        >>> bool(np.allclose(eom.v[:6], fc.locked_velocity(cat, state)))
+        True
+    """
     return replace(decoupling(model, state), name="locked", base="locked velocity, base frame", joints="joint rates")
 
 
 def momentum_map(
     model: Model, state: State, frame: AlignedFrame = "centroidal", orientation: Orientation = "world"
 ) -> VelocityChange:
-    """The momentum itself as velocity: ``Tx = Ad(H_cb)^-T Mb`` ([Feurstein] Prop. 3.3.1).
+    """Momentum itself as velocity: ``Tx = Ad(H_cb)^-T Mb`` ([Feurstein] Prop. 3.3.1).
 
-    ``frame``: ``centroidal`` or ``world``; both are aligned with the world, so the momentum is a constant of motion
-    in free flight and ``C_x v_x + C_xy v_y = 0`` (invariance) for every factorization.  A centroidal frame may have
-    another ``orientation``, as in :func:`centroidal`: then the momentum turns in it, and invariance is not claimed.
+    Both frames are aligned with the world, so the momentum is a constant of motion in free flight and ``C_x v_x + C_xy
+    v_y = 0`` (invariance) for every factorization.  A centroidal frame may have another ``orientation``: then the
+    momentum turns in it, and invariance is not claimed.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        frame: ``centroidal`` or ``world``.
+        orientation: Axes of the frame at the center of mass, as in :func:`fallingcat.changes.centroidal`.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> eom = fc.equations(cat, state).change(fc.changes.momentum_map(cat, state, "world"))
+        >>> bool(np.allclose(eom.v[:6], fc.momentum(cat, state, "world")))
+        True
     """
     check_robot(model, state)
     choice(frame, ALIGNED_FRAMES, "frame")
@@ -143,9 +203,24 @@ def momentum_map(
 
 
 def center_of_mass_base(model: Model, state: State) -> VelocityChange:
-    """[Traversaro]'s ``G[B]`` (36)-(37): velocity of the center of mass, angular velocity of the base, world's axes.
+    """Velocity of the center of mass, angular velocity of the base, world's axes: ``G[B]`` of [Traversaro] (36)-(37).
 
     For every base that can slide, along the directions in which it can; only this linear part decouples.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> eom = fc.equations(cat, state).change(fc.changes.center_of_mass_base(cat, state))
+        >>> bool(np.allclose(eom.v[:3], fc.momentum(cat, state, "world")[:3] / cat.mass))
+        True
     """
     check_state(model, state)
     G, n, m = model.base, model.n, model.m
@@ -185,27 +260,45 @@ def center_of_mass_base(model: Model, state: State) -> VelocityChange:
 
 @concise
 class Conservation(NamedTuple):
-    """Whether the momentum, expressed in a frame, stays constant when no external wrench acts."""
+    """Rate of the momentum in a frame when no external wrench acts, and the verdict of :func:`is_conserved`.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> fc.formulations.is_conserved(cat, cat.random_state(np.random.default_rng(0)), "world").rate
+        array([0., 0., 0., 0., 0., 0.])
+    """
 
     rate: Vector
     """its rate of change (6): ``ad(nu_c)' h_c``, [Feurstein] (3.60)-(3.62)"""
     conserved: bool
+    """whether the rate vanishes, up to the tolerance"""
 
 
 @numbers_only("it compares a residual with a tolerance")
 def is_conserved(
     model: Model, state: State, frame: str | Callable[[State], Pose], tolerance: float = 1e-9
 ) -> Conservation:
-    """Is the momentum expressed in ``frame`` a constant of motion? [Feurstein] Prop. 3.2.1, (3.62).
+    """Decide if the momentum expressed in a frame is a constant of motion: [Feurstein] Prop. 3.2.1, (3.62).
 
-    ``frame``: ``world``, ``centroidal``, ``base``, a link's or frame's name, or any moving frame: a function of the
-    state (its pose and joints) that gives its pose ``H_wc`` (4 x 4).
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        frame: ``world``, ``centroidal``, ``base``, a link's or frame's name, or any moving frame: a function of the
+            state (its pose and joints) that gives its pose ``H_wc`` (4 x 4).
+        tolerance: Largest relative residual that counts as zero.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> is_conserved(cat, state, lambda s: np.eye(4)).conserved, is_conserved(cat, state, lambda s: s.pose).conserved
-    (True, False)
+    Returns:
+        Rate of the momentum (6), and whether it vanishes.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> is_conserved(cat, state, lambda s: np.eye(4)).conserved
+        True
+        >>> is_conserved(cat, state, lambda s: s.pose).conserved
+        False
     """
     check_robot(model, state)
     positive(tolerance, "tolerance")
@@ -251,19 +344,21 @@ def _framed(model: Model, state: State, orientation: Orientation, name: str, lab
 
 
 def _upper_rate(X: Matrix, X_dot: Matrix, A: Matrix, A_dot: Matrix) -> Matrix:
-    """The rate of ``[[X, X A], [0, 1]]``."""
+    """Rate of ``[[X, X A], [0, 1]]``."""
     n, nv = A.shape[1], sum(A.shape)
     return concatenate([concatenate([X_dot, X_dot @ A + X @ A_dot], axis=1), np.zeros((n, nv))])
 
 
-def _function(given: Any | None, one: np.ndarray) -> Callable[[State], Matrix]:
+def _function(given: Matrix | Callable[[State], Matrix] | None, one: np.ndarray) -> Callable[[State], Matrix]:
     """``Tx`` or ``Ty`` as a function of the state."""
     if callable(given):
         return given
     return lambda at: one if given is None else given
 
 
-def _rate(model: Model, state: State, given: Any | None, rate: Any | None, what: str) -> Any:
+def _rate(
+    model: Model, state: State, given: Matrix | Callable[[State], Matrix] | None, rate: Matrix | None, what: str
+) -> Matrix:
     """The rate of ``Tx`` or ``Ty``: as it is given, or derived from a function of the state."""
     if rate is None and callable(given):
         return derived_rate(model, state, given, what)
@@ -271,11 +366,11 @@ def _rate(model: Model, state: State, given: Any | None, rate: Any | None, what:
     return np.zeros((size, size)) if rate is None else rate
 
 
-def _inverted(given: Any | None, X: Any) -> Any:
+def _inverted(given: Matrix | Callable[[State], Matrix] | None, X: Matrix) -> Matrix:
     return X if given is None or not len(X) else solve(X, np.eye(len(X)))
 
 
-def _square(X: Any, like: np.ndarray, what: str, invertible: bool = True) -> Any:
+def _square(X: Any, like: np.ndarray, what: str, invertible: bool = True) -> Matrix:
     numbers(X, like.shape, what)
     if invertible and is_numeric(X) and len(like) and np.linalg.cond(X) > 1e12:
         raise NumericsError(f"{what} is singular", value=float(np.linalg.cond(X)))

@@ -32,24 +32,34 @@ MATRICES = 6
 @concise
 @dataclass(frozen=True, eq=False)
 class VelocityChange:
-    """``v_y = T v_x``: another quasi-velocity for the same motion ([Feurstein] 3.3.1, [Traversaro] 4, [Mishra] Lemma
-    2).
+    """Change of velocity ``v_y = T v_x``: another quasi-velocity for the same motion.
 
-    ``T``, ``T_dot`` (its time derivative along the state) and ``inverse`` are nv x nv.  ``inverse`` is made from the
-    structure of ``T``, not by inverting a matrix.
+    [Feurstein] 3.3.1, [Traversaro] 4, [Mishra] Lemma 2.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> change = fc.changes.centroidal(cat, state)
+        >>> bool(np.allclose(change.inverted().velocity(change.velocity(state.velocity)), state.velocity))
+        True
     """
 
     T: Matrix
+    """``nv x nv``"""
     T_dot: Matrix
+    """``nv x nv``: time derivative of ``T`` along the state"""
     inverse: Matrix
+    """``nv x nv``: ``T^-1``, made from the structure of ``T``, not by inverting a matrix"""
     name: str
+    """of the formulation"""
     base: str = "base"
     """What the first block of ``v_y`` is: the velocity or momentum of what, in which frame."""
     joints: str = "joint rates"
     """What the second block of ``v_y`` is."""
     claims: Iterable[str | Claim] = ()
     """Properties that the changed equations must have: names (``mass decoupling``, ``invariance``, ...) or your own."""
-    at: Callable[[complex], Any] | None = None
+    at: Callable[[complex], Matrix] | None = None
     """``T`` a (complex, infinitesimal) time later; without it, what depends on ``T_dot`` stays unproved.  Those of the
     library's own changes are not pickled."""
 
@@ -75,19 +85,34 @@ class VelocityChange:
         T_dot: Matrix | None = None,
         inverse: Matrix | None = None,
     ) -> VelocityChange:
-        """The change with ``T = matrix(state)``, a function of the configuration (pose and joints) alone.
+        """Change with ``T = matrix(state)``, a function of the configuration (pose and joints) alone.
 
         ``T_dot`` and ``inverse`` are derived if left out: the rate by complex step on plain numbers, so ``matrix`` must
         compute with complex ones too, and exactly on expressions and in JAX.  What is given is checked by certificates.
 
-        >>> import fallingcat as fc
-        >>> cat = fc.robots.cat()
-        >>> state = cat.random_state(np.random.default_rng(0))
-        >>> def mujoco(state):  # the base's linear velocity along the world's axes
-        ...     return fc.lie.rotations.block_diagonal([state.pose[:3, :3], np.eye(cat.nv - 3)])
-        >>> change = VelocityChange.of(cat, state, mujoco, "mujoco")
-        >>> fc.equations(cat, state).change(change).certify().passed
-        True
+        Args:
+            model: Robot.
+            state: Configuration and velocity.
+            matrix: ``T`` (nv x nv) as a function of the state.
+            name: Name of the formulation.
+            base: First block of ``v_y`` in words.
+            joints: Second block of ``v_y`` in words.
+            claims: Properties of the changed equations, by name or as :class:`Claim`.
+            T_dot: ``dT/dt`` (nv x nv); None: derived.
+            inverse: ``T^-1`` (nv x nv); None: derived.
+
+        Returns:
+            Change of velocity.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> cat = fc.robots.cat()
+            >>> state = cat.random_state(np.random.default_rng(0))
+            >>> def mujoco(state):  # the base's linear velocity along the world's axes
+            ...     return fc.lie.rotations.block_diagonal([state.pose[:3, :3], np.eye(cat.nv - 3)])
+            >>> change = VelocityChange.of(cat, state, mujoco, "mujoco")
+            >>> fc.equations(cat, state).change(change).certify().passed
+            True
         """
         check_robot(model, state)
         if not callable(matrix):
@@ -103,37 +128,77 @@ class VelocityChange:
         return cls(T, T_dot, inverse, name, base, joints, claims, at)
 
     def velocity(self, v: Vector) -> Vector:
-        """``T v``."""
+        """New velocity ``T v``.
+
+        Args:
+            v: Velocity, ``nv``.
+
+        Returns:
+            ``nv``.
+        """
         return self.T @ vector(v, self.T.shape[1], "v")
 
     def acceleration(self, a: Vector, v: Vector) -> Vector:
-        """``T a + dT/dt v``."""
+        """New acceleration ``T a + dT/dt v``.
+
+        Args:
+            a: Acceleration ``dv/dt``, ``nv``.
+            v: Velocity, ``nv``.
+
+        Returns:
+            ``nv``.
+        """
         n = self.T.shape[1]
         return self.T @ vector(a, n, "a") + self.T_dot @ vector(v, n, "v")
 
     def forces(self, forces: Vector) -> Vector:
-        """``T^-T F``: the forces that do the same work."""
+        """New forces ``T^-T F``, which do the same work.
+
+        Args:
+            forces: Forces collocated with the old velocity, ``nv``.
+
+        Returns:
+            ``nv``.
+        """
         return self.inverse.T @ vector(forces, self.T.shape[1], "forces")
 
     def jacobian(self, J: Matrix) -> Matrix:
-        """``J T^-1``: a Jacobian for the new velocity ([Traversaro] (21))."""
+        """Jacobian for the new velocity, ``J T^-1`` ([Traversaro] (21)).
+
+        Args:
+            J: Jacobian for the old velocity, ``k x nv``.
+
+        Returns:
+            ``k x nv`` matrix.
+        """
         rows = (shape_of(J) or (0,))[0]
         return numbers(J, (rows, self.T.shape[1]), "J") @ self.inverse
 
     @property
     def inverse_dot(self) -> Matrix:
-        """``d(T^-1)/dt = -T^-1 (dT/dt) T^-1``."""
+        """Time derivative of the inverse, ``d(T^-1)/dt = -T^-1 (dT/dt) T^-1`` (nv x nv)."""
         return -(self.inverse @ self.T_dot @ self.inverse)
 
     def inverted(self) -> VelocityChange:
-        """The change back: ``v_x = T^-1 v_y``."""
+        """Change back, ``v_x = T^-1 v_y``.
+
+        Returns:
+            Inverse change of velocity.
+        """
         if self.T.shape[0] != self.T.shape[1]:
             raise ModelError(f"the change {self.name!r} drops velocities: it cannot be inverted")
         at = None if self.at is None else _Along(lambda step: _inverse_at(self, step))
         return VelocityChange(self.inverse, self.inverse_dot, self.T, f"inverse of {self.name}", at=at)
 
     def then(self, other: VelocityChange) -> VelocityChange:
-        """First this change, then ``other``: ``T = T_other T_this``."""
+        """Compose two changes: first this one, then ``other``, ``T = T_other T_this``.
+
+        Args:
+            other: Change that follows.
+
+        Returns:
+            Both as one.
+        """
         if not isinstance(other, VelocityChange) or other.T.shape[1] != self.T.shape[0]:
             raise ModelError(f"other is a VelocityChange of {self.T.shape[0]} numbers, not {describe(other)}")
         first, second = self.at, other.at
@@ -150,12 +215,12 @@ class VelocityChange:
 
 
 class _Along:
-    """``T`` as a function of a time step.  Functions made on the way cannot be pickled: this one becomes None."""
+    """Matrix ``T`` as a function of a time step.  Local functions cannot be pickled: this one becomes None."""
 
-    def __init__(self, matrix: Callable[[complex], Any]) -> None:
+    def __init__(self, matrix: Callable[[complex], Matrix]) -> None:
         self._matrix = matrix
 
-    def __call__(self, step: complex) -> Any:
+    def __call__(self, step: complex) -> Matrix:
         return self._matrix(step)
 
     def __reduce__(self) -> Any:
@@ -181,7 +246,7 @@ def _inverse(T: Matrix, name: str) -> Matrix:
 
 
 def derived_rate(model: Model, state: State, matrix: Callable[[State], Matrix], what: str) -> Matrix:
-    """The rate of ``matrix(state)`` along the state; an error if it is a function of more than the configuration."""
+    """Rate of ``matrix(state)`` along the state; an error if it is a function of more than the configuration."""
     at = lambda step: matrix(later(model, state, step))  # noqa: E731
     rate = derivative(at, like=state)
     if not all(map(is_numeric, (rate, *state))):
@@ -201,14 +266,14 @@ def _inverse_at(change: VelocityChange, step: complex) -> Matrix:
 
 
 def upper(X: Matrix, X_inverse: Matrix, Y: Matrix, Z: Matrix, Z_inverse: Matrix) -> tuple[Matrix, Matrix]:
-    """``T = [[X, Y], [0, Z]]`` and its inverse ``[[X^-1, -X^-1 Y Z^-1], [0, Z^-1]]``."""
+    """Upper triangular ``T = [[X, Y], [0, Z]]`` and its inverse ``[[X^-1, -X^-1 Y Z^-1], [0, Z^-1]]``."""
     zero = np.zeros((Z.shape[0], X.shape[1]))
     inverse = block([[X_inverse, -(X_inverse @ Y @ Z_inverse)], [np.zeros((Z_inverse.shape[0], len(X))), Z_inverse]])
     return block([[X, Y], [zero, Z]]), inverse
 
 
 def identity(model: Model) -> VelocityChange:
-    """The change that changes nothing; the start of a chain."""
+    """Change that changes nothing; the start of a chain."""
     one, zero = np.eye(model.nv), np.zeros((model.nv, model.nv))
     return VelocityChange(one, zero, one, "body", "twist of the base, body-fixed", at=_Along(lambda step: one))
 
@@ -216,26 +281,41 @@ def identity(model: Model) -> VelocityChange:
 @concise
 @dataclass(frozen=True, eq=False)
 class EquationsOfMotion:
-    """``M dv/dt + C v + g = forces``, for one state and one choice of velocity.
+    """Equations of motion ``M dv/dt + C v + g = forces``, for one state and one choice of velocity.
 
-    ``M``, ``C``, ``Mdot`` are nv x nv, ``g`` and ``v`` nv; their first ``m`` entries belong to the base (or what a
-    change made of it), the others to the joints.  SI units throughout.
+    The first ``m`` entries belong to the base (or what a change made of it), the others to the joints.  SI units
+    throughout.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> eom = fc.equations(cat, cat.random_state(np.random.default_rng(0)))
+        >>> bool(np.allclose(eom.forces(eom.forward(np.ones(cat.nv))), 1.0))
+        True
     """
 
     M: Matrix
+    """``nv x nv``: mass matrix"""
     C: Matrix
+    """``nv x nv``: Coriolis matrix"""
     g: Vector
+    """``nv``: gravity forces"""
     Mdot: Matrix
+    """``nv x nv``: ``dM/dt``"""
     v: Vector
+    """``nv``: velocity"""
     factorization: Factorization
+    """that of ``C``, one of :data:`FACTORIZATIONS`"""
     model: Model
+    """robot"""
     state: State
+    """configuration and body-fixed velocity"""
     changes: VelocityChange
     """All changes so far, as one; the identity for body-fixed equations."""
 
     @property
     def name(self) -> str:
-        """The formulation."""
+        """Name of the formulation."""
         return self.changes.name
 
     @property
@@ -244,9 +324,15 @@ class EquationsOfMotion:
         return self.model.m
 
     def change(self, change: VelocityChange) -> EquationsOfMotion:
-        """The same equations for ``v_y = T v``: [Feurstein] (3.77), [Traversaro] Theorem 2 (23).
+        """Equations for ``v_y = T v``: [Feurstein] (3.77), [Traversaro] Theorem 2 (23).
 
         ``M_y = T^-T M T^-1``, ``C_y = T^-T C T^-1 - M_y (dT/dt) T^-1``, ``g_y = T^-T g``; ``Mdot = C + C'`` survives.
+
+        Args:
+            change: Change of velocity.
+
+        Returns:
+            Equations of the same motion.
         """
         if not isinstance(change, VelocityChange):
             raise ModelError(
@@ -272,17 +358,37 @@ class EquationsOfMotion:
         )
 
     def forces(self, acceleration: Vector) -> Vector:
-        """The forces (nv) that give the acceleration ``dv/dt``."""
+        """Forces that give an acceleration.
+
+        Args:
+            acceleration: ``dv/dt``, ``nv``.
+
+        Returns:
+            Forces collocated with ``v``, ``nv``.
+        """
         return self.M @ vector(acceleration, len(self.v), "acceleration") + self.C @ self.v + self.g
 
     def forward(self, forces: Vector) -> Vector:
-        """The acceleration ``dv/dt`` (nv) under ``forces`` collocated with ``v``."""
+        """Acceleration under forces.
+
+        Args:
+            forces: Forces collocated with ``v``, ``nv``.
+
+        Returns:
+            ``dv/dt``, ``nv``.
+        """
         return solve(self.M, vector(forces, len(self.v), "forces") - self.C @ self.v - self.g)
 
     def certify(self, tolerance: float = 1e-9) -> Certificate:
-        """Everything that these equations claim, held against quantities that they were not made from.
+        """Certificate of everything that these equations claim, against quantities that they were not made from.
 
         Each claim holds, is broken, or is unproved; the certificate has passed if every one holds.
+
+        Args:
+            tolerance: Largest relative residual with which a claim holds.
+
+        Returns:
+            Checks, with their residuals and verdicts.
         """
         from .certificate import certify
 
@@ -290,14 +396,23 @@ class EquationsOfMotion:
 
 
 def equations(model: Model, state: State, factorization: Factorization = "christoffel") -> EquationsOfMotion:
-    """The body-fixed equations of motion ``M dv/dt + C v + g = forces`` of ``v = [twist; rates]``.
+    """Body-fixed equations of motion ``M dv/dt + C v + g = forces`` of ``v = [twist; rates]``.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> eom = fc.equations(cat, state).change(fc.changes.centroidal(cat, state))
-    >>> bool(abs(eom.M[:6, 6:]).max() < 1e-12)  # base and joints decouple
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        factorization: Coriolis matrix: one of :data:`FACTORIZATIONS`.
+
+    Returns:
+        Equations at this state.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> eom = fc.equations(cat, state).change(fc.changes.centroidal(cat, state))
+        >>> bool(abs(eom.M[:6, 6:]).max() < 1e-12)  # base and joints decouple
+        True
     """
     check_robot(model, state)
     check_memory(f"the equations of {model.name!r}", MATRICES * 8.0 * model.nv**2, "lock joints (model.lock)")

@@ -1,4 +1,4 @@
-"""What equations of motion should be, and how large their entries are by nature.
+"""Equations of motion link by link, and the natural sizes of their entries.
 
 A residual is measured entry by entry against what the entry is a sum of over the links, so that a light joint of a
 heavy robot counts as much as its trunk.  Two velocities i, j have ``sum |J_i|' |L| |J_j|`` of mass between them; to it
@@ -8,10 +8,11 @@ drowns in rounding.  Coriolis matrices are measured likewise, times the rate at 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays.types import Matrix
 from ..caching import cached_property
 from ..errors import FallingCatError
 from ..model.literals import Factorization
@@ -26,11 +27,18 @@ LOST = 1e-5
 
 
 class Unproved(FallingCatError):
-    """A claim that cannot be checked; the message says why."""
+    """Error of a claim that cannot be checked; the message says why.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> raise fc.formulations.Unproved("the change has no clock")
+        Traceback (most recent call last):
+        fallingcat.formulations.evidence.Unproved: the change has no clock
+    """
 
 
 class Evidence:
-    """The equations of a robot for the velocity ``v_y = T [twist; rates]``, link by link."""
+    """Equations of a robot for the velocity ``v_y = T [twist; rates]``, link by link."""
 
     def __init__(self, links: Links, change: VelocityChange) -> None:
         self.links, self.change = links, change
@@ -43,7 +51,7 @@ class Evidence:
 
     @cached_property
     def T_dot(self) -> np.ndarray:
-        """``dT/dt`` by complex step, not as the change has it."""
+        """Rate ``dT/dt`` by complex step, not as the change has it."""
         rate = np.asarray(np.imag(self._at(1j * STEP)) / STEP)
         if not is_rate(rate, self._at, float(np.abs(self.links.state.velocity).max(initial=0.0))):
             raise Unproved("the change's `at` does not compute with complex numbers: its rate cannot be checked")
@@ -51,17 +59,17 @@ class Evidence:
 
     @cached_property
     def T_now(self) -> np.ndarray:
-        """``T`` as the change has it at this moment of its clock."""
+        """Matrix ``T`` as the change has it at this moment of its clock."""
         return np.asarray(np.real(self._at(1j * STEP)))
 
-    def _at(self, step: complex) -> Any:
+    def _at(self, step: complex) -> Matrix:
         if self.change.at is None:
             raise Unproved("the change gives no `at`: its rate cannot be checked")
         return self.change.at(step)
 
     @cached_property
     def turn(self) -> np.ndarray:
-        """``(dT/dt) T^-1``."""
+        """Matrix ``(dT/dt) T^-1``."""
         if self.T.shape[0] < self.T.shape[1]:
             raise Unproved("the change drops velocities: how its right inverse moves is not known")
         return np.asarray(self.T_dot @ self.inverse)
@@ -73,18 +81,18 @@ class Evidence:
 
     @cached_property
     def Mdot(self) -> np.ndarray:
-        """``dM/dt``."""
+        """Rate of the mass matrix ``dM/dt``."""
         half = over_links(self.J, self.links.inertia, self.J_dot)
         return half + half.T
 
     def coriolis(self, factorization: Factorization) -> np.ndarray:
-        """``C`` by its definition."""
+        """Coriolis matrix ``C`` by its definition."""
         Ti = self.inverse
         return np.asarray(Ti.T @ self.links.coriolis(factorization) @ Ti - self.M @ self.turn)
 
     @cached_property
     def acceleration(self) -> np.ndarray:
-        """``dv_y/dt`` for the acceleration that the links try."""
+        """Acceleration ``dv_y/dt`` for the one that the links try."""
         turned = self.turn @ (self.T @ self.links.state.velocity)
         return np.asarray(self.T @ self.links.acceleration + turned)
 
@@ -92,22 +100,22 @@ class Evidence:
 
     @cached_property
     def _mass(self) -> np.ndarray:
-        """What the entries of ``M`` are made of, link by link."""
+        """Sum of absolute values behind the entries of ``M``, link by link."""
         return over_links(np.abs(self.J), np.abs(self.links.inertia), np.abs(self.J))
 
     @cached_property
     def _most(self) -> np.ndarray:
-        """What they could be, if nothing cancelled in changes of velocity, there and back."""
+        """Largest possible entries, if nothing cancelled in changes of velocity, there and back."""
         return np.asarray(np.outer(self._reach, self._reach) + self._mass @ rough(self.T) @ np.abs(self.inverse))
 
     @cached_property
     def M_size(self) -> np.ndarray:
-        """Of the entries of ``M``."""
+        """Sizes of the entries of ``M``."""
         return self._mass + LOST * self._most
 
     @cached_property
     def C_size(self) -> np.ndarray:
-        """Of the entries of ``C``, whatever the factorization."""
+        """Sizes of the entries of ``C``, whatever the factorization."""
         links = self.links
         turning = ratio(links.sizes(links.J, links.J_dot), np.outer(links.scale, links.scale)).max(initial=0.0)
         rate = max(turning, ratio(self._reach @ np.abs(self.turn), self._reach).max(initial=0.0))
@@ -116,29 +124,30 @@ class Evidence:
 
     @cached_property
     def g_size(self) -> np.ndarray:
-        """Of the entries of ``g``."""
+        """Sizes of the entries of ``g``."""
         weight = np.linalg.norm(self.links.weights, axis=1)
         lifted, moved = (weight @ np.linalg.norm(J[:, :3], axis=1) for J in (self.J, self.links.J))
         return lifted + LOST * ratio(moved, self.links.scale).max(initial=0.0) * self._reach
 
     @cached_property
     def F_size(self) -> np.ndarray:
-        """Of the forces that give ``acceleration``."""
+        """Sizes of the forces that give ``acceleration``."""
         v = self.T @ self.links.state.velocity
         return np.asarray(self.M_size @ np.abs(self.acceleration) + self.C_size @ np.abs(v) + self.g_size)
 
 
 def rough(T: np.ndarray) -> np.ndarray:
-    """The largest entry of its row for every entry that is not exactly zero: what it may be a difference of."""
+    """Largest entry of its row for every entry that is not exactly zero: what it may be a difference of."""
     return np.asarray((T != 0.0) * np.abs(T).max(axis=1, keepdims=True, initial=0.0))
 
 
-def ratio(error: Any, size: Any) -> np.ndarray:
-    """``|error| / size`` of each entry: 0 where there is no error, infinite where there should be none."""
+def ratio(error: Matrix, size: Matrix) -> np.ndarray:
+    """Ratio ``|error| / size`` of each entry: 0 where there is no error, infinite where there should be none."""
     error, size = np.abs(error), np.broadcast_to(size, np.shape(error))
+    # an entry that must be exactly zero has no size: any error there is infinite, 0 / 0 is none
     return np.divide(error, size, out=np.where(error == 0.0, 0.0, np.inf), where=size > 0.0)
 
 
-def worst(error: Any, size: Any) -> float:
-    """The largest entry of ``error``, each relative to its ``size``."""
+def worst(error: Matrix, size: Matrix) -> float:
+    """Largest entry of ``error``, each relative to its ``size``."""
     return float(ratio(error, size).max(initial=0.0))

@@ -20,10 +20,23 @@ from .equations import VelocityChange, upper
 
 
 def internal_jacobian(model: Model, state: State, link: Place) -> Matrix:
-    """``J_int = J_q - A_jb A`` (m x n): the twist of ``link`` per joint rate when the momentum is zero ([Feurstein]
-    (3.96)).
+    """Generalized Jacobian of space robots, ``J_int = J_q - A_jb A`` ([Feurstein] (3.96)).
 
-    The generalized Jacobian of space robots; the twist is body-fixed, in the algebra of the base's group.
+    The twist of ``link`` per joint rate when the momentum is zero; body-fixed, in the algebra of the base's group.
+
+    Args:
+        model: Robot.
+        state: Configuration; only the joints count.
+        link: Link or frame: its name, or a :class:`Frame`.
+
+    Returns:
+        ``m x n`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.orbital_arm()
+        >>> fc.formulations.internal_jacobian(arm, arm.neutral(), arm.link_names[-1]).shape == (arm.m, arm.n)
+        True
     """
     check_robot(model, state)
     return _internal(model, state, link, shape(model, state))
@@ -37,8 +50,10 @@ def internal_external(
     null_space: Matrix | None = None,
     orientation: Orientation = "world",
 ) -> VelocityChange:
-    """``[external; internal; null space]``: the locked velocity at the center of mass (m), the internal velocity of
-    ``link`` (m), (3.96), and what is left of the joint rates (n - m): ``T = [[A_cb, A_cb A], [0, J_int], [0, K]]``.
+    """Change to ``[external; internal; null space]`` velocities, [Feurstein] (3.96).
+
+    The external velocity is the locked one at the center of mass (m), the internal one that of ``link`` (m), and the
+    null space what is left of the joint rates (n - m): ``T = [[A_cb, A_cb A], [0, J_int], [0, K]]``.
 
     With more joints than ``m`` the joints also move in the null space of ``J_int``: ``rates = J# v_int + N v_null``,
     where ``J_int N = 0``.  ``null_space`` is the constant ``Z`` (n x (n - m)) that counts these motions, ``Z' N = 1``,
@@ -49,12 +64,24 @@ def internal_external(
     ``moore_penrose`` moves with the smallest rates, and internal and null space stay coupled.  ``orientation`` gives
     the frame at the center of mass other axes than the world's, as in :func:`fallingcat.changes.centroidal`.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.orbital_arm()
-    >>> state = arm.random_state(np.random.default_rng(0))
-    >>> eom = fc.equations(arm, state).change(fc.changes.internal_external(arm, state, arm.link_names[-1]))
-    >>> eom.M.shape, bool(abs(eom.M[:12, 12:]).max() < 1e-12)
-    ((13, 13), True)
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        link: Link or frame: its name, or a :class:`Frame`.
+        weight: ``inertia`` or ``moore_penrose``.
+        null_space: ``Z``, n x (n - m); None: chosen at random shapes.
+        orientation: Axes of the frame at the center of mass, as in :func:`fallingcat.changes.centroidal`.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.orbital_arm()
+        >>> state = arm.random_state(np.random.default_rng(0))
+        >>> eom = fc.equations(arm, state).change(fc.changes.internal_external(arm, state, arm.link_names[-1]))
+        >>> eom.M.shape, bool(abs(eom.M[:12, 12:]).max() < 1e-12)
+        ((13, 13), True)
     """
     check_robot(model, state)
     choice(weight, WEIGHTS, "weight")
@@ -95,7 +122,10 @@ def internal_external(
 
 
 class Split(NamedTuple):
-    """Joint rates as internal velocity and null space: ``Y = [J; K]``, ``Y^-1 = [J#, N]``, orthogonal in ``W``."""
+    """Split of joint rates into internal velocity and null space: ``Y = [J; K]``, ``Y^-1 = [J#, N]``.
+
+    Orthogonal in ``W``.
+    """
 
     J: Matrix
     K: Matrix
@@ -107,16 +137,16 @@ class Split(NamedTuple):
 
     @property
     def Y(self) -> Matrix:
-        """``n x n``."""
+        """Matrix ``[J; K]`` (n x n)."""
         return concatenate([self.J, self.K])
 
     @property
     def inverse(self) -> Matrix:
-        """``n x n``."""
+        """Matrix ``[J#, N]`` (n x n)."""
         return concatenate([self.right, self.N], axis=1)
 
     def rate(self, J_dot: Matrix, W_dot: Matrix, Z: Matrix) -> Matrix:
-        """``dY/dt``: ``dK/dt = (N' W N)^-1 N' (dW/dt - dJ'/dt J#' W) J# J - Z' J# dJ/dt N K``."""
+        """Rate ``dY/dt``: ``dK/dt = (N' W N)^-1 N' (dW/dt - dJ'/dt J#' W) J# J - Z' J# dJ/dt N K``."""
         if not Z.shape[1]:
             return J_dot
         J, K, right, N, W = self
@@ -161,7 +191,7 @@ def _checked(null_space: Matrix, wanted: tuple[int, int]) -> Matrix:
 
 
 def reduced_shape_inertia(model: Model, state: State, parts: Shape) -> Matrix:
-    """``Lq = Mqq - A' Mb A`` (n x n): the joints' inertia when the momentum stays as it is ([Mishra] (19a))."""
+    """Reduced shape inertia ``Lq = Mqq - A' Mb A`` (n x n) of the joints at constant momentum ([Mishra] (19a))."""
     m = model.m
     return mass_matrix(model, state)[m:, m:] - parts.A.T @ parts.Mbq
 

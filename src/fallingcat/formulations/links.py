@@ -1,4 +1,4 @@
-"""The robot link by link: what certificates hold equations of motion against.
+"""Robot link by link: the reference that certificates hold equations of motion against.
 
 Every quantity is a plain sum over the links, ``M = sum J' L J``, ``C = sum J' (B J + L dJ/dt)`` ([Mishra] Lemma 1),
 with Jacobians by a sweep in the links' own frames and their rates by complex step; the library makes none of its
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import any_nonzero
+from ..arrays.types import Matrix
 from ..caching import cached_property
 from ..dynamics import coriolis_matrix, inverse_dynamics, kinetic_energy, potential_energy
 from ..dynamics.sweeps import nodes, outward
@@ -29,8 +30,10 @@ ARRAYS = 8
 
 
 class Links:
-    """A robot at a state, for the velocity ``[twist; rates]``; twists of links are at their centers of mass, in their
-    own axes.  ``acceleration`` and ``other`` are random directions to try equations along.
+    """Robot at a state, link by link, for the velocity ``[twist; rates]``.
+
+    Twists of links are at their centers of mass, in their own axes.  ``acceleration`` and ``other`` are random
+    directions to try equations along.
     """
 
     def __init__(self, model: Model, state: State, seed: int = 0) -> None:
@@ -56,17 +59,17 @@ class Links:
 
     @cached_property
     def M(self) -> np.ndarray:
-        """``M`` (nv x nv)."""
+        """Mass matrix ``M`` (nv x nv)."""
         return over_links(self.J, self.inertia, self.J)
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """``M_ii^1/2`` (nv)."""
+        """Roots ``M_ii^1/2`` (nv)."""
         return np.sqrt(np.diag(self.M))
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """The weight of each link, in its axes (links x 3)."""
+        """Weight of each link, in its axes (links x 3)."""
         poses = outward(nodes(self.model, self.state), self.state.pose, lambda node, H: H @ node.H)
         weights = np.zeros((len(self.inertia), 3))
         for i, (link, H) in enumerate(zip(self.model.links, poses, strict=True)):
@@ -74,7 +77,7 @@ class Links:
         return weights
 
     def body_matrices(self, factorization: Factorization) -> np.ndarray:
-        """``B`` of each link (links x 6 x 6), of the factorizations that are sums over links."""
+        """Matrices ``B`` of the links (links x 6 x 6), of the factorizations that are sums over links."""
         left = -(self._ad.transpose(0, 2, 1) @ self.inertia)
         passive, coadjoint = self.inertia @ self._ad + left, -self._adt
         matrices = {"newton_euler": left, "passive": passive, "coadjoint": coadjoint}
@@ -82,17 +85,17 @@ class Links:
 
     @cached_property
     def body_sizes(self) -> np.ndarray:
-        """What the entries of any ``B`` are made of (links x 6 x 6)."""
+        """Sizes of the entries of any ``B`` (links x 6 x 6)."""
         left = np.abs(self._ad).transpose(0, 2, 1) @ np.abs(self.inertia)
         return np.asarray(left + left.transpose(0, 2, 1) + np.abs(self._adt))
 
     def sizes(self, J: np.ndarray, J_dot: np.ndarray) -> np.ndarray:
-        """What the entries of any Coriolis matrix are made of, for Jacobians of some velocity."""
+        """Sizes of the entries of any Coriolis matrix, for Jacobians of some velocity."""
         J, L = np.abs(J), np.abs(self.inertia)
         return over_links(J, self.body_sizes, J) + over_links(J, L, np.abs(J_dot))
 
     def coriolis(self, factorization: Factorization) -> np.ndarray:
-        """``C`` (nv x nv) by its definition: the sum over links, or [Feurstein] (3.39)."""
+        """Coriolis matrix ``C`` (nv x nv) by its definition: the sum over links, or [Feurstein] (3.39)."""
         if factorization not in self._coriolis:
             B = self.body_matrices(factorization)
             C = over_links(self.J, B, self.J) + over_links(self.J, self.inertia, self.J_dot)
@@ -116,23 +119,23 @@ class Links:
 
     @cached_property
     def forces(self) -> np.ndarray:
-        """The forces (nv) that give ``acceleration``, by recursive Newton-Euler."""
+        """Forces (nv) that give ``acceleration``, by recursive Newton-Euler."""
         return np.asarray(inverse_dynamics(self.model, self.state, self.acceleration))
 
     @cached_property
     def power(self) -> float:
-        """The rate of the energies of the links under ``acceleration``, by complex step."""
+        """Rate of the energies of the links under ``acceleration``, by complex step."""
         moved = later(self.model, self.state, 1j * STEP, self.acceleration)
         return float(np.imag(kinetic_energy(self.model, moved) + potential_energy(self.model, moved)) / STEP)
 
     @cached_property
     def elsewhere(self) -> Links:
-        """The robot in the same place with the velocity ``other``."""
+        """Same robot in the same place with the velocity ``other``."""
         m, (pose, joints, _, _) = self.model.m, self.state
         return Links(self.model, State(pose, joints, self.other[:m], self.other[m:]))
 
     def recursive_coriolis(self, factorization: Factorization) -> np.ndarray:
-        """``C`` (nv x nv) as the library makes it, once."""
+        """Coriolis matrix ``C`` (nv x nv) as the library makes it, once."""
         key = f"recursive {factorization}"
         if key not in self._coriolis:
             self._coriolis[key] = coriolis_matrix(self.model, self.state, factorization)
@@ -140,11 +143,11 @@ class Links:
 
 
 def jacobians(model: Model, state: State) -> np.ndarray:
-    """``J`` of each link (links x 6 x nv): ``Ad(H^-1) J_parent + S``, moved to the center of mass at the end."""
+    """Jacobians of the links (links x 6 x nv): ``Ad(H^-1) J_parent + S``, moved to the center of mass at the end."""
     unit = np.eye(model.nv)
     rows = [unit[model.m :][v] for v in model.v_slices]
 
-    def carry(node: Any, J: Any) -> Any:
+    def carry(node: Any, J: Any) -> Matrix:
         return _SE3.Ad(_SE3.inverse(node.H)) @ J + node.S @ rows[node.link - 1]
 
     at_origins = outward(nodes(model, state), model.base.selection @ unit[: model.m], carry)
@@ -163,12 +166,12 @@ def _padded(X: np.ndarray, width: int | None = None) -> np.ndarray:
 
 
 def over_links(left: np.ndarray, middle: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """``sum left' middle right``."""
+    """Sum ``sum left' middle right`` over the links."""
     return np.asarray((left.transpose(0, 2, 1) @ middle @ right).sum(axis=0))
 
 
 def brackets(model: Model, v: np.ndarray) -> np.ndarray:
-    """``nv x nv``: ``[v, .]`` in the algebra of the base and of every joint."""
+    """Brackets ``[v, .]`` (nv x nv) in the algebra of the base and of every joint."""
     groups = [model.base, *(joint.kind.group for joint in model.joints if not joint.mimic)]
     ends = np.cumsum([g.dim for g in groups])
     parts = [g.ad(v[e - g.dim : e]) for g, e in zip(groups, ends, strict=True) if g.dim]

@@ -22,10 +22,18 @@ from .connection import check_floating
 
 @concise
 class ReducedEquations(NamedTuple):
-    """``Lambda dxi/dt + D_q xi = D_mu xi + forces - g``, with ``xi = [mu; rates]`` ([Mishra] (18)-(20)).
+    """Reduced Euler-Lagrange equations ``Lambda dxi/dt + D_q xi = D_mu xi + forces - g`` ([Mishra] (18)-(20)).
 
-    ``D_q`` depends on the joint rates alone and ``Lambda' = D_q + D_q'``; ``D_mu`` depends on the locked velocity
-    alone and is skew.  Base quantities live in the algebra of the base's group (m), body-fixed.
+    ``xi = [mu; rates]``.  ``D_q`` depends on the joint rates alone and ``Lambda' = D_q + D_q'``; ``D_mu`` depends on
+    the locked velocity alone and is skew.  Base quantities live in the algebra of the base's group (m), body-fixed.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> rel = fc.reduced_equations(cat, state)
+        >>> bool(np.allclose(rel.forward(fc.bias_forces(cat, state))[6:], 0.0, atol=1e-9))  # no joint acceleration
+        True
     """
 
     Mb: Matrix
@@ -57,35 +65,59 @@ class ReducedEquations(NamedTuple):
 
     @property
     def Lambda(self) -> Matrix:
-        """``nv x nv``: block-diagonal inertia."""
+        """Block-diagonal inertia (nv x nv)."""
         return block_diagonal([self.Mb, self.Lq])
 
     @property
     def rates(self) -> Vector:
-        """``n``: joint rates."""
+        """Joint rates (n; rad/s, m/s)."""
         return self.xi[len(self.mu) :]
 
     def forces(self, forces: Vector) -> Vector:
-        """Forces ``[F; tau]`` on ``[twist; rates]`` as forces on ``xi``: ``[F; tau - A' F]`` (18)."""
+        """Forces on ``xi``, ``[F; tau - A' F]`` (18).
+
+        Args:
+            forces: ``[F; tau]`` on ``[twist; rates]``, ``nv`` (N, N m).
+
+        Returns:
+            ``nv`` (N, N m).
+        """
         m, forces = len(self.mu), vector(forces, len(self.xi), "forces")
         return concatenate([forces[:m], forces[m:] - self.A.T @ forces[:m]])
 
     def forward(self, forces: Vector) -> Vector:
-        """``dxi/dt`` (nv) under forces ``[F; tau]`` on ``[twist; rates]``."""
+        """Acceleration ``dxi/dt`` under forces.
+
+        Args:
+            forces: ``[F; tau]`` on ``[twist; rates]``, ``nv`` (N, N m).
+
+        Returns:
+            ``nv`` (m/s^2, rad/s^2).
+        """
         right = self.forces(forces) - self.g + (self.D_mu - self.D_q) @ self.xi
         m = len(self.mu)
         return concatenate([solve(self.Mb, right[:m]), solve(self.Lq, right[m:]) if len(right) > m else right[m:]])
 
     def linearized_coupling(self) -> Matrix:
-        """``d(S(mu) rates) / dxi = [P(rates), S(mu)]`` (m x nv), [Mishra] (29)."""
+        """Derivative of the coupling, ``d(S(mu) rates) / dxi = [P(rates), S(mu)]``, [Mishra] (29).
+
+        Returns:
+            ``m x nv`` matrix.
+        """
         return concatenate([self.P, self.S], axis=1)
 
     def in_frame(self, g_1c: Pose, V_1c: Twist) -> ReducedEquations:
-        """The same equations with the momentum in a frame at ``g_1c`` on the base, moving with ``V_1c`` (Properties
-        4, 5).
+        """Equations with the momentum in a frame that moves on the base (Properties 4, 5).
 
         ``mu_c = Ad(g_1c)^-1 mu``, and forces on the base are those in that frame, ``Ad(g_1c)' F``; the shape dynamics
         stay as they are.  ``D_q`` has the frame's motion, ``dMb/dt = P + Mb ad(V_1c) + ad(V_1c)' Mb``; ``P`` has not.
+
+        Args:
+            g_1c: Pose of the frame on the base (4 x 4).
+            V_1c: Its velocity relative to the base, ``m``, body-fixed.
+
+        Returns:
+            Equations with ``mu_c`` in the place of ``mu``.
         """
         G = self.group
         X, Xi = G.Ad(g_1c), G.Ad(G.inverse(g_1c))
@@ -103,13 +135,21 @@ class ReducedEquations(NamedTuple):
 
 
 def reduced_equations(model: Model, state: State) -> ReducedEquations:
-    """The REL equations at a state, for any base group and joints of any group ([Mishra] Theorem 1).
+    """Reduced Euler-Lagrange equations at a state, for any base group and joints of any group ([Mishra] Theorem 1).
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> rel = fc.reduced_equations(cat, cat.random_state(np.random.default_rng(0)))
-    >>> bool(np.allclose(rel.D_mu, -rel.D_mu.T, atol=1e-12))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Matrices and vectors of the equations.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> rel = fc.reduced_equations(cat, cat.random_state(np.random.default_rng(0)))
+        >>> bool(np.allclose(rel.D_mu, -rel.D_mu.T, atol=1e-12))
+        True
     """
     check_robot(model, state)
     check_floating(model)
@@ -149,8 +189,10 @@ def _coupling(turn: Matrix, S: Matrix, A: Matrix, B: Matrix) -> Matrix:
 
 
 def _curvature_forces(model: Model, M: Matrix, A: Matrix, areas: Matrix, rows: Matrix, whole: Matrix) -> Matrix:
-    """``B = areas + rows' A - A' rows + A' whole A`` (19e), skew: areas that pairs of axes, an axis and the base, and
-    the whole robot with the base sweep along the axis of ``mu``.
+    """Curvature forces ``B = areas + rows' A - A' rows + A' whole A`` (19e), skew.
+
+    The areas that pairs of axes, an axis and the base, and the whole robot with the base sweep along the axis of
+    ``mu``.
 
     Where the base can both move and turn, its translations (t) are taken with the velocity ``c`` that an axis gives to
     the center of mass, and its rotations (r) about that center: no area mixes them, and

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..arrays import is_numeric, numbers_only
+from ..arrays.types import Matrix, Twist, Vector
 from ..dynamics.checks import check_robot, positive
 from ..errors import ModelError, describe
 from ..model import Model, State
@@ -26,16 +26,25 @@ from .slice import curvature_slice
 def certify_reduced(
     model: Model, state: State, rel: ReducedEquations | None = None, tolerance: float = 1e-9
 ) -> Certificate:
-    """Check the REL equations of a robot at a state ([Mishra] Theorems 1 and 2, Properties 2 and 3).
+    """Certificate of the REL equations of a robot at a state ([Mishra] Theorems 1 and 2, Properties 2 and 3).
 
-    ``rel`` are the equations to check, if not those of :func:`reduced_equations`.  They are held against sums over the
-    links, complex-step rates, recursive Newton-Euler, the energies of the links, swept areas, and themselves at other
-    velocities.
+    They are held against sums over the links, complex-step rates, recursive Newton-Euler, the energies of the links,
+    swept areas, and themselves at other velocities.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> fc.formulations.certify_reduced(cat, cat.random_state(np.random.default_rng(0))).passed
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        rel: Equations to check; None: those of :func:`reduced_equations`.
+        tolerance: Largest relative residual with which a claim holds.
+
+    Returns:
+        Checks, with their residuals and verdicts.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> fc.formulations.certify_reduced(cat, cat.random_state(np.random.default_rng(0))).passed
+        True
     """
     check_robot(model, state)
     positive(tolerance, "tolerance")
@@ -88,18 +97,18 @@ class _Parts:
         self.shape, self.whole = self._moving(np.zeros(model.m), rel.rates), self._moving(rel.mu, np.zeros(model.n))
 
     def curvature(self) -> float:
-        """[Mishra] Theorem 2: ``y' B x = mu' Mb DA(x, y)``, for one ``x`` and every axis ``y``."""
+        """Residual of [Mishra] Theorem 2: ``y' B x = mu' Mb DA(x, y)``, for one ``x`` and every axis ``y``."""
         rel, m, x = self.rel, self.model.m, self.seen.links.other[self.model.m :]
         areas = [rel.mu @ rel.Mb @ curvature_slice(self.model, self.state, x, y) for y in np.eye(self.model.n)]
         return worst(rel.B @ x - np.array(areas).reshape(-1), self.seen.C_size[m:, m:] @ np.abs(x))
 
     def coriolis(self) -> float:
-        """(19d): ``Gamma`` is the shape's block of the coadjoint matrix without momentum."""
+        """Residual of (19d): ``Gamma`` is the shape's block of the coadjoint matrix without momentum."""
         m, seen = self.model.m, self._seen(self.shape)
         return worst(self.rel.Gamma - seen.coriolis("coadjoint")[m:, m:], self._size(seen)[m:, m:])
 
     def assembly(self) -> float:
-        """[Mishra] (18), (20): every block where it belongs."""
+        """Residual of [Mishra] (18), (20): every block where it belongs."""
         rel, m, C = self.rel, self.model.m, self.seen.C_size
         turn = rel.group.adt(rel.Mb @ rel.mu)
         side = 0.5 * rel.S + turn @ rel.A
@@ -108,13 +117,13 @@ class _Parts:
         return max(worst(rel.D_q - D_q, C), worst(rel.D_mu - D_mu, C + C.T), worst(rel.P - rel.P.T, C[:m, :m]))
 
     def separation(self) -> float:
-        """``D_q`` and ``D_mu`` are those of the shape moving without momentum, and of the locked robot."""
+        """Residual of ``D_q`` and ``D_mu`` against the shape moving without momentum, and the locked robot."""
         by_rates, by_mu = (reduced_equations(self.model, at) for at in (self.shape, self.whole))
         sizes = [self._size(self._seen(at)) for at in (self.shape, self.whole)]
         D_q, D_mu = self.rel.D_q - by_rates.D_q, self.rel.D_mu - by_mu.D_mu
         return max(worst(D, size + size.T) for D, size in zip((D_q, D_mu), sizes, strict=True))
 
-    def _moving(self, mu: Any, rates: Any) -> State:
+    def _moving(self, mu: Twist, rates: Vector) -> State:
         """The same configuration with another locked velocity and other rates."""
         pose, joints, _, _ = self.state
         return State(pose, joints, mu - connection(self.model, self.state) @ rates, rates)
@@ -122,8 +131,8 @@ class _Parts:
     def _seen(self, state: State) -> Evidence:
         return Evidence(Links(self.model, state), locked(self.model, state))
 
-    def _size(self, seen: Evidence) -> Any:
-        """What a part is made of; the other part leaves its rounding."""
+    def _size(self, seen: Evidence) -> Matrix:
+        """Natural size of a part; the other part leaves its rounding."""
         return seen.C_size + LOST * self.seen.C_size
 
 
@@ -133,6 +142,6 @@ def _velocity(rel: ReducedEquations, seen: Evidence) -> float:
     return max(worst(seen.M @ (x - xi), size) for x in (rel.xi, np.concatenate([rel.mu, rel.rates])))
 
 
-def _left(rel: ReducedEquations, a: Any) -> Any:
+def _left(rel: ReducedEquations, a: Vector) -> Vector:
     """The forces on ``xi`` for ``dxi/dt = a``."""
     return rel.Lambda @ a + (rel.D_q - rel.D_mu) @ rel.xi + rel.g

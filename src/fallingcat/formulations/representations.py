@@ -15,26 +15,88 @@ from .equations import VelocityChange
 
 
 def body(model: Model, state: State) -> VelocityChange:
-    """The identity: the base twist is body-fixed already."""
+    """Body-fixed base twist: the identity.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc, numpy as np
+        >>> cat = fc.robots.cat()
+        >>> bool((fc.changes.body(cat, cat.neutral()).T == np.eye(cat.nv)).all())
+        True
+    """
     check_state(model, state)
     return _of_base(model, state, "body", "twist of the base, body-fixed")
 
 
 def mixed(model: Model, state: State) -> VelocityChange:
-    """Base velocity at the base's origin, along the world's axes: ``[R v; R w]``; [Traversaro]'s ``B[A]``."""
+    """Base velocity at the base's origin, along the world's axes: ``[R v; R w]``; [Traversaro]'s ``B[A]``.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc, numpy as np
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> v = fc.changes.mixed(cat, state).velocity(state.velocity)
+        >>> bool(np.allclose(v[:6], fc.link_twist(cat, state, cat.link_names[0], "mixed")))
+        True
+    """
     check_state(model, state)
     return _of_base(model, state, "mixed", "velocity of the base's origin and of the base, along the world's axes")
 
 
 def inertial(model: Model, state: State) -> VelocityChange:
-    """Base velocity at the world's origin, along the world's axes: ``Ad(H_wb) [v; w]`` (the spatial twist)."""
+    """Base velocity at the world's origin, along the world's axes: ``Ad(H_wb) [v; w]`` (the spatial twist).
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc, numpy as np
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> v = fc.changes.inertial(cat, state).velocity(state.velocity)
+        >>> bool(np.allclose(v[:6], fc.link_twist(cat, state, cat.link_names[0], "inertial")))
+        True
+    """
     check_state(model, state)
     return _of_base(model, state, "inertial", "spatial twist of the base")
 
 
 def world_linear(model: Model, state: State) -> VelocityChange:
-    """Velocity of the base's origin along the world's axes, angular velocity body-fixed: ``[R v; w]``, the ``u`` of
-    [ETH] (2.261), MuJoCo's ``qvel``; :func:`fallingcat.dynamics.floating_base_map` ties it to rates of coordinates.
+    """Velocity of the base's origin along the world's axes, angular velocity body-fixed: ``[R v; w]``.
+
+    The ``u`` of [ETH] (2.261), MuJoCo's ``qvel``; :func:`fallingcat.dynamics.floating_base_map` ties it to rates of coordinates.
+
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Change of velocity (nv x nv).
+
+    Example:
+        >>> import fallingcat as fc, numpy as np
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> v = fc.changes.world_linear(cat, state).velocity(state.velocity)
+        >>> bool(np.allclose(v[3:6], state.twist[3:]))
+        True
     """
     check_state(model, state)
     one, zero = np.eye(model.n), np.zeros((model.n, model.n))
@@ -55,7 +117,7 @@ def world_linear(model: Model, state: State) -> VelocityChange:
 def base_matrices(
     group: Group, representation: Representation, pose: Pose, twist: Twist
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """``X``, ``X^-1`` and ``dX/dt`` (m x m): body-fixed twist of a frame at ``pose`` to the wanted representation."""
+    """Adjoint ``X``, ``X^-1`` and ``dX/dt`` (m x m): body-fixed twist of a frame to the wanted representation."""
     if representation == "body":
         return np.eye(group.dim), np.eye(group.dim), np.zeros((group.dim, group.dim))
     if representation == "inertial":

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import concatenate, cross, scale, solve, takes
+from ..arrays.types import Matrix, Twist, Vector, Wrench
 from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
 from ..dynamics.sweeps import Node, inward, nodes, outward
 from ..model import Model, State
 
 
 @takes(x="n", y="n")
-def curvature_slice(model: Model, state: State, x: Any, y: Any) -> Any:
-    """``DA(x, y)`` (m): ``Mb DA(x, y) = S' [0; 2 sum m u_x x u_y]`` over all points of the robot.
+def curvature_slice(model: Model, state: State, x: Vector, y: Vector) -> Vector:
+    """Curvature ``DA(x, y)`` (m): ``Mb DA(x, y) = S' [0; 2 sum m u_x x u_y]`` over all points of the robot.
 
     ``u_x``, ``u_y`` are the point velocities when the shape moves along ``x``, ``y`` and the base follows without
     momentum: the curvature is the area that the masses sweep.  (Summing ``ad(b)' L a - ad(a)' L b - L ad(a) b`` over
@@ -32,23 +31,23 @@ def curvature_slice(model: Model, state: State, x: Any, y: Any) -> Any:
     return solve(Mb, S.T @ concatenate([np.zeros(3), 2.0 * area]))
 
 
-def _without_momentum(model: Model, tree: list[Node], own: list[RigidInertia], Mb: Any, x: Any) -> list[Any]:
+def _without_momentum(model: Model, tree: list[Node], own: list[RigidInertia], Mb: Matrix, x: Vector) -> list[Twist]:
     """The link twists when the shape moves along ``x`` and the base follows so that the momentum stays zero."""
     S = model.base.selection
     rates = [x[v] for v in model.v_slices]
 
-    def twists(base: Any) -> list[Any]:
+    def twists(base: Vector) -> list[Twist]:
         return outward(tree, base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ rates[node.link - 1])
 
     momenta = [inertia @ nu for inertia, nu in zip(own, twists(np.zeros(6)), strict=True)]
     return twists(-(S @ solve(Mb, S.T @ inward(tree, momenta, _to_parent)[0])))
 
 
-def _to_parent(node: Node, wrench: Any) -> Any:
+def _to_parent(node: Node, wrench: Wrench) -> Wrench:
     return wrench_to_parent(node.H, wrench)
 
 
-def _area(inertia: RigidInertia, a: Any, b: Any) -> Any:
+def _area(inertia: RigidInertia, a: Twist, b: Twist) -> Vector:
     """``sum m u_a x u_b`` (3) over the points of a body with twists ``a`` and ``b``, where ``u = v + w x r``."""
     h = inertia.moment
     (va, wa), (vb, wb) = (a[:3], a[3:]), (b[:3], b[3:])

@@ -5,19 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import block, concatenate, mirror, stack, takes
-from ..arrays.types import Matrix, Twist, Vector
+from ..arrays.types import FloatArray, Matrix, Tensor, Twist, Vector
 from ..dynamics import coriolis_matrix
 from ..dynamics.checks import check_robot, check_state, vector
 from ..errors import ModelError
 from ..lie import SE3
 from ..model import Model, State
 from ..records import concise
-from .connection import curvature, curvature_tensor, shape
+from .connection import Axis, curvature, curvature_tensor, shape
 from .reduced import reduced_equations
 
 _SE3 = SE3()
@@ -25,15 +25,24 @@ _SE3 = SE3()
 
 @takes(x="n")
 def locked_inertia_rate(model: Model, state: State, x: Vector) -> Matrix:
-    """``P(q, x) = dMb/dt`` (m x m) when the shape moves with the velocity ``x`` (n): [Mishra] Lemma 6, (15).
+    """Rate of the locked inertia along a shape velocity, ``P(q, x) = dMb/dt``: [Mishra] Lemma 6, (15).
 
     Symmetric, linear in ``x``; ``P(x) y = S(y) x`` (27).
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> bool(np.allclose(locked_inertia_rate(cat, state, state.rates), fc.reduced_equations(cat, state).P))
-    True
+    Args:
+        model: Robot.
+        state: Configuration; only the joints count.
+        x: Velocity of the shape, ``n`` (rad/s, m/s).
+
+    Returns:
+        ``m x m`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> bool(np.allclose(locked_inertia_rate(cat, state, state.rates), fc.reduced_equations(cat, state).P))
+        True
     """
     check_state(model, state)
     x = vector(x, model.n, "x")
@@ -45,15 +54,24 @@ def locked_inertia_rate(model: Model, state: State, x: Vector) -> Matrix:
 
 @takes(y="m")
 def locked_inertia_slope(model: Model, state: State, y: Twist) -> Matrix:
-    """``S(q, y)`` (m x n): column i is ``(dMb/dq_i) y`` for a locked velocity ``y`` (m), [Mishra] Lemma 7, (16), (76).
+    """Derivative of the locked inertia times a velocity, ``S(q, y)``: [Mishra] Lemma 7, (16), (76).
 
-    ``d(y' Mb z)/dq = S(y)' z`` for any ``z``, and ``S(y)' z = S(z)' y`` (27).
+    Column i is ``(dMb/dq_i) y``.  ``d(y' Mb z)/dq = S(y)' z`` for any ``z``, and ``S(y)' z = S(z)' y`` (27).
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> rel = fc.reduced_equations(cat, state := cat.random_state(np.random.default_rng(0)))
-    >>> bool(np.allclose(locked_inertia_slope(cat, state, rel.mu), rel.S))
-    True
+    Args:
+        model: Robot.
+        state: Configuration; only the joints count.
+        y: Locked velocity, ``m`` (m/s, rad/s).
+
+    Returns:
+        ``m x n`` matrix.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> rel = fc.reduced_equations(cat, state := cat.random_state(np.random.default_rng(0)))
+        >>> bool(np.allclose(locked_inertia_slope(cat, state, rel.mu), rel.S))
+        True
     """
     check_state(model, state)
     y = vector(y, model.m, "y")
@@ -63,11 +81,28 @@ def locked_inertia_slope(model: Model, state: State, y: Twist) -> Matrix:
 
 
 @takes(x="n", y="n")
-def connection_exterior(model: Model, state: State, x: Vector | None = None, y: Vector | None = None) -> Any:
-    """``dA(x, y) = (d_x A) y - (d_y A) x`` (m), the exterior derivative of the connection alone, [Mishra] (80).
+def connection_exterior(
+    model: Model, state: State, x: Vector | None = None, y: Vector | None = None
+) -> Vector | Tensor:
+    """Exterior derivative of the connection, ``dA(x, y) = (d_x A) y - (d_y A) x``, [Mishra] (80).
 
-    The curvature without the bracket of the base: ``dA(x, y) = DA(x, y) + ad(A x) A y``; without ``x`` and ``y`` the
-    whole tensor (m x n x n).  On joints of several degrees of freedom ``-A [x, y]`` is part of it, as of the curvature.
+    The curvature without the bracket of the base: ``dA(x, y) = DA(x, y) + ad(A x) A y``.  On joints of several degrees
+    of freedom ``-A [x, y]`` is part of it, as of the curvature.
+
+    Args:
+        model: Robot.
+        state: Configuration; only the joints count.
+        x: First direction of the shape, ``n``.
+        y: Second direction, ``n``.
+
+    Returns:
+        ``dA(x, y)`` (m), or the tensor (m x n x n) where ``x`` and ``y`` are left out.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> fc.formulations.connection_exterior(cat, cat.neutral()).shape == (cat.m, cat.n, cat.n)
+        True
     """
     check_robot(model, state)
     if (x is None) != (y is None):
@@ -84,9 +119,15 @@ def connection_exterior(model: Model, state: State, x: Vector | None = None, y: 
 
 @concise
 class ReducedDerivatives(NamedTuple):
-    """How the Coriolis forces of Theorem 1 change with ``xi = [mu; rates]`` (nv x nv each).
+    """Derivatives of the Coriolis forces of Theorem 1 by ``xi = [mu; rates]`` (nv x nv each).
 
     ``Lambda dxi/dt + D_q(rates) xi = D_mu(mu) xi + forces - g``; the forces of either part are quadratic in ``xi``.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> fc.formulations.reduced_derivatives(cat, cat.neutral()).D_q.shape == (cat.nv, cat.nv)
+        True
     """
 
     D_q: Matrix
@@ -96,17 +137,25 @@ class ReducedDerivatives(NamedTuple):
 
 
 def reduced_derivatives(model: Model, state: State) -> ReducedDerivatives:
-    """``d(D_q xi)/dxi`` and ``d(D_mu xi)/dxi``, the linearised Coriolis forces of [Mishra] Theorem 1 (Table I).
+    """Linearised Coriolis forces ``d(D_q xi)/dxi`` and ``d(D_mu xi)/dxi`` of [Mishra] Theorem 1 (Table I).
 
     With ``N = [-A; 1]`` and the christoffel matrix of the motion without momentum, ``d(Gamma rates)/drates = 2 N' C N -
     Lq [rates, .]``; the rest is (27) and ``adt(Mb y) w = ad(w)' Mb y``.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> rel, found = fc.reduced_equations(cat, state), reduced_derivatives(cat, state)
-    >>> bool(np.allclose(found.D_q @ rel.xi, 2.0 * rel.D_q @ rel.xi))  # quadratic forms: Euler's identity
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+
+    Returns:
+        Two ``nv x nv`` matrices.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> rel, found = fc.reduced_equations(cat, state), reduced_derivatives(cat, state)
+        >>> bool(np.allclose(found.D_q @ rel.xi, 2.0 * rel.D_q @ rel.xi))  # quadratic forms: Euler's identity
+        True
     """
     check_robot(model, state)
     rel = reduced_equations(model, state)
@@ -126,7 +175,7 @@ def reduced_derivatives(model: Model, state: State) -> ReducedDerivatives:
     return ReducedDerivatives(D_q, D_mu)
 
 
-def _slope(axis: Any, S: np.ndarray) -> Any:
+def _slope(axis: Axis, S: FloatArray) -> Matrix:
     """``dMb/dq_i = -S' (ad(s)' I + I ad(s)) S`` (m x m) of one axis: all that it carries turns about it."""
     half = S.T @ (axis.carried @ (_SE3.ad(axis.s) @ S))
     return -(half + half.T)

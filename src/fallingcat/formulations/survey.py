@@ -22,7 +22,7 @@ Make = Callable[[Model, State], VelocityChange]
 
 
 def formulations(model: Model) -> dict[str, Make]:
-    """The named changes of velocity that suit a robot's base."""
+    """Named changes of velocity that suit a robot's base."""
     suited: dict[str, Make] = {"body": body, "mixed": mixed, "inertial": inertial}
     if model.m:
         suited |= {"centroidal": centroidal, "locked": locked, "momentum map": momentum_map}
@@ -41,13 +41,14 @@ def survey(
     tolerance: float = 1e-9,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Certificate]:
-    """Every formulation with every factorization, and the reduced equations: each check's worst over random states.
+    """Certificates of every formulation with every factorization, and of the reduced equations.
 
-    ``advance`` is called after each of the ``states``.
+    Each check is the worst over random states; ``advance`` is called after each of the ``states``.
 
-    >>> import fallingcat as fc
-    >>> all(certificate.passed for certificate in survey(fc.robots.cat(), states=1))
-    True
+    Example:
+        >>> import fallingcat as fc
+        >>> all(certificate.passed for certificate in survey(fc.robots.cat(), states=1))
+        True
     """
     rng = np.random.default_rng(seed)
     worst: list[Certificate] = []
@@ -77,6 +78,6 @@ def _worse(a: Certificate, b: Certificate) -> Certificate:
 
 
 def _badness(check: Check) -> tuple[int, float]:
-    """One that is not a number is the largest residual."""
+    """Order of a check by verdict and residual; one that is not a number is the largest."""
     rank = ("holds", "unproved", "broken").index(check.verdict)
     return rank, float("inf") if np.isnan(check.residual) else check.residual

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate, scale
 from ..arrays.differentiate import STEP as STEP
+from ..arrays.types import Matrix, Scalar, Vector
 from ..dynamics import displace
 from ..model import Model, State
 
 
-def later(model: Model, state: State, step: Any, acceleration: Any | None = None) -> State:
-    """The state after the infinitesimal time ``step`` along its own velocity, and acceleration if given.
+def later(model: Model, state: State, step: Scalar, acceleration: Vector | None = None) -> State:
+    """State after the infinitesimal time ``step`` along its own velocity, and acceleration if given.
 
     It is right to first order in ``step``: for derivatives, by complex step and of expressions.
     """
@@ -28,10 +28,12 @@ def later(model: Model, state: State, step: Any, acceleration: Any | None = None
     )
 
 
-def is_rate(rate: Any, at: Callable[[Any], Any], speed: float) -> bool:
-    """Whether ``rate`` is, to two digits, that of the matrix ``at(time)`` by differences: complex steps miss what a
-    function does that drops imaginary parts.
+def is_rate(rate: Matrix, at: Callable[[Scalar], Matrix], speed: float) -> bool:
+    """True if ``rate`` is, to two digits, that of the matrix ``at(time)`` by differences.
+
+    Complex steps miss what a function does that drops imaginary parts.
     """
+    # Central differences err by step^2 of the curvature and by rounding / step, 1e-10: two digits are safe.
     step = 1e-6 / max(1.0, speed)
     before, after = at(-step), at(step)
     difference = (after - before) / (2.0 * step)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple
 
+from ..arrays.types import Vector
 from ..errors import FallingCatError, FileError, ModelError, describe
 from ..lie import Group
 from ..model import Model
@@ -40,45 +41,54 @@ def load(
     base: str | Group | None = None,
     fixed: Literal["merge", "keep"] = "merge",
     physics: Literal["strict", "warn"] = "strict",
-    gravity: Any | None = None,
+    gravity: Vector | None = None,
     inside: str | os.PathLike[str] | None = None,
     root: str | None = None,
     massless: Literal["keep", "weld"] = "keep",
     xacro: Literal["refuse", "expand", "skip"] = "refuse",
     loops: Literal["open", "close"] | None = None,
 ) -> Model:
-    """The robot in a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
+    """Load a robot from a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
 
     A name like ``"talos_description"`` that is no file is looked up in ``robot_descriptions`` and among installed
     packages, where its files are on this machine; nothing is fetched.
 
-    ``base`` is the group that the base link moves in: ``"free"``, ``"planar"``, ``"spherical"``, ``"schoenflies"``,
-    ``"translational"``, ``"fixed"`` or a group; left out, it is what the file says (a URDF says nothing: free).
-    ``fixed="keep"`` keeps links on fixed joints as links; otherwise their bodies join the parent's and they become
-    frames.  ``physics="warn"`` reads inertias that no body can have, with a warning.  ``gravity`` (3, m/s^2)
-    replaces the file's.  A URDF or TOML file whose joints move no mass is a kinematic model, without dynamics
-    (:attr:`Model.kinematic`); ``massless="weld"`` fixes such joints instead.  ``xacro="expand"`` expands macros first,
-    with the package xacro: it evaluates what stands in the file, so only for files that you trust; ``xacro="skip"``
-    passes over macros that are left in a URDF.
-
-    An MJCF file may consist of several: ``inside`` is the folder that none of them may leave, if left out that of
-    the file itself.  ``root`` is the body of the world that is the robot, where several move on their own;
-    ``"world"`` takes all of them.
-
+    A URDF or TOML file whose joints move no mass is a kinematic model, without dynamics (:attr:`Model.kinematic`).
     Joints that mimic others (URDF, TOML) follow them and have no coordinate of their own (:class:`Mimic`).
-    ``loops="close"`` keeps them, and equalities of bodies and joints (MJCF), as loops of the model instead, which
-    :mod:`fallingcat.loops` moves; ``loops="open"`` gives the open tree, in which such joints are independent, with a
-    warning.  Left out, equalities are open, with a warning, and loops of a TOML file are kept.
 
-    Raises :class:`~fallingcat.errors.FileError`; warns with :class:`FileWarning`.
+    Args:
+        path: File, or name of an installed description.
+        base: Group that the base link moves in: ``"free"``, ``"planar"``, ``"spherical"``, ``"schoenflies"``,
+            ``"translational"``, ``"fixed"`` or a group; None: what the file says (a URDF says nothing: free).
+        fixed: ``"keep"`` keeps links on fixed joints as links; otherwise their bodies join the parent's and they become
+            frames.
+        physics: ``"warn"`` reads inertias that no body can have, with a warning.
+        gravity: In place of the file's, 3 (m/s^2).
+        inside: Folder that none of the files of an MJCF robot may leave; None: that of the file itself.
+        root: Body of the world that is the robot, where several move on their own (MJCF); ``"world"`` takes all of
+            them.
+        massless: ``"weld"`` fixes joints that move no mass.
+        xacro: ``"expand"`` expands macros first, with the package xacro: it evaluates what stands in the file, so only
+            for files that you trust; ``"skip"`` passes over macros that are left in a URDF.
+        loops: ``"close"`` keeps mimic joints, and equalities of bodies and joints (MJCF), as loops of the model, which
+            :mod:`fallingcat.loops` moves; ``"open"`` gives the open tree, in which such joints are independent, with a
+            warning.  None: equalities are open, with a warning, and loops of a TOML file are kept.
 
-    >>> import tempfile, pathlib
-    >>> inertial = "<inertial><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "brick.urdf")
-    ...     _ = file.write_text(f"<robot name='brick'><link name='brick'>{inertial}</link></robot>")
-    ...     load(file)
-    <Model 'brick': base SE(3), 1 links, 0 joint dof, 1 kg>
+    Returns:
+        Robot.
+
+    Raises:
+        FileError: The file breaks a rule; what is merely odd is a :class:`FileWarning`.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> inertia = "<inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/>"
+        >>> link = f"<link name='brick'><inertial><mass value='1'/>{inertia}</inertial></link>"
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "brick.urdf")
+        ...     _ = file.write_text(f"<robot name='brick'>{link}</robot>")
+        ...     load(file)
+        <Model 'brick': base SE(3), 1 links, 0 joint dof, 1 kg>
     """
     words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
     model, messages = read(path, base=base, gravity=gravity, inside=inside, root=root, **words)
@@ -88,12 +98,12 @@ def load(
 
 
 def read(path: str | os.PathLike[str], **options: Any) -> tuple[Model, list[str]]:
-    """As :func:`load`, with the warnings as data instead of as warnings."""
+    """Load a robot as :func:`load` does, with the warnings as data instead of as warnings."""
     return examine(path, **options)[:2]
 
 
 class Examined(NamedTuple):
-    """What a file is."""
+    """Model of a file, with warnings and all that was ignored."""
 
     model: Model
     warnings: list[str]
@@ -103,7 +113,7 @@ class Examined(NamedTuple):
 
 
 def examine(path: str | os.PathLike[str], **options: Any) -> Examined:
-    """As :func:`read`, with what is ignored."""
+    """Load a robot as :func:`read` does, with all that was ignored."""
     check_path(path)
     path = _found(path)
     reader = Reader(path, _options(path, **options))
@@ -114,7 +124,24 @@ def examine(path: str | os.PathLike[str], **options: Any) -> Examined:
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model to a ``.urdf`` or ``.toml`` file, as a whole or not at all."""
+    """Write a model to a ``.urdf`` or ``.toml`` file, as a whole or not at all.
+
+    Args:
+        model: Robot.
+        path: File to write.
+
+    Raises:
+        FileError: The format cannot hold the robot, or is unknown.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> from fallingcat.model import robots
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "cat.toml")
+        ...     save(robots.cat(), file)
+        ...     load(file)
+        <Model 'cat': base SE(3), 11 links, 10 joint dof, 4 kg>
+    """
     check_path(path)
     if not isinstance(model, Model):
         raise ModelError(f"the first argument is a Model, not {describe(model)}")
@@ -137,12 +164,24 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def from_pinocchio_model(peer: Any) -> Model:
-    """The robot of a ``pinocchio.Model`` in memory: joints, inertias, limits, frames and gravity.
+    """Robot of a ``pinocchio.Model`` in memory: joints, inertias, limits, frames and gravity.
 
     The base is what the one joint of the universe moves in, where it stands at the origin and has more than one
     coordinate (``root_joint``); any other robot is fixed to the link ``universe``.  Links are named after Pinocchio's
     body frames at their joints.  Joints have our order, depth first; ``fc.exchange.pinocchio(model, peer)`` takes
     states there and back.  Mimic joints follow here too; composite joints are refused by name.
+
+    Args:
+        peer: ``pinocchio.Model``.
+
+    Returns:
+        Robot.
+
+    Example:
+        >>> import pinocchio as pin
+        >>> peer = pin.buildSampleModelManipulator()
+        >>> from_pinocchio_model(peer).nv == peer.nv
+        True
     """
     from .pinocchio import from_pinocchio_model as read_model
 
@@ -150,11 +189,25 @@ def from_pinocchio_model(peer: Any) -> Model:
 
 
 def from_mujoco_model(peer: Any, *, root: str | None = None) -> Model:
-    """The robot of a ``mujoco.MjModel``, or of a ``mujoco.MjSpec``, in memory: what MuJoCo's compiler made of it.
+    """Robot of a ``mujoco.MjModel``, or of a ``mujoco.MjSpec``, in memory: what MuJoCo's compiler made of it.
 
-    Bodies, masses (those of meshes too), joints with armature, springs, dampers and limits, gravity; ``root`` chooses
-    among several robots and objects, as in :func:`load`.  States go there and back by ``model.to_mujoco`` and
-    ``model.from_mujoco``.  Actuators are as in :func:`load`.  Equalities, tendons and contacts are not taken along.
+    Bodies, masses (those of meshes too), joints with armature, springs, dampers and limits, gravity.  States go there
+    and back by ``model.to_mujoco`` and ``model.from_mujoco``.  Actuators are as in :func:`load`.  Equalities, tendons
+    and contacts are not taken along.
+
+    Args:
+        peer: ``mujoco.MjModel`` or ``mujoco.MjSpec``.
+        root: Robot among several robots and objects, as in :func:`load`.
+
+    Returns:
+        Robot.
+
+    Example:
+        >>> import mujoco
+        >>> ball = "<body name='ball'><freejoint/><geom size='0.1'/></body>"
+        >>> peer = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{ball}</worldbody></mujoco>")
+        >>> from_mujoco_model(peer).nv
+        6
     """
     from .mjcf.mujoco_model import read_mujoco_model
 
@@ -208,7 +261,7 @@ def _read(reader: Reader) -> Model:
 
 
 def _read_by_other(reader: Reader, suffix: str) -> Model:
-    """What the reader of another package makes of a file."""
+    """Model that the reader of another package makes of a file."""
     try:
         model = READERS[suffix](Path(os.fsdecode(reader.file)))
     except (OSError, ValueError) as error:

@@ -18,7 +18,7 @@ from .physics import NEEDS_MASS, check_physics
 
 @dataclass(frozen=True)
 class Parts:
-    """What a reader found: links and joints in the order of the file, and the place of each, by name."""
+    """Links and joints that a reader found, in the order of the file, and the place of each, by name."""
 
     name: str
     base: Group

@@ -1,4 +1,4 @@
-"""How to call the groups that a base moves in."""
+"""Names of the groups that a base moves in."""
 
 from __future__ import annotations
 

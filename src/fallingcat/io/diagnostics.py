@@ -1,4 +1,4 @@
-"""What a reader has to say about a file: one error that ends the reading, or warnings that are collected."""
+"""Diagnostics of a reader about a file: one error that ends the reading, or warnings that are collected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ from .limits import MAX_WARNINGS
 
 
 class FileWarning(UserWarning):
-    """Something in a robot file that was read, but perhaps not meant."""
+    """Warning of something in a robot file that was read, but perhaps not meant.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", FileWarning)  # odd files are errors here
+        ...     issubclass(FileWarning, UserWarning)
+        True
+    """
 
 
 class Located(Protocol):
@@ -29,14 +37,15 @@ class Located(Protocol):
 
     @property
     def label(self) -> str:
-        """How to call it in a message, e.g. ``<link name='arm'>``."""
+        """Name in a message, e.g. ``<link name='arm'>``."""
 
 
 class Place(NamedTuple):
     """A place of its own, for formats without elements.
 
-    >>> Place(3, "[[link]] 'arm'").label
-    "[[link]] 'arm'"
+    Example:
+        >>> Place(3, "[[link]] 'arm'").label
+        "[[link]] 'arm'"
     """
 
     line: int | None = None
@@ -45,7 +54,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """What the caller of ``load`` asked for; see there.  None means: as the file says."""
+    """Options of the caller of ``load``; see there.  None means: as the file says."""
 
     base: Group | None = None
     fixed: Literal["merge", "keep"] = "merge"
@@ -87,13 +96,14 @@ def _where(place: Located | None) -> tuple[int | None, str]:
 class Reader:
     """Carried through the reading of one file: its path, the options, and the warnings so far.
 
-    >>> reader = Reader("robot.urdf")
-    >>> reader.warn(Place(7, "<axis>"), "the axis was not of length 1")
-    >>> reader.warnings
-    ['robot.urdf:7: <axis>: the axis was not of length 1']
-    >>> reader.fail(Place(9, "<mass>"), "mass must be positive", "is -1")
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: robot.urdf:9: <mass>: mass must be positive (is -1)
+    Example:
+        >>> reader = Reader("robot.urdf")
+        >>> reader.warn(Place(7, "<axis>"), "the axis was not of length 1")
+        >>> reader.warnings
+        ['robot.urdf:7: <axis>: the axis was not of length 1']
+        >>> reader.fail(Place(9, "<mass>"), "mass must be positive", "is -1")
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: robot.urdf:9: <mass>: mass must be positive (is -1)
     """
 
     file: str | os.PathLike[str]
@@ -107,11 +117,12 @@ class Reader:
     def warn(self, place: Located | None, text: str, kind: str = "") -> None:
         """Remember a warning; those of one ``kind`` (of one text, if left out) are one, which tells the other places.
 
-        >>> reader = Reader("robot.urdf")
-        >>> for line in 7, 9, 12:
-        ...     reader.warn(Place(line, "<axis>"), "the axis was not of length 1")
-        >>> reader.warnings
-        ['robot.urdf:7: <axis>: the axis was not of length 1 (and 2 more: lines 9, 12)']
+        Example:
+            >>> reader = Reader("robot.urdf")
+            >>> for line in 7, 9, 12:
+            ...     reader.warn(Place(line, "<axis>"), "the axis was not of length 1")
+            >>> reader.warnings
+            ['robot.urdf:7: <axis>: the axis was not of length 1 (and 2 more: lines 9, 12)']
         """
         if (remark := self._seen.get(kind or text)) is not None:
             self.warnings[remark.index] = remark.told(place)

@@ -1,4 +1,4 @@
-"""What a robot file may be at most: real robots stay far below, a hostile file meets these before it costs much."""
+"""Limits of robot files: real robots stay far below, a hostile file meets these before it costs much."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .diagnostics import Located, Reader
 
 
 class Asked(NamedTuple):
-    """What a file says of a joint: ``q = ratio q_leader + offset``."""
+    """Request of a file about a joint: ``q = ratio q_leader + offset``."""
 
     leader: str
     ratio: float
@@ -41,7 +41,7 @@ def mimicking(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Reade
 
 
 def _possible(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Reader) -> dict[str, Asked]:
-    """What joints with one coordinate can follow; leaders must exist, and must not follow themselves in the end."""
+    """Followers with one coordinate; leaders must exist, and must not follow themselves in the end."""
     by_name, found = {joint.name: joint for joint in joints}, {}
     for name, one in asked.items():
         if one.leader not in by_name:

@@ -14,12 +14,13 @@ _PLAIN: Final = frozenset("_-.:/ ")
 class Names:
     """The names of one kind ("link", "joint") in one file: each checked, no two the same.
 
-    >>> reader = Reader("r.urdf")
-    >>> names = Names("link", reader)
-    >>> names.add("arm", None)
-    >>> names.add("arm", None)
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: r.urdf: two links are called 'arm'
+    Example:
+        >>> reader = Reader("r.urdf")
+        >>> names = Names("link", reader)
+        >>> names.add("arm", None)
+        >>> names.add("arm", None)
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: r.urdf: two links are called 'arm'
     """
 
     def __init__(self, kind: str, reader: Reader) -> None:
@@ -42,12 +43,13 @@ class Names:
 
 
 def check_name(reader: Reader, place: Located | None, kind: str, name: str) -> None:
-    """Refuse names that are empty, too long or hold control characters; warn of those that need escaping.
+    r"""Refuse names that are empty, too long or hold control characters; warn of those that need escaping.
 
-    >>> reader = Reader("r.urdf")
-    >>> check_name(reader, None, "joint", "\\\\input{/etc/passwd}")
-    >>> reader.warnings
-    ["r.urdf: the joint's name holds unusual characters: '\\\\\\\\' '{' '}'"]
+    Example:
+        >>> reader = Reader("r.urdf")
+        >>> check_name(reader, None, "joint", "\\input{/etc/passwd}")
+        >>> reader.warnings
+        ["r.urdf: the joint's name holds unusual characters: '\\\\' '{' '}'"]
     """
     if not name.strip():
         reader.fail(place, f"a {kind} needs a name that is not empty")

@@ -34,13 +34,14 @@ def parse_number(text: str) -> float | None:
 def number(reader: Reader, element: Element, attribute: str, default: float | None = None) -> float:
     """The number in an attribute, or ``default``; without a default the attribute is required.
 
-    >>> from fallingcat.io.safe_xml import parse
-    >>> reader = Reader("r.urdf")
-    >>> number(reader, parse(b"<mass value='2.5'/>", reader), "value")
-    2.5
-    >>> number(reader, parse(b"<mass value='2,5'/>", reader), "value")
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: r.urdf:1: <mass>: 'value' is one finite number, not '2,5' (write a decimal point)
+    Example:
+        >>> from fallingcat.io.safe_xml import parse
+        >>> reader = Reader("r.urdf")
+        >>> number(reader, parse(b"<mass value='2.5'/>", reader), "value")
+        2.5
+        >>> number(reader, parse(b"<mass value='2,5'/>", reader), "value")
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: r.urdf:1: <mass>: 'value' is one finite number, not '2,5' (write a decimal point)
     """
     text = element.attributes.get(attribute)
     if text is None:
@@ -62,13 +63,14 @@ def vector(
 ) -> np.ndarray:
     """The numbers in an attribute, exactly ``size`` or between ``size[0]`` and ``size[1]`` of them, or ``default``.
 
-    >>> from fallingcat.io.safe_xml import parse
-    >>> reader = Reader("r.urdf")
-    >>> vector(reader, parse(b"<axis xyz=' 0 1.  0 '/>", reader), "xyz", 3)
-    array([0., 1., 0.])
-    >>> vector(reader, parse(b"<axis xyz='0 1 0 0'/>", reader), "xyz", 3)
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: r.urdf:1: <axis>: 'xyz' has 3 numbers, not 4
+    Example:
+        >>> from fallingcat.io.safe_xml import parse
+        >>> reader = Reader("r.urdf")
+        >>> vector(reader, parse(b"<axis xyz=' 0 1.  0 '/>", reader), "xyz", 3)
+        array([0., 1., 0.])
+        >>> vector(reader, parse(b"<axis xyz='0 1 0 0'/>", reader), "xyz", 3)
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: r.urdf:1: <axis>: 'xyz' has 3 numbers, not 4
     """
     text = element.attributes.get(attribute)
     if text is None:

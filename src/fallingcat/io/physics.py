@@ -91,7 +91,7 @@ def _check_wholes(
 
 
 def _missing(body: Body) -> float:
-    """What a body lacks to be one (kg m^2); without a mass, all."""
+    """Inertia that a body lacks to be one (kg m^2); without a mass, all."""
     return float("inf") if body.mass == 0.0 else float(np.abs(body.possible.inertia - body.inertia).max())
 
 
@@ -101,7 +101,7 @@ _UNFELT: Final = (
 
 
 def _felt_alike(merged: Model, wrong: Sequence[Link]) -> Sequence[Resistance]:
-    """What the base and the joints feel with the wrong bodies and with ones that can exist; nothing if that differs."""
+    """Inertias at the base and the joints with the wrong bodies and with possible ones; nothing if they differ."""
     if any(link.body.mass == 0.0 for link in wrong):
         return ()
     names = {link.name for link in wrong}
@@ -130,7 +130,7 @@ def _remark_on_massless(
 
 
 def remark_on_idle(merged: Model, places: Mapping[str, Located | None], reader: Reader) -> None:
-    """Where nothing resists a link there are no dynamics."""
+    """Warn of links that nothing resists: there are no dynamics."""
     idle = merged.idle_links
     if idle == merged.link_names[:1]:
         text = 'no mass resists the base: a kinematic model, without dynamics; base="fixed" welds it to the world'

@@ -19,8 +19,9 @@ _CLONED: Final = re.compile(r"""clone_to_cache\(\s*["']([^"']+)["']""")
 
 
 def is_name(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is no file but the name of a description, like ``go2_description``, or ``go2`` where that is
-    installed.
+    """True for a path that is no file but the name of a description.
+
+    Like ``go2_description``, or ``go2`` where that is installed.
     """
     if not isinstance(path, str) or _NAME.fullmatch(path) is None or os.path.exists(path):
         return False
@@ -48,7 +49,7 @@ def path_of(name: str) -> str:
 
 
 def _module(name: str) -> str:
-    """Where the description is installed: as a package of its own, or among robot_descriptions."""
+    """Place where the description is installed: as a package of its own, or among robot_descriptions."""
     found = _installed(name)
     if found is not None:
         return found

@@ -1,7 +1,7 @@
-"""Bytes to a tree of elements that know their lines; no DOCTYPE, no entities, UTF-8 only, within the stated limits.
+r"""Bytes to a tree of elements that know their lines; no DOCTYPE, no entities, UTF-8 only, within the stated limits.
 
 >>> from fallingcat.io.diagnostics import Reader
->>> text = b"<robot>\\n <link name='arm'><inertial><mass value='1'/></inertial></link>\\n</robot>"
+>>> text = b"<robot>\n <link name='arm'><inertial><mass value='1'/></inertial></link>\n</robot>"
 >>> root = parse(text, Reader("r.urdf"))
 >>> mass = root.children[0].children[0].children[0]
 >>> mass.line, mass.label, mass.attributes
@@ -71,10 +71,11 @@ class Element:
 def only(reader: Reader, element: Element, tag: str) -> Element | None:
     """The one child with this tag, or None; two are an error.
 
-    >>> root = parse(b"<robot><link/><link/></robot>", Reader("r.urdf"))
-    >>> only(Reader("r.urdf"), root, "link")
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: r.urdf:1: <link>: there may be only one <link> inside <robot>
+    Example:
+        >>> root = parse(b"<robot><link/><link/></robot>", Reader("r.urdf"))
+        >>> only(Reader("r.urdf"), root, "link")
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: r.urdf:1: <link>: there may be only one <link> inside <robot>
     """
     found = element.all(tag)
     if len(found) > 1:
@@ -190,7 +191,7 @@ def _without_late_declaration(data: bytes, reader: Reader) -> bytes:
 
 
 def _check_bytes(data: bytes, reader: Reader) -> None:
-    """What can be said before the parser sees anything."""
+    """Check what can be said before the parser sees anything."""
     if not data.strip():
         reader.fail(None, "the file is empty")
     if b"\0" in data:

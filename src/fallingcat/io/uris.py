@@ -21,12 +21,13 @@ _MAX_UPWARDS: Final = 2  # robot/urdf/v2/x.urdf with meshes in robot/meshes
 def check_uri(reader: Reader, place: Located, uri: str, *, climbs: bool = False) -> None:
     """Refuse remote addresses and, unless it ``climbs``, a path that leads out of its package; warn of absolute paths.
 
-    >>> reader = Reader("r.urdf")
-    >>> check_uri(reader, None, "package://robot/meshes/arm.stl")
-    >>> check_uri(reader, None, "../meshes/arm.stl")
-    >>> check_uri(reader, None, "package://robot/../../etc/passwd")
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: r.urdf: the path 'package://robot/../../etc/passwd' climbs out of its package
+    Example:
+        >>> reader = Reader("r.urdf")
+        >>> check_uri(reader, None, "package://robot/meshes/arm.stl")
+        >>> check_uri(reader, None, "../meshes/arm.stl")
+        >>> check_uri(reader, None, "package://robot/../../etc/passwd")
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: r.urdf: the path 'package://robot/../../etc/passwd' climbs out of its package
     """
     if not uri.strip():
         reader.fail(place, "the file name is empty")
@@ -46,8 +47,9 @@ def check_uri(reader: Reader, place: Located, uri: str, *, climbs: bool = False)
 def seen_from(path: str | os.PathLike[str], mesh: Mesh) -> str:
     """The address of a mesh as the robot's file ``path`` writes it: relative where that is near, else absolute.
 
-    >>> seen_from("/robots/dog/dog.toml", Mesh("meshes/leg.stl", "/robots/dog/urdf"))
-    'urdf/meshes/leg.stl'
+    Example:
+        >>> seen_from("/robots/dog/dog.toml", Mesh("meshes/leg.stl", "/robots/dog/urdf"))
+        'urdf/meshes/leg.stl'
     """
     if _SCHEME.match(mesh.path):
         return mesh.path
@@ -62,9 +64,10 @@ def seen_from(path: str | os.PathLike[str], mesh: Mesh) -> str:
 def located(mesh: Mesh) -> Path:
     """The file of a mesh, if there is one; a package is a folder above the robot's file, or one that ROS knows.
 
-    >>> located(Mesh("no/such.stl", "/robots"))
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: no/such.stl: there is no such file
+    Example:
+        >>> located(Mesh("no/such.stl", "/robots"))
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: no/such.stl: there is no such file
     """
     scheme = _SCHEME.match(mesh.path)
     path = unquote(mesh.path[scheme.end() :] if scheme else mesh.path).replace("\\", "/")
@@ -90,7 +93,7 @@ def located(mesh: Mesh) -> Path:
 
 
 def _upwards(path: str) -> int:
-    """How far a path climbs above where it starts; for ``//package/...`` the package is the start."""
+    """Number of levels that a path climbs above where it starts; for ``//package/...`` the package is the start."""
     start = 1 if path.startswith("//") and not path.startswith("///") else 0
     depth = lowest = 0
     for step in [s for s in path.split("/") if s not in ("", ".")][start:]:

@@ -2,59 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays.arguments import as_array
+from ..arrays.types import FloatArray, Pose, Vector
 from ..errors import ModelError
 from .group import Group
 
 
 class Abelian(Group):
-    """A commutative group: ``Ad = 1``, ``ad = 0``, ``dexp = 1``; motions add."""
+    """Commutative group: ``Ad = 1``, ``ad = 0``, ``dexp = 1``; motions add."""
 
     additive = True
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
-    def Ad(self, g: Any) -> np.ndarray:
+    def Ad(self, g: Pose) -> FloatArray:
+        """Adjoint matrix: the identity."""
         return np.eye(self.dim)
 
-    def ad(self, x: Any) -> np.ndarray:
+    def ad(self, x: Vector) -> FloatArray:
+        """Matrix of the Lie bracket: zero."""
         return np.zeros((self.dim, self.dim))
 
-    def adt(self, h: Any) -> np.ndarray:
+    def adt(self, h: Vector) -> FloatArray:
+        """Transposed bracket: zero."""
         return np.zeros((self.dim, self.dim))
 
     # derivative of the exponential ----------------------------------------------------------------------------
 
-    def dexp_left(self, x: Any) -> np.ndarray:
+    def dexp_left(self, x: Vector) -> FloatArray:
+        """Left derivative of the exponential: the identity."""
         return np.eye(self.dim)
 
-    def dexp_left_inverse(self, x: Any) -> np.ndarray:
+    def dexp_left_inverse(self, x: Vector) -> FloatArray:
+        """Inverse of :meth:`dexp_left`: the identity."""
         return np.eye(self.dim)
 
-    def seen_ahead(self, v: Any, x: Any) -> Any:
+    def seen_ahead(self, v: Vector, x: Vector) -> Vector:
+        """Rate of ``x`` when the point ``exp(x)`` moves with body velocity ``v``: ``v`` itself."""
         return v
 
     # flat coordinates: the algebra itself -----------------------------------------------------------------------
 
-    def coordinates(self, g: Any) -> Any:
+    def coordinates(self, g: Pose) -> Vector:
+        """Flat coordinates: the logarithm."""
         return self.log(g)
 
-    def element(self, q: Any) -> Any:
+    def element(self, q: Vector) -> Pose:
+        """Element with the flat coordinates ``q``: their exponential."""
         return self.exp(q)
 
-    def moved(self, q: Any, x: Any) -> Any:
+    def moved(self, q: Vector, x: Vector) -> Vector:
+        """Sum ``q + x``."""
         return q + x
 
-    def between(self, q: Any, p: Any) -> Any:
+    def between(self, q: Vector, p: Vector) -> Vector:
+        """Difference ``p - q``."""
         return p - q
 
 
-def unit(axis: Any) -> tuple[float, float, float]:
-    """``axis`` as a tuple of floats of length 1."""
+def unit(axis: Vector) -> tuple[float, float, float]:
+    """Axis as a tuple of floats of length 1."""
     vector = as_array(axis, (3,), "an axis")
     length = float(np.linalg.norm(vector))
     if not 0.0 < length < np.inf:

@@ -1,4 +1,4 @@
-"""A Lie algebra by its structure constants: what dynamics on a group needs of it, whatever its elements are."""
+"""Lie algebras by their structure constants: the bracket is all that dynamics on a group needs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import stack
 from ..arrays.arguments import of_shape
+from ..arrays.types import FloatArray, Matrix, Tensor, Vector
 from ..errors import ModelError, describe
 from ..records import concise
 from .group import Group, constant
@@ -20,21 +21,23 @@ TERMS = 24
 @concise
 @dataclass(frozen=True, eq=False)
 class Algebra:
-    """``[e_i, e_j] = sum_k constants[k, i, j] e_k``: any finite-dimensional Lie algebra, of rigid motions or not.
+    """Finite-dimensional Lie algebra, of rigid motions or not: ``[e_i, e_j] = sum_k constants[k, i, j] e_k``.
 
     Functions of :mod:`fallingcat.single_body` take it in the place of a group ([From] section 5: the equations need
     nothing but the bracket).  Constants that are not skew or break Jacobi's identity are refused.
 
-    >>> import fallingcat as fc
-    >>> epsilon = np.stack([fc.lie.skew(e) for e in np.eye(3)], axis=1)  # [e1, e2] = e3, ...
-    >>> rotations = Algebra(epsilon, "so(3)")
-    >>> rotations.ad(np.array([1.0, 2.0, 3.0])).tolist() == fc.lie.SO3().ad(np.array([1.0, 2.0, 3.0])).tolist()
-    True
+    Example:
+        >>> import fallingcat as fc
+        >>> epsilon = np.stack([fc.lie.skew(e) for e in np.eye(3)], axis=1)  # [e1, e2] = e3, ...
+        >>> rotations = Algebra(epsilon, "so(3)")
+        >>> rotations.ad(np.array([1.0, 2.0, 3.0])).tolist() == fc.lie.SO3().ad(np.array([1.0, 2.0, 3.0])).tolist()
+        True
     """
 
-    constants: np.ndarray
+    constants: FloatArray
     """``m x m x m``"""
     name: str = "algebra"
+    """of the algebra, for messages"""
 
     def __post_init__(self) -> None:
         try:
@@ -54,19 +57,37 @@ class Algebra:
 
     @classmethod
     def of(cls, group: Group) -> Algebra:
-        """That of a group of rigid motions."""
+        """Algebra of a group of rigid motions.
+
+        Args:
+            group: Group of :mod:`fallingcat.lie`.
+
+        Returns:
+            Its structure constants.
+        """
         if not isinstance(group, Group):
             raise ModelError(f"the algebra of a group of fallingcat.lie, not of {describe(group)}")
         return cls(np.stack([group.ad(e) for e in np.eye(group.dim)], axis=1), group.name)
 
     @classmethod
-    def of_matrices(cls, basis: Any, name: str = "algebra") -> Algebra:
-        """That of matrices (m x k x k) which are closed under commutators, ``[a, b] = a b - b a``.
+    def of_matrices(cls, basis: Tensor, name: str = "algebra") -> Algebra:
+        """Algebra of matrices that are closed under commutators, ``[a, b] = a b - b a``.
 
-        >>> x, y, z = np.zeros((3, 3, 3))
-        >>> x[0, 1], y[1, 2], z[0, 2] = 1.0, 1.0, 1.0  # Heisenberg's group
-        >>> Algebra.of_matrices([x, y, z]).ad(np.array([1.0, 0.0, 0.0])) @ np.array([0.0, 1.0, 0.0])
-        array([0., 0., 1.])
+        Args:
+            basis: Independent matrices, ``m x k x k``.
+            name: Name of the algebra.
+
+        Returns:
+            Structure constants in this basis.
+
+        Raises:
+            ModelError: The matrices are dependent, or not closed under commutators.
+
+        Example:
+            >>> x, y, z = np.zeros((3, 3, 3))
+            >>> x[0, 1], y[1, 2], z[0, 2] = 1.0, 1.0, 1.0  # Heisenberg's group
+            >>> Algebra.of_matrices([x, y, z]).ad(np.array([1.0, 0.0, 0.0])) @ np.array([0.0, 1.0, 0.0])
+            array([0., 0., 1.])
         """
         B = np.array(basis, dtype=float)
         if B.ndim != 3 or B.shape[1] != B.shape[2]:
@@ -80,23 +101,49 @@ class Algebra:
 
     @property
     def dim(self) -> int:
-        """``m``."""
+        """Dimension ``m``."""
         return len(self.constants)
 
-    def ad(self, x: Any) -> Any:
-        """``m x m``: ``ad(x) y = [x, y]``."""
+    def ad(self, x: Vector) -> Matrix:
+        """Matrix of the Lie bracket, ``ad(x) y = [x, y]``.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
+        """
         x = of_shape(x, (self.dim,), f"a vector of {self}")
         return stack([self.constants[k].T @ x for k in range(self.dim)])
 
-    def adt(self, h: Any) -> Any:
-        """``m x m``, skew: ``ad(x)' h = adt(h) x``."""
+    def adt(self, h: Vector) -> Matrix:
+        """Transposed bracket of a momentum, skew.
+
+        ``ad(x)' h = adt(h) x``.
+
+        Args:
+            h: Momentum, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
+        """
         h = of_shape(h, (self.dim,), f"a momentum of {self}")
         return stack([self.constants[:, :, j].T @ h for j in range(self.dim)])
 
-    def dexp_right(self, x: Any) -> Any:
-        """``m x m``: body-fixed velocity of ``exp(x(t))`` per ``dx/dt``, ``sum (-ad)^k / (k + 1)!``, [From] (29)."""
+    def dexp_right(self, x: Vector) -> Matrix:
+        """Right derivative of the exponential: body-fixed velocity of ``exp(x(t))`` per ``dx/dt``, [From] (29).
+
+        ``sum (-ad)^k / (k + 1)!``.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
+        """
         one, A = np.eye(self.dim), self.ad(x)
         out: Any = one
+        # Horner's rule, the smallest terms first: rounding errors of small terms are not added to large sums.
         for k in range(TERMS, 0, -1):  # 1 - A/2 (1 - A/3 (1 - ...))
             out = one - (A @ out) * (1.0 / (k + 1.0))
         return out

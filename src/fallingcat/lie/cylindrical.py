@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..arrays import array, scale
+from ..arrays.types import FloatArray, Pose, Vector
 from ..caching import cached_property
 from .abelian import Abelian, unit
 from .group import constant
@@ -20,12 +20,14 @@ class Cylindrical(Abelian):
 
     ``x = [v, w]``, coordinates ``[distance, angle]``.
 
-    >>> rod = Cylindrical()
-    >>> rod.log(rod.exp(np.array([0.5, 1.0])))
-    array([0.5, 1. ])
+    Example:
+        >>> rod = Cylindrical()
+        >>> rod.log(rod.exp(np.array([0.5, 1.0])))
+        array([0.5, 1. ])
     """
 
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """unit vector"""
 
     name = "C"
     dim = 2
@@ -36,21 +38,25 @@ class Cylindrical(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map of ``[v, w]``."""
         return homogeneous(about(self.axis, x[1]), scale(x[0], np.array(self.axis)))
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Pose) -> Vector:
+        """Logarithm ``[v, w]``."""
         return array([np.array(self.axis) @ g[:3, 3], angle_about(self.axis, g[:3, :3])])
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 2)."""
         along, zero = np.array(self.axis), np.zeros(3)
         return constant(np.stack([np.concatenate([along, zero]), np.concatenate([zero, along])], axis=1))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements."""
         parts = rng.normal(size=(*batch, 1)), rng.uniform(-np.pi, np.pi, size=(*batch, 1))
         return np.concatenate(parts, axis=-1)

@@ -1,4 +1,4 @@
-"""What every group of rigid motion can do."""
+"""Base class of the groups of rigid motion."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale
 from ..arrays.arguments import check_rng, is_scalar, look_first, shape_of
+from ..arrays.types import FloatArray, Matrix, Pose, Scalar, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from . import series
@@ -30,14 +31,23 @@ _TAKES = {
 
 
 class Group(ABC):
-    """A subgroup of SE(3) (or, for :class:`Product`, several side by side).
+    """Subgroup of SE(3) (or, for :class:`Product`, several side by side).
 
     Elements ``g`` are 4x4 homogeneous matrices, algebra vectors ``x`` have length ``dim`` and embed into se(3) as
     ``selection @ x``.  Velocities are body-fixed (left-trivialised): ``dg/dt = g hat(x)``.
+
+    Example:
+        >>> from fallingcat.lie import SE3
+        >>> group, x = SE3(), np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.5])
+        >>> g = group.exp(x)
+        >>> bool(np.allclose(group.log(g), x)), group.contains(g)
+        (True, True)
+        >>> bool(np.allclose(group.Ad(g) @ x, x))  # a motion commutes with itself
+        True
     """
 
     name: str
-    """How people write it, e.g. ``SE(3)``."""
+    """Usual notation, e.g. ``SE(3)``."""
     dim: int
     """Dimension m of the algebra: degrees of freedom."""
     coordinate_names: tuple[str, ...]
@@ -52,86 +62,198 @@ class Group(ABC):
 
     # identity, compose, inverse -------------------------------------------------------------------------------
 
-    def identity(self) -> np.ndarray:
-        """The neutral element."""
+    def identity(self) -> FloatArray:
+        """Neutral element.
+
+        Returns:
+            ``4 x 4`` identity.
+        """
         return np.eye(4)
 
-    def compose(self, g: Any, h: Any) -> Any:
-        """``g h``: first h, then g, seen from the fixed frame."""
+    def compose(self, g: Pose, h: Pose) -> Pose:
+        """Product ``g h``: first h, then g, seen from the fixed frame.
+
+        Args:
+            g: Element (4 x 4).
+            h: Element (4 x 4).
+
+        Returns:
+            Element (4 x 4).
+        """
         return g @ h
 
-    def inverse(self, g: Any) -> Any:
-        """``g^-1 = [[R', -R' p], [0, 1]]``."""
+    def inverse(self, g: Pose) -> Pose:
+        """Inverse element, ``g^-1 = [[R', -R' p], [0, 1]]``.
+
+        Args:
+            g: Element (4 x 4).
+
+        Returns:
+            Element (4 x 4).
+        """
         R = g[:3, :3].T
         return homogeneous(R, -(R @ g[:3, 3]))
 
     # hat, vee -------------------------------------------------------------------------------------------------
 
-    def hat(self, x: Any) -> Any:
-        """The 4x4 matrix ``[[skew w, v], [0, 0]]`` of ``[v; w] = selection @ x``."""
+    def hat(self, x: Vector) -> Matrix:
+        """Matrix ``[[skew w, v], [0, 0]]`` of ``[v; w] = selection @ x``.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``4 x 4`` matrix.
+        """
         twist = self.selection @ x
         return concatenate([concatenate([skew(twist[3:]), twist[:3, None]], axis=1), np.zeros((1, 4))])
 
-    def vee(self, matrix: Any) -> Any:
-        """The vector of a matrix of the algebra; the inverse of :meth:`hat`."""
+    def vee(self, matrix: Matrix) -> Vector:
+        """Algebra vector of a matrix; the inverse of :meth:`hat`.
+
+        Args:
+            matrix: Matrix of the algebra (4 x 4).
+
+        Returns:
+            ``m``.
+        """
         return self.coselection @ concatenate([matrix[:3, 3], unskew(matrix[:3, :3])])
 
     # exp, log -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def exp(self, x: Any) -> Any:
-        """The element reached from the identity by the constant body velocity ``x`` in unit time."""
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map: the element reached from the identity by a constant body velocity in unit time.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            Element (4 x 4).
+        """
 
     @abstractmethod
-    def log(self, g: Any) -> Any:
-        """The shortest ``x`` with ``exp(x) = g``; rotation angles lie in ``(-pi, pi]``."""
+    def log(self, g: Pose) -> Vector:
+        """Logarithm: the shortest ``x`` with ``exp(x) = g``; rotation angles lie in ``(-pi, pi]``.
+
+        Args:
+            g: Element (4 x 4).
+
+        Returns:
+            Algebra vector, ``m``.
+        """
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def Ad(self, g: Any) -> Any:
-        """``m x m``: moves algebra vectors by conjugation, ``g hat(x) g^-1 = hat(Ad(g) x)``."""
+    def Ad(self, g: Pose) -> Matrix:
+        """Adjoint matrix: moves algebra vectors by conjugation, ``g hat(x) g^-1 = hat(Ad(g) x)``.
+
+        Args:
+            g: Element (4 x 4).
+
+        Returns:
+            ``m x m`` matrix.
+        """
 
     @abstractmethod
-    def ad(self, x: Any) -> Any:
-        """``m x m``: the Lie bracket, ``ad(x) @ y = [x, y]`` ([From] Table 1)."""
+    def ad(self, x: Vector) -> Matrix:
+        """Matrix of the Lie bracket, ``ad(x) @ y = [x, y]`` ([From] Table 1).
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
+        """
 
     @abstractmethod
-    def adt(self, h: Any) -> Any:
-        """``m x m``, skew: the bracket read the other way, ``ad(x).T @ h = adt(h) @ x``, for a momentum ``h``.
+    def adt(self, h: Vector) -> Matrix:
+        """Transposed bracket of a momentum, skew.
 
-        The sign of [Mishra] (3); [From]'s ad~ is its negative.
+        ``ad(x).T @ h = adt(h) @ x``, with the sign of [Mishra] (3); [From]'s ad~ is its negative.
+
+        Args:
+            h: Momentum, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
         """
 
     # derivative of the exponential ----------------------------------------------------------------------------
 
-    def dexp_left(self, x: Any) -> Any:
-        """``m x m``: the *world-fixed* velocity of ``exp(x(t))`` per ``dx/dt``, ``sum ad(x)^k / (k+1)!``.
+    def dexp_left(self, x: Vector) -> Matrix:
+        """Left derivative of the exponential: the *world-fixed* velocity of ``exp(x(t))`` per ``dx/dt``.
 
-        ``1 + b ad + c ad^2`` wherever ``ad^3 = -angle^2 ad``, that is on every subgroup but SE(3) itself.
+        ``sum ad(x)^k / (k+1)!``, which is ``1 + b ad + c ad^2`` wherever ``ad^3 = -angle^2 ad``, that is on every
+        subgroup but SE(3) itself.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
         """
         t, ad = self.squared_angle(x), self.ad(x)
         return np.eye(self.dim) + scale(series.b(t), ad) + scale(series.c(t), ad @ ad)
 
-    def dexp_left_inverse(self, x: Any) -> Any:
-        """The inverse of :meth:`dexp_left`, ``1 - ad/2 + d ad^2``; infinite where the angle is 2 pi."""
+    def dexp_left_inverse(self, x: Vector) -> Matrix:
+        """Inverse of :meth:`dexp_left`, ``1 - ad/2 + d ad^2``; infinite where the angle is 2 pi.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
+        """
         t, ad = self.squared_angle(x), self.ad(x)
         return np.eye(self.dim) - 0.5 * ad + scale(series.d(t), ad @ ad)
 
-    def dexp_right(self, x: Any) -> Any:
-        """``m x m``: the *body-fixed* velocity of ``exp(x(t))`` per ``dx/dt``: [From] (29), ``sum (-ad)^k/(k+1)!``."""
+    def dexp_right(self, x: Vector) -> Matrix:
+        """Right derivative of the exponential: the *body-fixed* velocity of ``exp(x(t))`` per ``dx/dt``.
+
+        [From] (29), ``sum (-ad)^k/(k+1)!``.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
+        """
         return self.dexp_left(-x)
 
-    def dexp_right_inverse(self, x: Any) -> Any:
-        """The inverse of :meth:`dexp_right`."""
+    def dexp_right_inverse(self, x: Vector) -> Matrix:
+        """Inverse of :meth:`dexp_right`.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``m x m`` matrix.
+        """
         return self.dexp_left_inverse(-x)
 
-    def seen_ahead(self, v: Any, x: Any) -> Any:
-        """``dexp_right_inverse(x) @ v``: the rate of ``x`` when the point ``exp(x)`` moves with body velocity ``v``."""
+    def seen_ahead(self, v: Vector, x: Vector) -> Vector:
+        """Rate of ``x`` when the point ``exp(x)`` moves with a body velocity: ``dexp_right_inverse(x) @ v``.
+
+        Args:
+            v: Body velocity at ``exp(x)``, ``m``.
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``m``.
+        """
         return self.dexp_right_inverse(x) @ v
 
-    def squared_angle(self, x: Any) -> Any:
-        """The square of the rotation angle of ``exp(x)``."""
+    def squared_angle(self, x: Vector) -> Scalar:
+        """Square of the rotation angle of ``exp(x)``.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            rad^2.
+        """
         w = (self.selection @ x)[3:]
         return w @ w
 
@@ -139,17 +261,17 @@ class Group(ABC):
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shapes of elements, of vectors of the algebra and of flat coordinates, by these words."""
+        """Shapes of elements, of vectors of the algebra and of flat coordinates, by these words."""
         return {"an element": self.identity().shape, "a vector": (self.dim,), "coordinates": (self.nq,)}
 
     @property
     @abstractmethod
-    def selection(self) -> np.ndarray:
-        """``6 x m``: ``[v; w] = selection @ x`` ([From] Definition 4.2, where it is called H)."""
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x m): ``[v; w] = selection @ x`` ([From] Definition 4.2, where it is called H)."""
 
     @cached_property
-    def coselection(self) -> np.ndarray:
-        """``m x 6``: the left inverse of :attr:`selection`."""
+    def coselection(self) -> FloatArray:
+        """Left inverse of :attr:`selection` (m x 6)."""
         S = self.selection
         return constant(np.linalg.solve(S.T @ S, S.T))
 
@@ -161,39 +283,101 @@ class Group(ABC):
         return len(self.coordinate_names)
 
     @abstractmethod
-    def coordinates(self, g: Any) -> Any:
-        """The flat coordinates of an element, in the order of :attr:`coordinate_names`."""
+    def coordinates(self, g: Pose) -> Vector:
+        """Flat coordinates of an element, in the order of :attr:`coordinate_names`.
+
+        Args:
+            g: Element (4 x 4).
+
+        Returns:
+            ``nq`` (m, rad, unit quaternions).
+        """
 
     @abstractmethod
-    def element(self, q: Any) -> Any:
-        """The element with the flat coordinates ``q``; the inverse of :meth:`coordinates`."""
+    def element(self, q: Vector) -> Pose:
+        """Element with given flat coordinates; the inverse of :meth:`coordinates`.
 
-    def moved(self, q: Any, x: Any) -> Any:
-        """The flat coordinates of ``element(q) exp(x)``."""
+        Args:
+            q: Flat coordinates, ``nq`` (m, rad, unit quaternions).
+
+        Returns:
+            Element (4 x 4).
+        """
+
+    def moved(self, q: Vector, x: Vector) -> Vector:
+        """Flat coordinates of ``element(q) exp(x)``.
+
+        Args:
+            q: Flat coordinates, ``nq``.
+            x: Algebra vector, ``m``.
+
+        Returns:
+            ``nq``.
+        """
         return self.coordinates(self.compose(self.element(q), self.exp(x)))
 
-    def between(self, q: Any, p: Any) -> Any:
-        """The ``x`` that moves the flat coordinates ``q`` to ``p``: ``log(element(q)^-1 element(p))``."""
+    def between(self, q: Vector, p: Vector) -> Vector:
+        """Vector that moves the flat coordinates ``q`` to ``p``: ``log(element(q)^-1 element(p))``.
+
+        Args:
+            q: Flat coordinates, ``nq``.
+            p: Flat coordinates, ``nq``.
+
+        Returns:
+            Algebra vector, ``m``.
+        """
         return self.log(self.compose(self.inverse(self.element(q)), self.element(p)))
 
     # interpolation, random, membership ------------------------------------------------------------------------
 
-    def interpolate(self, g: Any, h: Any, s: Any) -> Any:
-        """The point at ``s`` in [0, 1] on the one-parameter path from ``g`` to ``h``: ``g exp(s log(g^-1 h))``."""
+    def interpolate(self, g: Pose, h: Pose, s: Scalar) -> Pose:
+        """Point on the one-parameter path from ``g`` to ``h``: ``g exp(s log(g^-1 h))``.
+
+        Args:
+            g: Element at ``s = 0`` (4 x 4).
+            h: Element at ``s = 1`` (4 x 4).
+            s: Number from 0 to 1.
+
+        Returns:
+            Element (4 x 4).
+        """
         if not is_scalar(s):
             raise ModelError(f"s is a number from 0 to 1, not {describe(s)}")
         return self.compose(g, self.exp(scale(s, self.log(self.compose(self.inverse(g), h)))))
 
     @abstractmethod
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
-        """Flat coordinates (``batch x nq``) of random elements: rotations uniform, positions normal, deviation 1 m."""
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements: rotations uniform, positions normal, deviation 1 m.
 
-    def random(self, rng: np.random.Generator) -> np.ndarray:
-        """A random element."""
+        Args:
+            rng: Random generator.
+            *batch: Axes in front.
+
+        Returns:
+            ``batch x nq``.
+        """
+
+    def random(self, rng: np.random.Generator) -> FloatArray:
+        """Random element.
+
+        Args:
+            rng: Random generator.
+
+        Returns:
+            Element (4 x 4).
+        """
         return np.asarray(self.element(self.random_coordinates(rng)))
 
-    def contains(self, g: Any, tolerance: float = 1e-9) -> bool:
-        """Whether ``g`` (numbers) is an element, up to ``tolerance`` in each entry."""
+    def contains(self, g: Pose, tolerance: float = 1e-9) -> bool:
+        """Test if a matrix of numbers is an element.
+
+        Args:
+            g: Matrix (4 x 4).
+            tolerance: Largest error of an entry.
+
+        Returns:
+            True for an element.
+        """
         if not isinstance(tolerance, (int, float)) or not tolerance >= 0.0:
             raise ModelError(f"tolerance is a number that is not negative, not {describe(tolerance)}")
         if shape_of(g) != self.shapes["an element"] or not is_numeric(np.asarray(g)) or not np.isfinite(g).all():
@@ -202,7 +386,14 @@ class Group(ABC):
         return bool(self.distance_to_group(g) <= tolerance * max(1.0, np.abs(g).max(initial=1.0)))
 
     def distance_to_group(self, g: np.ndarray) -> float:
-        """How far the entries of a matrix are from those of an element, at most."""
+        """Largest distance of an entry of a matrix from that of an element.
+
+        Args:
+            g: Matrix (4 x 4).
+
+        Returns:
+            Distance; 0 for an element.
+        """
         return float(np.abs(self.exp(self.log(g)) - g).max(initial=0.0))
 
     def __str__(self) -> str:
@@ -213,6 +404,6 @@ check_shapes(Group, _TAKES)
 
 
 def constant(matrix: np.ndarray) -> np.ndarray:
-    """``matrix``, read-only: it is computed once and shared."""
+    """Make a matrix read-only: it is computed once and shared."""
     matrix.setflags(write=False)
     return matrix

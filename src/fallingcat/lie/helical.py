@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..arrays import array, scale
+from ..arrays.types import FloatArray, Pose, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from .abelian import Abelian, unit
@@ -21,13 +21,16 @@ class Helical(Abelian):
 
     The advance tells the number of turns, so ``log`` is exact for every angle, not only up to pi.
 
-    >>> screw = Helical(pitch=0.5)
-    >>> screw.log(screw.exp(np.array([10.0])))
-    array([10.])
+    Example:
+        >>> screw = Helical(pitch=0.5)
+        >>> screw.log(screw.exp(np.array([10.0])))
+        array([10.])
     """
 
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """unit vector"""
     pitch: float = 1.0
+    """m/rad, not zero"""
 
     name = "H"
     dim = 1
@@ -40,19 +43,23 @@ class Helical(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map of ``angle``."""
         return homogeneous(about(self.axis, x[0]), scale(self.pitch * x[0], np.array(self.axis)))
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Pose) -> Vector:
+        """Logarithm ``angle``."""
         return array([(np.array(self.axis) @ g[:3, 3]) / self.pitch])
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 1)."""
         return constant(np.concatenate([self.pitch * np.array(self.axis), self.axis])[:, None])
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements."""
         return rng.uniform(-np.pi, np.pi, size=(*batch, 1))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+
+from ..arrays.types import Vector
 
 _ROOT = float(np.sqrt(15.0))
 NODES = 0.5 + np.array([-_ROOT, 0.0, _ROOT]) / 10.0
 """Of Gauss' rule of order 6 on [0, 1]."""
 
 
-def step_logarithm(bracket: Callable[[Any, Any], Any], first: Any, middle: Any, last: Any) -> Any:
-    """The logarithm of a step by Magnus' series of order 6, from slopes times step (..., m) at the three nodes.
+def step_logarithm(bracket: Callable[[Vector, Vector], Vector], first: Vector, middle: Vector, last: Vector) -> Vector:
+    """Logarithm of a step by Magnus' series of order 6, from slopes times step (..., m) at the three nodes.
 
     For ``dg/dt = g hat(xi)``; brackets change sign against ``dg/dt = hat(xi) g``.
     """

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
+from ..arrays.types import FloatArray, Matrix, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..records import concise
@@ -20,18 +21,20 @@ from .rotations import block_diagonal
 @concise
 @dataclass(frozen=True)
 class Product(Group):
-    """The direct product of ``factors``: elements are block-diagonal matrices of the factors' elements.
+    """Direct product of ``factors``: elements are block-diagonal matrices of the factors' elements.
 
     The factors do not see each other: brackets between them vanish.  (Chaining their motions, as a universal joint
     does, is the business of the joint.)
 
-    >>> from fallingcat.lie import R1, SO2
-    >>> cylinder = Product((SO2(), R1()))
-    >>> cylinder.log(cylinder.exp(np.array([0.5, 2.0])))
-    array([0.5, 2. ])
+    Example:
+        >>> from fallingcat.lie import R1, SO2
+        >>> cylinder = Product((SO2(), R1()))
+        >>> cylinder.log(cylinder.exp(np.array([0.5, 2.0])))
+        array([0.5, 2. ])
     """
 
     factors: tuple[Group, ...]
+    """groups, in order"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.factors, tuple) or not all(isinstance(f, Group) for f in self.factors):
@@ -43,103 +46,141 @@ class Product(Group):
 
     # identity, inverse ----------------------------------------------------------------------------------------
 
-    def identity(self) -> np.ndarray:
+    def identity(self) -> FloatArray:
+        """Neutral element, block-diagonal."""
         return np.asarray(block_diagonal([f.identity() for f in self.factors]))
 
-    def inverse(self, g: Any) -> Any:
+    def inverse(self, g: Matrix) -> Matrix:
+        """Inverse element, block by block."""
         return self._blocks(lambda f, block: f.inverse(block), self.split_element(g))
 
     # hat, vee -------------------------------------------------------------------------------------------------
 
-    def hat(self, x: Any) -> Any:
+    def hat(self, x: Vector) -> Matrix:
+        """Block-diagonal matrix of an algebra vector."""
         return self._blocks(lambda f, part: f.hat(part), self.split(x))
 
-    def vee(self, matrix: Any) -> Any:
+    def vee(self, matrix: Matrix) -> Vector:
+        """Algebra vector of a block-diagonal matrix."""
         return self._vector(lambda f, block: f.vee(block), self.split_element(matrix))
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Matrix:
+        """Exponential map, factor by factor."""
         return self._blocks(lambda f, part: f.exp(part), self.split(x))
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Matrix) -> Vector:
+        """Logarithm, factor by factor."""
         return self._vector(lambda f, block: f.log(block), self.split_element(g))
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
-    def Ad(self, g: Any) -> Any:
+    def Ad(self, g: Matrix) -> Matrix:
+        """Adjoint matrix, block-diagonal (m x m)."""
         return self._blocks(lambda f, block: f.Ad(block), self.split_element(g))
 
-    def ad(self, x: Any) -> Any:
+    def ad(self, x: Vector) -> Matrix:
+        """Matrix of the Lie bracket, block-diagonal (m x m)."""
         return self._blocks(lambda f, part: f.ad(part), self.split(x))
 
-    def adt(self, h: Any) -> Any:
+    def adt(self, h: Vector) -> Matrix:
+        """Transposed bracket, block-diagonal (m x m)."""
         return self._blocks(lambda f, part: f.adt(part), self.split(h))
 
     # derivative of the exponential ----------------------------------------------------------------------------
 
-    def dexp_left(self, x: Any) -> Any:
+    def dexp_left(self, x: Vector) -> Matrix:
+        """Left derivative of the exponential, block-diagonal (m x m)."""
         return self._blocks(lambda f, part: f.dexp_left(part), self.split(x))
 
-    def dexp_left_inverse(self, x: Any) -> Any:
+    def dexp_left_inverse(self, x: Vector) -> Matrix:
+        """Inverse of :meth:`dexp_left`."""
         return self._blocks(lambda f, part: f.dexp_left_inverse(part), self.split(x))
 
-    def seen_ahead(self, v: Any, x: Any) -> Any:
+    def seen_ahead(self, v: Vector, x: Vector) -> Vector:
+        """Rate of ``x`` when the point ``exp(x)`` moves with body velocity ``v``."""
         return self._vector(lambda f, part: f.seen_ahead(*part), self._pairs(self.split(v), self.split(x)))
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
-        """``6 x m``: the twist of the chained motion ``g1 g2 ...`` when it passes the identity."""
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x m): the twist of the chained motion ``g1 g2 ...`` when it passes the identity."""
         return constant(np.concatenate([np.zeros((6, 0)), *(f.selection for f in self.factors)], axis=1))
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Any) -> Any:
+    def coordinates(self, g: Matrix) -> Vector:
+        """Flat coordinates of an element."""
         return self._vector(lambda f, block: f.coordinates(block), self.split_element(g))
 
-    def element(self, q: Any) -> Any:
+    def element(self, q: Vector) -> Matrix:
+        """Element with the flat coordinates ``q``."""
         return self._blocks(lambda f, part: f.element(part), self.split_coordinates(q))
 
-    def moved(self, q: Any, x: Any) -> Any:
+    def moved(self, q: Vector, x: Vector) -> Vector:
+        """Flat coordinates of ``element(q) exp(x)``."""
         return self._vector(lambda f, part: f.moved(*part), self._pairs(self.split_coordinates(q), self.split(x)))
 
-    def between(self, q: Any, p: Any) -> Any:
+    def between(self, q: Vector, p: Vector) -> Vector:
+        """Vector that moves the flat coordinates ``q`` to ``p``."""
         parts = self._pairs(self.split_coordinates(q), self.split_coordinates(p))
         return self._vector(lambda f, part: f.between(*part), parts)
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements."""
         parts = (f.random_coordinates(rng, *batch) for f in self.factors)
         return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
 
     # parts ----------------------------------------------------------------------------------------------------
 
-    def split(self, x: Any) -> list[Any]:
-        """The part of the algebra vector ``x`` that belongs to each factor."""
+    def split(self, x: Vector) -> list[Vector]:
+        """Parts of an algebra vector that belong to the factors.
+
+        Args:
+            x: Algebra vector, ``m``.
+
+        Returns:
+            One part for each factor.
+        """
         return self._split(x, [f.dim for f in self.factors])
 
-    def split_coordinates(self, q: Any) -> list[Any]:
-        """The part of the flat coordinates ``q`` that belongs to each factor."""
+    def split_coordinates(self, q: Vector) -> list[Vector]:
+        """Parts of flat coordinates that belong to the factors.
+
+        Args:
+            q: Flat coordinates, ``nq``.
+
+        Returns:
+            One part for each factor.
+        """
         return self._split(q, [f.nq for f in self.factors])
 
-    def split_element(self, g: Any) -> list[Any]:
-        """The element of each factor in the block-diagonal ``g``."""
+    def split_element(self, g: Matrix) -> list[Matrix]:
+        """Elements of the factors in a block-diagonal element.
+
+        Args:
+            g: Block-diagonal element.
+
+        Returns:
+            One element for each factor.
+        """
         sizes = [len(f.identity()) for f in self.factors]
         ends = list(accumulate(sizes))
         return [g[end - size : end, end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
-    def _split(self, x: Any, sizes: list[int]) -> list[Any]:
+    def _split(self, x: Vector, sizes: list[int]) -> list[Any]:
         ends = list(accumulate(sizes))
         return [x[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
     def _pairs(self, first: list[Any], second: list[Any]) -> list[Any]:
         return list(zip(first, second, strict=True))
 
-    def _blocks(self, function: Callable[[Group, Any], Any], parts: list[Any]) -> Any:
+    def _blocks(self, function: Callable[[Group, Any], Any], parts: list[Any]) -> Matrix:
         return block_diagonal([function(f, part) for f, part in zip(self.factors, parts, strict=True)])
 
-    def _vector(self, function: Callable[[Group, Any], Any], parts: list[Any]) -> Any:
+    def _vector(self, function: Callable[[Group, Any], Any], parts: list[Any]) -> Vector:
         return concatenate([np.zeros(0), *(function(f, part) for f, part in zip(self.factors, parts, strict=True))])

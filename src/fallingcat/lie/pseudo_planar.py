@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..arrays import array
+from ..arrays.types import FloatArray, Matrix, Pose, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from .group import Group, constant
@@ -21,20 +21,21 @@ _Z, _PLANE = (0.0, 0.0, 1.0), SE2()
 
 @dataclass(frozen=True)
 class PseudoPlanar(Group):
-    """Pseudo-planar motions, which [From] Table 1 omits: shifts along x and y, and turns about z that advance by
-    ``pitch`` (m/rad, not zero) along it; ``x = [vx, vy, wz]``, coordinates ``[x, y, angle]``.
+    """Pseudo-planar motions, which [From] Table 1 omits: shifts along x and y, and screws along z.
 
-    Its algebra is that of SE(2), its motions are not: the advance tells the number of turns, so ``log`` is exact for
-    every angle.
+    A turn about z advances by ``pitch`` along it; ``x = [vx, vy, wz]``, coordinates ``[x, y, angle]``.  Its algebra is
+    that of SE(2), its motions are not: the advance tells the number of turns, so ``log`` is exact for every angle.
 
-    >>> nut = PseudoPlanar(pitch=0.1)
-    >>> nut.log(nut.exp(np.array([1.0, 2.0, 7.0]))).round(12)
-    array([1., 2., 7.])
-    >>> bool(np.array_equal(nut.ad(np.ones(3)), SE2().ad(np.ones(3))))
-    True
+    Example:
+        >>> nut = PseudoPlanar(pitch=0.1)
+        >>> nut.log(nut.exp(np.array([1.0, 2.0, 7.0]))).round(12)
+        array([1., 2., 7.])
+        >>> bool(np.array_equal(nut.ad(np.ones(3)), SE2().ad(np.ones(3))))
+        True
     """
 
     pitch: float = 1.0
+    """m/rad, not zero"""
 
     name = "Y"
     dim = 3
@@ -46,42 +47,51 @@ class PseudoPlanar(Group):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map of ``[vx, vy, wz]``."""
         return homogeneous(about(_Z, x[2]), jacobian(array([0.0, 0.0, x[2]])) @ (self.selection[:3] @ x))
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Pose) -> Vector:
+        """Logarithm ``[vx, vy, wz]``."""
         angle = g[2, 3] / self.pitch
         v = jacobian_inverse(array([0.0, 0.0, angle])) @ g[:3, 3]
         return array([v[0], v[1], angle])
 
     # Ad, ad, adt: those of the plane ----------------------------------------------------------------------------
 
-    def Ad(self, g: Any) -> Any:
+    def Ad(self, g: Pose) -> Matrix:
+        """Adjoint matrix (3 x 3)."""
         return _PLANE.Ad(g)
 
-    def ad(self, x: Any) -> Any:
+    def ad(self, x: Vector) -> Matrix:
+        """Matrix of the Lie bracket (3 x 3)."""
         return _PLANE.ad(x)
 
-    def adt(self, h: Any) -> Any:
+    def adt(self, h: Vector) -> Matrix:
+        """Transposed bracket (3 x 3), skew."""
         return _PLANE.adt(h)
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 3)."""
         S = np.eye(6)[:, [0, 1, 5]]
         S[2, 2] = self.pitch
         return constant(S)
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Any) -> Any:
+    def coordinates(self, g: Pose) -> Vector:
+        """Flat coordinates ``[x, y, angle]`` of an element."""
         return array([g[0, 3], g[1, 3], g[2, 3] / self.pitch])
 
-    def element(self, q: Any) -> Any:
+    def element(self, q: Vector) -> Pose:
+        """Element with the flat coordinates ``[x, y, angle]``."""
         return homogeneous(about(_Z, q[2]), array([q[0], q[1], self.pitch * q[2]]))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements: positions normal, angle uniform."""
         return _PLANE.random_coordinates(rng, *batch)

@@ -8,38 +8,40 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import factorial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from ..arrays import arctan2, array, block, concatenate, cos, less, scale, sin, sqrt, where
 from ..arrays import skew as skew  # part of this module's vocabulary
+from ..arrays.types import Matrix, Pose, Rotation, Scalar, Vector
 from . import series
 
 _LAST_ROW: Final = np.array([[0.0, 0.0, 0.0, 1.0]])
 
 
-def unskew(matrix: Any) -> Any:
-    """The vector of the skew part of ``matrix``; the inverse of :func:`skew`."""
+def unskew(matrix: Matrix) -> Vector:
+    """Vector of the skew part of a matrix; the inverse of :func:`skew`."""
     return 0.5 * array(
         [matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]],
     )
 
 
-def homogeneous(rotation: Any, position: Any) -> Any:
-    """The 4x4 matrix ``[[R, p], [0, 1]]``."""
+def homogeneous(rotation: Rotation, position: Vector) -> Pose:
+    """Homogeneous matrix ``[[R, p], [0, 1]]`` (4x4)."""
     return block([[rotation, position[:, None]], [_LAST_ROW[:, :3], _LAST_ROW[:, 3:]]])
 
 
-def about(axis: Any, angle: Any) -> Any:
-    """The rotation by ``angle`` about a constant unit ``axis``: ``a a' + cos (1 - a a') + sin skew(a)``.
+def about(axis: Vector, angle: Scalar) -> Rotation:
+    """Rotation by ``angle`` about a constant unit ``axis``: ``a a' + cos (1 - a a') + sin skew(a)``.
 
     Rows and columns that the axis leaves alone stay exactly 0 and 1.
 
-    >>> about((0.0, 0.0, 1.0), np.pi).round(3)
-    array([[-1., -0.,  0.],
-           [ 0., -1.,  0.],
-           [ 0.,  0.,  1.]])
+    Example:
+        >>> about((0.0, 0.0, 1.0), np.pi).round(3)
+        array([[-1., -0.,  0.],
+               [ 0., -1.,  0.],
+               [ 0.,  0.,  1.]])
     """
     along, across, turned = _about(tuple(axis))
     return along + scale(cos(angle), across) + scale(sin(angle), turned)
@@ -47,44 +49,46 @@ def about(axis: Any, angle: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def _about(axis: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``a a'``, ``1 - a a'`` and ``skew(a)``: the constants of a hinge."""
+    """Constants of a hinge: ``a a'``, ``1 - a a'`` and ``skew(a)``."""
     a = np.asarray(axis, dtype=float)
     along = np.outer(a, a)
     return along, np.eye(3) - along, skew(a)
 
 
-def angle_about(axis: Any, rotation: Any) -> Any:
-    """The angle in (-pi, pi] of a rotation about the unit ``axis``."""
+def angle_about(axis: Vector, rotation: Rotation) -> Scalar:
+    """Angle in (-pi, pi] of a rotation about the unit ``axis``."""
+    # By sine and cosine: the arccosine of the trace alone loses half of the digits near 0 and pi, and the sign.
     sine = np.asarray(axis, dtype=float) @ unskew(rotation)
     cosine = 0.5 * (rotation[0, 0] + rotation[1, 1] + rotation[2, 2] - 1.0)
     return arctan2(sine, cosine)
 
 
-def exp(w: Any) -> Any:
-    """The rotation matrix of the rotation vector ``w`` (radians): ``1 + a W + b W^2`` (Rodrigues)."""
+def exp(w: Vector) -> Rotation:
+    """Rotation matrix of the rotation vector ``w`` (radians): ``1 + a W + b W^2`` (Rodrigues)."""
     t, W = w @ w, skew(w)
     return np.eye(3) + scale(series.a(t), W) + scale(series.b(t), W @ W)
 
 
-def left_jacobian(w: Any) -> Any:
-    """``J`` with ``skew(J dw) = dR R'``: ``1 + b W + c W^2``."""
+def left_jacobian(w: Vector) -> Matrix:
+    """Left Jacobian ``J`` with ``skew(J dw) = dR R'``: ``1 + b W + c W^2``."""
     t, W = w @ w, skew(w)
     return np.eye(3) + scale(series.b(t), W) + scale(series.c(t), W @ W)
 
 
-def left_jacobian_inverse(w: Any) -> Any:
-    """The inverse of :func:`left_jacobian`, ``1 - W/2 + d W^2``; infinite at ``|w| = 2 pi``."""
+def left_jacobian_inverse(w: Vector) -> Matrix:
+    """Inverse of :func:`left_jacobian`, ``1 - W/2 + d W^2``; infinite at ``|w| = 2 pi``."""
     t, W = w @ w, skew(w)
     return np.eye(3) - 0.5 * W + scale(series.d(t), W @ W)
 
 
-def matrix_from_quaternion(quaternion: Any) -> Any:
-    """The rotation matrix of a quaternion ``q = [u, w]`` of any length but 0: ``1 + 2 (w skew(u) + skew(u)^2) / q.q``.
+def matrix_from_quaternion(quaternion: Vector) -> Rotation:
+    """Rotation matrix of a quaternion ``q = [u, w]`` of any length but 0: ``1 + 2 (w skew(u) + skew(u)^2) / q.q``.
 
-    >>> matrix_from_quaternion(np.array([0.0, 0.0, 2.0, 0.0]))
-    array([[-1.,  0.,  0.],
-           [ 0., -1.,  0.],
-           [ 0.,  0.,  1.]])
+    Example:
+        >>> matrix_from_quaternion(np.array([0.0, 0.0, 2.0, 0.0]))
+        array([[-1.,  0.,  0.],
+               [ 0., -1.,  0.],
+               [ 0.,  0.,  1.]])
     """
     x, y, z, w = (quaternion[i] for i in range(4))
     s = 2.0 / (x * x + y * y + z * z + w * w)
@@ -101,8 +105,8 @@ def matrix_from_quaternion(quaternion: Any) -> Any:
     )
 
 
-def quaternion_from_matrix(rotation: Any) -> Any:
-    """The unit quaternion ``[x, y, z, w]``, ``w >= 0``, of a rotation matrix; exact at every angle.
+def quaternion_from_matrix(rotation: Rotation) -> Vector:
+    """Unit quaternion ``[x, y, z, w]``, ``w >= 0``, of a rotation matrix; exact at every angle.
 
     ``4 q q'`` is linear in the rotation matrix; of its rows ``4 q_i q`` the one with the largest diagonal is
     normalised, so nothing small is ever divided by.
@@ -116,6 +120,7 @@ def quaternion_from_matrix(rotation: Any) -> Any:
         array([zx, yz, 1.0 - trace + 2.0 * r[2, 2], zw]),
         array([xw, yw, zw, 1.0 + trace]),
     ]
+    # The diagonal is 4 q_i^2, whose sum is 4: the largest is at least 1, and its row is safe to normalise.
     best, largest = rows[3], rows[3][3]
     for i in range(3):
         better = less(largest, rows[i][i])
@@ -128,28 +133,29 @@ def quaternion_from_matrix(rotation: Any) -> Any:
 _ARC = [float(Fraction(2 * factorial(2 * k), 4**k * factorial(k) ** 2 * (2 * k + 1))) for k in range(12)]
 
 
-def log(rotation: Any) -> Any:
-    """The rotation vector, ``|w| <= pi``, of a rotation matrix; through the quaternion, so exact near pi too."""
+def log(rotation: Rotation) -> Vector:
+    """Rotation vector, ``|w| <= pi``, of a rotation matrix; through the quaternion, so exact near pi too."""
     return log_quaternion(quaternion_from_matrix(rotation))
 
 
-def log_quaternion(quaternion: Any) -> Any:
-    """The rotation vector of a unit quaternion ``[x, y, z, w]`` with ``w >= 0``: ``2 atan2(|u|, w) u / |u|``."""
+def log_quaternion(quaternion: Vector) -> Vector:
+    """Rotation vector of a unit quaternion ``[x, y, z, w]`` with ``w >= 0``: ``2 atan2(|u|, w) u / |u|``."""
     u, w = quaternion[:3], quaternion[3]
     t = u @ u
+    # Below it the 12 terms of the series leave 0.03^12, less than rounding; above it the root has finite slopes.
     small = less(t, 0.03)
     sine = sqrt(where(small, 1.0, t))
     near = series.polynomial(_ARC, where(small, t, 0.0))
     return scale(where(small, near, 2.0 * arctan2(sine, w) / sine), u)
 
 
-def embed(rotation: Any) -> Any:
-    """A rotation as a 4x4 homogeneous matrix."""
+def embed(rotation: Rotation) -> Pose:
+    """Rotation as a 4x4 homogeneous matrix."""
     return homogeneous(rotation, np.zeros(3))
 
 
-def block_diagonal(blocks: list[Any]) -> Any:
-    """The matrix with the given square blocks on its diagonal and zeros elsewhere."""
+def block_diagonal(blocks: list[Matrix]) -> Matrix:
+    """Matrix with the given square blocks on its diagonal and zeros elsewhere."""
     sizes = [len(b) for b in blocks]
     rows = [
         concatenate([b if i == j else np.zeros((sizes[i], sizes[j])) for j in range(len(blocks))], axis=1)

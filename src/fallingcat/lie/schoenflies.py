@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..arrays import array, concatenate
+from ..arrays.types import FloatArray, Matrix, Pose, Vector
 from ..caching import cached_property
 from .group import Group, constant
 from .rotations import about, angle_about, homogeneous
@@ -21,8 +21,9 @@ _Z = (0.0, 0.0, 1.0)
 class Schoenflies(Group):
     """Schoenflies motions X(z); ``x = [vx, vy, vz, wz]``, coordinates ``[x, y, z, angle]``.
 
-    >>> Schoenflies().ad(np.array([1.0, 2.0, 3.0, 4.0])) @ np.array([0.0, 0.0, 1.0, 0.0])
-    array([0., 0., 0., 0.])
+    Example:
+        >>> Schoenflies().ad(np.array([1.0, 2.0, 3.0, 4.0])) @ np.array([0.0, 0.0, 1.0, 0.0])
+        array([0., 0., 0., 0.])
     """
 
     name = "X(z)"
@@ -31,42 +32,51 @@ class Schoenflies(Group):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map of ``[vx, vy, vz, wz]``."""
         return homogeneous(about(_Z, x[3]), jacobian(self.selection[3:] @ x) @ x[:3])
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Pose) -> Vector:
+        """Logarithm ``[vx, vy, vz, wz]``."""
         w = array([0.0, 0.0, angle_about(_Z, g[:3, :3])])
         return concatenate([jacobian_inverse(w) @ g[:3, 3], w[2:]])
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
-    def Ad(self, g: Any) -> Any:
+    def Ad(self, g: Pose) -> Matrix:
+        """Adjoint matrix (4 x 4)."""
         (c, s), x, y = (g[0, 0], g[1, 0]), g[0, 3], g[1, 3]
         return array([[c, -s, 0.0, y], [s, c, 0.0, -x], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 
-    def ad(self, x: Any) -> Any:
+    def ad(self, x: Vector) -> Matrix:
+        """Matrix of the Lie bracket (4 x 4)."""
         u, v, r = x[0], x[1], x[3]
         return array([[0.0, -r, 0.0, v], [r, 0.0, 0.0, -u], [0.0] * 4, [0.0] * 4])
 
-    def adt(self, h: Any) -> Any:
+    def adt(self, h: Vector) -> Matrix:
+        """Transposed bracket (4 x 4), skew."""
         return array([[0.0, 0.0, 0.0, h[1]], [0.0, 0.0, 0.0, -h[0]], [0.0] * 4, [-h[1], h[0], 0.0, 0.0]])
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 4)."""
         return constant(np.eye(6)[:, [0, 1, 2, 5]])
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Any) -> Any:
+    def coordinates(self, g: Pose) -> Vector:
+        """Flat coordinates ``[x, y, z, angle]`` of an element."""
         return array([g[0, 3], g[1, 3], g[2, 3], angle_about(_Z, g[:3, :3])])
 
-    def element(self, q: Any) -> Any:
+    def element(self, q: Vector) -> Pose:
+        """Element with the flat coordinates ``[x, y, z, angle]``."""
         return homogeneous(about(_Z, q[3]), q[:3])
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements: positions normal, angle uniform."""
         parts = rng.normal(size=(*batch, 3)), rng.uniform(-np.pi, np.pi, size=(*batch, 1))
         return np.concatenate(parts, axis=-1)

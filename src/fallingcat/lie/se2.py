@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..arrays import array, concatenate
+from ..arrays.types import FloatArray, Matrix, Pose, Vector
 from ..caching import cached_property
 from .group import Group, constant
 from .rotations import about, angle_about, homogeneous
@@ -21,8 +21,9 @@ _Z = (0.0, 0.0, 1.0)
 class SE2(Group):
     """Planar motions; ``x = [vx, vy, wz]``, coordinates ``[x, y, angle]``.
 
-    >>> SE2().coordinates(SE2().element(np.array([1.0, 2.0, 0.5])))
-    array([1. , 2. , 0.5])
+    Example:
+        >>> SE2().coordinates(SE2().element(np.array([1.0, 2.0, 0.5])))
+        array([1. , 2. , 0.5])
     """
 
     name = "SE(2)"
@@ -31,43 +32,52 @@ class SE2(Group):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map of ``[vx, vy, wz]``."""
         v, w = self.selection[:3] @ x, self.selection[3:] @ x
         return homogeneous(about(_Z, x[2]), jacobian(w) @ v)
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Pose) -> Vector:
+        """Logarithm ``[vx, vy, wz]``."""
         angle = angle_about(_Z, g[:3, :3])
         v = jacobian_inverse(array([0.0, 0.0, angle])) @ g[:3, 3]
         return array([v[0], v[1], angle])
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
-    def Ad(self, g: Any) -> Any:
+    def Ad(self, g: Pose) -> Matrix:
+        """Adjoint matrix (3 x 3)."""
         return array([[g[0, 0], g[0, 1], g[1, 3]], [g[1, 0], g[1, 1], -g[0, 3]], [0.0, 0.0, 1.0]])
 
-    def ad(self, x: Any) -> Any:
+    def ad(self, x: Vector) -> Matrix:
+        """Matrix of the Lie bracket (3 x 3)."""
         u, v, r = x[0], x[1], x[2]
         return array([[0.0, -r, v], [r, 0.0, -u], [0.0, 0.0, 0.0]])
 
-    def adt(self, h: Any) -> Any:
+    def adt(self, h: Vector) -> Matrix:
+        """Transposed bracket (3 x 3), skew."""
         return array([[0.0, 0.0, h[1]], [0.0, 0.0, -h[0]], [-h[1], h[0], 0.0]])
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 3)."""
         return constant(np.eye(6)[:, [0, 1, 5]])
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Any) -> Any:
+    def coordinates(self, g: Pose) -> Vector:
+        """Flat coordinates ``[x, y, angle]`` of an element."""
         return array([g[0, 3], g[1, 3], angle_about(_Z, g[:3, :3])])
 
-    def element(self, q: Any) -> Any:
+    def element(self, q: Vector) -> Pose:
+        """Element with the flat coordinates ``[x, y, angle]``."""
         return homogeneous(about(_Z, q[2]), concatenate([q[:2], np.zeros(1)]))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements: positions normal, angle uniform."""
         parts = rng.normal(size=(*batch, 2)), rng.uniform(-np.pi, np.pi, size=(*batch, 1))
         return np.concatenate(parts, axis=-1)

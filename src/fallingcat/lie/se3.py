@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..arrays import block, concatenate, scale
+from ..arrays.types import FloatArray, Matrix, Pose, Vector
 from ..caching import cached_property
 from . import rotations, series
 from .group import Group, constant
@@ -19,11 +19,12 @@ from .so3 import SO3
 class SE3(Group):
     """Rigid motions; ``x = [v; w]``, coordinates ``[x, y, z, qx, qy, qz, qw]``.
 
-    >>> SE3().exp(np.array([0.0, 0.0, 1.0, 0.0, 0.0, np.pi])).round(4)
-    array([[-1., -0.,  0.,  0.],
-           [ 0., -1.,  0.,  0.],
-           [ 0.,  0.,  1.,  1.],
-           [ 0.,  0.,  0.,  1.]])
+    Example:
+        >>> SE3().exp(np.array([0.0, 0.0, 1.0, 0.0, 0.0, np.pi])).round(4)
+        array([[-1., -0.,  0.,  0.],
+               [ 0., -1.,  0.,  0.],
+               [ 0.,  0.,  1.,  1.],
+               [ 0.,  0.,  0.,  1.]])
     """
 
     name = "SE(3)"
@@ -32,45 +33,56 @@ class SE3(Group):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map of ``[v; w]``."""
         v, w = x[:3], x[3:]
         return homogeneous(rotations.exp(w), rotations.left_jacobian(w) @ v)
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Pose) -> Vector:
+        """Logarithm ``[v; w]``."""
         w = rotations.log(g[:3, :3])
         return concatenate([rotations.left_jacobian_inverse(w) @ g[:3, 3], w])
 
     def distance_to_group(self, g: np.ndarray) -> float:
-        """Without a logarithm: ``|R R' - 1|`` is up to twice the distance of ``R`` from the rotations."""
+        """Distance of a matrix from SE(3), without a logarithm.
+
+        ``|R R' - 1|`` is up to twice the distance of ``R`` from the rotations.
+        """
         R, last = g[:3, :3], g[3] - np.array([0.0, 0.0, 0.0, 1.0])
+        # a reflection is orthogonal too
         if np.linalg.det(R) <= 0.0:
             return np.inf
         return float(max(0.5 * np.abs(R @ R.T - np.eye(3)).max(), np.abs(last).max()))
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
-    def Ad(self, g: Any) -> Any:
+    def Ad(self, g: Pose) -> Matrix:
+        """Adjoint matrix (6 x 6)."""
         R, p = g[:3, :3], g[:3, 3]
         return block([[R, skew(p) @ R], [np.zeros((3, 3)), R]])
 
-    def ad(self, x: Any) -> Any:
+    def ad(self, x: Vector) -> Matrix:
+        """Matrix of the Lie bracket (6 x 6)."""
         V, W = skew(x[:3]), skew(x[3:])
         return block([[W, V], [np.zeros((3, 3)), W]])
 
-    def adt(self, h: Any) -> Any:
+    def adt(self, h: Vector) -> Matrix:
+        """Transposed bracket (6 x 6), skew."""
         P, L = skew(h[:3]), skew(h[3:])
         return block([[np.zeros((3, 3)), P], [P, L]])
 
     # derivative of the exponential: the eigenvalues +-i angle of ad are double, so derivatives of b, c, d enter ---
 
-    def dexp_left(self, x: Any) -> Any:
+    def dexp_left(self, x: Vector) -> Matrix:
+        """Left derivative of the exponential."""
         t, ad = self.squared_angle(x), self.ad(x)
         b, c, b1, c1 = (f(t) for f in (series.b, series.c, series.b1, series.c1))
         ad2 = ad @ ad
         even, odd = scale(c - t * c1, ad2) - scale(c1, ad2 @ ad2), scale(b - t * b1, ad) - scale(b1, ad @ ad2)
         return np.eye(6) + odd + even
 
-    def dexp_left_inverse(self, x: Any) -> Any:
+    def dexp_left_inverse(self, x: Vector) -> Matrix:
+        """Inverse of :meth:`dexp_left`."""
         t, ad = self.squared_angle(x), self.ad(x)
         d, d1 = series.d(t), series.d1(t)
         ad2 = ad @ ad
@@ -79,19 +91,23 @@ class SE3(Group):
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 6)."""
         return constant(np.eye(6))
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Any) -> Any:
+    def coordinates(self, g: Pose) -> Vector:
+        """Flat coordinates ``[x, y, z, qx, qy, qz, qw]`` of an element."""
         return concatenate([g[:3, 3], rotations.quaternion_from_matrix(g[:3, :3])])
 
-    def element(self, q: Any) -> Any:
+    def element(self, q: Vector) -> Pose:
+        """Element with the flat coordinates ``[x, y, z, qx, qy, qz, qw]``."""
         return homogeneous(rotations.matrix_from_quaternion(q[3:]), q[:3])
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements: positions normal, rotations uniform."""
         quaternion = SO3().random_coordinates(rng, *batch)
         return np.concatenate([rng.normal(size=(*batch, 3)), quaternion], axis=-1)

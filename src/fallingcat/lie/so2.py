@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..arrays import array
+from ..arrays.types import FloatArray, Pose, Vector
 from ..caching import cached_property
 from .abelian import Abelian, unit
 from .group import constant
@@ -18,14 +18,16 @@ from .rotations import about, angle_about, embed
 class SO2(Abelian):
     """Rotations about ``axis`` (z by default); ``x`` and the coordinate are the angle.
 
-    >>> SO2((1.0, 0.0, 0.0)).exp(np.array([np.pi / 2])).round(4)
-    array([[ 1.,  0.,  0.,  0.],
-           [ 0.,  0., -1.,  0.],
-           [ 0.,  1.,  0.,  0.],
-           [ 0.,  0.,  0.,  1.]])
+    Example:
+        >>> SO2((1.0, 0.0, 0.0)).exp(np.array([np.pi / 2])).round(4)
+        array([[ 1.,  0.,  0.,  0.],
+               [ 0.,  0., -1.,  0.],
+               [ 0.,  1.,  0.,  0.],
+               [ 0.,  0.,  0.,  1.]])
     """
 
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """unit vector"""
 
     name = "SO(2)"
     dim = 1
@@ -36,19 +38,23 @@ class SO2(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map of ``angle``."""
         return embed(about(self.axis, x[0]))
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Pose) -> Vector:
+        """Logarithm ``angle``."""
         return array([angle_about(self.axis, g[:3, :3])])
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 1)."""
         return constant(np.array([[0.0, 0.0, 0.0, *self.axis]]).T)
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements: uniform in ``(-pi, pi)``."""
         return rng.uniform(-np.pi, np.pi, size=(*batch, 1))

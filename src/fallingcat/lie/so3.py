@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ..arrays.types import FloatArray, Matrix, Pose, Vector
 from ..caching import cached_property
 from . import rotations
 from .group import Group, constant
@@ -17,8 +17,9 @@ from .rotations import skew
 class SO3(Group):
     """Rotations; ``x = w``, coordinates the unit quaternion ``[qx, qy, qz, qw]``.
 
-    >>> SO3().log(SO3().exp(np.array([0.0, np.pi, 0.0]))).round(12)
-    array([0.        , 3.14159265, 0.        ])
+    Example:
+        >>> SO3().log(SO3().exp(np.array([0.0, np.pi, 0.0]))).round(12)
+        array([0.        , 3.14159265, 0.        ])
     """
 
     name = "SO(3)"
@@ -27,39 +28,48 @@ class SO3(Group):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Vector) -> Pose:
+        """Exponential map of ``w``."""
         return rotations.embed(rotations.exp(x))
 
-    def log(self, g: Any) -> Any:
+    def log(self, g: Pose) -> Vector:
+        """Logarithm ``w``."""
         return rotations.log(g[:3, :3])
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
-    def Ad(self, g: Any) -> Any:
+    def Ad(self, g: Pose) -> Matrix:
+        """Adjoint matrix (3 x 3)."""
         return g[:3, :3]
 
-    def ad(self, x: Any) -> Any:
+    def ad(self, x: Vector) -> Matrix:
+        """Matrix of the Lie bracket (3 x 3)."""
         return skew(x)
 
-    def adt(self, h: Any) -> Any:
+    def adt(self, h: Vector) -> Matrix:
+        """Transposed bracket (3 x 3), skew."""
         return skew(h)
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 3)."""
         return constant(np.eye(6)[:, 3:])
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Any) -> Any:
+    def coordinates(self, g: Pose) -> Vector:
+        """Flat coordinates ``[qx, qy, qz, qw]`` of an element."""
         return rotations.quaternion_from_matrix(g[:3, :3])
 
-    def element(self, q: Any) -> Any:
+    def element(self, q: Vector) -> Pose:
+        """Element with the flat coordinates ``[qx, qy, qz, qw]``."""
         return rotations.embed(rotations.matrix_from_quaternion(q))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements: uniform over the rotations."""
         quaternion = rng.normal(size=(*batch, 4))
         return np.asarray(quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ..arrays.types import FloatArray, Pose, Vector
 from ..caching import cached_property
 from .abelian import Abelian
 from .group import constant
@@ -14,10 +14,11 @@ from .group import constant
 
 @dataclass(frozen=True)
 class Trivial(Abelian):
-    """The group whose only element is the identity.
+    """Group whose only element is the identity.
 
-    >>> Trivial().exp(np.zeros(0)).shape
-    (4, 4)
+    Example:
+        >>> Trivial().exp(np.zeros(0)).shape
+        (4, 4)
     """
 
     name = "1"
@@ -26,19 +27,23 @@ class Trivial(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Any) -> np.ndarray:
+    def exp(self, x: Vector) -> FloatArray:
+        """Exponential map."""
         return np.eye(4)
 
-    def log(self, g: Any) -> np.ndarray:
+    def log(self, g: Pose) -> FloatArray:
+        """Logarithm."""
         return np.zeros(0)
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> np.ndarray:
+    def selection(self) -> FloatArray:
+        """Selection matrix (6 x 0)."""
         return constant(np.zeros((6, 0)))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Flat coordinates of random elements: empty."""
         return np.zeros((*batch, 0))

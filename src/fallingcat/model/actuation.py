@@ -1,4 +1,4 @@
-"""What is driven: some joints or all, each by a drive of its own, or mixes of joints by one drive."""
+"""Actuation: some joints or all, each by a drive of its own, or mixes of joints by one drive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INDEPENDENT = 1e-10
 
 
 def drives(given: Any, joints: Sequence[Joint]) -> Drives | None:
-    """What a user gives as drives in one form: names of joints, mixes ``{joint: factor}``, or a matrix ``k x n``."""
+    """User's drives in one form: names of joints, mixes ``{joint: factor}``, or a matrix ``k x n``."""
     if given is None:
         return None
     if isinstance(given, np.ndarray):
@@ -41,7 +41,7 @@ def drives(given: Any, joints: Sequence[Joint]) -> Drives | None:
 
 
 def matrix(model: Model) -> np.ndarray:
-    """``S`` (k x nv), see :attr:`Model.actuation`."""
+    """Actuation matrix ``S`` (k x nv), see :attr:`Model.actuation`."""
     places = {model.joints[i].name: model.v_slices[i] for i in set(model.leaders)}
     eye = np.eye(model.n)
     rows = [
@@ -55,7 +55,7 @@ def matrix(model: Model) -> np.ndarray:
 
 
 def without(driven: Drives | None, still: Set[str]) -> Drives | None:
-    """The drives of a robot whose joints ``still`` are welded."""
+    """Drives of a robot whose joints ``still`` are welded."""
     if driven is None:
         return None
     kept = [one if isinstance(one, str) else tuple(pair for pair in one if pair[0] not in still) for one in driven]

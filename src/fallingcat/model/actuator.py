@@ -1,4 +1,4 @@
-"""What drives a joint."""
+"""Actuators: the drives of joints."""
 
 from __future__ import annotations
 
@@ -20,27 +20,38 @@ _ALL = (-np.inf, np.inf)
 @concise
 @dataclass(frozen=True)
 class Actuator:
-    """A drive of a joint with one degree of freedom: with ``x = gear q``, it pulls on ``x`` by
+    """Drive of a joint with one degree of freedom.
 
-    ``control`` (``motor``), ``kp (control - x) - kv dx/dt`` (``position``), ``kv (control - dx/dt)`` (``velocity``) or
-    ``gain control + bias . (1, x, dx/dt)`` (``general``), within ``force_range``, and so ``gear`` times this on the
-    joint.  ``control`` is taken within ``control_range``.  As in MuJoCo.  It acts where a law commands it,
-    such as :class:`fallingcat.control.Actuators`; else it is off.
+    With ``x = gear q``, it pulls on ``x`` by ``control`` (``motor``), ``kp (control - x) - kv dx/dt`` (``position``),
+    ``kv (control - dx/dt)`` (``velocity``) or ``gain control + bias . (1, x, dx/dt)`` (``general``), within
+    ``force_range``, and so ``gear`` times this on the joint.  ``control`` is taken within ``control_range``.  As in
+    MuJoCo. It acts where a law commands it, such as :class:`fallingcat.control.Actuators`; else it is off.
 
-    >>> Actuator("knee_motor", "knee", gear=50.0, force_range=(-2.0, 2.0)).effort(3.0, 0.0, 0.0)
-    np.float64(100.0)
+    Example:
+        >>> Actuator("knee_motor", "knee", gear=50.0, force_range=(-2.0, 2.0)).effort(3.0, 0.0, 0.0)
+        np.float64(100.0)
     """
 
     name: str
+    """of the drive"""
     joint: str
+    """that it drives"""
     kind: ActuatorKind = "motor"
+    """``motor``, ``position``, ``velocity`` or ``general``"""
     gear: float = 1.0
+    """``x = gear q``"""
     kp: float = 0.0
+    """stiffness along ``x``"""
     kv: float = 0.0
+    """damping along ``x``"""
     control_range: tuple[float, float] = _ALL
+    """lowest and highest control"""
     force_range: tuple[float, float] = _ALL
+    """lowest and highest force along ``x``"""
     gain: float = 1.0
+    """of ``general`` drives"""
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """of ``general`` drives: constant, per ``x`` and per ``dx/dt``"""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -68,11 +79,29 @@ class Actuator:
         return numbers
 
     def effort(self, control: Scalar, q: Scalar, rate: Scalar) -> Scalar:
-        """The force on the joint (N m, or N) at a coordinate and a rate of it."""
+        """Force on the joint at a coordinate and a rate of it.
+
+        Args:
+            control: Command of the drive.
+            q: Coordinate of the joint (rad, or m).
+            rate: Rate of the joint (rad/s, or m/s).
+
+        Returns:
+            Force on the joint (N m, or N).
+        """
         return self.gear * clip(self.pull(control, q, rate), *self.force_range)
 
-    def pull(self, control: Scalar, q: Scalar, rate: Scalar) -> Any:
-        """The force along ``x`` that it would give without a ``force_range``."""
+    def pull(self, control: Scalar, q: Scalar, rate: Scalar) -> Scalar:
+        """Force along ``x`` without the ``force_range``.
+
+        Args:
+            control: Command of the drive.
+            q: Coordinate of the joint (rad, or m).
+            rate: Rate of the joint (rad/s, or m/s).
+
+        Returns:
+            Force along ``x = gear q``.
+        """
         u, x, v = clip(control, *self.control_range), self.gear * q, self.gear * rate
         pulls: Any = {
             "motor": u,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, is_expression, is_numeric, mirror, scale
+from ..arrays.types import FloatArray, Pose
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..lie.rotations import skew
@@ -19,7 +20,7 @@ TRIANGLE_TOLERANCE = 1e-6  # relative: what six printed digits of a flat plate c
 
 
 class Frozen:
-    """A frozen dataclass whose copies, pickled ones too, go through its constructor: their arrays are read-only."""
+    """Base class of frozen dataclasses whose copies, pickled ones too, come from the constructor: read-only arrays."""
 
     def __reduce__(self) -> Any:
         return partial(_rebuilt, type(self)), tuple(getattr(self, each.name) for each in _given(type(self)))
@@ -40,19 +41,23 @@ LARGEST = 1e100
 @concise
 @dataclass(frozen=True, eq=False)
 class Body(Frozen):
-    """A rigid body: ``mass`` (kg), ``center`` (3, m) and ``inertia`` (3x3, kg m^2).
+    """Rigid body: mass, center of mass and inertia.
 
     The center of mass is given in the link frame; the inertia is taken about the center of mass, along the axes of the
     link frame.  ``Body()`` is massless.  Each may be an expression (of SymPy, CasADi, or traced) instead of a number:
     the same algorithms run on it, and rules of physics are not looked at.
 
-    >>> Body(mass=2.0, center=[0.0, 0.0, 0.1], inertia=np.diag([0.3, 0.2, 0.1])).mass
-    2.0
+    Example:
+        >>> Body(mass=2.0, center=[0.0, 0.0, 0.1], inertia=np.diag([0.3, 0.2, 0.1])).mass
+        2.0
     """
 
     mass: float = 0.0
+    """kg"""
     center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    """``3``: center of mass in the link frame (m)"""
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    """``3 x 3``: about the center of mass, along the axes of the link frame (kg m^2)"""
 
     def __post_init__(self) -> None:
         if not is_expression(self.mass):
@@ -70,7 +75,7 @@ class Body(Frozen):
             raise ModelError("the inertia of a body is a symmetric matrix: write the same expression above and below")
 
     def _check_sizes(self) -> None:
-        """Of what is a number."""
+        """Raise an error where numbers are out of range."""
         if is_numeric(self.mass) and (not np.isfinite(self.mass) or self.mass < 0.0):
             raise ModelError(f"the mass of a body is finite and not negative, not {self.mass!r}")
         sizes: dict[str, Any] = {"mass": self.mass, "inertia": self.inertia}
@@ -83,15 +88,22 @@ class Body(Frozen):
 
     @property
     def is_numeric(self) -> bool:
-        """Whether mass, center and inertia are numbers, none an expression."""
+        """True if mass, center and inertia are numbers, none an expression."""
         return all(map(is_numeric, (self.mass, self.center, self.inertia)))
 
     @classmethod
     def from_points(cls, points: Iterable[tuple[float, Sequence[float]]]) -> Body:
-        """The body of point masses ``(mass, position)`` in the link frame, as in [Feurstein] Table 4.3.
+        """Body of point masses, as in [Feurstein] Table 4.3.
 
-        >>> Body.from_points([(1.0, (0.5, 0.0, 0.0)), (1.0, (-0.5, 0.0, 0.0))]).inertia.diagonal()
-        array([0. , 0.5, 0.5])
+        Args:
+            points: ``(mass, position)`` of each point (kg, m), in the link frame.
+
+        Returns:
+            Body with their mass, center and inertia.
+
+        Example:
+            >>> Body.from_points([(1.0, (0.5, 0.0, 0.0)), (1.0, (-0.5, 0.0, 0.0))]).inertia.diagonal()
+            array([0. , 0.5, 0.5])
         """
         try:
             pairs = [(mass, position) for mass, position in points]
@@ -100,8 +112,11 @@ class Body(Frozen):
         return sum_bodies(cls(mass, frozen_array(position, (3,), "center")) for mass, position in pairs)
 
     @cached_property
-    def spatial_inertia(self) -> np.ndarray:
-        """``6 x 6``, for twists ``[v; w]`` of the link frame: ``[[m 1, -m C], [m C, I - m C C]]``, C = skew(c)."""
+    def spatial_inertia(self) -> FloatArray:
+        """Spatial inertia (6 x 6) for twists ``[v; w]`` of the link frame.
+
+        ``[[m 1, -m C], [m C, I - m C C]]`` with ``C = skew(c)``.
+        """
         C, one = skew(self.center), np.eye(3)
         top = np.concatenate([scale(self.mass, one), -scale(self.mass, C)], axis=1)
         bottom = np.concatenate([scale(self.mass, C), self.inertia - scale(self.mass, C @ C)], axis=1)
@@ -110,27 +125,34 @@ class Body(Frozen):
         return inertia
 
     @cached_property
-    def first_moment(self) -> np.ndarray:
-        """``3``: mass times center (kg m)."""
+    def first_moment(self) -> FloatArray:
+        """First moment (3): mass times center (kg m)."""
         out = scale(self.mass, self.center)
         out.setflags(write=False)
         return out
 
     @cached_property
-    def second_moment(self) -> np.ndarray:
-        """``3 x 3``: the sum of ``m x x'`` over the points of the body, about the origin of the link frame (kg m^2)."""
+    def second_moment(self) -> FloatArray:
+        """Second moment (3 x 3): sum of ``m x x'`` over the points of the body, about the link's origin (kg m^2)."""
         about_center = scale(0.5 * np.trace(self.inertia), np.eye(3)) - self.inertia
         out = about_center + scale(self.mass, np.outer(self.center, self.center))
         out.setflags(write=False)
         return out
 
     @property
-    def principal_inertia(self) -> np.ndarray:
-        """The three principal moments about the center of mass, ascending (kg m^2)."""
+    def principal_inertia(self) -> FloatArray:
+        """Principal moments (3) about the center of mass, ascending (kg m^2)."""
         return np.linalg.eigvalsh(self.inertia)
 
-    def moved(self, H: Any) -> Body:
-        """The same body seen from another frame: ``H`` maps coordinates of this frame to the new one."""
+    def moved(self, H: Pose) -> Body:
+        """Same body seen from another frame.
+
+        Args:
+            H: ``4 x 4``: coordinates of this frame to those of the new one.
+
+        Returns:
+            Body in the new frame.
+        """
         H = frozen_pose(H, "the pose of a body")
         R, p = H[:3, :3], H[:3, 3]
         inertia = R @ self.inertia @ R.T
@@ -138,22 +160,29 @@ class Body(Frozen):
 
     @cached_property
     def possible(self) -> Body:
-        """The body with principal moments near these that a body can have: none negative, the triangle inequality.
+        """Body with the nearest principal moments that a body can have: none negative, the triangle inequality.
 
-        >>> Body(1.0, np.zeros(3), np.diag([-1e-20, 0.0, 2.0])).possible.inertia.diagonal()
-        array([1., 1., 2.])
+        Example:
+            >>> Body(1.0, np.zeros(3), np.diag([-1e-20, 0.0, 2.0])).possible.inertia.diagonal()
+            array([1., 1., 2.])
         """
         moments, axes = np.linalg.eigh(self.inertia)
         low, mid, high = moments.clip(min=0.0)
+        # half to each of the two smaller moments; the largest stays
         missing = max(0.0, high - low - mid) / 2.0
         inertia = (axes * [low + missing, mid + missing, high]) @ axes.T
         return Body(self.mass, self.center, 0.5 * (inertia + inertia.T))
 
     def problems(self) -> list[str]:
-        """The rules of physics that this body breaks, in words; empty for a body that can exist.
+        """Rules of physics that this body breaks.
 
-        >>> Body(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])).problems()
-        ['principal moments 1, 1, 3 break the triangle inequality (the largest exceeds the sum of the others by 50 %)']
+        Returns:
+            Sentences; empty for a body that can exist.
+
+        Example:
+            >>> Body(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])).problems()
+            ['principal moments 1, 1, 3 break the triangle inequality (the largest exceeds the sum of the others by 50
+            %)']
         """
         if not self.is_numeric:
             return []  # nobody knows yet
@@ -170,7 +199,7 @@ class Body(Frozen):
 
 
 def sum_bodies(bodies: Iterable[Body]) -> Body:
-    """Several bodies of one frame, welded into one."""
+    """Sum of bodies of one frame, welded into one."""
     parts = list(bodies)
     mass = sum(b.mass for b in parts)
     if is_numeric(mass) and mass == 0.0:
@@ -184,7 +213,7 @@ def sum_bodies(bodies: Iterable[Body]) -> Body:
 
 
 def _differ(a: Any, b: Any) -> bool:
-    """Whether two entries are known to differ: a number beside an expression, or two expressions of other form."""
+    """True if two entries are known to differ: a number beside an expression, or two expressions of other form."""
     if is_expression(a) != is_expression(b):
         return True
     same = a is b if is_expression(a) and not hasattr(a, "equals") else a == b
@@ -192,7 +221,7 @@ def _differ(a: Any, b: Any) -> bool:
 
 
 def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """``x`` as a read-only array of floats or expressions, finite, or an error that names ``what``."""
+    """Read-only array of floats or expressions, finite, or an error that names ``what``."""
     if isinstance(x, np.ma.MaskedArray):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     try:
@@ -227,7 +256,7 @@ def _of_expressions(x: Any) -> np.ndarray:
 
 
 def frozen_pose(x: Any, what: str) -> np.ndarray:
-    """``x`` as a read-only rigid transformation (4x4), up to six printed digits, or an error that names ``what``."""
+    """Read-only rigid transformation (4x4), up to six printed digits, or an error that names ``what``."""
     H = frozen_array(x, (4, 4), what)
     if not is_numeric(H):
         return _frozen_expressions(H, what)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays.types import Vector
 from ..errors import ModelError, describe
 from ..lie import SE3
 from .actuation import without
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reroot(model: Model, link: str) -> Model:
-    """The robot with base link ``link``: the joints on the way to the old base are turned around."""
+    """Robot with base link ``link``: the joints on the way to the old base are turned around."""
     target = model.link_index(link)
     path: set[int] = set()
     while target > 0:
@@ -34,7 +35,7 @@ def reroot(model: Model, link: str) -> Model:
 
 
 def _check_base(model: Model, path: list[int], link: str) -> None:
-    """Whether the new base link moves in the old base's group, whatever the joints on the way do."""
+    """Raise an error unless the new base link moves in the old base's group, whatever the joints on the way do."""
     if isinstance(model.base, SE3):
         return
     shape, H = model.configuration.random(np.random.default_rng(0)).joints, np.eye(4)
@@ -44,8 +45,8 @@ def _check_base(model: Model, path: list[int], link: str) -> None:
         raise ModelError(f"link {link!r} does not move in the base group {model.base}: it cannot be the base")
 
 
-def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
-    """The robot with the named joints, and all that follow them, replaced by welds at the given coordinates."""
+def lock(model: Model, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
+    """Robot with the named joints, and all that follow them, replaced by welds at the given coordinates."""
     joints = [joints] if isinstance(joints, str) else joints
     if not isinstance(joints, (Mapping, Sequence)):
         raise ModelError(f"joints are names of joints, not {describe(joints)}")
@@ -64,7 +65,7 @@ def lock(model: Model, joints: Mapping[str, Any] | Sequence[str]) -> Model:
 
 
 def merge_fixed(model: Model) -> Model:
-    """The robot without fixed joints: bodies join their parents', links become frames."""
+    """Robot without fixed joints: bodies join their parents', links become frames."""
     home: dict[str, tuple[str, np.ndarray]] = {model.links[0].name: (model.links[0].name, np.eye(4))}
     parts: dict[str, list[Link]] = {}
     joints: list[Joint] = []
@@ -107,6 +108,6 @@ def _welded(parts: Sequence[Link]) -> Link:
 
 
 def replace_body(model: Model, link: str, body: Body) -> Model:
-    """The robot with ``body`` on ``link``."""
+    """Robot with ``body`` on ``link``."""
     i = model.link_index(link)
     return replace(model, links=(*model.links[:i], replace(model.links[i], body=body), *model.links[i + 1 :]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..arrays import any_nonzero, is_expression, is_numeric, rigid_product, scale
-from ..arrays.types import Matrix, Pose, Vector
+from ..arrays.types import FloatArray, Matrix, Pose, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..lie import SE3
@@ -20,12 +20,21 @@ _SE3 = SE3()
 
 @dataclass(frozen=True)
 class Limits:
-    """What a joint of one degree of freedom may do; infinite where nothing is said (rad, rad/s, N m; m, m/s, N)."""
+    """Limits of a joint of one degree of freedom; infinite where nothing is said.
+
+    Example:
+        >>> Limits(lower=-1.0, upper=2.0, effort=30.0).velocity
+        inf
+    """
 
     lower: float = -np.inf
+    """lowest coordinate (rad, or m)"""
     upper: float = np.inf
+    """highest coordinate (rad, or m)"""
     velocity: float = np.inf
+    """largest speed (rad/s, or m/s)"""
     effort: float = np.inf
+    """largest force of the drive (N m, or N)"""
 
     def __post_init__(self) -> None:
         for name, x in vars(self).items():
@@ -39,13 +48,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Passive:
-    """What pulls on each rate of a joint by itself: ``-damping rate - friction sign(rate) - stiffness (q - rest)``.
+    """Passive force on each rate of a joint: ``-damping rate - friction sign(rate) - stiffness (q - rest)``.
 
     Runs apply it: see :func:`fallingcat.control.laws.passive_joints`.  Dynamics of a single state, such as
     :func:`fallingcat.forward_dynamics`, take forces as they are given.
 
-    >>> Passive(damping=0.1, stiffness=20.0, rest=0.5)
-    Passive(damping=0.1, friction=0.0, stiffness=20.0, rest=0.5)
+    Example:
+        >>> Passive(damping=0.1, stiffness=20.0, rest=0.5)
+        Passive(damping=0.1, friction=0.0, stiffness=20.0, rest=0.5)
     """
 
     damping: float = 0.0
@@ -68,23 +78,27 @@ class Passive:
 
     @property
     def acts(self) -> bool:
-        """Whether anything pulls."""
+        """True if one of the forces is not zero."""
         return any(is_expression(x) or x for x in (self.damping, self.friction, self.stiffness))
 
 
 @dataclass(frozen=True)
 class Mimic:
-    """``q = ratio q_leader + offset``: the joint follows another (rad or m each) and has no coordinate of its own.
+    """Joint that follows another, ``q = ratio q_leader + offset`` (rad or m each), without a coordinate of its own.
 
     Both have one degree of freedom.  What follows a follower follows its leader in the end: a model says so directly.
 
-    >>> Mimic("left_finger", ratio=-1.0)
-    Mimic(leader='left_finger', ratio=-1.0, offset=0.0)
+    Example:
+        >>> Mimic("left_finger", ratio=-1.0)
+        Mimic(leader='left_finger', ratio=-1.0, offset=0.0)
     """
 
     leader: str
+    """joint that is followed"""
     ratio: float = 1.0
+    """``dq / dq_leader``"""
     offset: float = 0.0
+    """coordinate where the leader's is zero (rad, or m)"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.leader, str):
@@ -98,14 +112,21 @@ class Mimic:
             raise ModelError(f"a joint that follows {self.leader!r} at the ratio 0 stands still: make it a fixed one")
 
     def behind(self, other: Mimic) -> Mimic:
-        """What follows at this ratio a joint that follows ``other``'s leader, as a follower of that one."""
+        """Same follower as a follower of ``other``'s leader, where its leader follows that.
+
+        Args:
+            other: Mimic of this one's leader.
+
+        Returns:
+            Both as one.
+        """
         return Mimic(other.leader, self.ratio * other.ratio, self.ratio * other.offset + self.offset)
 
 
 @concise
 @dataclass(frozen=True, eq=False)
 class Joint(Frozen):
-    """Joins the link ``child`` to the link ``parent``: ``H_parent_child = placement @ kind.transform(q) @ offset``.
+    """Joint between the links ``parent`` and ``child``: ``H_parent_child = placement @ kind.transform(q) @ offset``.
 
     ``placement`` puts the inner side of the joint on the parent, ``offset`` the child on the outer side (the identity,
     unless the tree was turned around).
@@ -119,24 +140,35 @@ class Joint(Frozen):
     and ``rates`` of the methods below are its leader's, and a motion subspace is that per rate of the leader.  Limits,
     armature and springs are those of this joint, in its own coordinate.
 
-    >>> from fallingcat.model import Revolute
-    >>> Joint("hip", Revolute(), "trunk", "leg", armature=1e-5 * 50.0**2).armature
-    array([0.025])
-    >>> toe = Joint("toe", Revolute(), "foot", "toe", mimic=Mimic("heel", ratio=-0.5))
-    >>> toe.nv, float(toe.motion_subspace(np.zeros(1))[5, 0])
-    (0, -0.5)
+    Example:
+        >>> from fallingcat.model import Revolute
+        >>> Joint("hip", Revolute(), "trunk", "leg", armature=1e-5 * 50.0**2).armature
+        array([0.025])
+        >>> toe = Joint("toe", Revolute(), "foot", "toe", mimic=Mimic("heel", ratio=-0.5))
+        >>> toe.nv, float(toe.motion_subspace(np.zeros(1))[5, 0])
+        (0, -0.5)
     """
 
     name: str
+    """of the joint"""
     kind: JointKind
+    """kind of motion"""
     parent: str
+    """link that carries the joint"""
     child: str
+    """link that the joint carries"""
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """``4 x 4``: inner side of the joint on the parent"""
     offset: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """``4 x 4``: child on the outer side of the joint"""
     limits: Limits = field(default_factory=Limits)
+    """stops, speed and effort"""
     armature: Vector = 0.0
+    """inertia of the rotor as the joint feels it (kg m^2, or kg)"""
     passive: Passive = field(default_factory=Passive)
+    """springs, dampers and dry friction"""
     mimic: Mimic | None = None
+    """joint that is followed; None: none"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, JointKind):
@@ -179,42 +211,75 @@ class Joint(Frozen):
 
     @property
     def nq(self) -> int:
-        """Coordinates of its own: none where it follows another."""
+        """Number of coordinates of its own: none where it follows another."""
         return 0 if self.mimic else self.kind.nq
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom of its own: none where it follows another."""
+        """Number of degrees of freedom of its own: none where it follows another."""
         return 0 if self.mimic else self.kind.nv
 
     @property
-    def rotor(self) -> np.ndarray:
-        """The armature as the rates of the leader feel it: ``ratio^2`` of it where the joint follows another."""
+    def rotor(self) -> FloatArray:
+        """Armature as the rates of the leader feel it: ``ratio^2`` of it where the joint follows another."""
         own = np.asarray(self.armature)
         return own if self.mimic is None else own * self.mimic.ratio**2
 
     # motion -------------------------------------------------------------------------------------------------------
 
     def coordinates(self, q: Vector) -> Vector:
-        """Where the joint stands: ``q``, or ``ratio q + offset`` of its leader's."""
+        """Coordinates of the joint: ``q``, or ``ratio q + offset`` of its leader's.
+
+        Args:
+            q: Coordinates of the joint, or of its leader (rad, m, unit quaternions).
+
+        Returns:
+            Coordinates of the joint.
+        """
         return q if self.mimic is None else scale(self.mimic.ratio, q) + self.mimic.offset
 
     def transform(self, q: Vector) -> Pose:
-        """``4 x 4``: coordinates of the child link to coordinates of the parent link."""
+        """Pose of the child link in the parent link.
+
+        Args:
+            q: Coordinates of the joint, or of its leader (rad, m, unit quaternions).
+
+        Returns:
+            ``4 x 4``: coordinates of the child to coordinates of the parent.
+        """
         H = rigid_product(self.placement, self.kind.transform(self.coordinates(q)))
         return H if self._plain else H @ self.offset
 
     def motion_subspace(self, q: Vector) -> Matrix:
-        """``6 x nv``: the twist of the child relative to the parent, in the child link frame, per rate."""
+        """Motion subspace: the twist of the child relative to the parent, in the child link frame, per rate.
+
+        Args:
+            q: Coordinates of the joint, or of its leader (rad, m, unit quaternions).
+
+        Returns:
+            ``6 x nv`` matrix.
+        """
         return self._at_child(self.kind.motion_subspace(self.coordinates(q)))
 
     def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
-        """``6 x nv``: the derivative of :meth:`motion_subspace` along ``rates``."""
+        """Time derivative of :meth:`motion_subspace` along ``rates``.
+
+        Args:
+            q: Coordinates of the joint, or of its leader (rad, m, unit quaternions).
+            rates: Rates of the joint, or of its leader, ``nv``.
+
+        Returns:
+            ``6 x nv`` matrix.
+        """
         own = rates if self.mimic is None else scale(self.mimic.ratio, rates)
         return self._at_child(self.kind.motion_subspace_derivative(self.coordinates(q), own))
 
     def reversed(self) -> Joint:
-        """The same joint with parent and child exchanged, and the same coordinates."""
+        """Same joint with parent and child exchanged, and the same coordinates.
+
+        Returns:
+            Joint from ``child`` to ``parent``.
+        """
         return replace(
             self,
             kind=self.kind.reversed(),

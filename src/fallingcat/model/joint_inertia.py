@@ -1,4 +1,4 @@
-"""What resists each joint of a robot: the inertia that it feels, and the links that nothing resists."""
+"""Joint inertias: the inertia that each joint feels, and the links that nothing resists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SE3 = SE3()
 
 
 class Resistance(NamedTuple):
-    """What the base or a joint feels along its axes (bodies x nv x nv), with the joints behind it free or locked."""
+    """Inertia of the base or a joint along its axes (bodies x nv x nv), with the joints behind it free or locked."""
 
     free: np.ndarray
     """Articulated: ``D = S' (I - sum of what the joints behind let through) S + armature``; M > 0 where every D is."""
@@ -28,12 +28,12 @@ class Resistance(NamedTuple):
 
     @property
     def none(self) -> np.ndarray:
-        """Whether some direction is resisted by nothing (bodies)."""
+        """True where some direction is resisted by nothing (bodies)."""
         return np.asarray((_scaled(self)[0] <= NOTHING).any(axis=1))
 
 
 def resistances(model: Model, *bodies: Sequence[Body]) -> list[Resistance]:
-    """Of the base, then of every joint, at a random shape: what is zero there, is everywhere.
+    """Inertias of the base, then of every joint, at a random shape: what is zero there, is everywhere.
 
     Each of ``bodies`` has one for every link; they are tried side by side.
     """
@@ -55,8 +55,9 @@ def resistances(model: Model, *bodies: Sequence[Body]) -> list[Resistance]:
 
 
 def idle_links(model: Model) -> tuple[str, ...]:
-    """The massless links whose motion, relative to what carries them, nothing resists at any shape; none where
-    parameters are expressions, of which nobody knows yet.
+    """Massless links whose motion, relative to what carries them, nothing resists at any shape.
+
+    None where parameters are expressions, of which nobody knows yet.
     """
     if not model.is_numeric:
         return ()
@@ -100,6 +101,7 @@ def _mass(model: Model) -> np.ndarray:
 
 def _scaled(felt: Resistance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvalues, eigenvectors and units of ``free``, each axis in units of what it gives to the locked whole."""
+    # relative to the locked inertia: what is left by cancellation is rounding, however large in kg m^2
     unit = np.sqrt(np.diagonal(felt.locked, axis1=1, axis2=2).clip(min=0.0))
     unit[unit == 0.0] = 1.0
     scaled = felt.free / (unit[:, :, None] * unit[:, None, :])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..arrays.types import Pose
 from ..errors import ModelError, describe
 from ..records import concise
 from .body import Body, Frozen, frozen_pose
@@ -15,12 +16,21 @@ from .shapes import Shape, shapes
 @concise
 @dataclass(frozen=True, eq=False)
 class Link(Frozen):
-    """A named body, with the shapes that are drawn for it and those that touch.  They move nothing by themselves."""
+    """Named body, with the shapes that are drawn for it and those that touch; shapes move nothing by themselves.
+
+    Example:
+        >>> Link("trunk", Body(2.0)).body.mass
+        2.0
+    """
 
     name: str
+    """of the link"""
     body: Body = field(default_factory=Body)
+    """mass, center and inertia"""
     visuals: tuple[Shape, ...] = field(default=(), repr=False, metadata={"moves": False})  # no kernel depends on it
+    """shapes that are drawn"""
     collisions: tuple[Shape, ...] = field(default=(), repr=False)
+    """shapes that touch"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -30,19 +40,34 @@ class Link(Frozen):
         for what in ("visuals", "collisions"):
             object.__setattr__(self, what, shapes(getattr(self, what), f"{what} of link {self.name!r}"))
 
-    def moved(self, H: np.ndarray) -> Link:
-        """The same link seen from another frame: ``H`` (4x4) maps coordinates of this one to those of the other."""
+    def moved(self, H: Pose) -> Link:
+        """Same link seen from another frame.
+
+        Args:
+            H: ``4 x 4``: coordinates of this frame to those of the other.
+
+        Returns:
+            Link in the new frame.
+        """
         visuals, collisions = (tuple(shape.moved(H) for shape in each) for each in (self.visuals, self.collisions))
         return Link(self.name, self.body.moved(H), visuals, collisions)
 
 
 @dataclass(frozen=True, eq=False)
 class Frame(Frozen):
-    """A frame fixed to a link; ``placement`` maps its coordinates to those of the link."""
+    """Frame fixed to a link.
+
+    Example:
+        >>> Frame("tool", link="hand").placement.shape
+        (4, 4)
+    """
 
     name: str
+    """of the frame"""
     link: str
+    """link that carries it"""
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """``4 x 4``: coordinates of the frame to those of the link"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "placement", frozen_pose(self.placement, f"placement of frame {self.name!r}"))

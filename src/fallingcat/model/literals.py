@@ -44,5 +44,5 @@ WEIGHTS: Final[tuple[Weight, ...]] = get_args(Weight)
 
 
 def place_name(place: Place) -> str:
-    """What to call a place in a message."""
+    """Name of a place in a message."""
     return place.name if isinstance(place, Frame) else place

@@ -1,7 +1,7 @@
-"""What closes a tree to a loop: two points pinned, two frames welded, two joints coupled, a ball that rolls.
+"""Loop closures: two points pinned, two frames welded, two joints coupled, a ball that rolls.
 
-A loop says what must be zero, as a function of the robot's motion; :mod:`fallingcat.loops` finds motions for which it
-is.  A loop of your own is a class with :meth:`Loop.rows`.
+A loop is an equation ``error = 0`` in the robot's motion; :mod:`fallingcat.loops` finds motions that keep it.  A loop
+of your own is a class with :meth:`Loop.rows`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .body import Frozen, frozen_array, frozen_pose
 
 
 class Rows(NamedTuple):
-    """``error`` (k), zero where the loop is closed; there ``d error/dt = J v``, and ``bias = dJ/dt v``."""
+    """Equations of a loop: ``error`` (k), zero where it is closed; there ``d error/dt = J v``, ``bias = dJ/dt v``."""
 
     error: Vector
     jacobian: Matrix
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
 
 class RobotMotion(Protocol):
-    """What a loop may ask of a robot in a state."""
+    """Motion of a robot in a state, as loops see it."""
 
     def frame(self, place: str | None, placement: Pose) -> tuple[Pose, Matrix, Vector]:
         """World pose (4x4), mixed Jacobian (6 x nv) and ``dJ/dt v`` (6) of a frame on a link; None is the world."""
@@ -44,49 +44,73 @@ class RobotMotion(Protocol):
 
 
 class Loop(Frozen, ABC):
-    """Something that must be zero."""
+    """Base class of loop closures: equations that must hold.
+
+    Example:
+        >>> pin = Pin("crank", "rod", "slider")
+        >>> pin.count, pin.places, pin.internal
+        (3, ('rod', 'slider'), True)
+    """
 
     name: str
+    """of the loop"""
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many numbers must be zero."""
+        """Number of equations."""
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The links or frames that it names."""
+        """Links or frames that it names."""
         return ()
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that it names."""
+        """Joints that it names."""
         return ()
 
     @property
     def internal(self) -> bool:
-        """Whether it is an equation between the robot's joints, wherever its base is: then its forces are inner ones,
-        which change no momentum.
+        """True for an equation between the robot's joints, wherever its base is.
+
+        Then its forces are inner ones, which change no momentum.
         """
         return False
 
     @abstractmethod
     def rows(self, motion: RobotMotion) -> Rows:
-        """The equations in a motion."""
+        """Equations in a motion.
+
+        Args:
+            motion: Poses, Jacobians and joints of the robot in a state.
+
+        Returns:
+            Error, Jacobian and bias of the ``count`` equations.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class Pin(Loop):
-    """Two points stay together, free to turn: MuJoCo's ``connect``.  Errors in m, along the world's axes.
+    """Pin joint between two points, free to turn: MuJoCo's ``connect``.
 
-    ``second`` is a link, a frame, or None for the world; the points are given in them.
+    Errors in m, along the world's axes.
+
+    Example:
+        >>> Pin("crank", "rod", first_point=[0.0, 0.0, 1.0]).count
+        3
     """
 
     name: str
+    """of the loop"""
     first: str
+    """link or frame"""
     second: str | None = None
+    """link or frame; None: the world"""
     first_point: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    """``3``: point of the first (m)"""
     second_point: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    """``3``: point of the second (m)"""
 
     def __post_init__(self) -> None:
         for part in ("first_point", "second_point"):
@@ -94,17 +118,21 @@ class Pin(Loop):
 
     @property
     def count(self) -> int:
+        """Number of equations."""
         return 3
 
     @property
     def places(self) -> tuple[str, ...]:
+        """Links or frames that it names."""
         return _named(self.first, self.second)
 
     @property
     def internal(self) -> bool:
+        """True for an equation between parts of the robot alone."""
         return self.second is not None
 
     def rows(self, motion: RobotMotion) -> Rows:
+        """Equations in a motion."""
         H, J, bias = motion.frame(self.first, rotations.homogeneous(np.eye(3), self.first_point))
         G, K, drift = motion.frame(self.second, rotations.homogeneous(np.eye(3), self.second_point))
         return Rows(G[:3, 3] - H[:3, 3], K[:3] - J[:3], drift[:3] - bias[:3])
@@ -112,32 +140,44 @@ class Pin(Loop):
 
 @dataclass(frozen=True, eq=False)
 class Weld(Loop):
-    """Two frames stay together: the pose of ``second`` (None: the world) seen from ``first`` stays ``placement``.
+    """Weld between two frames: the pose of ``second`` (None: the world) seen from ``first`` stays ``placement``.
 
     Errors along the world's axes: three lengths (m) and the rotation vector (rad).
+
+    Example:
+        >>> Weld("grasp", "left_hand", "right_hand").count
+        6
     """
 
     name: str
+    """of the loop"""
     first: str
+    """link or frame"""
     second: str | None = None
+    """link or frame; None: the world"""
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """``4 x 4``: pose of ``second`` seen from ``first``"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "placement", frozen_pose(self.placement, f"placement of loop {self.name!r}"))
 
     @property
     def count(self) -> int:
+        """Number of equations."""
         return 6
 
     @property
     def places(self) -> tuple[str, ...]:
+        """Links or frames that it names."""
         return _named(self.first, self.second)
 
     @property
     def internal(self) -> bool:
+        """True for an equation between parts of the robot alone."""
         return self.second is not None
 
     def rows(self, motion: RobotMotion) -> Rows:
+        """Equations in a motion."""
         H, J, bias = motion.frame(self.first, self.placement)
         G, K, drift = motion.frame(self.second, np.eye(4))
         turn = H[:3, :3] @ rotations.log(H[:3, :3].T @ G[:3, :3])
@@ -147,15 +187,23 @@ class Weld(Loop):
 @concise
 @dataclass(frozen=True, eq=False)
 class Couple(Loop):
-    """``q_joint = c0 + c1 q_other + c2 q_other^2 + ...``: gears, mimic joints, MuJoCo's joint equalities (rad or m).
+    """Coupling of joints, ``q_joint = c0 + c1 q_other + c2 q_other^2 + ...`` (rad or m).
 
-    Without ``other`` the joint is held at ``c0``.
+    Gears, mimic joints, MuJoCo's joint equalities.  Without ``other`` the joint is held at ``c0``.
+
+    Example:
+        >>> Couple("gear", "left", "right", coefficients=(0.0, -2.0)).joints
+        ('left', 'right')
     """
 
     name: str
+    """of the loop"""
     joint: str
+    """that is coupled"""
     other: str | None = None
+    """joint on the right; None: none"""
     coefficients: tuple[float, ...] = (0.0, 1.0)
+    """``c0, c1, ...``"""
 
     def __post_init__(self) -> None:
         try:
@@ -172,17 +220,21 @@ class Couple(Loop):
 
     @property
     def count(self) -> int:
+        """Number of equations."""
         return 1
 
     @property
     def joints(self) -> tuple[str, ...]:
+        """Joints that it names."""
         return _named(self.joint, self.other)
 
     @property
     def internal(self) -> bool:
+        """True for an equation between parts of the robot alone."""
         return True
 
     def rows(self, motion: RobotMotion) -> Rows:
+        """Equations in a motion."""
         q, _, row = motion.joint(self.joint)
         if self.other is None:
             return Rows(stack([q - self.coefficients[0]]), row[None], np.zeros(1))
@@ -193,18 +245,27 @@ class Couple(Loop):
 
 @dataclass(frozen=True, eq=False)
 class Rolling(Loop):
-    """A ball around the origin of ``place`` rolls on a plane without slipping ([ETH] (3.35)-(3.37)).
+    """Ball around the origin of ``place`` that rolls on a plane without slipping ([ETH] (3.35)-(3.37)).
 
     So does a wheel whose axis stays level: ``v + r n x w = 0`` where it touches: of the three rows the first holds the
     center at ``height + radius`` over the world's origin along ``normal`` (m), the other two hold velocities alone
     (m/s), so that their ``error`` is 0 wherever the ball has rolled to.
+
+    Example:
+        >>> Rolling("wheel", "left_wheel", radius=0.1).count
+        3
     """
 
     name: str
+    """of the loop"""
     place: str
+    """link or frame at the center of the ball"""
     radius: float
+    """m"""
     normal: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    """``3``: direction of the plane, world axes"""
     height: float = 0.0
+    """of the plane over the world's origin, along ``normal`` (m)"""
 
     def __post_init__(self) -> None:
         normal = frozen_array(self.normal, (3,), f"normal of loop {self.name!r}")
@@ -219,13 +280,16 @@ class Rolling(Loop):
 
     @property
     def count(self) -> int:
+        """Number of equations."""
         return 3
 
     @property
     def places(self) -> tuple[str, ...]:
+        """Links or frames that it names."""
         return (self.place,)
 
     def rows(self, motion: RobotMotion) -> Rows:
+        """Equations in a motion."""
         H, J, bias = motion.frame(self.place, np.eye(4))
         axes = self._axes()
         rim = axes @ concatenate([np.eye(3), self.radius * rotations.skew(self.normal)], axis=1)

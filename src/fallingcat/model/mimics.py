@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def leaders(joints: tuple[Joint, ...]) -> tuple[int, ...]:
-    """For each joint the place of the one that leads it: its own, where it follows none."""
+    """Place of the joint that leads each joint: its own, where it follows none."""
     at = {joint.name: i for i, joint in enumerate(joints)}
     return tuple(i if joint.mimic is None else at[joint.mimic.leader] for i, joint in enumerate(joints))
 
 
 def slices(sizes: list[int], leaders: tuple[int, ...]) -> tuple[slice, ...]:
-    """The places of coordinates side by side, ``sizes`` of each joint; a follower's are its leader's."""
+    """Places of coordinates side by side, ``sizes`` of each joint; a follower's are its leader's."""
     own = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
     return tuple(own[i] for i in leaders)
 
 
 def armature(model: Model) -> np.ndarray:
-    """The rotor inertia (n) that each rate feels, with those of followers."""
+    """Rotor inertia (n) that each rate feels, with those of followers."""
     rotors = [joint.rotor for joint in model.joints]
     felt = np.zeros(model.n, dtype=np.result_type(float, *rotors))
     for rotor, place in zip(rotors, model.v_slices, strict=True):
@@ -37,7 +37,7 @@ def armature(model: Model) -> np.ndarray:
 
 
 def limits(model: Model) -> tuple[Limits, ...]:
-    """Of each joint with coordinates, in order: stops and speed within those of all that follow it; its own effort."""
+    """Limits of each joint with coordinates, in order: within those of all that follow it; its own effort."""
     found = {joint.name: joint.limits for joint in model.joints if joint.nv}
     for joint in model.joints:
         if joint.mimic is None:
@@ -55,7 +55,7 @@ def limits(model: Model) -> tuple[Limits, ...]:
 
 
 def room(leader: Limits, follower: Joint) -> tuple[float, float]:
-    """Between which coordinates a leader stays within its limits and its follower's; crossed where there are none."""
+    """Lowest and highest coordinate of a leader within its limits and its follower's; crossed where there is none."""
     assert follower.mimic is not None
     if follower.limits.lower == follower.limits.upper:  # equal stops say nothing, as in many files
         return leader.lower, leader.upper

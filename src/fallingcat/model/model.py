@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import is_numeric, scale
-from ..arrays.types import Pose, Scalar, Twist, Vector
+from ..arrays.types import FloatArray, Pose, Scalar, Twist, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..lie import Group, Product
@@ -31,35 +31,44 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True, eq=False)
 class Model(Frozen):
-    """A floating-base robot: a base group, links and joints, gravity; frames on links, and loops that close the tree.
+    """Floating-base robot: a base group, links and joints, gravity; frames on links, and loops that close the tree.
 
     Links and joints may be given in any order; they are kept depth first, children as given.  ``links[0]`` is the base
     link and ``joints[i]`` carries ``links[i + 1]``.  A model never changes; two models are equal when they are the
     same object, so a model is a static argument of ``jax.jit``.
 
-    >>> from fallingcat.lie import SE3
-    >>> from fallingcat.model import Body, Joint, Link, Model, Revolute
-    >>> body = Body(1.0, np.zeros(3), np.diag([0.1, 0.1, 0.1]))
-    >>> cat = Model(
-    ...     "cat",
-    ...     base=SE3(),
-    ...     links=(Link("front", body), Link("rear", body)),
-    ...     joints=(Joint("spine", Revolute((0.0, 0.0, 1.0)), parent="front", child="rear"),),
-    ... )
-    >>> cat.m, cat.n, cat.nv, cat.mass
-    (6, 1, 7, 2.0)
-    >>> cat.state(joints={"spine": 0.5}).joints
-    array([0.5])
+    Example:
+        >>> from fallingcat.lie import SE3
+        >>> from fallingcat.model import Body, Joint, Link, Model, Revolute
+        >>> body = Body(1.0, np.zeros(3), np.diag([0.1, 0.1, 0.1]))
+        >>> cat = Model(
+        ...     "cat",
+        ...     base=SE3(),
+        ...     links=(Link("front", body), Link("rear", body)),
+        ...     joints=(Joint("spine", Revolute((0.0, 0.0, 1.0)), parent="front", child="rear"),),
+        ... )
+        >>> cat.m, cat.n, cat.nv, cat.mass
+        (6, 1, 7, 2.0)
+        >>> cat.state(joints={"spine": 0.5}).joints
+        array([0.5])
     """
 
     name: str
+    """of the robot"""
     base: Group
+    """group in which the base moves"""
     links: tuple[Link, ...]
+    """base link first"""
     joints: tuple[Joint, ...] = ()
+    """``joints[i]`` carries ``links[i + 1]``"""
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
+    """``3``: m/s^2, world axes"""
     frames: tuple[Frame, ...] = ()
+    """on links"""
     loops: tuple[Loop, ...] = ()
+    """that close the tree"""
     actuators: tuple[Actuator, ...] = ()
+    """drives of joints"""
     driven: actuation.Drives | None = None
     """see :meth:`drive`; None: the joints of ``actuators``, or all where there are none"""
     apart: tuple[tuple[str, str], ...] = ()
@@ -106,7 +115,7 @@ class Model(Frozen):
 
     @property
     def nv(self) -> int:
-        """``m + n``: length of the quasi-velocity ``[twist; rates]``."""
+        """Length ``m + n`` of the quasi-velocity ``[twist; rates]``."""
         return self.m + self.n
 
     @cached_property
@@ -116,7 +125,7 @@ class Model(Frozen):
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The configuration group: ``exp``, ``log``, ``ad``, ``displace``, ``difference``, ``interpolate``."""
+        """Configuration group: ``exp``, ``log``, ``ad``, ``displace``, ``difference``, ``interpolate``."""
         return Configuration(self.base, Product(tuple(joint.kind.group for joint in self.joints if not joint.mimic)))
 
     # names and indices ----------------------------------------------------------------------------------------
@@ -128,7 +137,7 @@ class Model(Frozen):
 
     @cached_property
     def rate_joints(self) -> tuple[str, ...]:
-        """For each of the ``n`` rates the name of its joint."""
+        """Name of the joint of each of the ``n`` rates."""
         return tuple(joint.name for joint in self.joints for _ in range(joint.nv))
 
     @cached_property
@@ -138,40 +147,61 @@ class Model(Frozen):
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """For each joint the index of its parent link in :attr:`links`."""
+        """Index of the parent link of each joint in :attr:`links`."""
         index = {name: i for i, name in enumerate(self.link_names)}
         return tuple(index[joint.parent] for joint in self.joints)
 
     @cached_property
     def leaders(self) -> tuple[int, ...]:
-        """For each joint the place in :attr:`joints` of the one that it follows: its own, where it follows none."""
+        """Place in :attr:`joints` of the joint that each one follows: its own, where it follows none."""
         return followers.leaders(self.joints)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
-        """For each joint the place of its coordinates, or of its leader's, in ``state.joints``."""
+        """Place of the coordinates of each joint, or of its leader's, in ``state.joints``."""
         return followers.slices([joint.nq for joint in self.joints], self.leaders)
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
-        """For each joint the place of its rates, or of its leader's, in ``state.rates``."""
+        """Place of the rates of each joint, or of its leader's, in ``state.rates``."""
         return followers.slices([joint.nv for joint in self.joints], self.leaders)
 
     def link_index(self, link: str) -> int:
-        """The place of a link in :attr:`links`."""
+        """Place of a link in :attr:`links`.
+
+        Args:
+            link: Name.
+
+        Returns:
+            Index.
+        """
         return index("link", link, self.link_names)
 
     def joint_index(self, joint: str) -> int:
-        """The place of a joint in :attr:`joints`."""
+        """Place of a joint in :attr:`joints`.
+
+        Args:
+            joint: Name.
+
+        Returns:
+            Index.
+        """
         return index("joint", joint, self._all_joint_names)
 
     @cached_property
     def _all_joint_names(self) -> tuple[str, ...]:
-        """With those that follow others."""
+        """Names of all joints, with those that follow others."""
         return tuple(joint.name for joint in self.joints)
 
     def leading_index(self, joint: str) -> int:
-        """As :meth:`joint_index`, of a joint with coordinates of its own: one that follows another is refused."""
+        """Place of a joint with coordinates of its own in :attr:`joints`; one that follows another is refused.
+
+        Args:
+            joint: Name.
+
+        Returns:
+            Index.
+        """
         i = self.joint_index(joint)
         if self.leaders[i] != i:
             raise ModelError(f"joint {joint!r} has no coordinate: it follows {self.joints[self.leaders[i]].name!r}")
@@ -179,11 +209,20 @@ class Model(Frozen):
 
     @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:
-        """Those of the model, and those of links that were asked for."""
+        """Frames of the model, and those of links that were asked for."""
         return {frame.name: frame for frame in self.frames}
 
     def frame(self, link: str, placement: Pose | None = None, name: str = "") -> Frame:
-        """A frame at ``placement`` (4x4) on a link, or the frame of the model, or of the link, that has this name."""
+        """Frame on a link, or the frame of the model, or of the link, that has this name.
+
+        Args:
+            link: Name of a link or frame.
+            placement: Pose on the link (4x4); None: the frame of this name.
+            name: Name of the new frame.
+
+        Returns:
+            Frame fixed to a link.
+        """
         if placement is None:
             known = self._frames_by_name
             if not isinstance(link, str) or link not in known:
@@ -194,24 +233,24 @@ class Model(Frozen):
         return Frame(link if isinstance(name, str) and not name else name, link, placement)
 
     @cached_property
-    def armature(self) -> np.ndarray:
-        """The reflected rotor inertia (n) that each joint rate feels, of followers too; see :class:`Joint`."""
+    def armature(self) -> FloatArray:
+        """Reflected rotor inertia (n) that each joint rate feels, of followers too; see :class:`Joint`."""
         return followers.armature(self)
 
     @cached_property
     def actuation(self) -> np.ndarray:
-        """``S`` (k x nv): ``k`` drives with the forces ``u`` bring about generalised forces ``S' u``, none of them on
-        the base ([ETH] (3.55), (3.56)).
+        """Actuation matrix ``S`` (k x nv): drives with the forces ``u`` (k) cause generalised forces ``S' u``.
 
-        Those of :meth:`drive`; else one for each degree of freedom of the joints that :attr:`actuators` move, or of all
-        joints where there are no actuators.  Control brings about what it can by these.
+        None of them act on the base ([ETH] (3.55), (3.56)).  The drives are those of :meth:`drive`; else one for each
+        degree of freedom of the joints that :attr:`actuators` move, or of all joints where there are no actuators.
+        Control brings about what it can by these.
         """
         S = actuation.matrix(self)
         return frozen_array(S, S.shape, "actuation")
 
     @cached_property
     def limits(self) -> tuple[Limits, ...]:
-        """For each of :attr:`joint_names` what it may do, so that all that follow it stay within their limits too."""
+        """Limits of each of :attr:`joint_names`, so that all that follow it stay within their limits too."""
         return followers.limits(self)
 
     @cached_property
@@ -222,22 +261,24 @@ class Model(Frozen):
 
     @cached_property
     def is_numeric(self) -> bool:
-        """Whether every parameter is a number, none an expression (see :mod:`fallingcat.symbolic`)."""
+        """True if every parameter is a number, none an expression (see :mod:`fallingcat.symbolic`)."""
         placed = [joint.placement for joint in self.joints] + [joint.offset for joint in self.joints]
         bodies = all(link.body.is_numeric for link in self.links)
         return bodies and all(map(is_numeric, (self.gravity, self.armature, *placed)))
 
     @cached_property
     def nominal(self) -> Model:
-        """The robot that tells sizes where this one's numbers are expressions: itself, unless it is one of many that
-        differ (:class:`fallingcat.simulation.BatchSimulator`).
+        """Robot that tells sizes where this one's numbers are expressions.
+
+        Itself, unless it is one of many that differ (:class:`fallingcat.simulation.BatchSimulator`).
         """
         return self
 
     @cached_property
-    def inertias_behind(self) -> Any:
-        """``n``: what :func:`fallingcat.control.laws.passive_joints.carried` has found, for one of many robots that differ
-        (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are expressions; else None.
+    def inertias_behind(self) -> Vector | None:
+        """Inertias (n) that :func:`fallingcat.control.laws.passive_joints.carried` has found, or None.
+
+        For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are expressions.
         """
         return None
 
@@ -248,17 +289,18 @@ class Model(Frozen):
 
     @property
     def kinematic(self) -> bool:
-        """Whether the robot has poses and Jacobians only: masses are missing, so that ``M`` is singular at every shape.
+        """True if the robot has poses and Jacobians only: masses are missing, so that ``M`` is singular at every shape.
 
-        >>> from fallingcat.lie import SE3
-        >>> Model("arm", SE3(), (Link("base"),)).kinematic
-        True
+        Example:
+            >>> from fallingcat.lie import SE3
+            >>> Model("arm", SE3(), (Link("base"),)).kinematic
+            True
         """
         return bool(self.idle_links)
 
     @cached_property
-    def neutral_joints(self) -> np.ndarray:
-        """The coordinates of all joints at :meth:`neutral`."""
+    def neutral_joints(self) -> FloatArray:
+        """Coordinates of all joints at :meth:`neutral`."""
         return states.neutral_joints(self)
 
     # states ---------------------------------------------------------------------------------------------------
@@ -266,139 +308,288 @@ class Model(Frozen):
     def state(
         self,
         pose: Pose | None = None,
-        joints: Vector | Mapping[str, Any] | None = None,
+        joints: Vector | Mapping[str, Vector] | None = None,
         twist: Twist | None = None,
-        rates: Vector | Mapping[str, Any] | None = None,
+        rates: Vector | Mapping[str, Vector] | None = None,
         *,
         position: Vector | None = None,
         quaternion: Vector | None = None,
         rpy: Vector | None = None,
     ) -> State:
-        """A checked :class:`State`; what is left out is as in :meth:`neutral`.
+        """Checked :class:`State`; what is left out is as in :meth:`neutral`.
 
-        ``pose`` is ``H_wb`` (4x4), or else ``position`` (3, m) and ``quaternion`` (4, ``xyzw``) or ``rpy`` (3, rad:
-        roll, pitch, yaw, as in URDF); ``twist`` is the body-fixed base velocity (m), ``joints`` and ``rates`` are
-        arrays in the model's order or mappings from joint names.  Numbers are checked: shape, finiteness, membership in
-        the groups.  Arrays may have axes in front, for many states at once.
+        Numbers are checked: shape, finiteness, membership in the groups.  Arrays may have axes in front, for many
+        states at once.
+
+        Args:
+            pose: ``H_wb`` (4x4), without ``position``, ``quaternion`` and ``rpy``.
+            joints: Coordinates in the model's order, or a mapping from joint names (rad, m, unit quaternions).
+            twist: Body-fixed base velocity, ``m`` (m/s, rad/s).
+            rates: Joint rates in the model's order, or a mapping from joint names (rad/s, m/s).
+            position: Position of the base, 3 (m).
+            quaternion: Rotation of the base, 4 (``xyzw``).
+            rpy: Rotation of the base, 3 (rad): roll, pitch, yaw, as in URDF.
+
+        Returns:
+            State of this robot.
         """
         return states.make(self, states.pose_of(pose, position, quaternion, rpy), joints, twist, rates)
 
-    def standing(self, ground: Any, joints: Any = None, **base: Any) -> State:
-        """State at rest on the ground, which is a contact such as :class:`fallingcat.contact.CompliantFloor`.
+    def standing(self, ground: Any, joints: Vector | Mapping[str, Vector] | None = None, **base: Any) -> State:
+        """State at rest on the ground.
 
-        The base is moved along the normal until the lowest point touches, or, on springs, until they carry the weight;
-        ``joints``, and ``position``, ``quaternion``, ``rpy`` or ``pose`` in ``base``, are as in :meth:`state`.
+        The base is moved along the normal until the lowest point touches, or, on springs, until they carry the weight.
+
+        Args:
+            ground: Contact such as :class:`fallingcat.contact.CompliantFloor`.
+            joints: As in :meth:`state`.
+            **base: ``position``, ``quaternion``, ``rpy`` or ``pose``, as in :meth:`state`.
+
+        Returns:
+            State of this robot.
         """
         if not callable(getattr(ground, "place", None)):
             raise ModelError(f"ground is a contact, such as fc.contact.CompliantFloor(...), not {describe(ground)}")
         return ground.place(self, self.state(joints=joints, **base))
 
     def neutral(self) -> State:
-        """The state at rest with every group at its identity; a joint that may not stand there, at its nearest stop."""
+        """State at rest with every group at its identity; a joint that may not stand there, at its nearest stop.
+
+        Returns:
+            State of this robot.
+        """
         return self.state()
 
     def random_state(self, rng: np.random.Generator, *batch: int) -> State:
-        """A random state, or ``batch`` of them: groups uniform (within finite joint limits), positions and velocities
-        normal.
+        """Random state, or many: groups uniform (within finite joint limits), positions and velocities normal.
+
+        Args:
+            rng: Random generator.
+            *batch: Axes in front.
+
+        Returns:
+            State, or ``batch`` of them.
         """
         return states.random(self, rng, *batch)
 
     def flatten(self, state: State) -> tuple[Vector, Vector]:
-        """The flat vectors ``q = [base coordinates, joints]`` (..., nq) and ``v = [twist, rates]`` (..., nv).
+        """Flat vectors ``q = [base coordinates, joints]`` and ``v = [twist, rates]``.
 
         For an SE(3) base ``q`` starts with position and quaternion ``xyzw``, as in Pinocchio and ROS.
+
+        Args:
+            state: State, or many.
+
+        Returns:
+            ``q`` (..., nq) and ``v`` (..., nv).
         """
         return states.flatten(self, state)
 
     def unflatten(self, q: Vector, v: Vector | None = None) -> State:
-        """The state with the flat vectors ``q`` and ``v`` (zero if left out), or as many states as their axes in front
-        say; the inverse of :meth:`flatten`.
+        """State with flat vectors, or as many states as their axes in front say; the inverse of :meth:`flatten`.
+
+        Args:
+            q: Flat coordinates, (..., nq).
+            v: Velocities, (..., nv); None: zero.
+
+        Returns:
+            State of this robot.
         """
         return states.unflatten(self, q, v)
 
     def integrate(self, q: Vector, x: Vector) -> Vector:
-        """The flat ``q`` (..., nq) moved by ``x`` (..., nv): the base by ``exp`` of its body-fixed part, joints alike.
+        """Flat coordinates moved along a tangent: the base by ``exp`` of its body-fixed part, joints alike.
 
-        >>> from fallingcat.model import robots
-        >>> cat = robots.cat()
-        >>> q, _ = cat.flatten(cat.neutral())
-        >>> cat.integrate(q, np.eye(cat.nv)).shape, cat.difference(q, cat.integrate(q, np.ones(cat.nv)))[:3].round(12)
-        ((16, 17), array([1., 1., 1.]))
+        Args:
+            q: Flat coordinates, (..., nq).
+            x: Tangent vector, (..., nv) (m, rad).
+
+        Returns:
+            Flat coordinates, (..., nq).
+
+        Example:
+            >>> from fallingcat.model import robots
+            >>> cat = robots.cat()
+            >>> q, _ = cat.flatten(cat.neutral())
+            >>> cat.integrate(q, np.eye(cat.nv)).shape
+            (16, 17)
+            >>> cat.difference(q, cat.integrate(q, np.ones(cat.nv)))[:3].round(12)
+            array([1., 1., 1.])
         """
         return self.configuration.integrate(q, x)
 
     def difference(self, q: Vector, p: Vector) -> Vector:
-        """The shortest ``x`` (..., nv) with ``integrate(q, x) = p``; angles and lengths simply subtract."""
+        """Shortest ``x`` with ``integrate(q, x) = p``; angles and lengths simply subtract.
+
+        Args:
+            q: Flat coordinates, (..., nq).
+            p: Flat coordinates, (..., nq).
+
+        Returns:
+            Tangent vector, (..., nv) (m, rad).
+        """
         return self.configuration.between(q, p)
 
     def interpolate(self, q: Vector, p: Vector, s: Scalar) -> Vector:
-        """The flat point (..., nq) at ``s`` in [0, 1] on the one-parameter path from ``q`` to ``p``."""
+        """Point on the one-parameter path from ``q`` to ``p``.
+
+        Args:
+            q: Flat coordinates at ``s = 0``, (..., nq).
+            p: Flat coordinates at ``s = 1``, (..., nq).
+            s: Number from 0 to 1.
+
+        Returns:
+            Flat coordinates, (..., nq).
+        """
         return self.integrate(q, scale(s, self.difference(q, p)))
 
-    def random(self, rng: np.random.Generator, *batch: int) -> np.ndarray:
-        """Random flat ``q`` (``batch x nq``), by the law of :meth:`random_state`.
+    def random(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+        """Random flat coordinates, by the law of :meth:`random_state`.
 
-        >>> from fallingcat.model import robots
-        >>> robots.cat().random(np.random.default_rng(0), 10_000).shape
-        (10000, 17)
+        Args:
+            rng: Random generator.
+            *batch: Axes in front.
+
+        Returns:
+            ``batch x nq``.
+
+        Example:
+            >>> from fallingcat.model import robots
+            >>> robots.cat().random(np.random.default_rng(0), 10_000).shape
+            (10000, 17)
         """
         return states.random_coordinates(self, rng, *batch)
 
-    def to_mujoco(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world.
+    def to_mujoco(self, state: State) -> tuple[FloatArray, FloatArray]:
+        """Flat vectors ``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world.
 
         Joints keep the model's order, which is MuJoCo's when the model was read from the same file.  For many states
         at once, and for Drake and ROS, see :mod:`fallingcat.exchange`.
+
+        Args:
+            state: State of this robot.
+
+        Returns:
+            ``qpos`` and ``qvel``.
         """
         return exchange.mujoco(self).to(*self.flatten(state))
 
     def from_mujoco(self, qpos: Vector, qvel: Vector | None = None) -> State:
-        """The state with MuJoCo's ``qpos`` and ``qvel`` (zero if left out); the inverse of :meth:`to_mujoco`."""
+        """State with MuJoCo's ``qpos`` and ``qvel``; the inverse of :meth:`to_mujoco`.
+
+        Args:
+            qpos: MuJoCo's coordinates.
+            qvel: MuJoCo's velocities; None: zero.
+
+        Returns:
+            State of this robot.
+        """
         return self.unflatten(*exchange.mujoco(self).from_(qpos, qvel))
 
-    def to_pinocchio(self, state: State, like: Any) -> tuple[np.ndarray, np.ndarray]:
-        """``q, v`` in the order and the conventions of ``like``, a ``pinocchio.Model`` of the same robot."""
+    def to_pinocchio(self, state: State, like: Any) -> tuple[FloatArray, FloatArray]:
+        """Flat vectors ``q, v`` in the order and the conventions of Pinocchio.
+
+        Args:
+            state: State of this robot.
+            like: ``pinocchio.Model`` of the same robot.
+
+        Returns:
+            ``q`` and ``v``.
+        """
         return exchange.pinocchio(self, like).to(*self.flatten(state))
 
     def from_pinocchio(self, q: Vector, v: Vector | None = None, *, like: Any) -> State:
-        """The state with Pinocchio's ``q`` and ``v`` (zero if left out); the inverse of :meth:`to_pinocchio`."""
+        """State with Pinocchio's ``q`` and ``v``; the inverse of :meth:`to_pinocchio`.
+
+        Args:
+            q: Pinocchio's coordinates.
+            v: Pinocchio's velocities; None: zero.
+            like: ``pinocchio.Model`` of the same robot.
+
+        Returns:
+            State of this robot.
+        """
         return self.unflatten(*exchange.pinocchio(self, like).from_(q, v))
 
     # other models ---------------------------------------------------------------------------------------------
 
     def reroot(self, link: str) -> Model:
-        """The same robot with another base link; joints are numbered anew, their coordinates keep their meaning."""
+        """Same robot with another base link; joints are numbered anew, their coordinates keep their meaning.
+
+        Args:
+            link: Name of the new base link.
+
+        Returns:
+            Robot.
+        """
         return edits.reroot(self, link)
 
-    def lock(self, joints: Mapping[str, Any] | Sequence[str]) -> Model:
-        """The robot with some joints welded, at the given coordinates (or at neutral, for plain names or one name)."""
+    def lock(self, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
+        """Robot with some joints welded.
+
+        Args:
+            joints: Coordinates by name, or plain names (or one name) for neutral coordinates.
+
+        Returns:
+            Robot.
+        """
         return edits.lock(self, joints)
 
     def merge_fixed(self) -> Model:
-        """The robot without fixed joints: what they carry joins the parent's body, their links become frames."""
+        """Robot without fixed joints: what they carry joins the parent's body, their links become frames.
+
+        Returns:
+            Robot.
+        """
         return edits.merge_fixed(self)
 
     def replace_body(self, link: str, body: Body) -> Model:
-        """The robot with another body on a link."""
+        """Robot with another body on a link.
+
+        Args:
+            link: Name of the link.
+            body: New body.
+
+        Returns:
+            Robot.
+        """
         return edits.replace_body(self, link, body)
 
     def drive(self, driven: Sequence[str | Mapping[str, float]] | np.ndarray | None) -> Model:
-        """The robot whose drives are these: names of joints, ``{joint: factor}`` for one drive that moves several, or a
-        matrix (k x n) of such factors; None: as its actuators say.  See :attr:`actuation`.
+        """Robot with other drives, see :attr:`actuation`.
 
-        >>> from fallingcat.model import robots
-        >>> robots.planar_arm().drive(["joint1", {"joint2": 1.0, "joint3": -1.0}]).actuation
-        array([[ 1.,  0.,  0.],
-               [ 0.,  1., -1.]])
+        Args:
+            driven: Names of joints, ``{joint: factor}`` for one drive that moves several, or a matrix (k x n) of such
+                factors; None: as its actuators say.
+
+        Returns:
+            Robot.
+
+        Example:
+            >>> from fallingcat.model import robots
+            >>> robots.planar_arm().drive(["joint1", {"joint2": 1.0, "joint3": -1.0}]).actuation
+            array([[ 1.,  0.,  0.],
+                   [ 0.,  1., -1.]])
         """
         return replace(self, driven=driven)  # type: ignore[arg-type]  # it is brought to one form
 
     def close_loops(self, *loops: Loop) -> Model:
-        """The robot with more loops; :mod:`fallingcat.loops` moves it.  All else sees the open tree."""
+        """Robot with more loops; :mod:`fallingcat.loops` moves it.  All else sees the open tree.
+
+        Args:
+            *loops: Loops to add.
+
+        Returns:
+            Robot.
+        """
         return replace(self, loops=(*self.loops, *loops))
 
     def open_loops(self) -> Model:
-        """The robot without its loops: the tree alone."""
+        """Robot without its loops: the tree alone.
+
+        Returns:
+            Robot.
+        """
         return replace(self, loops=())
 
     __repr__, _repr_html_ = summary.model_text, summary.model_table

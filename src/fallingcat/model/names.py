@@ -1,4 +1,4 @@
-"""By what the parts of a robot call each other: every name is there once, and what is named exists."""
+"""Names by which the parts of a robot refer to each other: every name is there once, and what is named exists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def no_twins(what: str, names: Iterable[str]) -> None:
-    """Every name is there once, and not empty."""
+    """Raise an error unless every name is there once, and not empty."""
     for name, count in Counter(names).items():
         if count > 1:
             raise ModelError(f"{count} {what}s are called {name!r}")
@@ -22,7 +22,7 @@ def no_twins(what: str, names: Iterable[str]) -> None:
 
 
 def index(what: str, name: str, names: Sequence[str]) -> int:
-    """The place of a name among others, or an error that says which is near."""
+    """Place of a name among others, or an error that says which is near."""
     if not isinstance(name, str):
         raise ModelError(f"there is no {what} {describe(name)}: a name is a text")
     try:
@@ -32,7 +32,7 @@ def index(what: str, name: str, names: Sequence[str]) -> int:
 
 
 def check_frames(model: Model) -> None:
-    """What frames are fixed to exists, and none is called as a link is."""
+    """Raise an error unless the links of frames exist, and no frame is called as a link is."""
     links = {link.name for link in model.links}
     for frame in model.frames:
         if frame.link not in links:
@@ -43,7 +43,7 @@ def check_frames(model: Model) -> None:
 
 
 def check_loops(model: Model) -> None:
-    """What loops name exists, and moves where it has to."""
+    """Raise an error unless the parts that loops name exist, and move where they have to."""
     places = {*(link.name for link in model.links), *(frame.name for frame in model.frames)}
     joints = {joint.name: joint.kind.nq for joint in model.joints}
     for loop in model.loops:
@@ -58,7 +58,7 @@ def check_loops(model: Model) -> None:
 
 
 def check_actuators(model: Model) -> None:
-    """What actuators drive exists, and has one degree of freedom."""
+    """Raise an error unless the joints of actuators exist, and have one degree of freedom."""
     joints = {joint.name: joint.kind.nv for joint in model.joints}
     for actuator in model.actuators:
         if joints.get(actuator.joint) != 1:

@@ -1,4 +1,4 @@
-"""The shapes of links, as their file draws them and lets them touch: no mass, no motion, only where what is."""
+"""Shapes of links, as their file draws them and lets them touch: no mass, no motion, only geometry."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..arrays.types import Pose
 from ..errors import ModelError, describe
 from .body import Frozen, frozen_pose
 
@@ -18,7 +19,7 @@ Color = tuple[float, float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class Shape(Frozen):
-    """Something solid on a link; ``placement`` (4x4) maps its coordinates to those of the link."""
+    """Solid on a link; ``placement`` (4x4) maps its coordinates to those of the link."""
 
     kind: ClassVar[str]
     """What files call it."""
@@ -44,17 +45,18 @@ class Shape(Frozen):
             raise ModelError(f"the {name} of a {self.kind} is {what}, not {describe(given)}")
         return values[0] if count == 1 else values
 
-    def moved(self, H: np.ndarray) -> Self:
-        """The same shape seen from another frame; ``H`` maps coordinates of the link to those of the new one."""
+    def moved(self, H: Pose) -> Self:
+        """Same shape seen from another frame; ``H`` maps coordinates of the link to those of the new one."""
         return replace(self, placement=H @ self.placement)
 
 
 @dataclass(frozen=True, eq=False)
 class Sphere(Shape):
-    """A ball around the origin of its frame.
+    """Ball around the origin of its frame.
 
-    >>> Sphere(0.1).moved(np.eye(4)).radius
-    0.1
+    Example:
+        >>> Sphere(0.1).moved(np.eye(4)).radius
+        0.1
     """
 
     kind: ClassVar = "sphere"
@@ -64,7 +66,7 @@ class Sphere(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Shape):
-    """A ball stretched along the axes of its frame: ``radii`` (3, m), half its width each way."""
+    """Ball stretched along the axes of its frame: ``radii`` (3, m), half its width each way."""
 
     kind: ClassVar = "ellipsoid"
     sizes: ClassVar = {"radii": 3}
@@ -73,7 +75,7 @@ class Ellipsoid(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Capsule(Shape):
-    """All within ``radius`` of a segment of ``length`` along z, with its middle at the origin (m)."""
+    """Points within ``radius`` of a segment of ``length`` along z, with its middle at the origin (m)."""
 
     kind: ClassVar = "capsule"
     sizes: ClassVar = {"radius": 1, "length": 1}
@@ -83,7 +85,7 @@ class Capsule(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(Shape):
-    """Round about z, from ``-length / 2`` to ``length / 2`` (m)."""
+    """Round solid about z, from ``-length / 2`` to ``length / 2`` (m)."""
 
     kind: ClassVar = "cylinder"
     sizes: ClassVar = {"radius": 1, "length": 1}
@@ -93,7 +95,7 @@ class Cylinder(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Box(Shape):
-    """With edges along the axes of its frame, its middle at the origin: ``size`` (3, m) from face to face."""
+    """Box with edges along the axes of its frame, its middle at the origin: ``size`` (3, m) from face to face."""
 
     kind: ClassVar = "box"
     sizes: ClassVar = {"size": 3}
@@ -102,7 +104,7 @@ class Box(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Mesh(Shape):
-    """What a file of triangles holds, each coordinate times ``scale`` (3); the file is opened by who draws it.
+    """Triangles of a file, each coordinate times ``scale`` (3); the file is opened by who draws it.
 
     ``path`` is as in the robot's file, an address like ``package://robot/arm.stl`` or a path; it is seen from
     ``folder``, that of the robot's file.  Whether there is such a file was not asked.
@@ -130,7 +132,7 @@ KINDS: dict[str, type[Shape]] = {kind.kind: kind for kind in (Sphere, Ellipsoid,
 
 
 def shapes(given: Any, what: str) -> tuple[Shape, ...]:
-    """A tuple of shapes, or an error that names ``what``."""
+    """Tuple of shapes, or an error that names ``what``."""
     if not isinstance(given, (tuple, list)) or not all(isinstance(one, Shape) for one in given):
         raise ModelError(f"the {what} are Shape records, not {describe(given)}")
     return tuple(given)

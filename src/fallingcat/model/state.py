@@ -1,4 +1,4 @@
-"""Where a robot is and how it moves."""
+"""State of a robot: its configuration and its velocity."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from . import summary
 
 
 class State(NamedTuple):
-    """A frozen record; being a tuple, it is a JAX pytree as it stands.
+    """Configuration and velocity of a robot; being a tuple, it is a JAX pytree as it stands.
 
     Make one with :meth:`Model.state`, which fills in what is left out and checks what is given.  Its arrays may have
     axes in front, the same for all: then it is a batch of states, which compiled functions and rollouts take as it is.
 
-    >>> import numpy as np
-    >>> from fallingcat.model import robots
-    >>> cat = robots.cat()
-    >>> states = cat.random_state(np.random.default_rng(0), 10_000)
-    >>> states.batch, states.at(0).batch, states.at(slice(3)).joints.shape
-    ((10000,), (), (3, 10))
+    Example:
+        >>> import numpy as np
+        >>> from fallingcat.model import robots
+        >>> cat = robots.cat()
+        >>> states = cat.random_state(np.random.default_rng(0), 10_000)
+        >>> states.batch, states.at(0).batch, states.at(slice(3)).joints.shape
+        ((10000,), (), (3, 10))
     """
 
     pose: Pose
@@ -42,20 +43,26 @@ class State(NamedTuple):
 
     @property
     def velocity(self) -> Vector:
-        """``m + n``: the quasi-velocity ``[twist; rates]``."""
+        """Quasi-velocity ``[twist; rates]`` (nv)."""
         return concatenate([self.twist, self.rates], axis=-1)
 
     # many ------------------------------------------------------------------------------------------------------
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The axes in front: ``()`` for one state."""
+        """Axes in front: ``()`` for one state."""
         return tuple(self.pose.shape[:-2])
 
     def at(self, index: Any) -> State:
-        """The state, or the states, at an index, a slice or a mask of the axes in front.
+        """State, or states, at an index, a slice or a mask of the axes in front.
 
         ``states[3]`` would be the fourth field of the tuple, the rates of all: for a batch it is an error.
+
+        Args:
+            index: Index, slice or mask.
+
+        Returns:
+            State, or a batch of them.
         """
         if not self.batch and (not isinstance(index, tuple) or index):
             raise ModelError("this is one state, and no batch of which one could be taken")
@@ -65,7 +72,7 @@ class State(NamedTuple):
             raise ModelError(f"there is no state at {index!r} of a batch of shape {self.batch}") from None
 
     def __getitem__(self, index: Any) -> Any:
-        """A field of one state, as of any tuple; an error for a batch, where most who write so mean :meth:`at`."""
+        """Field of one state, as of any tuple; an error for a batch, where most who write so mean :meth:`at`."""
         if getattr(self.pose, "shape", ())[:-2]:
             raise ModelError(
                 "in a batch states.at(i) is one state, and states.pose, .joints, .twist, .rates its fields"
@@ -74,7 +81,14 @@ class State(NamedTuple):
 
     @classmethod
     def stack(cls, states: Sequence[State]) -> State:
-        """Several states as one batch, along a new first axis; the inverse of :meth:`at`."""
+        """Batch of several states, along a new first axis; the inverse of :meth:`at`.
+
+        Args:
+            states: States of one robot.
+
+        Returns:
+            Batch of states.
+        """
         states = list(states)
         if not states:
             raise ModelError("a batch is made of one state or more, not of none")

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import absolute, concatenate, is_numeric, maximum
 from ..arrays.arguments import as_array, check_rng, of_shape, shape_of
+from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..arrays.vectorize import vectorize
 from ..errors import ModelError, describe
 from ..lie import SO3, Group
@@ -27,7 +28,7 @@ QUATERNION_TOLERANCE = 1e-2  # three printed digits, single precision: a quatern
 
 
 def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
-    """The checked state; see :meth:`Model.state`."""
+    """Checked state; see :meth:`Model.state`."""
     given = State(
         np.eye(4) if pose is None else pose,
         _by_name(model, joints, model.neutral_joints.copy(), model.q_slices, "joints"),
@@ -40,7 +41,7 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     return State(*_side_by_side(model, made))
 
 
-def pose_of(pose: Any, position: Any, quaternion: Any, rpy: Any) -> Any:
+def pose_of(pose: Pose | None, position: Vector | None, quaternion: Vector | None, rpy: Vector | None) -> Pose | None:
     """Pose of the base (4 x 4) as it is given, or made of its parts; None where nothing is given.
 
     Args:
@@ -70,7 +71,7 @@ def pose_of(pose: Any, position: Any, quaternion: Any, rpy: Any) -> Any:
 
 
 def shapes_of(model: Model) -> tuple[tuple[int, ...], ...]:
-    """Of the fields of one state."""
+    """Shapes of the fields of one state."""
     return ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
 
 
@@ -102,8 +103,8 @@ def _side_by_side(model: Model, parts: list[Any]) -> list[Any]:
     return [x if x.shape == shape else np.broadcast_to(x, shape).copy() for x, shape in whole]
 
 
-def check_pose(model: Model, pose: Any) -> None:
-    """An error unless this is an element of the base group, or many are."""
+def check_pose(model: Model, pose: Pose) -> None:
+    """Raise an error unless this is an element of the base group, or many are."""
     if not is_numeric(pose) or not np.isrealobj(pose):
         return
     group = model.base
@@ -115,20 +116,20 @@ def check_pose(model: Model, pose: Any) -> None:
     _check_all(fine, f"pose is no element of the base group {group} of {model.name!r}")
 
 
-def _largest(matrix: Any) -> Any:
-    """Of the sizes of all entries."""
+def _largest(matrix: Matrix) -> Scalar:
+    """Largest absolute value of the entries."""
     return functools.reduce(maximum, absolute(matrix).ravel())
 
 
 def _check_all(fine: np.ndarray, rule: str) -> None:
-    """An error with this rule unless all states are ``fine``; of many, it says which is not."""
+    """Raise an error with this rule unless all states are ``fine``; of many, it says which is not."""
     if not fine.all():
         which = ", ".join(map(str, np.argwhere(~fine)[0]))
         raise ModelError(f"state {which}: {rule}" if which else rule)
 
 
 def neutral_joints(model: Model) -> np.ndarray:
-    """The identity of every joint's group, or the nearest stop."""
+    """Identity of every joint's group, or the nearest stop."""
     neutral = model.configuration.neutral.joints.copy()
     for joint, place, limits in _moving(model):
         if joint.nq == 1:
@@ -144,7 +145,7 @@ def _moving(model: Model) -> Iterator[tuple[Joint, slice, Limits]]:
 
 
 def check_record(model: Model, state: Any) -> None:
-    """An error unless ``state`` is a :class:`State` with the shapes of the model, one or many."""
+    """Raise an error unless ``state`` is a :class:`State` with the shapes of the model, one or many."""
     if not isinstance(state, State):
         raise ModelError(
             f"pass a State of {model.name!r}, not {describe(state)}: model.state(...), model.unflatten(q, v)"
@@ -157,12 +158,12 @@ def check_record(model: Model, state: Any) -> None:
 
 
 def of_arrays(state: State) -> State:
-    """The same state; what was written as lists, as arrays."""
+    """Same state; what was written as lists, as arrays."""
     return State(*(np.array(x, dtype=float) if isinstance(x, (list, tuple)) else x for x in state))
 
 
-def flatten(model: Model, state: State) -> tuple[Any, Any]:
-    """The flat vectors of a state; see :meth:`Model.flatten`."""
+def flatten(model: Model, state: State) -> tuple[Vector, Vector]:
+    """Flat vectors of a state; see :meth:`Model.flatten`."""
     check_record(model, state)
     state = of_arrays(state)
     if not state.batch:
@@ -173,8 +174,8 @@ def flatten(model: Model, state: State) -> tuple[Any, Any]:
     return q, state.velocity
 
 
-def unflatten(model: Model, q: Any, v: Any) -> State:
-    """The state with flat vectors; see :meth:`Model.unflatten`."""
+def unflatten(model: Model, q: Vector, v: Vector | None) -> State:
+    """State with flat vectors; see :meth:`Model.unflatten`."""
     v, given = np.zeros(model.nv) if v is None else v, []
     for name, x, size in (("q", q, model.nq), ("v", v, model.nv)):
         if (shape_of(x) or ())[-1:] != (size,):
@@ -189,7 +190,7 @@ def unflatten(model: Model, q: Any, v: Any) -> State:
 
 
 def random(model: Model, rng: np.random.Generator, *batch: int) -> State:
-    """A random state, or many; see :meth:`Model.random_state`."""
+    """Random state, or many; see :meth:`Model.random_state`."""
     q = random_coordinates(model, rng, *batch)
     coordinates, joints = q[..., : model.base.nq], q[..., model.base.nq :]
     pose = vectorize(model.base.element, coordinates) if batch else np.asarray(model.base.element(coordinates))
@@ -214,8 +215,9 @@ def _within(limits: Limits, q: np.ndarray, rng: np.random.Generator) -> np.ndarr
 
 
 def checked_coordinates(group: Group, q: np.ndarray, what: str) -> np.ndarray:
-    """Flat coordinates (..., nq) of a group with its quaternion, if there is one, brought to length 1; it may miss it
-    by 0.01.
+    """Flat coordinates (..., nq) of a group with its quaternion, if there is one, brought to length 1.
+
+    It may miss it by 0.01.
     """
     if "qw" not in group.coordinate_names or not np.isrealobj(q):
         return q
@@ -228,7 +230,7 @@ def checked_coordinates(group: Group, q: np.ndarray, what: str) -> np.ndarray:
     return np.concatenate([q[..., :start], turn / length, q[..., start + 4 :]], axis=-1)
 
 
-def _checked_joints(model: Model, q: Any) -> Any:
+def _checked_joints(model: Model, q: Vector) -> Vector:
     if not is_numeric(q):
         return q
     parts = [q[..., :0]]
@@ -250,7 +252,7 @@ def _by_name(model: Model, given: Any, neutral: np.ndarray, places: tuple[slice,
     return concatenate([np.zeros(0), *parts.values()])
 
 
-def _at_least_1d(x: Any) -> Any:
+def _at_least_1d(x: Any) -> Vector:
     """A single number of any kind as an array of one."""
     if isinstance(x, (list, tuple)):
         return x

@@ -15,7 +15,7 @@ from .names import no_twins
 
 
 def ordered(links: Sequence[str], joints: Sequence[Joint]) -> list[Joint]:
-    """The joints depth first; the root is the one link that no joint carries."""
+    """Joints depth first; the root is the one link that no joint carries."""
     no_twins("link", links)
     no_twins("joint", [j.name for j in joints])
     children: dict[str, list[Joint]] = {name: [] for name in links}
@@ -42,7 +42,7 @@ def ordered(links: Sequence[str], joints: Sequence[Joint]) -> list[Joint]:
 
 
 def root(links: Sequence[str], joints: Sequence[Joint]) -> str:
-    """The one link that is no joint's child."""
+    """Link that is no joint's child: there is one."""
     carried = {j.child for j in joints}
     roots = [name for name in links if name not in carried]
     if not links:
@@ -55,7 +55,7 @@ def root(links: Sequence[str], joints: Sequence[Joint]) -> str:
 
 
 def followed(joints: Sequence[Joint]) -> list[Joint]:
-    """The joints, where what follows a follower follows the leader of both: a joint with one coordinate of its own."""
+    """Joints, where what follows a follower follows the leader of both: a joint with one coordinate of its own."""
     by_name = {joint.name: joint for joint in joints}
     found: dict[str, Mimic] = {}
     for joint in joints:

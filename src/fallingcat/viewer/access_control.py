@@ -1,4 +1,4 @@
-"""Who may talk to a live view: pages of this computer that know the token of its address.
+"""Access to a live view: pages of this computer that know the token of its address.
 
 A server on this computer can be reached by every page that its browser shows.  Three checks keep them out, for files
 and web sockets alike: the ``Host`` is this computer (no name that was pointed here), the ``Origin``, if any, is the
@@ -22,13 +22,14 @@ _STARTING: Final = threading.Lock()
 
 
 def refusal(path: str, hosts: list[str], origins: list[str], token: str) -> str | None:
-    """Why a request is refused; None where it may pass.
+    """Reason why a request is refused; None where it may pass.
 
-    >>> refusal("/secret/", ["127.0.0.1:8080"], ["http://127.0.0.1:8080"], "secret")
-    >>> refusal("/secret/", ["127.0.0.1:8080"], ["http://cat.example"], "secret")
-    'the view is shown to its own page only'
-    >>> refusal("/", ["127.0.0.1:8080"], [], "secret")
-    'open the whole address that was printed, with its token'
+    Example:
+        >>> refusal("/secret/", ["127.0.0.1:8080"], ["http://127.0.0.1:8080"], "secret")
+        >>> refusal("/secret/", ["127.0.0.1:8080"], ["http://cat.example"], "secret")
+        'the view is shown to its own page only'
+        >>> refusal("/", ["127.0.0.1:8080"], [], "secret")
+        'open the whole address that was printed, with its token'
     """
     if len(hosts) != 1 or hosts[0].lower().partition(":")[0] not in THIS_COMPUTER:
         return "the view is at 127.0.0.1 or localhost only"
@@ -42,7 +43,7 @@ def refusal(path: str, hosts: list[str], origins: list[str], token: str) -> str 
 
 @contextmanager
 def gated(token: str) -> Iterator[None]:
-    """The server that viser starts inside answers requests with this token alone.
+    """Guard the server that viser starts inside: it answers requests with this token alone.
 
     Viser has no hook for that, so the function with which it starts its web server is wrapped meanwhile; an error where
     it does not use it.

@@ -1,12 +1,13 @@
-"""A robot that is moved by hand: bent, dragged, dropped and recorded.  It knows of no browser."""
+"""Robot that is moved by hand: bent, dragged, dropped and recorded.  It knows of no browser."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays.types import FloatArray, Pose, Vector
 from ..caching import cached_property
 from ..constraints import loop_closure as loops
 from ..control import InverseKinematics, PositionTask
@@ -28,33 +29,44 @@ MOST_FRAMES = 20_000
 
 @concise
 class Totals(NamedTuple):
-    """What the robot is as a whole, in the world."""
+    """Quantities of the robot as a whole, in the world.
 
-    center: np.ndarray
+    Example:
+        >>> import fallingcat as fc
+        >>> fc.viewer.PosedRobot(fc.robots.cat()).totals().center.shape
+        (3,)
+    """
+
+    center: FloatArray
     """``3`` (m): of mass"""
-    axes: np.ndarray
+    axes: FloatArray
     """``3 x 3``: principal axes of the locked inertia, as columns"""
-    inertias: np.ndarray
+    inertias: FloatArray
     """``3`` (kg m^2): about them"""
-    linear: np.ndarray
+    linear: FloatArray
     """``3`` (N s): momentum"""
-    angular: np.ndarray
+    angular: FloatArray
     """``3`` (N m s): momentum about the center of mass"""
 
 
 class PosedRobot:
-    """A robot and what a hand does to it; :attr:`state` is where it is.
+    """Robot that is moved by hand; :attr:`state` is where it is.
 
     With :attr:`floats` nothing holds the base: bending joints turns it through the connection, so that no momentum
     arises (``dg = -g A dq``), as for a cat in the air.
 
-    >>> import fallingcat as fc
-    >>> cat = PosedRobot(fc.robots.two_cylinder_cat())
-    >>> for bend in ([0.5, 0.0], [0.5, 0.5], [0.0, 0.5], [0.0, 0.0]):
-    ...     cat.bend(bend)
-    >>> turned = cat.model.base.log(cat.state.pose)[3:]  # the joints are back, the cat is not
-    >>> bool(np.linalg.norm(turned) > 0.1)
-    True
+    Args:
+        model: Robot.
+        state: Start; None: the neutral one.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = PosedRobot(fc.robots.two_cylinder_cat())
+        >>> for bend in ([0.5, 0.0], [0.5, 0.5], [0.0, 0.5], [0.0, 0.0]):
+        ...     cat.bend(bend)
+        >>> turned = cat.model.base.log(cat.state.pose)[3:]  # the joints are back, the cat is not
+        >>> bool(np.linalg.norm(turned) > 0.1)
+        True
     """
 
     def __init__(self, model: Model, state: State | None = None) -> None:
@@ -68,7 +80,7 @@ class PosedRobot:
 
     @cached_property
     def can_float(self) -> bool:
-        """Whether bending may turn the base: it has one that moves, and joints that are angles and lengths."""
+        """True if bending may turn the base: it has one that moves, and joints that are angles and lengths."""
         try:
             check_shape(self.model, self.model.n)
         except ModelError:
@@ -86,9 +98,11 @@ class PosedRobot:
 
     # a hand --------------------------------------------------------------------------------------------------------
 
-    def bend(self, joints: Any) -> None:
-        """Joints go straight to these coordinates, and stay; the base follows if it floats, other joints where loops
-        make them.
+    def bend(self, joints: Vector) -> None:
+        """Move joints to coordinates, at rest; the base follows if it floats, other joints where loops make them.
+
+        Args:
+            joints: Flat coordinates of all joints (rad, m, unit quaternions).
         """
         goal = vector(joints, len(self.state.joints), "joints")
         pose = self.state.pose
@@ -103,14 +117,25 @@ class PosedRobot:
         places = zip(self.model.joints, self.model.q_slices, strict=True)
         return [joint.name for joint, at in places if not np.array_equal(goal[at], self.state.joints[at])]
 
-    def place(self, pose: Any) -> None:
-        """The base goes there (4 x 4), at rest."""
+    def place(self, pose: Pose) -> None:
+        """Move the base, at rest.
+
+        Args:
+            pose: ``H_wb`` (4 x 4).
+        """
         self._be(self.model.state(pose=pose, joints=self.state.joints))
 
-    def drag(self, place: str, goal: Any) -> float:
-        """A link or frame goes to ``goal`` (3, m, world) as near as its joints let it; how far off it ends (m).
+    def drag(self, place: str, goal: Vector) -> float:
+        """Move a link or frame as near to a point as its joints let it.
 
         The joints reach there from a base that is held; then it floats, if it does, and they reach once more.
+
+        Args:
+            place: Link or frame.
+            goal: Point in the world, 3 (m).
+
+        Returns:
+            Distance that is left (m).
         """
         if self.model.loops:
             raise ModelError(f"{self.model.name!r} has loops: its places cannot be dragged")
@@ -124,14 +149,21 @@ class PosedRobot:
         return float(np.linalg.norm(self.where(place) - goal))
 
     def fall(self, seconds: float) -> str:
-        """What happens by itself for a while: gravity and what the model holds; the status of the run."""
+        """Simulate the robot for a while, under gravity and the forces of the model.
+
+        Args:
+            seconds: Duration (s).
+
+        Returns:
+            Status of the run.
+        """
         run = simulate(self.model, self.state, positive(seconds, "seconds"), progress=False)
         self.time += float(run.times[-1])
         self._be(run.state(len(run) - 1), moves=True)
         return run.status
 
     def reset(self) -> None:
-        """Back to the start, at rest; the record is empty."""
+        """Go back to the start, at rest; the record is empty."""
         self.time, self.frames = 0.0, []
         self._be(self.start)
 
@@ -144,17 +176,32 @@ class PosedRobot:
 
     # what there is to see ------------------------------------------------------------------------------------------
 
-    def where(self, place: str) -> np.ndarray:
-        """``3`` (m): the origin of a link or frame."""
+    def where(self, place: str) -> FloatArray:
+        """Origin of a link or frame in the world.
+
+        Args:
+            place: Link or frame.
+
+        Returns:
+            ``3`` (m).
+        """
         return np.asarray(link_pose(self.model, self.state, place)[:3, 3])
 
-    def poses(self) -> dict[str, np.ndarray]:
-        """Link name: its pose (4 x 4)."""
+    def poses(self) -> dict[str, FloatArray]:
+        """Poses of all links.
+
+        Returns:
+            ``4 x 4`` by name.
+        """
         seen = forward_kinematics(self.model, self.state)
         return {name: np.asarray(seen[name]) for name in self.model.link_names}
 
     def totals(self) -> Totals:
-        """Center of mass, principal axes and momentum."""
+        """Center of mass, principal axes and momentum.
+
+        Returns:
+            Quantities of the whole robot, in the world.
+        """
         model, state = self.model, self.state
         inertias, axes = np.linalg.eigh(locked_inertia(model, state, "centroidal")[3:, 3:])
         if np.linalg.det(axes) < 0.0:
@@ -163,7 +210,11 @@ class PosedRobot:
         return Totals(np.asarray(center_of_mass(model, state)), axes, inertias, h[:3], h[3:])
 
     def page(self) -> Page:
-        """What was done since the start, as a page that plays it."""
+        """Page that plays what was done since the start.
+
+        Returns:
+            Page of one scene.
+        """
         if len(self.frames) < 2:
             raise ModelError("nothing has been recorded yet")
         turn, drawn = turned_up(self.model.gravity), appearance(self.model)

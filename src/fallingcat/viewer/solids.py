@@ -16,10 +16,11 @@ _CUBE = Triangles(_CORNERS, np.concatenate([_SIDES[:, [0, 1, 2]], _SIDES[:, [0, 
 
 
 def triangles_of(shape: Shape) -> Triangles:
-    """A solid as triangles in the frame of its part.
+    """Triangles of a solid in the frame of its part.
 
-    >>> triangles_of(Box((0.0, 0.0, 1.0), (0.1, 0.2, 0.3))).points.max(axis=0)
-    array([0.1, 0.2, 1.3])
+    Example:
+        >>> triangles_of(Box((0.0, 0.0, 1.0), (0.1, 0.2, 0.3))).points.max(axis=0)
+        array([0.1, 0.2, 1.3])
     """
     if isinstance(shape, Solid):
         H = np.asarray(shape.transform, dtype=float)

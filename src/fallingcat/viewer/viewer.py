@@ -35,17 +35,40 @@ ANY_ANGLE, ANY_LENGTH = np.pi, 1.0
 
 
 def view(model: Model, state: State | None = None, *, port: int = 8080) -> Viewer:
-    """A live view of a robot at :attr:`Viewer.url`, ``http://127.0.0.1:port/TOKEN/`` (or the next port that is free);
-    extra ``view``.  Only this computer reaches it, and only who knows the token.
+    """Live view of a robot in the browser; extra ``view``.
+
+    It stands at :attr:`Viewer.url`, ``http://127.0.0.1:port/TOKEN/`` (or the next port that is free).  Only this
+    computer reaches it, and only who knows the token.
 
     Sliders bend joints; ``free float`` lets that turn the base, momentum staying zero; a handle drags a link or frame;
     ``simulate`` lets the robot go.  It runs until :meth:`Viewer.stop`; in a notebook it shows itself.
+
+    Args:
+        model: Robot.
+        state: Start; None: the neutral one.
+        port: Port of the server.
+
+    Returns:
+        Viewer, which runs until it is stopped.
+
+    Example:
+        >>> viewer = view(model)  # doctest: +SKIP
+        >>> viewer.stop()  # doctest: +SKIP
     """
     return Viewer(PosedRobot(model, state), port)
 
 
 class Viewer:
-    """A :class:`PosedRobot` in the browser."""
+    """View of a :class:`PosedRobot` in the browser.
+
+    Args:
+        puppet: Robot that is moved.
+        port: Port of the server.
+
+    Example:
+        >>> viewer = Viewer(PosedRobot(model))  # doctest: +SKIP
+        >>> viewer.save("moved.html")  # doctest: +SKIP
+    """
 
     def __init__(self, posed_robot: PosedRobot, port: int = 8080) -> None:
         try:
@@ -165,7 +188,11 @@ class Viewer:
         return acts
 
     def say(self, text: str) -> None:
-        """A line above the controls."""
+        """Show a line above the controls.
+
+        Args:
+            text: Line of text.
+        """
         self._say.content = f'<div style="padding: 0 0.5em; overflow-wrap: anywhere">{html(text)}</div>'
 
     def _bent(self, _: Any) -> None:
@@ -203,7 +230,14 @@ class Viewer:
         event.client.send_file_download("fallingcat.html", html)
 
     def save(self, path: str | Path) -> Path:
-        """What was done since the start, as one HTML file."""
+        """Write what was done since the start as one HTML file.
+
+        Args:
+            path: File to write.
+
+        Returns:
+            Its path.
+        """
         with self._lock:
             return self.posed_robot.page().write(path)
 
@@ -226,7 +260,12 @@ class Viewer:
     # drawing -------------------------------------------------------------------------------------------------------
 
     def refresh(self, sliders: bool = True, handle: bool = True) -> None:
-        """Draw the robot where it is."""
+        """Draw the robot where it is.
+
+        Args:
+            sliders: Move the sliders too.
+            handle: Move the handle too.
+        """
         with self._lock, self.server.atomic():
             self._quiet = True  # sliders that are moved here are no hand
             try:

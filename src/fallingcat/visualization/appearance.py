@@ -1,4 +1,4 @@
-"""How a robot looks: by the shapes of its file, or else as capsules from joint to joint."""
+"""Looks of a robot: by the shapes of its file, or else as capsules from joint to joint."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.types import FloatArray
 from ..model import Link, Model
 from ..model import shapes as solid
 from ..records import concise
@@ -24,20 +25,35 @@ _SHOWN = 3  # names of files in a note
 
 @concise
 class Appearance(NamedTuple):
-    """What to draw on each link, by name, and in a line each what cannot be drawn."""
+    """Shapes to draw on each link, and lines about what cannot be drawn.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> appearance(robots.cat()).notes
+        []
+    """
 
     shapes: dict[str, list[Shape]]
+    """by name of the link"""
     notes: list[str]
+    """one line for each reason"""
 
 
 def appearance(model: Model) -> Appearance:
-    """The robot by its file's visuals; if there are none, by what touches; if that is nothing either, as capsules.
+    """Shapes of the robot: its file's visuals; if there are none, what touches; if that is nothing either, capsules.
 
     Files of meshes are read here.  What cannot be drawn is said, and its link drawn by what touches, if it has that.
 
-    >>> from fallingcat.model import robots
-    >>> appearance(robots.cat()).shapes["head"][0].radius
-    0.045
+    Args:
+        model: Robot.
+
+    Returns:
+        Shapes by link, and notes.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> appearance(robots.cat()).shapes["head"][0].radius
+        0.045
     """
     shapes, lacking, notes = _of_file(model.links, "visuals")
     rest = [link for link in model.links if link.name in lacking] if any(shapes.values()) else model.links
@@ -63,7 +79,19 @@ def _of_file(links: Sequence[Link], kind: str) -> tuple[dict[str, list[Shape]], 
 
 
 def model_shapes(model: Model) -> dict[str, list[Shape]]:
-    """Link name: what to draw there; see :func:`appearance`."""
+    """Shapes to draw on each link; see :func:`appearance`.
+
+    Args:
+        model: Robot.
+
+    Returns:
+        Shapes by name of the link.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> sorted(model_shapes(robots.two_cylinder_cat()))
+        ['front', 'rear', 'spine']
+    """
     return appearance(model).shapes
 
 
@@ -135,7 +163,7 @@ def _scaled(triangles: Triangles, shape: solid.Shape, scale: Any, color: str, op
 
 @cache
 def tube(sides: int = 32) -> Triangles:
-    """A cylinder of radius 1 about z, from -1/2 to 1/2."""
+    """Cylinder of radius 1 about z, from -1/2 to 1/2."""
     angle = 2.0 * np.pi * np.arange(sides) / sides
     ring = np.stack([np.cos(angle), np.sin(angle), np.full(sides, 0.5)], axis=1)
     points = np.concatenate([ring * (1, 1, -1), ring, [[0, 0, -0.5], [0, 0, 0.5]]])
@@ -145,8 +173,21 @@ def tube(sides: int = 32) -> Triangles:
     return Triangles(points, np.concatenate([np.stack(each, axis=1) for each in sets]))
 
 
-def surface(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> Triangles:
-    """``heights`` (len(x) x len(y), m) over a grid."""
+def surface(x: FloatArray, y: FloatArray, heights: FloatArray) -> Triangles:
+    """Triangles of heights over a grid.
+
+    Args:
+        x: First coordinate of the grid (m).
+        y: Second coordinate (m).
+        heights: ``len(x) x len(y)`` (m).
+
+    Returns:
+        Triangles.
+
+    Example:
+        >>> surface(np.arange(3.0), np.arange(2.0), np.zeros((3, 2))).points.shape
+        (6, 3)
+    """
     points = np.stack([*np.meshgrid(x, y, indexing="ij"), heights], axis=-1).reshape(-1, 3)
     here = np.arange(heights.size).reshape(heights.shape)[:-1, :-1].ravel()
     right = here + len(y)
@@ -156,7 +197,7 @@ def surface(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> Triangles:
 
 @cache
 def ball(rings: int = 16, sides: int = 28) -> Triangles:
-    """A ball of radius 1."""
+    """Ball of radius 1."""
     up, around = np.pi * np.arange(rings + 1) / rings, 2.0 * np.pi * np.arange(sides) / sides
     u, a = (x.ravel() for x in np.meshgrid(up, around, indexing="ij"))
     points = np.stack([np.sin(u) * np.cos(a), np.sin(u) * np.sin(a), np.cos(u)], axis=1)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.types import Matrix, Vector
 from ..escaping import html
 from ..records import concise
 from .page import HeatMap
@@ -29,40 +30,91 @@ ZERO = "#12807f"
 @concise
 @dataclass(frozen=True)
 class Surface:
-    """``values`` (len(x) x len(y)) as a surface seen from above the corner, with a closed curve (2 x N) on it.
+    """Surface of ``values`` (len(x) x len(y)) seen from above the corner, with a closed curve (2 x N) on it.
 
     With ``inside`` only what lies inside the curve is drawn, down to zero: the volume that a gait encloses.
+
+    Example:
+        >>> surface = Surface("curvature", [0.0, 1.0], [0.0, 1.0], np.eye(2), x_label="q1", y_label="q2")
+        >>> surface_svg(surface).startswith("<svg")
+        True
     """
 
     title: str
-    x: Any
-    y: Any
-    values: Any
-    curve: Any = None
+    """above the picture"""
+    x: Vector
+    """first coordinate"""
+    y: Vector
+    """second coordinate"""
+    values: Matrix
+    """``len(x) x len(y)``"""
+    curve: Matrix | None = None
+    """``2 x N``, closed"""
     x_label: str = ""
+    """name of ``x``"""
     y_label: str = ""
+    """name of ``y``"""
     z_label: str = ""
+    """name of the values"""
     inside: bool = False
+    """draw only what lies inside the curve"""
     scale: float | None = None
     """largest value of the colors"""
 
 
 def map_svg(chart: HeatMap, width: int = 460, height: int = 400) -> str:
-    """A map with its zero lines, curves, axes and color bar.
+    """Picture of a map with its zero lines, curves, axes and color bar.
 
-    >>> map_svg(HeatMap("roll", [0.0, 1.0], [0.0, 1.0], np.eye(2))).startswith("<svg")
-    True
+    Args:
+        chart: Map.
+        width: Width (pixels).
+        height: Height (pixels).
+
+    Returns:
+        SVG text.
+
+    Example:
+        >>> map_svg(HeatMap("roll", [0.0, 1.0], [0.0, 1.0], np.eye(2))).startswith("<svg")
+        True
     """
     return document(width, height, _map(chart, width, height))
 
 
 def surface_svg(surface: Surface, width: int = 460, height: int = 400) -> str:
-    """A surface as a picture."""
+    """Picture of a surface.
+
+    Args:
+        surface: Surface.
+        width: Width (pixels).
+        height: Height (pixels).
+
+    Returns:
+        SVG text.
+
+    Example:
+        >>> surface_svg(Surface("flat", [0.0, 1.0], [0.0, 1.0], np.zeros((2, 2)))).startswith("<svg")
+        True
+    """
     return document(width, height, _surface(surface, width, height))
 
 
 def side_by_side(pictures: Sequence[str], width: int = 460, height: int = 400, columns: int = 3) -> str:
-    """Pictures of one size in rows, as one picture."""
+    """Pictures of one size in rows, as one picture.
+
+    Args:
+        pictures: SVG texts.
+        width: Width of each (pixels).
+        height: Height of each (pixels).
+        columns: Pictures in a row.
+
+    Returns:
+        SVG text.
+
+    Example:
+        >>> flat = surface_svg(Surface("flat", [0.0, 1.0], [0.0, 1.0], np.zeros((2, 2))))
+        >>> side_by_side([flat, flat]).count("<svg")
+        3
+    """
     rows = -(-len(pictures) // columns)
     parts = []
     for k, picture in enumerate(pictures):
@@ -72,7 +124,7 @@ def side_by_side(pictures: Sequence[str], width: int = 460, height: int = 400, c
 
 
 def document(width: int, height: int, parts: Sequence[str] | Iterator[str]) -> str:
-    """A picture of these parts on white."""
+    """Picture of these parts on white."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     font = 'font-family="system-ui, Segoe UI, Roboto, Helvetica, Arial, sans-serif" font-size="12"'
     return (
@@ -81,10 +133,11 @@ def document(width: int, height: int, parts: Sequence[str] | Iterator[str]) -> s
 
 
 def color(value: float) -> str:
-    """Of a value between -1 and 1.
+    """Color of a value between -1 and 1.
 
-    >>> color(0.0)
-    '#f7f6f2'
+    Example:
+        >>> color(0.0)
+        '#f7f6f2'
     """
     x = min(max(value, -1.0), 1.0)
     for (a, low), (b, high) in pairwise(STOPS):
@@ -97,8 +150,9 @@ def color(value: float) -> str:
 def ticks(low: float, high: float, count: int) -> list[float]:
     """Round numbers between two ends.
 
-    >>> ticks(-1.0, 1.0, 4)
-    [-1.0, -0.5, 0.0, 0.5, 1.0]
+    Example:
+        >>> ticks(-1.0, 1.0, 4)
+        [-1.0, -0.5, 0.0, 0.5, 1.0]
     """
     raw = (high - low) / max(count, 1)
     power = 10.0 ** np.floor(np.log10(raw))
@@ -108,22 +162,23 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 
 def text(x: float, y: float, words: str, anchor: str = "middle", fill: str = SOFT, more: str = "") -> str:
-    """Words at a point; never markup."""
+    """Text at a point; never markup."""
     inner = html(words)
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" {more}>{inner}</text>'
 
 
-def path(points: Any, stroke: str, width: float = 1.8, more: str = "") -> str:
-    """A line through points (N x 2)."""
+def path(points: Matrix, stroke: str, width: float = 1.8, more: str = "") -> str:
+    """Line through points (N x 2)."""
     line = "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in np.asarray(points, dtype=float))
     return f'<path d="{line}" fill="none" stroke="{stroke}" stroke-width="{width}" stroke-linejoin="round" {more}/>'
 
 
 def zero_segments(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
-    """Where a map changes its sign, as segments (2 x 2): marching squares.
+    """Segments (2 x 2) along which a map changes its sign: marching squares.
 
-    >>> zero_segments(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([[-1.0, -1.0], [1.0, 1.0]]))[0].tolist()
-    [[0.5, 0.0], [0.5, 1.0]]
+    Example:
+        >>> zero_segments(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([[-1.0, -1.0], [1.0, 1.0]]))[0].tolist()
+        [[0.5, 0.0], [0.5, 1.0]]
     """
     out = []
     for i in range(len(x) - 1):
@@ -320,7 +375,8 @@ class _View:
         center = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
         self.middle = np.array([0.5 * width, 30.0 + 0.5 * room[1]]) - self.scale * center
 
-    def at(self, points: Any) -> np.ndarray:
+    def at(self, points: Matrix) -> np.ndarray:
+        """Points on the paper."""
         p = (np.atleast_2d(points) - self.low) / self.size - 0.5
         return np.stack(
             [self.middle[0] + self.scale * (p @ self.right), self.middle[1] - self.scale * (p @ self.up)], axis=1

@@ -23,13 +23,25 @@ _LEVELS: Final = 65_535  # a coordinate has 16 bits
 @concise
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """``points`` (n x 3, m) and ``faces`` (m x 3, numbers of points)."""
+    """Mesh of triangles.
+
+    Example:
+        >>> mesh = Triangles(np.eye(3), np.array([[0, 1, 2]]))
+        >>> mesh.points.shape, len(mesh.faces)
+        ((3, 3), 1)
+    """
 
     points: np.ndarray
+    """``n x 3`` (m)"""
     faces: np.ndarray
+    """``m x 3``: numbers of points"""
 
     def data(self) -> dict[str, Any]:
-        """Coordinates as steps of a box around them, in base 64."""
+        """Coordinates as steps of a box around them, in base 64.
+
+        Returns:
+            Data for JSON.
+        """
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         step = np.maximum((high - low) / _LEVELS, 1e-12)
         wide = len(self.points) > _LEVELS
@@ -48,7 +60,7 @@ Key = tuple[str, str]
 
 
 def read_meshes(meshes: Sequence[Mesh], most: int = MOST_FACES) -> tuple[dict[Key, Pieces], list[tuple[str, str]]]:
-    """The pieces of every file, ``most`` faces together; and which files cannot be drawn, with the reason."""
+    """Pieces of every file, ``most`` faces together; and which files cannot be drawn, with the reason."""
     found: dict[Key, Pieces] = {}
     troubles: list[tuple[str, str]] = []
     for mesh in meshes:
@@ -83,12 +95,15 @@ def _thinned(found: Mapping[Key, Pieces], most: int) -> dict[Key, Pieces]:
 
 
 def simplified(mesh: Triangles, most: int) -> Triangles:
-    """At most ``most`` faces: points that share a cell of a grid become their mean; the grid is as fine as that allows.
+    """Mesh with at most ``most`` faces.
 
-    >>> grid = np.stack(np.meshgrid(*3 * [np.linspace(0.0, 1.0, 9)]), axis=-1).reshape(-1, 3)
-    >>> faces = np.arange(3 * (len(grid) // 3)).reshape(-1, 3)
-    >>> len(simplified(Triangles(grid, faces), 50).faces) <= 50
-    True
+    Points that share a cell of a grid become their mean; the grid is as fine as that allows.
+
+    Example:
+        >>> grid = np.stack(np.meshgrid(*3 * [np.linspace(0.0, 1.0, 9)]), axis=-1).reshape(-1, 3)
+        >>> faces = np.arange(3 * (len(grid) // 3)).reshape(-1, 3)
+        >>> len(simplified(Triangles(grid, faces), 50).faces) <= 50
+        True
     """
     if len(mesh.faces) <= most:
         return mesh

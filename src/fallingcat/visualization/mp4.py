@@ -12,10 +12,11 @@ RATE = 90_000
 def mp4(
     codec: str, description: bytes, chunks: Sequence[tuple[bool, bytes]], size: tuple[int, int], rate: int
 ) -> bytes:
-    """The file: ``chunks`` are pictures (whether one stands alone, and its bytes), ``rate`` of them a second.
+    """Bytes of the file: ``chunks`` are pictures (whether one stands alone, and its bytes), ``rate`` of them a second.
 
-    >>> mp4("vp09.00.31.08", b"", [(True, b"abc")], (64, 64), 30)[4:12]
-    b'ftypisom'
+    Example:
+        >>> mp4("vp09.00.31.08", b"", [(True, b"abc")], (64, 64), 30)[4:12]
+        b'ftypisom'
     """
     head = box("ftyp", b"isom", struct.pack(">I", 512), b"isom", b"iso2", b"mp41")
     start = len(head) + len(_moov(codec, description, chunks, size, rate, 0)) + 8
@@ -24,7 +25,7 @@ def mp4(
 
 
 def box(kind: str, *parts: bytes) -> bytes:
-    """Length, name and content."""
+    """Box of the file: length, name and content."""
     content = b"".join(parts)
     return struct.pack(">I", 8 + len(content)) + kind.encode() + content
 
@@ -72,7 +73,7 @@ def _table(
     ticks: int,
     start: int,
 ) -> bytes:
-    """Where each picture is, how long it lasts and which stand alone."""
+    """Table of the places and durations of pictures, and which stand alone."""
     count, keys = len(chunks), [i + 1 for i, (key, _) in enumerate(chunks) if key]
     sizes = struct.pack(f">{count}I", *(len(data) for _, data in chunks))
     return box(

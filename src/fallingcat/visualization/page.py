@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.types import Matrix, Tensor, Vector
 from ..errors import ModelError
 from ..escaping import page_json
 from ..io.files import write_text
@@ -30,20 +31,35 @@ SCRIPTS = ("drawing.js", "triangles.js", "render.js", "scene.js", "charts.js", "
 
 @dataclass(frozen=True)
 class Fact:
-    """A number worth a card of its own."""
+    """Card with a number.
+
+    Example:
+        >>> Fact("mass", "4 kg").note
+        ''
+    """
 
     label: str
+    """above the number"""
     value: str
+    """number and unit"""
     note: str = ""
+    """below the number"""
 
 
 @concise
 @dataclass(frozen=True)
 class Line:
-    """A named series of values."""
+    """Named series of values.
+
+    Example:
+        >>> Line("height", [0.0, 1.0]).name
+        'height'
+    """
 
     name: str
-    values: Any
+    """in the legend"""
+    values: Vector
+    """one for each time"""
 
 
 @concise
@@ -52,19 +68,34 @@ class Chart:
     """Lines over time, with a unit; ``log`` for sizes over many decades.
 
     Over something else than time, which ``x_label`` then names, the time line does not move anything.
+
+    Example:
+        >>> chart = Chart("height", [0.0, 1.0], [Line("base", [0.5, 0.4])], unit="m")
+        >>> chart.data()["unit"]
+        'm'
     """
 
     title: str
-    times: Any
+    """above the chart"""
+    times: Vector
+    """of all lines (s)"""
     lines: Sequence[Line]
+    """series of values"""
     unit: str = ""
+    """of the values"""
     log: bool = False
+    """logarithmic axis"""
     x_label: str = TIME
+    """name of the horizontal axis"""
     wide: bool = False
     """as wide as the page"""
 
     def data(self) -> dict[str, Any]:
-        """As plain numbers, no more than can be seen."""
+        """Plain numbers, no more than can be seen.
+
+        Returns:
+            Data for JSON.
+        """
         x, values = thinned(self.times, [line.values for line in self.lines])
         lines = [{"name": line.name, "y": numbers(y)} for line, y in zip(self.lines, values, strict=True)]
         return {
@@ -83,15 +114,28 @@ class Chart:
 @concise
 @dataclass(frozen=True)
 class Trace:
-    """A curve on a map; with ``times`` a dot runs along it."""
+    """Curve on a map; with ``times`` a dot runs along it.
+
+    Example:
+        >>> Trace("gait", [0.0, 1.0], [0.0, 1.0]).data()["name"]
+        'gait'
+    """
 
     name: str
-    x: Any
-    y: Any
-    times: Any = ()
+    """in the legend"""
+    x: Vector
+    """first coordinates"""
+    y: Vector
+    """second coordinates"""
+    times: Vector = ()
+    """of the points (s)"""
 
     def data(self) -> dict[str, Any]:
-        """As plain numbers, no more than can be seen."""
+        """Plain numbers, no more than can be seen.
+
+        Returns:
+            Data for JSON.
+        """
         keep = picked(len(self.x))
         x, y, t = (numbers(np.asarray(v)[keep]) if len(v) else [] for v in (self.x, self.y, self.times))
         return {"name": self.name, "x": x, "y": y, "t": t}
@@ -100,30 +144,49 @@ class Trace:
 @concise
 @dataclass(frozen=True)
 class HeatMap:
-    """``values`` (len(x) x len(y)) as colors, with its zero lines and curves on it."""
+    """Map of ``values`` (len(x) x len(y)) as colors, with its zero lines and curves on it.
+
+    Example:
+        >>> import numpy as np
+        >>> HeatMap("roll", [0.0, 1.0], [0.0, 1.0], np.eye(2)).data()["title"]
+        'roll'
+    """
 
     title: str
-    x: Any
-    y: Any
-    values: Any
+    """above the map"""
+    x: Vector
+    """first coordinate"""
+    y: Vector
+    """second coordinate"""
+    values: Matrix
+    """``len(x) x len(y)``"""
     x_label: str = ""
+    """name of ``x``"""
     y_label: str = ""
+    """name of ``y``"""
     unit: str = ""
+    """of the values"""
     traces: Sequence[Trace] = ()
+    """curves on the map"""
     note: str = ""
+    """below the map"""
     equal: bool = False
     """whether both coordinates have the same scale, so that a circle is round"""
     zero: str = "zero"
     """what the legend calls the lines where the values change their sign"""
 
     def _repr_svg_(self) -> str:
-        """In notebooks."""
+        """Picture for notebooks."""
         from .figures import map_svg
 
         return map_svg(self)
 
     def data(self) -> dict[str, Any]:
-        """As plain numbers."""
+        """Plain numbers.
+
+        Returns:
+            Data for JSON.
+        """
         values = np.asarray(self.values, dtype=float)
         if values.shape != (len(self.x), len(self.y)):
             raise ModelError(f"a map has values of shape ({len(self.x)}, {len(self.y)}), not {values.shape}")
@@ -146,16 +209,35 @@ class HeatMap:
 @concise
 @dataclass(frozen=True)
 class Arrows:
-    """Arrows beside the parts of a scene: ``starts`` and ``vectors`` (N x arrows x 3, m), shown or not by a button."""
+    """Arrows beside the parts of a scene, shown or not by a button.
+
+    Example:
+        >>> import numpy as np
+        >>> arrows = Arrows("forces", np.zeros((2, 1, 3)), np.ones((2, 1, 3)))
+        >>> arrows.data(np.arange(2))["name"]
+        'forces'
+    """
 
     name: str
-    starts: Any
-    vectors: Any
+    """on the button"""
+    starts: Tensor
+    """``N x arrows x 3`` (m)"""
+    vectors: Tensor
+    """``N x arrows x 3`` (m)"""
     color: str = "#ffd166"
+    """``#rrggbb``"""
     shown: bool = True
+    """at the start"""
 
     def data(self, keep: np.ndarray) -> dict[str, Any]:
-        """As plain numbers, of the times that are kept."""
+        """Plain numbers of the times that are kept.
+
+        Args:
+            keep: Indices of these times.
+
+        Returns:
+            Data for JSON.
+        """
         starts, vectors = (numbers(np.asarray(x, dtype=float)[keep], 5) for x in (self.starts, self.vectors))
         head = {"kind": "arrows", "name": self.name, "color": self.color, "shown": self.shown}
         return head | {"starts": starts, "vectors": vectors}
@@ -164,28 +246,59 @@ class Arrows:
 @concise
 @dataclass(frozen=True)
 class Dot:
-    """A point that moves with a scene: ``points`` (N x 3, m), shown or not by a button."""
+    """Point that moves with a scene, shown or not by a button.
+
+    Example:
+        >>> import numpy as np
+        >>> Dot("center of mass", np.zeros((2, 3))).data(np.arange(2))["name"]
+        'center of mass'
+    """
 
     name: str
-    points: Any
+    """on the button"""
+    points: Matrix
+    """``N x 3`` (m)"""
     color: str = "#f3f4f8"
+    """``#rrggbb``"""
     shown: bool = True
+    """at the start"""
 
     def data(self, keep: np.ndarray) -> dict[str, Any]:
-        """As plain numbers, of the times that are kept."""
+        """Plain numbers of the times that are kept.
+
+        Args:
+            keep: Indices of these times.
+
+        Returns:
+            Data for JSON.
+        """
         points = numbers(np.asarray(self.points, dtype=float)[keep], 5)
         return {"kind": "dot", "name": self.name, "color": self.color, "shown": self.shown, "points": points}
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of every part of a scene, x red, y green, z blue, shown or not by a button."""
+    """Axes of every part of a scene, x red, y green, z blue, shown or not by a button.
+
+    Example:
+        >>> Axes().name
+        'frames'
+    """
 
     name: str = "frames"
+    """on the button"""
     shown: bool = False
+    """at the start"""
 
     def data(self, keep: np.ndarray) -> dict[str, Any]:
-        """What it is."""
+        """Plain data.
+
+        Args:
+            keep: Indices of the times that are kept.
+
+        Returns:
+            Data for JSON.
+        """
         return {"kind": "frames", "name": self.name, "shown": self.shown}
 
 
@@ -195,34 +308,56 @@ Extra = Arrows | Dot | Axes
 @concise
 @dataclass(frozen=True)
 class Scene:
-    """Parts that move: ``poses`` (part: N x 4 x 4, part to world) at ``times``, and the solids fixed to them.
+    """Scene of parts that move: ``poses`` (part: N x 4 x 4, part to world) at ``times``, and the solids fixed to them.
 
     z is up; ``floor`` says whether there is one at z = 0, or is its pose (4 x 4, z out of it).  ``speed`` is that of
     the player: 0.2 is slow motion.
     ``ghosts`` are times at which the parts leave a faint picture.  With ``follow`` the camera moves along, instead of
     seeing the whole motion: in all directions, or, where it is ``"level"``, at a constant height.  A ``strip`` is as
     wide as the page and goes round: whatever the time is, it shows its own motion again and again.
+
+    Example:
+        >>> import numpy as np
+        >>> scene = Scene([0.0, 1.0], {"base": np.stack([np.eye(4)] * 2)}, {"base": []})
+        >>> scene.data()["kind"]
+        'scene'
     """
 
-    times: Any
-    poses: Mapping[str, Any]
+    times: Vector
+    """``N`` (s)"""
+    poses: Mapping[str, Tensor]
+    """``N x 4 x 4`` by part"""
     shapes: Mapping[str, Sequence[Shape]]
+    """solids by part"""
     speed: float = 1.0
+    """of the player"""
     floor: bool | np.ndarray = True
+    """plane at z = 0, or its pose (4 x 4)"""
     ghosts: Sequence[float] = ()
+    """times of faint pictures (s)"""
     azimuth: float = -60.0
+    """of the camera (degrees)"""
     elevation: float = 12.0
+    """of the camera (degrees)"""
     follow: bool | str = False
+    """move the camera along"""
     strip: bool = False
+    """as wide as the page, in a loop"""
     caption: str = ""
+    """below the picture"""
     extras: Sequence[Extra] = ()
+    """arrows, dots and axes"""
     notes: Sequence[str] = ()
     """said below the picture, such as what could not be drawn"""
     ground: Sequence[Shape] = ()
     """what stands still below the parts; the camera does not care for it"""
 
     def data(self) -> dict[str, Any]:
-        """As plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows."""
+        """Plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows.
+
+        Returns:
+            Data for JSON.
+        """
         parts, keep = [], picked(len(self.times))
         solids = [s for shapes in (self.ground, *self.shapes.values()) for s in shapes if isinstance(s, Solid)]
         meshes = list({id(solid.triangles): solid.triangles for solid in solids}.values())
@@ -263,17 +398,31 @@ class Table:
     """Rows of text under a header; a ``wide`` one is as wide as the page, and its last column is prose.
 
     ``good`` says of each row whether it is good news, bad news or neither.
+
+    Example:
+        >>> Table("masses", ["link", "kg"], [["trunk", "2"]]).data()["title"]
+        'masses'
     """
 
     title: str
+    """above the table"""
     header: Sequence[str]
+    """names of the columns"""
     rows: Sequence[Sequence[str]]
+    """texts, row by row"""
     note: str = ""
+    """below the table"""
     wide: bool = False
+    """as wide as the page"""
     good: Sequence[bool | None] = ()
+    """of each row: good news, bad news or neither"""
 
     def data(self) -> dict[str, Any]:
-        """As plain text."""
+        """Plain text.
+
+        Returns:
+            Data for JSON.
+        """
         rows = [[str(cell) for cell in row] for row in self.rows]
         if any(len(row) != len(self.header) for row in rows):
             raise ModelError(f"a row of the table {self.title!r} has not {len(self.header)} cells")
@@ -291,27 +440,50 @@ class Table:
 @concise
 @dataclass(frozen=True)
 class Text:
-    """A heading across the page, and what there is to say."""
+    """Heading across the page, with a text.
+
+    Example:
+        >>> Text("Results").data()["title"]
+        'Results'
+    """
 
     title: str
+    """heading"""
     text: str = ""
+    """below it"""
 
     def data(self) -> dict[str, Any]:
-        """As plain text."""
+        """Plain text.
+
+        Returns:
+            Data for JSON.
+        """
         return {"kind": "text", "title": self.title, "text": self.text}
 
 
 @concise
 @dataclass(frozen=True)
 class Picture:
-    """An SVG picture, shown as an image: nothing in it runs."""
+    """SVG picture, shown as an image: nothing in it runs.
+
+    Example:
+        >>> Picture("map", "<svg></svg>").data()["title"]
+        'map'
+    """
 
     title: str
+    """above the picture"""
     svg: str
+    """SVG text"""
     note: str = ""
+    """below the picture"""
 
     def data(self) -> dict[str, Any]:
-        """With the picture in base 64."""
+        """Data with the picture in base 64.
+
+        Returns:
+            Data for JSON.
+        """
         code = base64.b64encode(self.svg.encode("utf-8")).decode("ascii")
         return {"kind": "picture", "title": self.title, "svg": code, "note": self.note}
 
@@ -321,18 +493,31 @@ Block = Scene | HeatMap | Chart | Table | Picture | Text
 
 @dataclass(frozen=True)
 class Page:
-    """A page: a title, cards with facts, and blocks in the order in which they are shown."""
+    """Page with a title, cards with facts, and blocks in the order in which they are shown.
+
+    Example:
+        >>> "4 kg" in Page("cat", facts=[Fact("mass", "4 kg")]).html()
+        True
+    """
 
     title: str
+    """of the page"""
     subtitle: str = ""
+    """below the title"""
     facts: Sequence[Fact] = ()
+    """cards"""
     blocks: Sequence[Block] = field(default_factory=tuple)
+    """charts, maps, scenes, tables, texts and pictures"""
 
     def html(self) -> str:
-        """The whole page.
+        """Whole page as text.
 
-        >>> "</script><b>" in Page("<b>", facts=[Fact("</script><b>", "1")]).html()
-        False
+        Returns:
+            HTML text.
+
+        Example:
+            >>> "</script><b>" in Page("<b>", facts=[Fact("</script><b>", "1")]).html()
+            False
         """
         folder = resources.files(__package__)
         data = {
@@ -355,17 +540,24 @@ class Page:
         return f"<Page {short(self.title)}: {', '.join(type(block).__name__ for block in self.blocks[:8])}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the page in a frame of its own, which cannot reach the notebook."""
+        """Page for notebooks, in a frame of its own, which cannot reach the notebook."""
         size = 'width="100%" height="640" style="border:0"'
         return f'<iframe srcdoc="{escape(self.html())}" sandbox="allow-scripts allow-downloads" {size}></iframe>'
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, as a whole or not at all; returns its path."""
+        """Write the page to a file, as a whole or not at all.
+
+        Args:
+            path: File to write.
+
+        Returns:
+            Its path.
+        """
         write_text(path, self.html())
         return Path(path)
 
 
-def numbers(values: Any, digits: int = 6) -> list[float | None]:
+def numbers(values: Vector, digits: int = 6) -> list[float | None]:
     """Floats with a few digits; None for what is not finite."""
     array = np.asarray(values, dtype=float).ravel()
     return [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in array.tolist()]

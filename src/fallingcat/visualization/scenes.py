@@ -28,7 +28,7 @@ Shapes = Mapping[str, Sequence[Shape]]
 
 
 class Stage(NamedTuple):
-    """A scene, and what more can be drawn into it."""
+    """Scene, and data to draw more into it."""
 
     scene: Scene
     upright: np.ndarray
@@ -57,14 +57,18 @@ def picture(
 
     Args:
         model: Robot; it is drawn by the shapes of its file, or as capsules from joint to joint.
-        state: Where it is.
+        state: Configuration.
         path: File to write.
         ground: Contact whose ground is drawn, such as a :class:`fallingcat.contact.CompliantFloor`.
         size: Width and height (pixels).
-        azimuth, elevation: Of the camera (degrees).
+        azimuth: Of the camera (degrees).
+        elevation: Of the camera (degrees).
 
     Returns:
         The path.
+
+    Example:
+        >>> picture(model, model.neutral(), "robot.png")  # doctest: +SKIP
     """
     from .video import write_picture
 
@@ -93,7 +97,10 @@ def play(
         times: Of the states (s), growing; left out, they follow each other at 30 per second.
         ground: Contact whose ground is drawn.
         speed: Of the player; 0.2 is slow motion.
-        shapes: What is drawn on each link, by its name; left out, what :func:`.appearance` finds.
+        shapes: Shapes drawn on each link, by its name; left out, those that :func:`.appearance` finds.
+
+    Returns:
+        Page with one scene.
 
     Example:
         >>> from fallingcat.model import robots
@@ -145,7 +152,7 @@ def pixels(size: Any) -> tuple[int, int]:
 
 
 def turned_up(gravity: np.ndarray) -> np.ndarray:
-    """World to picture, whose z is up: planar robots stand in the x-z plane there."""
+    """Rotation from the world to the picture, whose z is up: planar robots stand in the x-z plane there."""
     turn = np.eye(4)
     if abs(gravity[1]) > abs(gravity[2]):
         turn[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]

@@ -1,4 +1,4 @@
-"""What a scene is made of: simple solids, given in the frame of the part that they are fixed to."""
+"""Solids of scenes, given in the frame of the part that they are fixed to."""
 
 from __future__ import annotations
 
@@ -16,16 +16,30 @@ PALETTE = ("#e8974e", "#5aa9e6", "#7bc47f", "#c78be0", "#e6c35a", "#e0707a", "#5
 @concise
 @dataclass(frozen=True)
 class Capsule:
-    """A cylinder with round ends around the line from ``start`` to ``end`` (m); a ball where they are the same."""
+    """Cylinder with round ends around the line from ``start`` to ``end``; a ball where they are the same.
+
+    Example:
+        >>> Capsule([0.0, 0.0, 0.0], [0.0, 0.0, 1.0], 0.1).radius
+        0.1
+    """
 
     start: Sequence[float] | np.ndarray
+    """``3`` (m)"""
     end: Sequence[float] | np.ndarray
+    """``3`` (m)"""
     radius: float
+    """m"""
     color: str = PALETTE[0]
+    """``#rrggbb``"""
     opacity: float = 1.0
+    """from 0 to 1"""
 
     def data(self) -> dict[str, object]:
-        """As plain numbers."""
+        """Plain numbers.
+
+        Returns:
+            Data for JSON.
+        """
         return {
             "kind": "capsule",
             "a": _numbers(self.start),
@@ -39,16 +53,30 @@ class Capsule:
 @concise
 @dataclass(frozen=True)
 class Box:
-    """A box with half edges ``half`` (3, m) along the columns of ``axes`` (3 x 3)."""
+    """Box with half edges ``half`` along the columns of ``axes``.
+
+    Example:
+        >>> Box([0.0, 0.0, 0.0], [0.1, 0.2, 0.3]).half
+        [0.1, 0.2, 0.3]
+    """
 
     center: Sequence[float] | np.ndarray
+    """``3`` (m)"""
     half: Sequence[float] | np.ndarray
+    """``3`` (m)"""
     axes: np.ndarray = field(default_factory=lambda: np.eye(3))
+    """``3 x 3``"""
     color: str = PALETTE[0]
+    """``#rrggbb``"""
     opacity: float = 1.0
+    """from 0 to 1"""
 
     def data(self) -> dict[str, object]:
-        """As plain numbers."""
+        """Plain numbers.
+
+        Returns:
+            Data for JSON.
+        """
         edges = (np.asarray(self.axes, dtype=float) * np.asarray(self.half, dtype=float)).T
         return {
             "kind": "box",
@@ -62,28 +90,53 @@ class Box:
 @concise
 @dataclass(frozen=True)
 class Triangle:
-    """A thin flat triangle: an ear, a fin."""
+    """Thin flat triangle: an ear, a fin.
+
+    Example:
+        >>> len(Triangle([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]).corners)
+        3
+    """
 
     corners: Sequence[Sequence[float]]
+    """three points (m)"""
     color: str = PALETTE[0]
+    """``#rrggbb``"""
 
     def data(self) -> dict[str, object]:
-        """As plain numbers."""
+        """Plain numbers.
+
+        Returns:
+            Data for JSON.
+        """
         return {"kind": "triangle", "p": [_numbers(corner) for corner in self.corners], "color": self.color}
 
 
 @concise
 @dataclass(frozen=True)
 class Solid:
-    """Triangles, moved by ``transform`` (4x4: from their coordinates to the part's, with a scale of any kind)."""
+    """Triangles, moved by ``transform``.
+
+    Example:
+        >>> from fallingcat.visualization.appearance import ball
+        >>> Solid(ball()).opacity
+        1.0
+    """
 
     triangles: Triangles
+    """mesh"""
     transform: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """``4 x 4``: from its coordinates to the part's, with a scale of any kind"""
     color: str = PALETTE[0]
+    """``#rrggbb``"""
     opacity: float = 1.0
+    """from 0 to 1"""
 
     def data(self) -> dict[str, object]:
-        """As plain numbers; the triangles are told apart from it, since several may share them."""
+        """Plain numbers; the triangles are told apart from it, since several may share them.
+
+        Returns:
+            Data for JSON.
+        """
         m = _numbers(np.asarray(self.transform, dtype=float)[:3].ravel())
         return {"kind": "mesh", "m": m, "color": self.color, "opacity": _number(self.opacity)}
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+
+from ..arrays.types import Vector
 
 INTERVALS = 1500
 """Of a chart: more than its width has pixels."""
@@ -13,15 +14,16 @@ PLACES = 3000
 """Of a curve on a map, and pictures of a motion."""
 
 
-def thinned(x: Any, lines: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """``x`` (increasing) and lines over it, at most some 3,000 points: no peak is lost.
+def thinned(x: Vector, lines: Sequence[Vector]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Series ``x`` (increasing) and lines over it, at most some 3,000 points: no peak is lost.
 
     Of every interval of ``x`` each line keeps its lowest and its highest value, in the order in which they came, at the
     ends of the interval; the first and the last point of all stay as they are.
 
-    >>> x, (y,) = thinned(np.arange(10**6), [np.where(np.arange(10**6) == 777_777, 5.0, 0.0)])
-    >>> len(x) < 3010, float(y.max()), float(y[0])
-    (True, 5.0, 0.0)
+    Example:
+        >>> x, (y,) = thinned(np.arange(10**6), [np.where(np.arange(10**6) == 777_777, 5.0, 0.0)])
+        >>> len(x) < 3010, float(y.max()), float(y[0])
+        (True, 5.0, 0.0)
     """
     x, values = np.asarray(x, dtype=float).ravel(), [np.asarray(y, dtype=float).ravel() for y in lines]
     count = len(x)

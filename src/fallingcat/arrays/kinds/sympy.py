@@ -43,9 +43,10 @@ class _Printed:
 class Less(_Printed, Application, Boolean):  # type: ignore[misc]
     """``Less(a, b)``: decided only when both are constants; ``.rewrite(Relational)`` gives SymPy's ``a < b``.
 
-    >>> x = sympy.Symbol("x")
-    >>> Less(x**2, 1), Less(x**2, 1).subs(x, 2), Less(x**2, 1).rewrite(sympy.core.relational.Relational)
-    (Less(x**2, 1), False, x**2 < 1)
+    Example:
+        >>> x = sympy.Symbol("x")
+        >>> Less(x**2, 1), Less(x**2, 1).subs(x, 2), Less(x**2, 1).rewrite(sympy.core.relational.Relational)
+        (Less(x**2, 1), False, x**2 < 1)
     """
 
     relation: ClassVar[Any] = sympy.Lt
@@ -54,12 +55,14 @@ class Less(_Printed, Application, Boolean):  # type: ignore[misc]
 
     @classmethod
     def eval(cls, a: Any, b: Any) -> Any:
+        """Truth value where both sides are constants, else nothing."""
         if not (a.is_number and b.is_number and a.is_extended_real and b.is_extended_real):
             return None
         decided = cls.relation(a, b)
         return decided if decided in (sympy.true, sympy.false) else None
 
     def known(self) -> Any:
+        """Relation of SymPy that printers know."""
         return self.relation(*self.args, evaluate=False)
 
     def _eval_rewrite_as_Relational(self, a: Any, b: Any, **_: Any) -> Any:
@@ -77,10 +80,11 @@ class Select(_Printed, sympy.Function):  # type: ignore[misc]
 
     The derivative is the derivative of the branch; jumps where the condition changes are not seen.
 
-    >>> x = sympy.Symbol("x")
-    >>> hinge = Select(Less(x, 0), 0, x**2)
-    >>> hinge.diff(x), hinge.subs(x, 3), hinge.rewrite(sympy.Piecewise)
-    (Select(Less(x, 0), 0, 2*x), 9, Piecewise((0, x < 0), (x**2, True)))
+    Example:
+        >>> x = sympy.Symbol("x")
+        >>> hinge = Select(Less(x, 0), 0, x**2)
+        >>> hinge.diff(x), hinge.subs(x, 3), hinge.rewrite(sympy.Piecewise)
+        (Select(Less(x, 0), 0, 2*x), 9, Piecewise((0, x < 0), (x**2, True)))
     """
 
     nargs = 3
@@ -88,11 +92,13 @@ class Select(_Printed, sympy.Function):  # type: ignore[misc]
 
     @classmethod
     def eval(cls, condition: Any, a: Any, b: Any) -> Any:
+        """Branch where the condition is decided, else nothing."""
         if condition is sympy.true or a == b:
             return a
         return b if condition is sympy.false else None
 
     def known(self) -> Any:
+        """Piecewise expression of SymPy that printers know."""
         condition, a, b = self.args
         return sympy.Piecewise((a, condition), (b, True), evaluate=False)
 

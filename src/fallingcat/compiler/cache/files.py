@@ -37,7 +37,7 @@ _told: set[str] = set()
 
 
 class Unusable(Exception):
-    """Why the folder is not used; ``suspicious`` when the user should know."""
+    """Error that says why the folder is not used; ``suspicious`` when the user should know."""
 
     def __init__(self, reason: str, suspicious: bool = False) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class Unusable(Exception):
 
 
 class Info(NamedTuple):
-    """What ``fallingcat cache info`` shows."""
+    """Data that ``fallingcat cache info`` shows."""
 
     folder: str | None
     files: int
@@ -202,7 +202,7 @@ def _open_folder(path: Path) -> int:
 
 
 def _path() -> Path | None:
-    """Where the environment says that the files are."""
+    """Folder that the environment names."""
     said = os.environ.get("FALLINGCAT_CACHE", "")
     if said.lower() == "off":
         return None
@@ -249,8 +249,10 @@ def _check_file(status: os.stat_result) -> None:
 
 
 def _looks(key: str, size: int) -> bool:
-    """Whether the file that was written is one of those after which the folder is looked at, which takes time with many
-    files: on average after every 64th part of the limit.  The key, a digest, is as good as a die.
+    """True if the file that was written is one of those after which the folder is looked at.
+
+    That takes time with many files: on average after every 64th part of the limit.  The key, a digest, is as good as a
+    die.
     """
     return int(key[:12], 16) * (_limit() // 64) < 16**12 * (size + _BLOCK)
 

@@ -1,4 +1,4 @@
-"""What a kernel of an earlier run looked like, found again without tracing.
+"""Recall of kernels of earlier runs, without tracing.
 
 Machine code is stored under a digest of its LLVM text, the processor and the versions of the tools.  To write that text
 again takes longer than to load the code, so a second record leads from *what was asked for* to it: the numbers of the
@@ -77,7 +77,7 @@ class Memory:
         return code if code is not None else compiled(text(), lead)
 
     def _stored(self, which: str) -> tuple[str | None, bytes | None]:
-        """What leads to the code of an entry, and the code."""
+        """Key of the code of an entry, and the code."""
         lead = None if self._key is None else digest(self._key, which)
         place = None if lead is None else cache.read(lead)
         return lead, None if place is None else cache.read(place.decode())
@@ -102,8 +102,9 @@ def compiled(text: str, lead: str | None = None, make: Callable[[str], bytes] | 
 def digest(*parts: Any) -> str:
     """SHA-256 of values of any kind that :func:`_say` knows.
 
-    >>> digest("a", 1.0) == digest("a", 1.0), digest("a", 1) == digest("a", 1.0), digest("ab") == digest("a", "b")
-    (True, False, False)
+    Example:
+        >>> digest("a", 1.0) == digest("a", 1.0), digest("a", 1) == digest("a", 1.0), digest("ab") == digest("a", "b")
+        (True, False, False)
     """
     said: list[bytes] = []
     _say(parts, said)
@@ -165,7 +166,7 @@ def _name(x: Any) -> str:
 
 
 def _found(module: str, name: str) -> Any:
-    """What has this name in this library; nothing else is ever looked up."""
+    """Object with this name in this library; nothing else is ever looked up."""
     if module.partition(".")[0] != PACKAGE:
         return None
     try:

@@ -47,8 +47,10 @@ class CSource:
 
 
 def build(recipe: Recipe, fma: bool = False) -> CSource:
-    """The texts.  ``fma=True`` calls ``fma()`` for products that are added at once: one rounding less, fast only where
-    the processor has the instruction.
+    """C texts of a kernel.
+
+    ``fma=True`` calls ``fma()`` for products that are added at once: one rounding less, fast only where the processor
+    has the instruction.
     """
     model, traced = recipe.model, trace(recipe, whole=True)
     made = program(traced.inputs, traced.outputs, fuse=fma)

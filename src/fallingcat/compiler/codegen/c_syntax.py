@@ -1,4 +1,4 @@
-"""What C and CUDA text share: types, constants, one statement per instruction, harmless comments."""
+"""Common parts of C and CUDA text: types, constants, one statement per instruction, harmless comments."""
 
 from __future__ import annotations
 
@@ -27,16 +27,19 @@ class Real:
 
     @property
     def text(self) -> str:
+        """Type in C."""
         return "double" if self.dtype == "float64" else "float"
 
     def function(self, name: str) -> str:
+        """Name of a C function for this type."""
         return name if self.dtype == "float64" else f"{name}f"
 
     def constant(self, x: float) -> str:
         """The literal that reads back to the same bits.
 
-        >>> Real("float64").constant(-0.1), Real("float32").constant(0.1), Real("float32").constant(1e100)
-        ('(-0.1)', '0.1f', 'INFINITY')
+        Example:
+            >>> Real("float64").constant(-0.1), Real("float32").constant(0.1), Real("float32").constant(1e100)
+            ('(-0.1)', '0.1f', 'INFINITY')
         """
         with np.errstate(over="ignore"):
             x = float(np.dtype(self.dtype).type(x))
@@ -64,14 +67,16 @@ def expression(real: Real, op: str, x: list[str]) -> str:
 
 
 def statement(real: Real, line: Instruction, x: list[str]) -> str:
+    """C statement of one instruction."""
     return f"const {real.text} v{line.value} = {expression(real, line.op, x)};"
 
 
 def identifier(function: Any) -> str:
     """``fc_`` and the function's name where that is plain lower-case ASCII; else ``fc_function``.
 
-    >>> identifier(lambda model, state: 0)
-    'fc_function'
+    Example:
+        >>> identifier(lambda model, state: 0)
+        'fc_function'
     """
     name = str(getattr(function, "__name__", ""))
     return f"fc_{name}" if re.fullmatch(r"[a-z][a-z0-9_]{0,48}", name, re.ASCII) else "fc_function"
@@ -91,8 +96,9 @@ RESERVED: Final = frozenset(_WORDS.split())
 def argument_names(arguments: tuple[Argument, ...]) -> list[str]:
     """Each argument's own name where that is a plain word that means nothing else in C; else ``a0``, ``a1``, ...
 
-    >>> argument_names((Argument("q", (3,), ""), Argument("double", (3,), ""), Argument("sin", (), "")))
-    ['q', 'a1', 'a2']
+    Example:
+        >>> argument_names((Argument("q", (3,), ""), Argument("double", (3,), ""), Argument("sin", (), "")))
+        ['q', 'a1', 'a2']
     """
     taken = RESERVED | {name.split("(")[0] for each in OPERATIONS.values() for name in [each.names.get("c", "")]}
     taken |= {f"{name}f" for name in taken}
@@ -106,8 +112,9 @@ def argument_names(arguments: tuple[Argument, ...]) -> list[str]:
 def readable(text: str) -> str:
     """Our own words as comment text: what could end a comment or a line is left out.
 
-    >>> readable("twist, then rates (m/s, rad/s)")
-    'twist, then rates (m/s, rad/s)'
+    Example:
+        >>> readable("twist, then rates (m/s, rad/s)")
+        'twist, then rates (m/s, rad/s)'
     """
     return re.sub(r"[^ -~]|[\\\\?*]", "", text)
 

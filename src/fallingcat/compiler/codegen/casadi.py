@@ -16,8 +16,9 @@ from .c_syntax import identifier
 
 
 def build(recipe: Recipe) -> Any:
-    """``casadi.Function`` with inputs named like the arguments; outputs are named like the fields of the result, or
-    ``out``.
+    """Make a ``casadi.Function`` with inputs named like the arguments.
+
+    Outputs are named like the fields of the result, or ``out``.
 
     Matrices keep their shape and their exact zeros (as sparsity); arrays of rank 3 have their last two axes joined.
     """

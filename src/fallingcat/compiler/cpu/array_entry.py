@@ -15,7 +15,10 @@ MOST_ON_STACK = 2**16  # bytes for all that a batch needs: the stack of a thread
 
 
 def blocks(program: Program, type_: Type) -> Iterator[str]:
-    """``int blocks(arguments..., out, count)``: ``count`` blocks in the layout ``[block][value][lane]``."""
+    """C function of ``count`` blocks in the layout ``[block][value][lane]``.
+
+    ``int blocks(arguments..., out, count)``.
+    """
     count = len(program.argument_sizes)
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
@@ -37,11 +40,11 @@ def blocks(program: Program, type_: Type) -> Iterator[str]:
 
 
 def batch(program: Program, type_: Type, element: str = "") -> Iterator[str]:
-    """``int batch(arguments..., out, count)``: plain arrays ``(count, n)``, transposed into lanes and back, block by
-    block.
+    """C function of plain arrays ``(count, n)``, transposed into lanes and back, block by block.
 
-    The last block repeats the last state in the lanes that are left over.  With ``element``, arrays hold numbers of
-    this type, whatever the kernel computes in, and the function is ``batch_{element}``.
+    ``int batch(arguments..., out, count)``.  The last block repeats the last state in the lanes that are left over.
+    With ``element``, arrays hold numbers of this type, whatever the kernel computes in, and the function is
+    ``batch_{element}``.
     """
     count, suffix = len(program.argument_sizes), element and f"_{element}"
     parameters = ", ".join([*(f"ptr %b{i}" for i in range(count)), "ptr %bout", "i64 %count"])
@@ -67,9 +70,10 @@ def batch(program: Program, type_: Type, element: str = "") -> Iterator[str]:
 
 
 def iterate(program: Program, type_: Type) -> Iterator[str]:
-    """``int iterate(arguments..., out, count, rows, every, stride)``: plain arrays ``(count, n)``, each state again and
-    again, its first outputs being its first argument the next time; every ``every``-th output is kept, and those of
-    the next row lie ``stride`` states further.
+    """C function that steps each state of plain arrays ``(count, n)`` again and again.
+
+    ``int iterate(arguments..., out, count, rows, every, stride)``: the first outputs of a state are its first argument
+    the next time; every ``every``-th output is kept, and those of the next row lie ``stride`` states further.
 
     A block stays in the processor's cache for all its steps.
     """
@@ -113,8 +117,10 @@ def iterate(program: Program, type_: Type) -> Iterator[str]:
 
 
 def until(program: Program, type_: Type) -> Iterator[str]:
-    """``int until(arguments..., out, count, most)``: each of ``count`` states again and again, its first outputs being
-    its first argument the next time, until its last output is positive, ``most`` times at most; plain arrays.
+    """C function that steps each of ``count`` states until its last output is positive, ``most`` times at most.
+
+    ``int until(arguments..., out, count, most)``, of plain arrays: the first outputs of a state are its first argument
+    the next time.
 
     A lane whose state is done takes the next one: no lane waits for others.
     """
@@ -222,8 +228,9 @@ def _copying(name: str, type_: Type, into_lane: bool) -> Iterator[str]:
 
 
 def _rooms(values: dict[str, int], type_: Type) -> Iterator[str]:
-    """``%name``: aligned memory for so many blocks each, on the stack, or on the heap when it is much; the function
-    goes on at ``start``, or ends with 1 where there is no memory.
+    """Aligned memory ``%name`` for so many blocks each, on the stack, or on the heap when it is much.
+
+    The function goes on at ``start``, or ends with 1 where there is no memory.
     """
     ends = list(accumulate(-(-count * type_.bytes // 64) * 64 for count in values.values()))
     if ends[-1] <= MOST_ON_STACK:

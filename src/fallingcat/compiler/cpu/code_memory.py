@@ -37,7 +37,7 @@ def check_mappings() -> None:
 
 
 def _mapped(sizes: list[int]) -> bool:
-    """Whether mappings of these sizes can be had, of alternating rights: the system would join equal ones."""
+    """True if mappings of these sizes can be had, of alternating rights: the system would join equal ones."""
     held: list[mmap.mmap] = []
     try:
         for k, size in enumerate(sizes):

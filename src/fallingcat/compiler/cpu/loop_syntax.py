@@ -248,7 +248,7 @@ class _Function:
         return self.value("vector", f"getelementptr double, ptr {array.text}, i64 {offset.text}").text
 
     def place(self, node: ast.Subscript) -> Value:
-        """Where an entry lies, and of which type it is."""
+        """Address of an entry, and its type."""
         array = self.expression(node.value)
         element = ELEMENT[array.type]
         if isinstance(node.slice, ast.Tuple):
@@ -343,7 +343,7 @@ class _Function:
         return self.value(to.result, call)
 
     def argument(self, node: ast.expr) -> list[Value]:
-        """What is passed: all fields of a record."""
+        """Values that are passed: all fields of a record."""
         if not isinstance(node, ast.Name) or node.id in self.slots:
             return [self.expression(node)]
         fields = [name for name in self.slots if name.startswith(f"{node.id}.")]

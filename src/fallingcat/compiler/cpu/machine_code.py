@@ -64,7 +64,7 @@ class MachineCode:
         self._parts(function, [*rows, out], threads, 1, self._work * self.lanes, "for a batch of")
 
     def iterate(self, rows: Sequence[np.ndarray], kept: np.ndarray, every: int, threads: int, one: bool) -> None:
-        """What comes out goes in again; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
+        """Feed outputs back as inputs; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
         lanes, (times, count) = 1 if one else self.lanes, kept.shape[:2]
         function = self._stepping(one, times * every * -(-count // lanes)).function("iterate", len(rows) + 1, counts=4)
         few = max(1, HEARD // (self._work * times * every * lanes)) * lanes
@@ -100,7 +100,7 @@ class MachineCode:
         return self._iterate_one if one else self._iterate_block
 
     def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
-        """What comes out goes in again until the last output is positive, ``most`` times at most."""
+        """Feed outputs back as inputs until the last output is positive, ``most`` times at most."""
         library, unit = (self._until_one, 1) if one else (self._until_block, self.lanes)
         function = library.function("until", len(rows) + 1, counts=2)
         self._parts(function, [*rows, out], threads, unit, self._work * most, "to repeat", most)

@@ -61,8 +61,9 @@ def _name(unit: str) -> str:
 def packed(objects: Iterable[bytes]) -> bytes:
     """Object files as one string of bytes.
 
-    >>> unpacked(packed([b"one", b"", b"three"]))
-    [b'one', b'', b'three']
+    Example:
+        >>> unpacked(packed([b"one", b"", b"three"]))
+        [b'one', b'', b'three']
     """
     return b"".join(part for code in objects for part in (struct.pack("<q", len(code)), code))
 

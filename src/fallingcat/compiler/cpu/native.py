@@ -21,7 +21,7 @@ from .threads import making
 
 
 class Cpu(NamedTuple):
-    """What the code is made for."""
+    """Processor that the code is made for."""
 
     name: str
     features: str
@@ -127,7 +127,7 @@ class Library:
         return function
 
     def address(self, name: str) -> int:
-        """Where a function lies; its code is there as long as this object."""
+        """Address of a function; its code is there as long as this object."""
         return int(self._tracker[name])
 
     def python_function(self, slow: Any, build: Any, name: str, dtype: np.dtype) -> Any:
@@ -184,7 +184,7 @@ def _numpy_function(index: int) -> int:
 
 @functools.cache
 def fast_entry() -> bool:
-    """Whether NumPy's arrays look in memory as :mod:`fallingcat.compiler.cpu.python_call` expects (CPython, 64 bits, with the GIL)."""
+    """True if NumPy's arrays look in memory as :mod:`fallingcat.compiler.cpu.python_call` expects (CPython, 64 bits, with the GIL)."""
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or not gil:
         return False

@@ -29,7 +29,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {op: getattr(np, row.names["numpy"])
 
 
 class ByNumPy:
-    """What runs a :class:`Kernel` without machine code; the methods are those of :class:`.MachineCode`, on one thread.
+    """Runner of a :class:`Kernel` without machine code; the methods are those of :class:`.MachineCode`, on one thread.
 
     How states are computed differs: ``batch(rows, out, threads)``, from flat arguments ``(count, size)`` to flat
     results ``(count, outputs)``, both of one dtype.
@@ -43,7 +43,7 @@ class ByNumPy:
         self.batch(rows, out, threads)
 
     def iterate(self, rows: Sequence[np.ndarray], kept: np.ndarray, every: int, threads: int, one: bool) -> None:
-        """What comes out goes in again; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
+        """Feed outputs back as inputs; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
         x, *rest = rows
         for out in kept:
             for _ in range(every):
@@ -55,7 +55,7 @@ class ByNumPy:
         return lambda: self.batch(rows, out, 1)
 
     def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
-        """What comes out goes in again until the last output is positive, ``most`` times at most."""
+        """Feed outputs back as inputs until the last output is positive, ``most`` times at most."""
         size, left = rows[0].shape[1], np.arange(len(out))
         for _ in range(most):
             now = np.empty_like(out, shape=(len(left), out.shape[1]))
@@ -84,6 +84,7 @@ class Plain(ByNumPy):
         return program(self._traced.inputs, self._traced.outputs, fuse=False)
 
     def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
+        """Run the program of all states, one operation at a time."""
         with np.errstate(all="ignore"):  # as in machine code: NaN and infinity pass through
             for start in range(0, len(out), RUN):
                 self._run([x[start : start + RUN] for x in rows], out[start : start + RUN])
@@ -129,6 +130,7 @@ class Uncompiled(ByNumPy):
         self._recipe, self._face = recipe, face
 
     def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
+        """Call the function itself, one state after the other."""
         with np.errstate(all="ignore"):
             for row, *values in zip(out, *(x.astype(float) for x in rows), strict=True):
                 outputs: list[float] = []
@@ -148,7 +150,7 @@ class Uncompiled(ByNumPy):
 
 @functools.cache
 def reason() -> str | None:
-    """Why this process cannot make machine code; None when it can.  Tried once, with a module that does nothing."""
+    """Reason why this process cannot make machine code; None when it can.  Tried once, with an empty module."""
     try:
         from . import native
 

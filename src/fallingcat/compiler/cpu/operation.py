@@ -30,15 +30,18 @@ class Type(NamedTuple):
 
     @property
     def text(self) -> str:
+        """Type in LLVM's words, e.g. ``<8 x double>``."""
         return self.element if self.lanes == 1 else f"<{self.lanes} x {self.element}>"
 
     @property
     def integer(self) -> str:
+        """Whole numbers of the same width."""
         bits = "i64" if self.element == "double" else "i32"
         return bits if self.lanes == 1 else f"<{self.lanes} x {bits}>"
 
     @property
     def condition(self) -> str:
+        """Truth values, one for each lane."""
         return "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
 
     @property
@@ -49,20 +52,24 @@ class Type(NamedTuple):
 
     @property
     def bytes(self) -> int:
+        """Size of a value in memory (bytes)."""
         return self.lanes * (8 if self.element == "double" else 4)
 
     def constant(self, x: float) -> str:
+        """Constant in LLVM's words, bit by bit."""
         if self.element == "float":
             x = struct.unpack("f", struct.pack("f", x))[0]
         bits = f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
         return bits if self.lanes == 1 else f"splat ({self.element} {bits})"
 
     def whole(self, n: int) -> str:
+        """Whole number in LLVM's words."""
         bits = "i64" if self.element == "double" else "i32"
         return str(n) if self.lanes == 1 else f"splat ({bits} {n})"
 
 
 def instruction(type_: Type, value: int, op: str, x: list[str]) -> list[str]:
+    """Lines of LLVM for one operation on operands ``x``."""
     t, v = type_.text, f"%v{value}"
     if op == "fma":
         return [f"  {v} = call {t} @llvm.fma.{type_.suffix}({t} {x[0]}, {t} {x[1]}, {t} {x[2]})"]
@@ -105,18 +112,22 @@ def _library_call(type_: Type, value: int, name: str, x: list[str]) -> Iterator[
 
 
 def sincos(type_: Type, name: str) -> Iterator[str]:
-    """Sine and cosine together, without a branch: reduce by pi/2 in two steps, Taylor, then swap and sign by
-    quadrant; NaN for angles above 2^51 quadrants, which have no whole number.
+    """Sine and cosine together, without a branch.
+
+    Reduce by pi/2 in two steps, Taylor, then swap and sign by quadrant; NaN for angles above 2^51 quadrants, which have
+    no whole number.
     """
     t, c, whole = type_.text, type_.constant, type_.whole
     fma = f"call {t} @llvm.fma.{type_.suffix}"
     yield f"define internal {{{t}, {t}}} @{name}_sincos{type_.lanes}({t} %x) alwaysinline nounwind {{"
     rounding = _ROUND if type_.element == "double" else 1.5 * 2.0**23
     steps = _HALF_PI if type_.element == "double" else (1.5703125, 4.837512969970703e-4, 7.549789954891882e-8)
+    # Adding 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits: the quadrant, read below.
     yield f"  %shifted = {fma}({t} %x, {t} {c(2 / pi)}, {t} {c(rounding)})"
     yield f"  %n = fsub {t} %shifted, {c(rounding)}"
     yield f"  %m = fneg {t} %n"
     last = "%x"
+    # Cody and Waite: pi/2 in parts of falling size, so that x - n pi/2 keeps its digits where it nearly cancels.
     for i, step in enumerate(steps):
         yield f"  %r{i} = {fma}({t} %m, {t} {c(step)}, {t} {last})"
         last = f"%r{i}"
@@ -159,6 +170,7 @@ def _horner(t: str, fma: str, name: str, coefficients: list[str]) -> Iterator[st
 
 
 def intrinsics(type_: Type) -> list[str]:
+    """Declarations of LLVM's own functions."""
     t = type_.text
     return [
         f"declare {t} @llvm.fma.{type_.suffix}({t}, {t}, {t})",
@@ -167,6 +179,7 @@ def intrinsics(type_: Type) -> list[str]:
 
 
 def declarations(type_: Type) -> list[str]:
+    """Declarations of all functions that the code may call."""
     e = type_.element
     suffix = "" if e == "double" else "f"
     library = [

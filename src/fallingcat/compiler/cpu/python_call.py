@@ -38,7 +38,7 @@ MOST_ON_STACK_OF_ONE = 2**12  # bytes of workspace; more has its own memory, whi
 
 
 def has_own_memory(program: Program, type_: Type) -> bool:
-    """Whether the code for one state keeps its workspace from call to call (it starts out zero)."""
+    """True if the code for one state keeps its workspace from call to call (it starts out zero)."""
     return program.slots * type_.bytes > MOST_ON_STACK_OF_ONE
 
 
@@ -113,7 +113,7 @@ def single(
 
 
 def _look(i: int, shape: tuple[int, ...], then: str) -> Iterator[str]:
-    """Whether argument ``i`` is an array of this shape as the kernel reads them; if so go on to ``then``."""
+    """Check that argument ``i`` is an array of this shape as the kernel reads them; if so go on to ``then``."""
     yield f"check{i}:"
     yield f"  %place{i} = add i64 {i}, {'%more' if i else 0}"
     yield f"  %slot{i} = getelementptr ptr, ptr %args, i64 %place{i}"

@@ -1,4 +1,4 @@
-"""What functions of plain loops take and give: their annotations as types of LLVM."""
+"""Signatures of functions of plain loops: their annotations as types of LLVM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ELEMENT = {"vector": "double", "integers": "i64", "matrix": "double"}
 
 
 class Signature(NamedTuple):
-    """What a function takes and gives; a record is its fields, ``record.field``."""
+    """Arguments and results of a function; a record is its fields, ``record.field``."""
 
     name: str
     parameters: tuple[tuple[str, str], ...]
@@ -24,7 +24,7 @@ class Signature(NamedTuple):
 
 
 def signature(function: Callable[..., Any]) -> Signature:
-    """Of a function whose annotations are of :data:`TYPES`."""
+    """Signature of a function whose annotations are of :data:`TYPES`."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(tree, ast.FunctionDef)
     known = inspect.getmodule(function).__dict__

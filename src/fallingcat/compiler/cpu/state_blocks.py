@@ -12,7 +12,20 @@ from ...errors import ModelError, describe
 
 
 def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64) -> np.ndarray:
-    """An empty array whose memory starts at a multiple of ``alignment`` bytes, as :meth:`Kernel.blocks` wants it."""
+    """Empty array whose memory starts at a multiple of ``alignment`` bytes, as :meth:`Kernel.blocks` wants it.
+
+    Args:
+        shape: Shape of the array.
+        dtype: Type of its numbers.
+        alignment: Bytes.
+
+    Returns:
+        Array, not initialised.
+
+    Example:
+        >>> aligned((2, 3)).ctypes.data % 64
+        0
+    """
     try:
         size = math.prod(map(operator.index, shape)) * np.dtype(dtype).itemsize
         memory = np.empty(size + alignment, dtype=np.uint8)

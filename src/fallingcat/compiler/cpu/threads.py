@@ -39,8 +39,9 @@ LEAST = 400_000
 def shares(count: int, threads: int, unit: int, operations: int) -> list[tuple[int, int]]:
     """``count`` states in at most ``threads`` parts of whole blocks of ``unit`` states, none of them tiny.
 
-    >>> shares(100, 3, 8, 10**6), shares(100, 3, 8, 10**4), shares(100, 3, 8, 1)
-    ([(0, 40), (40, 80), (80, 100)], [(0, 56), (56, 100)], [(0, 100)])
+    Example:
+        >>> shares(100, 3, 8, 10**6), shares(100, 3, 8, 10**4), shares(100, 3, 8, 1)
+        ([(0, 40), (40, 80), (80, 100)], [(0, 56), (56, 100)], [(0, 100)])
     """
     worth = max(1, count * operations // LEAST)
     share = -(-count // (min(threads, worth) * unit)) * unit

@@ -11,8 +11,9 @@ from .operation import Type
 
 
 def repeat_text(program: Program, repeat: Repeat, type_: Type, label: str, name: str) -> Iterator[str]:
-    """One internal function: numbers into their places, then rounds until all lanes have arrived, which may be seen
-    before a round is over.
+    """Internal function of a loop: numbers into their places, then rounds until all lanes have arrived.
+
+    That may be seen before a round is over.
 
     A lane that has arrived keeps its numbers, so it does not matter who its neighbours are.
     """

@@ -1,4 +1,4 @@
-"""What is done alike to many things of a state, as a stage of its own: columns of products and of linear equations.
+"""Loops over many things of a state, as a stage of its own: columns of products and of linear equations.
 
 Written out, a product of dense matrices is ten thousands of instructions that are used once; as a loop over its columns
 it is some hundred.  So loops of the trace (:func:`fallingcat.arrays.map`) stay loops where all things share more than
@@ -27,7 +27,7 @@ from .stages import LARGEST, Stage, Stages
 
 
 class Target(NamedTuple):
-    """Where a result goes: a place of the flat output or, ``aside``, of the workspace; maybe its negative."""
+    """Place of a result: of the flat output or, ``aside``, of the workspace; maybe its negative."""
 
     place: int
     negative: bool = False
@@ -106,12 +106,12 @@ class Rounds(NamedTuple):
 
 
 def stays(body: LoopBody) -> bool:
-    """Whether a loop stays one on the GPU."""
+    """True if a loop stays one on the GPU."""
     return repeats(body) or dense(body)
 
 
 def dense(body: LoopBody) -> bool:
-    """Whether all things of a loop share more than each has, and they come to a stage or more."""
+    """True if all things of a loop share more than each has, and they come to a stage or more."""
     return len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= LARGEST
 
 
@@ -121,8 +121,9 @@ def cut(arguments: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str) -> 
 
 
 class _Cut:
-    """A trace as stretches of straight line, and loops between them; what one hands to another has a place in the
-    workspace.
+    """Trace as stretches of straight line, and loops between them.
+
+    What one hands to another has a place in the workspace.
     """
 
     def __init__(self, arguments: Sequence[np.ndarray], outputs: Sequence[Any]) -> None:
@@ -300,8 +301,9 @@ class _Cut:
 def _with_exits(
     lines: list[Instruction], exits: list[list[Any]], asked: list[int], carried: list[int], following: int
 ) -> tuple[list[Instruction], dict[int, int]]:
-    """A round, in the order of its exits: what is ``asked`` for is kept before each of them, after the last one what is
-    ``carried`` on too.
+    """Round in the order of its exits.
+
+    What is ``asked`` for is kept before each of them, after the last one what is ``carried`` on too.
     """
     numbers, keeps, ordered, done = count(following), dict[int, int](), list[Instruction](), set[int]()
     for way in exits:
@@ -315,7 +317,7 @@ def _with_exits(
 
 
 def _unsigned(x: Traced) -> tuple[Traced, bool]:
-    """What is to be written, and if negative: that of what a loop makes needs no instruction of its own."""
+    """Value to be written, and if negative: that of what a loop makes needs no instruction of its own."""
     negative = x.op == "neg" and x.args[0].op == "part"
     return (x.args[0], True) if negative else (x, False)
 

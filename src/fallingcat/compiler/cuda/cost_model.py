@@ -1,4 +1,4 @@
-"""What a stage takes on the GPU, about: arithmetic and traffic with memory, which overlap in part.
+"""Cost of a stage on the GPU, about: arithmetic and traffic with memory, which overlap in part.
 
 Eight warps keep a multiprocessor busy; fewer wait for each other's results.  A program that its cache does not hold is
 fetched again by every warp.  The numbers were fitted to 423 stages of 14 functions, measured on an H200 in up to five
@@ -30,7 +30,7 @@ READ, WRITTEN, COMPUTED = 4, 4, {"float32": 1.0, "float64": 0.9}
 
 
 class Work(NamedTuple):
-    """What a stage does for one state: its times (s) are those of one state of many."""
+    """Work of a stage for one state: its times (s) are those of one state of many."""
 
     rate: float
     """machine instructions per second"""
@@ -43,6 +43,7 @@ class Work(NamedTuple):
 
     @classmethod
     def of(cls, stage: Stage, dtype: str) -> Work:
+        """Work of a stage in numbers of this type."""
         written, read = len(stage.outputs) + len(stage.stores), len(stage.inputs)
         computed = COMPUTED[dtype] * sum(costs(stage.lines, dtype))
         traffic = (8 if dtype == "float64" else 4) * (read + written) / BANDWIDTH

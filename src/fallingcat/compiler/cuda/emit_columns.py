@@ -36,7 +36,7 @@ PROFILES = 6
 
 
 class Layout(NamedTuple):
-    """How the things of a stage are shared out."""
+    """Distribution of the things of a stage over threads."""
 
     lanes: int
     """states of a block"""
@@ -50,8 +50,9 @@ class Layout(NamedTuple):
 
 
 def laid_out(stage: Repeated, dtype: str) -> Layout:
-    """Two things together where registers hold them, and as many warps as they allow, in two blocks where what is
-    shared is little; measured on an H200.
+    """Layout with two things together where registers hold them, and as many warps as they allow.
+
+    In two blocks where what is shared is little; measured on an H200.
     """
     size = 8 if dtype == "float64" else 4
     each = stage.alive * size // 4
@@ -175,10 +176,12 @@ class Pattern(NamedTuple):
 class Patterns:
     """Profiles that the places of many numbers follow: those of a matrix are one for its columns, one offset a row.
 
-    >>> patterns = Patterns()
-    >>> [patterns.of({0: 10, 1: 20, 2: 30}), patterns.of({1: 21, 2: 31}), patterns.of({0: 5, 1: 6})]
-    [Pattern(profile=0, offset=0, first=0, end=3), Pattern(profile=0, offset=1, first=1, end=3), Pattern(profile=1, offset=0, first=0, end=2)]
-    """  # noqa: E501
+    Example:
+        >>> patterns = Patterns()
+        >>> [patterns.of({0: 10, 1: 20, 2: 30}), patterns.of({1: 21, 2: 31}), patterns.of({0: 5, 1: 6})]
+        [Pattern(profile=0, offset=0, first=0, end=3), Pattern(profile=0, offset=1, first=1, end=3), Pattern(profile=1,
+        offset=0, first=0, end=2)]
+    """
 
     def __init__(self) -> None:
         self.profiles: list[dict[int, int]] = []
@@ -219,7 +222,7 @@ class _Tables:
         return f"const int2 {name} = __ldg((const int2 *)(table + {start}));", [f"{name}.x", f"{name}.y"]
 
     def entry(self, x: int | float) -> int:
-        """Of a place, ``2 place`` in the workspace and ``2 place + 1`` in the results; ``-1 - k`` is constant ``k``."""
+        """Entry: ``2 place`` in the workspace, ``2 place + 1`` in the results; ``-1 - k`` is constant ``k``."""
         if isinstance(x, int):
             return 2 * x if x >= 0 else 2 * ~x + 1
         return -1 - self._constants.setdefault(x, len(self._constants))
@@ -349,8 +352,9 @@ class _Body:
 
 
 def prelude(real: Real) -> Iterator[str]:
-    """What these kernels call: a number from where a table says, and one to where it says; without branches, which take
-    the compiler long.
+    """Functions that these kernels call: a number from where a table says, and one to where it says.
+
+    Without branches, which take the compiler long.
     """
     t, size, kind = (real.text, 8, "d") if real.text == "double" else (real.text, 4, "f")
     several = 16 // size

@@ -14,8 +14,9 @@ that past what is written, and the cache takes its time."""
 
 
 def text(stage: Stage, arguments: int, dtype: str, name: str) -> Text:
-    """The kernel ``name(a0, a1, ..., workspace, t, out, n, times)`` of a stage that stores nothing: so many times, each
-    of which takes as ``a0`` what the last gave.
+    """Kernel ``name(a0, a1, ..., workspace, t, out, n, times)`` of a stage that stores nothing.
+
+    So many times, each of which takes as ``a0`` what the last gave.
 
     A block keeps what comes and goes in ``t``, in two tiles by turns: in the cache, at addresses that need no
     arithmetic.  The compiler must not know what is the same each time: it would keep that in registers.
@@ -49,9 +50,11 @@ class Tiles(Columns):
         self._block = block
 
     def read(self, place: Input, again: bool) -> str:
+        """Expression that reads an input, of the first argument from the tile."""
         if place[0]:
             return super().read(place, again)
         return f"__ldcg({'b0' if again else 'p'} + {place[1] * self._block})"
 
     def written(self, array: str, place: int) -> str:
+        """Statement that writes a number into the tile."""
         return f"__stcg(o + {place * self._block}, {{}});"

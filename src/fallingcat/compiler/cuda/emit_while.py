@@ -52,7 +52,7 @@ def _read(arguments: int, place: int) -> str:
 
 
 def _listed(arguments: int, some: Some) -> Sequence[str]:
-    """How a thread finds a state that was left over."""
+    """Lines with which a thread finds a state that was left over."""
     return [
         f"if (i >= *(const unsigned *)fc_at(a{arguments}, {some.many}, count)) return;",
         f"i = ((const unsigned *)fc_at(a{arguments}, {some.who}, count))[i];",
@@ -72,8 +72,9 @@ def _listing(some: Some, old: dict[int, str]) -> list[str]:
 
 
 class _Body(Body):
-    """A round: what comes from the last one lies in ``old`` places, what it makes in ``new`` ones, all else is in the
-    workspace.
+    """Body of a round.
+
+    What comes from the last one lies in ``old`` places, what it makes in ``new`` ones, all else is in the workspace.
     """
 
     def __init__(self, stage: Rounds, real: Real, block: int, old: dict[int, str], new: dict[int, str]) -> None:

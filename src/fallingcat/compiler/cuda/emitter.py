@@ -49,7 +49,7 @@ _ROUND = {"float32": 1.5 * 2.0**23, "float64": 1.5 * 2.0**52}
 
 
 class Shape(NamedTuple):
-    """How a kernel is laid out on a multiprocessor."""
+    """Layout of a kernel on a multiprocessor."""
 
     block: int
     """threads in a block"""
@@ -94,8 +94,9 @@ class Text(NamedTuple):
 
 
 def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | None = None) -> Text:
-    """The kernel ``name(a0, a1, ..., workspace, t, out, n)`` of one stage; ``arguments`` of the function, without the
-    workspace.
+    """Kernel ``name(a0, a1, ..., workspace, t, out, n)`` of one stage.
+
+    ``arguments`` are those of the function, without the workspace.
     """
     real, fit = Real(dtype), fitted(stage, dtype, shape)
     lines = [*opening(name, fit, arguments, real), *statements(stage, arguments, real, fit, Columns())]
@@ -109,6 +110,7 @@ class Columns:
     """the pointer to the first argument"""
 
     def read(self, place: Input, again: bool) -> str:
+        """Expression that reads an input; ``again`` by the second pointer."""
         pointer, length = ("b", "m") if again else ("a", "n")
         return f"__ldg(fc_at({pointer}{place[0]}, {place[1]}, {length}))"
 
@@ -147,8 +149,9 @@ class Fit(NamedTuple):
 
 
 def fitted(stage: Stage, dtype: str, shape: Shape | None = None, beside: int = 0) -> Fit:
-    """In the shape that suits a stage, or a given one, as long as shared memory has all places of its threads, and so
-    many for each ``beside`` those of its moves.
+    """Shape that suits a stage, or a given one.
+
+    As long as shared memory has all places of its threads, and so many for each ``beside`` those of its moves.
     """
     shape, moves, _ = stage.laid if stage.laid and not shape else laid_out(stage, dtype, shape)
     size = 8 if dtype == "float64" else 4
@@ -217,8 +220,9 @@ def suited(most: int, dtype: str) -> list[Shape]:
 
 
 def second_pointers(count: int, real: Real, first: str = "a0") -> list[str]:
-    """Pointers for reading inputs again, of which the compiler cannot know that they are the first ones: it would keep
-    every value, or at least every address, in registers from the first reading to the second.
+    """Pointers for reading inputs again, of which the compiler cannot know that they are the first ones.
+
+    It would keep every value, or at least every address, in registers from the first reading to the second.
     """
     changed = ", ".join(['"+r"(m)', *(f'"+l"(b{k})' for k in range(count))])
     return [
@@ -244,6 +248,7 @@ class Body:
         self._lines: list[str] = []
 
     def add(self, step: Step) -> None:
+        """Write the lines of one step."""
         x, t, number = step.value, self._real.text, len(self._lines)
         if step.kind == "aside":
             self._lines.append(f"    w[{step.place * self._block}] = {self._names[x]};")
@@ -303,8 +308,9 @@ class Body:
 
 
 def prelude(real: Real) -> Iterator[str]:
-    """What the kernels call: addresses, and sine and cosine together, without a branch (off by less than 2 units in the
-    last place up to |x| of some 1e4).
+    """Functions that the kernels call: addresses, and sine and cosine together, without a branch.
+
+    They are off by less than 2 units in the last place up to |x| of some 1e4.
     """
     for name, pattern in (("INFINITY", "0x7f800000"), ("NAN", "0x7fffffff")):  # NVRTC has no header for them
         yield f"#ifndef {name}\n#define {name} __int_as_float({pattern})\n#endif"
@@ -334,8 +340,9 @@ def prelude(real: Real) -> Iterator[str]:
 
 
 def _at(real: Real) -> Iterator[str]:
-    """``p + k * n`` in one instruction that the compiler cannot take apart: it would derive addresses from each other
-    and keep hundreds of them in registers.
+    """Sum ``p + k * n`` in one instruction that the compiler cannot take apart.
+
+    It would derive addresses from each other and keep hundreds of them in registers.
     """
     t, size = real.text, 8 if real.text == "double" else 4
     for const in ("const ", ""):

@@ -48,7 +48,7 @@ class CudaKernel:
 
     @property
     def size(self) -> int:
-        """How many numbers it gives."""
+        """Number of outputs."""
         return len(self._trace.outputs)
 
     @property
@@ -93,8 +93,9 @@ class CudaKernel:
         return _returned(self._launch(arrays, arrays[0].shape[1]), arguments[0])
 
     def iterate(self, *arguments: Any, every: int) -> Any:
-        """:meth:`columns` ``every`` times, each of which takes what the last gave (``outputs x n``) as its first
-        argument, which has that shape too: many in one launch where it is one kernel.
+        """Outputs of :meth:`columns` after ``every`` times, each of which takes the last ones as its first argument.
+
+        Both are ``outputs x n``: many times in one launch where it is one kernel.
         """
         first = self.signature[0]
         if self.size != first.size:
@@ -156,7 +157,7 @@ class CudaKernel:
         return out
 
     def _launch_loop(self, text: Text, columns: list[Any], times: int) -> Any:
-        """What so many calls in turn give, by one launch."""
+        """Outputs of so many calls in turn, by one launch."""
         cupy, count = cupy_module(), columns[0].shape[1]
         _check_width(count)
         blocks = -(-count // text.states)

@@ -1,4 +1,4 @@
-"""Where a program narrows to a few values: what comes after is computed from those and from the inputs, once more.
+"""Narrow places of a program, with few values: what comes after is computed from those and from the inputs, again.
 
 Forward dynamics goes through the robot inwards, solves for the motion of its base, and goes outwards again.  A thread
 that kept what it found on the way in would hold hundreds of values.  But all that the branches learn from each other is
@@ -122,7 +122,7 @@ def _waist(program: Program, share: float) -> set[int]:
 
 
 def _users(lines: list[Instruction]) -> dict[int, list[int]]:
-    """value -> the values that it is an operand of."""
+    """Values of which each value is an operand."""
     users: dict[int, list[int]] = {line.value: [] for line in lines}
     for line in lines:
         for x in line.operands:

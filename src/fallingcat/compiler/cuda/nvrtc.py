@@ -27,7 +27,7 @@ _TEXTS: dict[type, Callable[..., cuda.Text]] = {
 
 
 class Code:
-    """What computes ``outputs`` from traced ``inputs``, state by state: kernels ``name_0``, ``name_1``, ... in turn."""
+    """Kernels ``name_0``, ``name_1``, ... in turn, which compute ``outputs`` from traced ``inputs``, state by state."""
 
     def __init__(self, inputs: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str, name: str) -> None:
         self._inputs, self._outputs, self._dtype, self._name = inputs, outputs, dtype, name
@@ -47,7 +47,7 @@ class Code:
 
     @cached_property
     def prelude(self) -> str:
-        """What all kernels call."""
+        """Functions that all kernels call."""
         return "\n".join(_prelude(Real(self._dtype)))
 
     @cached_property

@@ -63,8 +63,9 @@ def shared_out(parts: Parts, dtype: str, largest: float) -> Shares:
 def _clusters(
     program: Program, lines: Sequence[Instruction], dtype: str, largest: float
 ) -> list[tuple[int, list[int]]]:
-    """Results, with the instructions that they need as the bits of a whole number: each group of results goes where
-    most of its instructions are already, if there is room.
+    """Groups of results, with the instructions that they need as the bits of a whole number.
+
+    Each group of results goes where most of its instructions are already, if there is room.
     """
     needs = _needs(lines)
     most = largest * len(lines) / sum(costs(lines, dtype))

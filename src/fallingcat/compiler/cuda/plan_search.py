@@ -50,7 +50,7 @@ def fastest(program: Program, dtype: str) -> Stages:
 
 
 def _long_ways(program: Program, dtype: str) -> Iterator[Stages | Shares]:
-    """Of a program in which hundreds of values wait wherever it is cut: in many short stages they wait in memory."""
+    """Ways for a program with hundreds of values at every cut: in many short stages they wait in memory."""
     for way in (program, recompute(program, PRICES[0])):
         ordered = _ordered(way)
         for more in MORE:
@@ -80,7 +80,7 @@ def _ways(program: Program, dtype: str) -> Iterator[Stages]:
 
 
 def seconds(way: Stages, dtype: str) -> float:
-    """What a way takes for one state of many, about."""
+    """Time of a way for one state of many (s), about."""
     return sum(stage.laid.seconds for stage in laid(way, dtype).stages)
 
 
@@ -121,7 +121,7 @@ class _Judge(NamedTuple):
         return _Judged(price * factor, number, way, lambda: self._looked_at(number, _in_stages(shares, self.dtype)))
 
     def _looked_at(self, number: int, way: Stages) -> _Judged:
-        """What waits says in which shapes a stage may be."""
+        """Shapes that a stage may have, by what waits."""
         most = [waiting(stage.lines) for stage in way.stages]
         stages = [(Work.of(stage, self.dtype), x) for stage, x in zip(way.stages, most, strict=True)]
         price = sum(min(work.least(shape.warps(0)) for shape in suited(x, self.dtype)) for work, x in stages)
@@ -132,8 +132,9 @@ class _Judge(NamedTuple):
         return _Judged(seconds(way, self.dtype) * factor, number, way, None)
 
     def _crowded(self, work: Work, most: int) -> float:
-        """What a stage takes if what waits beyond the registers took its time wherever it waits: in long programs
-        compilers do not always keep to the moves, and the truth is between the two.
+        """Time of a stage if what waits beyond the registers took its time wherever it waits.
+
+        In long programs compilers do not always keep to the moves, and the truth is between the two.
         """
         return max(1.0, most / CROWDED[self.dtype]) ** 2 * work.seconds(0, SOME)
 

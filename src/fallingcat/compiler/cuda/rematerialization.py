@@ -34,7 +34,7 @@ def recompute(program: Program, price: float = PRICE) -> Program:
 
 
 def late_values(program: Program, share: float = LATE) -> set[int]:
-    """What is found on the way out: what depends on this ``share`` of the inputs that matter to all of the robot."""
+    """Values that depend on this ``share`` of the inputs that matter to all of the robot: those of the way out."""
     reaches: dict[int, int] = {}  # results, as the bits of a whole number
     for place, x in enumerate(program.outputs):
         if isinstance(x, int):

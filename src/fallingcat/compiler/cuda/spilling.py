@@ -64,7 +64,7 @@ class Planner:
 
 
 class _Hand:
-    """What a thread has at hand, and the moves so far."""
+    """Values that a thread has at hand, and the moves so far."""
 
     def __init__(self, inputs: dict[int, Input], keep: int) -> None:
         self.steps: list[Step] = []
@@ -96,7 +96,7 @@ class _Hand:
         self.next_use[value] = -1
 
     def make_room(self, needed: Container[int]) -> None:
-        """What is used last goes, but for what is ``needed`` now."""
+        """Put aside what is used last, but for what is ``needed`` now."""
         stay = []
         while len(self.next_use) >= self._keep and self._farthest:
             when, value = heappop(self._farthest)
@@ -120,8 +120,9 @@ class _Hand:
 
 
 def _next_uses(lines: Sequence[Instruction]) -> list[tuple[dict[int, int | None], int | None]]:
-    """For each line: its operands, with the number of the line that needs them next, and the first that needs its
-    value; None: no line does.
+    """Operands of each line, with the number of the line that needs them next, and the first that needs its value.
+
+    None: no line does.
     """
     next_use: dict[int, int] = {}
     found = []
@@ -143,7 +144,7 @@ def reading_ahead(steps: list[Step], far: int) -> list[Step]:
 
 
 def _earlier(steps: list[Step], far: int, stop: tuple[str, int]) -> int:
-    """Where it is so many instructions before the end, or after the last step of this kind and place."""
+    """Place so many instructions before the end, or after the last step of this kind and place."""
     at, passed = len(steps), 0
     while at and passed < far and (steps[at - 1].kind, steps[at - 1].place) != stop:
         at -= 1
@@ -152,7 +153,7 @@ def _earlier(steps: list[Step], far: int, stop: tuple[str, int]) -> int:
 
 
 def _ahead(steps: list[Step]) -> list[Step]:
-    """What comes back is asked for some instructions before it is used: memory takes its time."""
+    """Steps where what comes back is asked for some instructions before it is used: memory takes its time."""
     out: list[Step] = []
     read: set[int] = set()
     for step in steps:

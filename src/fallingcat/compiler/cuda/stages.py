@@ -57,8 +57,9 @@ def length(program: Program, dtype: str) -> float:
 
 
 def stages(program: Program, dtype: str, largest: int = LARGEST, cuts: Sequence[int] = (), more: int = 0) -> Stages:
-    """The program (in the order of its instructions) in as few stages as fit, or in some ``more``; with ``cuts`` after
-    so many instructions, if that is said.
+    """Program (in the order of its instructions) in as few stages as fit, or in some ``more``.
+
+    With ``cuts`` after so many instructions, if that is said.
     """
     written = Counter(x for x in program.outputs if isinstance(x, int))
     made: list[list[Instruction]] = []
@@ -115,8 +116,9 @@ def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
 
 
 def _places(home: dict[int, int], until: dict[int, int]) -> tuple[dict[int, int], int]:
-    """A place in the workspace for each value of ``until``, from the stage that makes it to the last that reads it; and
-    how many there are.
+    """Places in the workspace of the values of ``until``, and how many there are.
+
+    Each is taken from the stage that makes the value to the last that reads it.
     """
     place_of: dict[int, int] = {}
     taken: list[tuple[int, int]] = []  # (the first stage that may write it, place)

@@ -15,12 +15,13 @@ class _Area(NamedTuple):
 class Areas:
     """Asked for one by one under provisional places, then settled.
 
-    >>> areas = Areas()
-    >>> early, late = areas.room(8, time=1), areas.room(8, time=5)
-    >>> areas.touch(early, 3)  # it is read for the last time
-    >>> areas.settle()
-    >>> areas.place(early + 2), areas.place(late + 2), areas.size
-    (2, 2, 8)
+    Example:
+        >>> areas = Areas()
+        >>> early, late = areas.room(8, time=1), areas.room(8, time=5)
+        >>> areas.touch(early, 3)  # it is read for the last time
+        >>> areas.settle()
+        >>> areas.place(early + 2), areas.place(late + 2), areas.size
+        (2, 2, 8)
     """
 
     def __init__(self) -> None:
@@ -67,6 +68,6 @@ class Areas:
         self.clear = [(0, first)] if first else []
 
     def place(self, provisional: int) -> int:
-        """Where a provisional place has come to lie."""
+        """Final place of a provisional one."""
         k = bisect_right(self._starts, provisional) - 1
         return self._settled[k] + provisional - self._starts[k]

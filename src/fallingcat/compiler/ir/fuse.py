@@ -20,11 +20,13 @@ def lines_of(nodes: Iterable[Traced], number: dict[Traced, int]) -> list[Instruc
 
 
 def fused(lines: list[Instruction], results: list[Any]) -> list[Instruction]:
-    """``a * b + c`` in one operation where the product has no other use: ``fma(a, b, c)``, ``fnma``: ``c - a *
-    b``, ``fms``.
+    """Instructions with ``a * b + c`` in one operation where the product has no other use.
+
+    ``fma(a, b, c)``, ``fnma``: ``c - a * b``, ``fms``.
     """
     uses = Counter([x for line in lines for x in line.operands if type(x) is int])
     uses.update([x for x in results if type(x) is int])
+    # a product with a second use would be computed twice, and rounded differently
     products = {line.value: line for line in lines if line.op == "mul" and uses[line.value] == 1}
     taken: set[int] = set()
     out = [_fused(line, products, taken) if line.op in ("add", "sub") else line for line in lines]

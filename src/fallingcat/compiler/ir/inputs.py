@@ -1,4 +1,4 @@
-"""What a kernel is given: named, shaped arrays, possibly empty; the first of them may say the state of the robot."""
+"""Inputs of a kernel: named, shaped arrays, possibly empty; the first of them may say the state of the robot."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate, sizes_of
+from ...arrays.types import Matrix, Twist, Vector
 from ...errors import ModelError, describe
 from ...lie.rotations import homogeneous
 from ...model import Model, State
@@ -42,7 +43,7 @@ class Argument(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many numbers it holds."""
+        """Number of entries."""
         return math.prod(self.shape)
 
     def __str__(self) -> str:
@@ -57,7 +58,7 @@ class Argument(NamedTuple):
 
 
 def check_count(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> None:
-    """Whether a call of ``name`` gives as many arrays as it takes."""
+    """Raise an error unless a call of ``name`` gives as many arrays as it takes."""
     if len(given) != len(arguments):
         names = ", ".join(a.name for a in arguments)
         raise ModelError(f"{name} takes {len(arguments)} arguments ({names}), not {len(given)}")
@@ -66,8 +67,9 @@ def check_count(name: str, arguments: Sequence[Argument], given: Sequence[Any]) 
 def batch_shape(leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The one that all of these repeat to.
 
-    >>> batch_shape([(3, 1), (), (2,)])
-    (3, 2)
+    Example:
+        >>> batch_shape([(3, 1), (), (2,)])
+        (3, 2)
     """
     try:
         return np.broadcast_shapes(*leads)
@@ -78,9 +80,10 @@ def batch_shape(leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def check_batch(lead: tuple[int, ...], size: int) -> None:
     """An error where results (``size`` numbers each) of such a batch are no array of NumPy's, or too large for memory.
 
-    >>> check_batch((1,) * 70, 3)
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: a batch has at most 60 axes, not 70
+    Example:
+        >>> check_batch((1,) * 70, 3)
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: a batch has at most 60 axes, not 70
     """
     if len(lead) > MOST_AXES:
         raise ModelError(f"a batch has at most {MOST_AXES} axes, not {len(lead)}")
@@ -89,12 +92,12 @@ def check_batch(lead: tuple[int, ...], size: int) -> None:
 
 
 def named(function: Callable[..., Any]) -> str:
-    """How messages call a function."""
+    """Name of a function in messages."""
     return str(getattr(function, "__name__", "the function"))
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """What a function takes after the model."""
+    """Parameters of a function after the model."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -137,8 +140,20 @@ def state_of(model: Model, given: Mapping[str, Any]) -> State:
     return model.neutral()._replace(**fields)
 
 
-def fields(state: State) -> tuple[Any, Any, Any, Any]:
-    """What a kernel compiled with ``state=State._fields`` takes of a state: ``k(*fields(state), ...)``."""
+def fields(state: State) -> tuple[Matrix, Vector, Twist, Vector]:
+    """Arguments of a kernel compiled with ``state=State._fields``: ``k(*fields(state), ...)``.
+
+    Args:
+        state: State of the robot, or a batch.
+
+    Returns:
+        ``[R p]`` (... x 3 x 4), joints, twist and rates.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> [x.shape for x in fields(robots.cat().neutral())]
+        [(3, 4), (10,), (6,), (10,)]
+    """
     return state.pose[..., :3, :], state.joints, state.twist, state.rates
 
 
@@ -174,7 +189,7 @@ def taken(
     arguments: Sequence[Any],
     by_name: Mapping[str, Any] | None = None,
 ) -> Sequence[Any]:
-    """What a call of ``name`` gives, as the inputs of its ``signature``, of which ``given`` say the state.
+    """Arguments of a call of ``name``, as the inputs of its ``signature``, of which ``given`` say the state.
 
     A :class:`State` is :func:`spread`; a velocity that does not matter may be given, and is dropped.
     """
@@ -233,7 +248,7 @@ def further_arguments(
 
 
 def check_inputs(inputs: Any, state: Any) -> None:
-    """Whether these can be inputs of anything."""
+    """Raise an error unless these can be inputs of anything."""
     if not isinstance(inputs, Mapping):
         raise ModelError(f"inputs is a mapping from arguments to their shapes, not {describe(inputs)}")
     for name, shape in inputs.items():

@@ -20,7 +20,7 @@ WORK, OUT, TABLE = -1, -2, -3
 
 
 class Input(NamedTuple):
-    """Where a value lies in memory: number ``offset`` of the argument ``argument`` (or of WORK, OUT, TABLE)."""
+    """Place of a value in memory: number ``offset`` of the argument ``argument`` (or of WORK, OUT, TABLE)."""
 
     argument: int
     offset: int
@@ -71,8 +71,9 @@ class Loop:
 
 @dataclass
 class Repeat:
-    """Chunks again and again: each round makes new numbers out of those that the last one left, and a number that is
-    positive when they have arrived.
+    """Chunks again and again: each round makes new numbers out of those that the last one left.
+
+    And a number that is positive when they have arrived.
     """
 
     most: int
@@ -107,21 +108,21 @@ class Repeat:
 
     @property
     def exits(self) -> list[tuple[int, list[Any]]]:
-        """Where a round may end: where in the workspace numbers lie by then, and which they are."""
+        """Points where a round may end: where in the workspace numbers lie by then, and which they are."""
         every = [self.outputs, *self.sooner]
         placed = [(self.new + k * len(self.outputs), exit_) for k, exit_ in enumerate(every)]
         return [*placed[1:], placed[0]]
 
     @property
     def chunks(self) -> list[Chunk]:
-        """Of the whole round."""
+        """Chunks of the whole round."""
         return [chunk for part in self.parts for chunk in part]
 
     def stays(self, i: int, x: Any) -> bool:
-        """Whether ``x``, the new number ``i``, is the old one."""
+        """True if ``x``, the new number ``i``, is the old one."""
         return i < len(self.symbols) and type(x) is int and x == self.symbols[i]
 
     @property
     def places(self) -> dict[int, Input]:
-        """value -> where the numbers of the last round lie."""
+        """Places of the numbers of the last round, by value."""
         return {x: Input(WORK, self.old + i) for i, x in enumerate(self.symbols)}

@@ -24,7 +24,7 @@ SHORTEST = 8
 
 
 def phases(nodes: Sequence[Traced], number: dict[Traced, int], level: dict[Traced, int]) -> dict[int, int]:
-    """value -> the stretch of straight line that computes it: as late as its first use allows."""
+    """Stretch of straight line that computes each value: as late as its first use allows."""
     if not level:
         return dict.fromkeys(number.values(), 0)
     phase: dict[Traced, int] = {}
@@ -39,7 +39,7 @@ def phases(nodes: Sequence[Traced], number: dict[Traced, int], level: dict[Trace
 
 
 def levels(nodes: Sequence[Traced]) -> dict[Traced, int]:
-    """node -> the first stretch in which it can be computed; a loop comes before the stretch of its level.
+    """First stretch in which each node can be computed; a loop comes before the stretch of its level.
 
     Nothing, where there are no loops.
     """
@@ -51,7 +51,7 @@ def levels(nodes: Sequence[Traced]) -> dict[Traced, int]:
 
 
 class Layout:
-    """Where everything lies that loops read and write."""
+    """Places of everything that loops read and write."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Layout:
         return self._areas.clear
 
     def step(self, phase: int) -> list[Chunk | Loop | Repeat]:
-        """What comes after a stretch of straight line: copies for loops, and loops."""
+        """Instructions after a stretch of straight line: copies for loops, and loops."""
         return self._steps.get(phase, [])
 
     def settle(self, lines: Sequence[Instruction], results: Sequence[Any]) -> None:
@@ -213,7 +213,7 @@ class Layout:
         return self._inputs.get(x) or self.places.get(x) if isinstance(x, int) else None
 
     def _row(self, row: tuple[Any, ...], copies: list[tuple[int, Any]], now: int) -> Input:
-        """Where the numbers of a row lie side by side; they are brought together if they do not."""
+        """Place where the numbers of a row lie side by side; they are brought together if they do not."""
         key = tuple(map(repr, row))  # 1 is a value, 1.0 a constant
         if key not in self._rows:
             first = self._place(row[0])
@@ -256,7 +256,7 @@ class Layout:
     def _result(
         self, parts: dict[int, int], count: int, segments: list[tuple[int, int]], fixed: bool
     ) -> tuple[list[Input], list[tuple[int, int]]]:
-        """Where in the output a row of results begins, if it has its place (or several) there; segments of it."""
+        """First place in the output of a row of results, if it has its place (or several) there; segments of it."""
         wanted = [self._wanted.get(parts.get(k, -1), []) for k in range(count)]
         starts = []
         for copy in range(min(map(len, wanted))):
@@ -272,7 +272,7 @@ class Layout:
 
 
 def _time(phase: int, step: int = -1) -> int:
-    """Of a stretch of straight line, or of a step after it."""
+    """Time of a stretch of straight line, or of a step after it."""
     return 1000 * phase + min(step, 900) + 1
 
 
@@ -280,7 +280,7 @@ BEFORE, AFTER = _time(-1, 0), _time(10**6)
 
 
 def _segments(places: list[int]) -> list[tuple[int, int]] | None:
-    """Where consecutive places jump; None where a stretch is short."""
+    """Positions where consecutive places jump; None where a stretch is short."""
     starts = [k for k in range(len(places)) if not k or places[k] != places[k - 1] + 1]
     ends = [*starts[1:], len(places)]
     if len(starts) > 1 and min(e - s for s, e in zip(starts, ends, strict=True)) < SHORTEST:

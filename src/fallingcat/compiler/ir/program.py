@@ -32,7 +32,7 @@ TRIED = 2_000  # instructions between loops, up to which several orders are trie
 
 @dataclass(frozen=True)
 class Program:
-    """What every emitter reads."""
+    """Program that every emitter reads."""
 
     argument_sizes: tuple[int, ...]
     inputs: dict[int, Input]
@@ -58,7 +58,7 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many operations of each kind; a fused multiply-add counts as ``fma``, what is repeated counts once."""
+        """Number of operations of each kind; a fused multiply-add counts as ``fma``, what is repeated counts once."""
         counts = Counter(i.op for i in self.instructions)
         for loop in self.chunks:
             if isinstance(loop, (Loop, Repeat)):
@@ -174,8 +174,9 @@ def recut(program: Program, chunk: int) -> Program:
 
 
 def nodes_of(outputs: Iterable[Any]) -> list[Traced]:
-    """All nodes that the outputs need, each after its operands and as late as possible before its first use, from the
-    last results on (which need the most).
+    """Nodes that the outputs need, each after its operands and as late as possible before its first use.
+
+    From the last results on (which need the most).
     """
     done: dict[Traced, None] = {}  # in order
     todo = sorted({x for x in outputs if isinstance(x, Traced)}, key=lambda node: node.index)
@@ -190,7 +191,7 @@ def nodes_of(outputs: Iterable[Any]) -> list[Traced]:
 
 
 def _places(results: list[Any], direct: Iterable[int] = ()) -> dict[int, list[int]]:
-    """value -> its places in the output, but for those that a loop writes itself."""
+    """Places of each value in the output, but for those that a loop writes itself."""
     written = set(direct)
     places: dict[int, list[int]] = {}
     for place, x in enumerate(results):
@@ -220,7 +221,7 @@ def _chunks(
 
 
 def _waiting(lines: list[Instruction], kept: dict[int, list[int]]) -> list[int]:
-    """How many values would go through the workspace if the line were cut after each instruction."""
+    """Number of values that would go through the workspace if the line were cut after each instruction."""
     last = {x: at for at, line in enumerate(lines) for x in line.operands if type(x) is int}
     change = [0] * (len(lines) + 1)
     for at, line in enumerate(lines):
@@ -231,7 +232,7 @@ def _waiting(lines: list[Instruction], kept: dict[int, list[int]]) -> list[int]:
 
 
 def _end(weights: list[int], waiting: list[int], start: int, size: int) -> int:
-    """Where the chunk that begins at ``start`` ends: the best place between two and four thirds of its weight."""
+    """End of the chunk that begins at ``start``: the best place between two and four thirds of its weight."""
     weight, best = 0, start
     for at in range(start, len(weights)):
         weight += weights[at]

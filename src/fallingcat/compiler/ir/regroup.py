@@ -51,7 +51,7 @@ class Moments(Body):
 
 
 def regroups(function: Callable[..., Any], options: Mapping[str, Any]) -> bool:
-    """Whether the result follows from kinetic energy and gravity alone, so that moments may be regrouped."""
+    """True if the result follows from kinetic energy and gravity alone, so that moments may be regrouped."""
     return function in _FROM_ENERGY and options.get("factorization", "christoffel") == "christoffel"
 
 
@@ -71,7 +71,7 @@ def regrouped(model: Model) -> Model:
 
 
 def _split(joint: Joint, body: RigidInertia) -> tuple[RigidInertia, RigidInertia | None]:
-    """What must stay with the link, and what the parent can carry (in the joint frame)."""
+    """Moments that must stay with the link, and those that the parent can carry (in the joint frame)."""
     axes = _fixed_axis(joint)
     if axes is None:
         return body, None

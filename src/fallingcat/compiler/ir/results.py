@@ -29,7 +29,7 @@ class Leaf(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where the next one starts."""
+        """Start of the next one."""
         return self.start + math.prod(self.shape)
 
 
@@ -49,7 +49,7 @@ class Node(NamedTuple):
 
     @property
     def is_record(self) -> bool:
-        """Whether the parts are arguments of their own when it is made."""
+        """True if the parts are arguments of their own when it is made."""
         return hasattr(self.kind, "_fields") or dataclasses.is_dataclass(self.kind)
 
     def make(self, parts: list[Any]) -> Any:
@@ -65,7 +65,7 @@ Result = Leaf | Constant | Node
 def fold(
     result: Result, leaf: Callable[[Leaf], T], constant: Callable[[Constant], T], node: Callable[[Node, list[T]], T]
 ) -> T:
-    """What a tree comes to, from what its parts come to; parts in the order of the flat outputs."""
+    """Value of a tree, from those of its parts; parts in the order of the flat outputs."""
     if isinstance(result, Leaf):
         return leaf(result)
     if isinstance(result, Constant):
@@ -100,7 +100,7 @@ def _number(x: Any) -> Any:
 
 
 def is_array(result: Result) -> bool:
-    """Whether it is one array, and no number."""
+    """True for one array, and no number."""
     return isinstance(result, Leaf) and result.shape != ()
 
 
@@ -112,9 +112,10 @@ def leaves(result: Result) -> list[Leaf]:
 def named(result: Result) -> list[tuple[str, Leaf]]:
     """The arrays with the fields of records that lead to them; keys of a dict are a robot's names, and say nothing.
 
-    >>> from fallingcat.model import State
-    >>> named(Node(State, State._fields, (Leaf((4, 4), 0), Leaf((1,), 16), Leaf((6,), 17), Leaf((1,), 23))))[1]
-    ('joints', Leaf(shape=(1,), start=16))
+    Example:
+        >>> from fallingcat.model import State
+        >>> named(Node(State, State._fields, (Leaf((4, 4), 0), Leaf((1,), 16), Leaf((6,), 17), Leaf((1,), 23))))[1]
+        ('joints', Leaf(shape=(1,), start=16))
     """
 
     def node(at: Node, parts: list[list[tuple[str, Leaf]]]) -> list[tuple[str, Leaf]]:
@@ -126,7 +127,7 @@ def named(result: Result) -> list[tuple[str, Leaf]]:
 
 
 def size(result: Result) -> int:
-    """How many numbers it holds."""
+    """Number of entries."""
     return max((leaf.end for leaf in leaves(result)), default=0)
 
 
@@ -143,9 +144,10 @@ def rebuild(result: Result, flat: np.ndarray) -> Any:
 def builder(result: Result) -> Callable[[tuple[np.ndarray, ...]], Any]:
     """A function that puts the arrays of :func:`leaves` together: one expression, made once.
 
-    >>> tree = Node(dict, ("a", "b"), (Leaf((2,), 0), Node(list, (), (Leaf((), 2), Leaf((3,), 3)))))
-    >>> builder(tree)((np.ones(2), np.array(5.0), np.zeros(3)))
-    {'a': array([1., 1.]), 'b': [np.float64(5.0), array([0., 0., 0.])]}
+    Example:
+        >>> tree = Node(dict, ("a", "b"), (Leaf((2,), 0), Node(list, (), (Leaf((), 2), Leaf((3,), 3)))))
+        >>> builder(tree)((np.ones(2), np.array(5.0), np.zeros(3)))
+        {'a': array([1., 1.]), 'b': [np.float64(5.0), array([0., 0., 0.])]}
     """
     if isinstance(result, Node) and hasattr(result.kind, "_fields") and all(map(is_array, result.parts)):
         return partial(tuple.__new__, result.kind)

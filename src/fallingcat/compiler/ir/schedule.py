@@ -19,8 +19,9 @@ SMALL = 15_000
 def schedule(
     lines: Sequence[Instruction], inputs: dict[int, Input], results: Iterable[Any], longest: float = inf
 ) -> list[Instruction]:
-    """The same instructions, operands first, in the best of a few such orders; more than ``longest`` instructions in
-    the one that is nearly always the best.
+    """Same instructions, operands first, in the best of a few such orders.
+
+    More than ``longest`` instructions in the one that is nearly always the best.
     """
     at = {line.value: k for k, line in enumerate(lines)}  # from here on a value is the number of its instruction
     operands = [_once([at[x] for x in line.operands if type(x) is int and x in at]) for line in lines]
@@ -80,7 +81,7 @@ def _once(values: list[int]) -> list[int]:
 
 
 def _sizes(operands: list[list[int]]) -> list[int]:
-    """How many instructions each value needs, itself included (sets as the bits of whole numbers)."""
+    """Number of instructions that each value needs, itself included (sets as the bits of whole numbers)."""
     sets: list[int] = []
     for at, xs in enumerate(operands):
         mine = 1 << at

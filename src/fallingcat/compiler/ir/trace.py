@@ -29,7 +29,7 @@ class TooLarge(ModelError):
 
 
 class Recipe(NamedTuple):
-    """What was asked for; it says everything, so a kernel is pickled as its recipe and made again from it."""
+    """Arguments of :func:`compile`; they say everything, so a kernel is pickled as its recipe and made from it."""
 
     model: Model
     function: Callable[..., Any]
@@ -41,13 +41,13 @@ class Recipe(NamedTuple):
 
     @property
     def too_large(self) -> TooLarge:
-        """Why there is no code of it."""
+        """Error that says why there is no code of it."""
         most = f"more than {LARGEST:,} operations, the most of a kernel"
         return TooLarge(f"{named(self.function)} of {self.model.name!r} has {most}")
 
 
 class Face(NamedTuple):
-    """What a kernel looks like from outside: all that a call needs beside machine code."""
+    """Kernel from outside: all that a call needs beside machine code."""
 
     arguments: tuple[Argument, ...]
     state: tuple[str, ...]
@@ -74,6 +74,7 @@ class Trace(NamedTuple):
 
     @property
     def face(self) -> Face:
+        """Kernel from outside."""
         return Face(self.arguments, self.state, self.result, self.graph.count(self.outputs))
 
 
@@ -118,8 +119,9 @@ def undisturbed() -> Iterator[None]:
 
 
 def tried(recipe: Recipe) -> Face:
-    """The face of a function that is too large to be traced: what it gives for random numbers says its result, and
-    whether the velocity matters.
+    """Face of a function that is too large to be traced.
+
+    What it gives for random numbers says its result, and whether the velocity matters.
     """
     rng, arguments, given = np.random.default_rng(0), _arguments(recipe), recipe.state or ()
     known = said(recipe.model, recipe.model.random_state(rng)) if given else {}
@@ -150,7 +152,7 @@ def _arguments(recipe: Recipe) -> list[Argument]:
 
 
 def called(recipe: Recipe, given: Sequence[str], arguments: Sequence[Argument], values: Sequence[Any]) -> Any:
-    """What the function gives for flat ``values`` of any kind; the first arguments, ``given``, say the state."""
+    """Result of the function for flat ``values`` of any kind; the first arguments, ``given``, say the state."""
     model, function, _, state, options, _ = recipe
     if str(getattr(function, "__module__", "")).partition(".")[0] != __name__.partition(".")[0]:
         values = [natural(x) for x in values]  # a function of the user may be written in plain NumPy

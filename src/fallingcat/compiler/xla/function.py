@@ -44,7 +44,7 @@ def build(recipe: Recipe) -> Function:
 
 
 def _foreign(recipe: Recipe) -> tuple[Face, Callable[..., Any]]:
-    """What the kernel looks like, and machine code for its flat arguments."""
+    """Face of the kernel, and machine code for its flat arguments."""
     memory = Memory(recipe)
     traced: Callable[[bool | Callable[[LoopBody], bool]], Trace] = functools.cache(functools.partial(trace, recipe))
     face = memory.face()
@@ -84,6 +84,7 @@ class Function:
         self.__doc__ = f"{', '.join(map(str, face.arguments))} -> {size_of(face.result)} numbers"
 
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
+        """Results for JAX arrays, with any leading batch shape."""
         import jax.numpy as jnp
 
         face = self._face
@@ -121,7 +122,7 @@ def _leads(face: Face, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
 
 @functools.cache
 def _reason() -> str | None:
-    """Why XLA cannot call machine code here; None when it can."""
+    """Reason why XLA cannot call machine code here; None when it can."""
     try:
         version()
     except (OSError, ValueError) as error:

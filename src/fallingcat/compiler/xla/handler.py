@@ -101,8 +101,10 @@ def store(base: str, place: int, *fields: str) -> Iterator[str]:
 
 @functools.cache
 def version() -> tuple[int, int]:
-    """The version of the interface in the header that comes with JAX; an :class:`OSError` or :class:`ValueError` says
-    why it cannot be used.  (It must be the right one: a handler that XLA refuses leaves JAX without its CPU.)
+    """Version of the interface in the header that comes with JAX.
+
+    An :class:`OSError` or :class:`ValueError` says why it cannot be used.  (It must be the right one: a handler that
+    XLA refuses leaves JAX without its CPU.)
     """
     import jax
 

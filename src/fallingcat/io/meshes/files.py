@@ -75,8 +75,9 @@ def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     What ``np.unique(rows, axis=0, return_index=True, return_inverse=True)`` finds by comparing whole rows, in a quarter
     of the time.
 
-    >>> unique_rows(np.array([[2.0, 0.0, 1.0], [1.0, 5.0, 0.0], [2.0, 0.0, 1.0]]))
-    (array([1, 0]), array([1, 0, 1]))
+    Example:
+        >>> unique_rows(np.array([[2.0, 0.0, 1.0], [1.0, 5.0, 0.0], [2.0, 0.0, 1.0]]))
+        (array([1, 0]), array([1, 0, 1]))
     """
     order = np.lexsort(rows.T[::-1])
     ordered, new, place = rows[order], np.ones(len(rows), dtype=bool), np.empty(len(rows), dtype=np.int64)

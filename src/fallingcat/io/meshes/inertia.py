@@ -30,10 +30,11 @@ def solid(corners: np.ndarray, rule: str) -> Solid:
     12 in their place.  ``legacy`` adds volumes without their sign: what is not convex weighs too much.  The volume may
     be negative or zero: triangles that look inwards, or a flat mesh.
 
-    >>> a, b, c, d = np.vstack([np.zeros(3), np.eye(3)])
-    >>> tetrahedron = solid(np.array([[a, c, b], [a, b, d], [a, d, c], [b, c, d]]), "exact")
-    >>> 6 * tetrahedron.volume, 4 * tetrahedron.center
-    (1.0, array([1., 1., 1.]))
+    Example:
+        >>> a, b, c, d = np.vstack([np.zeros(3), np.eye(3)])
+        >>> tetrahedron = solid(np.array([[a, c, b], [a, b, d], [a, d, c], [b, c, d]]), "exact")
+        >>> 6 * tetrahedron.volume, 4 * tetrahedron.center
+        (1.0, array([1., 1., 1.]))
     """
     corners = corners[2.0 * areas(corners) >= SMALLEST]
     area, middles = areas(corners), corners.mean(axis=1)
@@ -65,13 +66,13 @@ def hull(vertices: np.ndarray) -> np.ndarray:
 
 
 def is_oriented(faces: np.ndarray) -> bool:
-    """Whether no edge is run through twice in the same direction, as on a closed surface seen from outside."""
+    """True if no edge is run through twice in the same direction, as on a closed surface seen from outside."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     return len(np.unique(edges, axis=0)) == len(edges)
 
 
 def areas(corners: np.ndarray) -> np.ndarray:
-    """Of every triangle (m)."""
+    """Areas of all triangles (m^2)."""
     return 0.5 * np.linalg.norm(_normals(corners), axis=1)
 
 
@@ -81,7 +82,7 @@ def _normals(corners: np.ndarray) -> np.ndarray:
 
 
 def _weights(corners: np.ndarray, area: np.ndarray, rule: str) -> np.ndarray:
-    """What each triangle counts: the volume of the pyramid between it and the origin, or its area."""
+    """Weights of the triangles: the volume of the pyramid between each and the origin, or its area."""
     if rule == "shell":
         return area
     volumes = np.einsum("mi,mi->m", corners.mean(axis=1), _normals(corners)) / 6.0

@@ -22,9 +22,10 @@ def triangles_of(points: np.ndarray, corners: np.ndarray, sizes: np.ndarray, rea
 
     What has fewer than three corners is left out, as are faces with more than :data:`MOST_CORNERS`.
 
-    >>> square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]])
-    >>> triangles_of(square, np.array([0, 1, 2, 3]), np.array([4]), Reader("square.obj")).tolist()
-    [[0, 1, 3], [1, 2, 3]]
+    Example:
+        >>> square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]])
+        >>> triangles_of(square, np.array([0, 1, 2, 3]), np.array([4]), Reader("square.obj")).tolist()
+        [[0, 1, 3], [1, 2, 3]]
     """
     starts, single = np.cumsum(sizes) - sizes, points.astype(np.float32)
     triangles, quads = (corners[starts[sizes == n][:, None] + np.arange(n)] for n in (3, 4))

@@ -33,7 +33,7 @@ _OFF: Final = "actuators are off unless a law commands them, such as fc.control.
 
 
 def is_looked_at(element: Element) -> bool:
-    """Whether this is an actuator that pulls on a joint."""
+    """True for an actuator that pulls on a joint."""
     inside = element.parent is not None and element.parent.tag == "actuator"
     return inside and any(name in element.attributes for name in _TRANSMISSIONS)
 
@@ -86,7 +86,7 @@ def pulled(root: Element) -> set[str]:
 
 @dataclass(frozen=True)
 class Drive:
-    """What a ``<general>`` is: it pulls by ``gain control + bias . (1, x, dx/dt)``, where its types are plain ones."""
+    """Values of a ``<general>``, which pulls by ``gain control + bias . (1, x, dx/dt)`` where its types are plain."""
 
     gain: float = 1.0
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -151,7 +151,7 @@ class Drive:
 
     @property
     def ratio(self) -> float:
-        """Of damping to critical damping, as which MuJoCo takes a last bias above zero of what is like a servo."""
+        """Ratio to critical damping, as which MuJoCo takes a last bias above zero of what is like a servo."""
         return max(0.0, self.bias[2]) if self.bias[1] == -self.gain else 0.0
 
     def damped(self, inertia: float, gear: float) -> Drive:
@@ -161,7 +161,7 @@ class Drive:
 
     @property
     def odd(self) -> str:
-        """Why no actuator of ours is this one, in words; none if one is."""
+        """Reason why no actuator of ours is this one, in words; none if one is."""
         for key, word in self.types.items():
             if word != TYPES[key] and (key, word) != ("biastype", "affine"):
                 return f"with {key} {word!r}"

@@ -46,7 +46,7 @@ class BodyPart:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What holds at a place in the file: the body, the pose of the frame in it, the default class."""
+    """Context at a place in the file: the body, the pose of the frame in it, the default class."""
 
     body: int
     H: np.ndarray

@@ -18,8 +18,9 @@ MOST: Final = 1_000
 
 
 def links_apart(root: Element, geoms: Mapping[str, Sequence[Geom]], tally: Tally) -> tuple[tuple[str, str], ...]:
-    """Pairs of links that a file excludes, or of which no two geoms touch: MuJoCo lets two touch where the ``contype``
-    of one and the ``conaffinity`` of the other have a bit in common.
+    """Pairs of links that a file excludes, or of which no two geoms touch.
+
+    MuJoCo lets two touch where the ``contype`` of one and the ``conaffinity`` of the other have a bit in common.
 
     Two links of which some geoms touch and others do not are not among them: then all their shapes touch here.
     """

@@ -20,12 +20,13 @@ _Class = dict[str, dict[str, str]]  # tag -> attributes
 class Defaults:
     """The classes of a file; a class begins as a copy of the one that it stands in.
 
-    >>> from fallingcat.io.safe_xml import parse
-    >>> text = b"<m><default><geom density='5'/><default class='leg'><geom size='.1 .2'/></default></default></m>"
-    >>> reader = FilesReader("r.xml")
-    >>> defaults = Defaults(parse(text, reader), reader)
-    >>> defaults.applied(parse(b"<geom class='leg' size='.3'/>", reader), "main").attributes
-    {'density': '5', 'size': '.3 .2', 'class': 'leg'}
+    Example:
+        >>> from fallingcat.io.safe_xml import parse
+        >>> text = b"<m><default><geom density='5'/><default class='leg'><geom size='.1 .2'/></default></default></m>"
+        >>> reader = FilesReader("r.xml")
+        >>> defaults = Defaults(parse(text, reader), reader)
+        >>> defaults.applied(parse(b"<geom class='leg' size='.3'/>", reader), "main").attributes
+        {'density': '5', 'size': '.3 .2', 'class': 'leg'}
     """
 
     def __init__(self, root: Element, reader: FilesReader) -> None:

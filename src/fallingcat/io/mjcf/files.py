@@ -88,7 +88,7 @@ class Files:
             self.reader.fail(place, f"the files of a robot have at most {MAX_ELEMENTS:,} elements together")
 
     def _included(self, element: Element, folder: Path, level: int, seen: set[Path]) -> list[Element]:
-        """What stands inside the root of the file that an ``<include>`` names."""
+        """Elements inside the root of the file that an ``<include>`` names."""
         reader = self.reader
         if set(element.attributes) != {"file"} or element.children:
             reader.fail(element, "an <include> has the attribute 'file' and nothing else")

@@ -1,4 +1,4 @@
-"""What was passed over, told once for each kind of thing instead of once for each thing."""
+"""Tally of what was passed over, told once for each kind of thing instead of once for each thing."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from ..diagnostics import Located, Reader
 class Tally:
     """Remarks, counted; each becomes one warning, at the first place.
 
-    >>> reader = Reader("r.xml")
-    >>> tally = Tally(reader)
-    >>> tally.note("'damping' is not read", None)
-    >>> tally.note("'damping' is not read", None)
-    >>> tally.report()
-    >>> reader.warnings
-    ["r.xml: 'damping' is not read (2 times in the file)"]
+    Example:
+        >>> reader = Reader("r.xml")
+        >>> tally = Tally(reader)
+        >>> tally.note("'damping' is not read", None)
+        >>> tally.note("'damping' is not read", None)
+        >>> tally.report()
+        >>> reader.warnings
+        ["r.xml: 'damping' is not read (2 times in the file)"]
     """
 
     def __init__(self, reader: Reader) -> None:

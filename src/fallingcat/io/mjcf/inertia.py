@@ -1,4 +1,4 @@
-"""What a body weighs: its ``<inertial>`` or its geoms, and what the compiler's settings make of it."""
+"""Masses of bodies: their ``<inertial>`` or their geoms, and what the compiler's settings make of them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ def weigh_bodies(parts: Sequence[BodyPart], robot: Chosen, reader: Reader, tally
 
 
 def felt_by_joints(parts: Sequence[BodyPart], masses: Sequence[Body]) -> dict[int, float]:
-    """The inertia (kg m^2 or kg) that each joint feels while all others are free, with all at their ``ref``, by the
-    ``id`` of its element: ``1 / (M^-1)_jj``, that of MuJoCo's ``dof_invweight0`` for joints of one degree of freedom.
+    """Inertia (kg m^2 or kg) that each joint feels while all others are free, by the ``id`` of its element.
+
+    With all joints at their ``ref``: ``1 / (M^-1)_jj``, that of MuJoCo's ``dof_invweight0`` for joints of one degree of
+    freedom.
     """
     poses, ways = [np.eye(4)], [list[int]()]  # of bodies: to the world, and the rows of M of all joints on the way
     twists, armatures, first = list[np.ndarray](), list[float](), dict[int, int]()

@@ -38,7 +38,7 @@ class JointPart:
 
 
 def is_free(element: Element) -> bool:
-    """Whether a joint, with its defaults applied, is free."""
+    """True if a joint, with its defaults applied, is free."""
     return element.tag == "freejoint" or element.get("type") == "free"
 
 

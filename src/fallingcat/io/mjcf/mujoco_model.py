@@ -139,7 +139,7 @@ def _passive(peer: Any, j: int) -> Passive:
 
 
 def _effort(peer: Any, j: int) -> float:
-    """What all actuators of a joint do at most, where it is the same both ways."""
+    """Largest force of all actuators of a joint, where it is the same both ways."""
     lower, upper = map(float, peer.jnt_actfrcrange[j])
     return upper if peer.jnt_actfrclimited[j] and lower == -upper and peer.jnt_type[j] != _BALL else np.inf
 

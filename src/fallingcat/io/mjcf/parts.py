@@ -48,8 +48,9 @@ class Naming:
 def fresh(name: str, taken: set[str]) -> str:
     """``name``, or with underscores until nothing else has it; from then on taken.
 
-    >>> fresh("body1", {"body1"})
-    'body1_'
+    Example:
+        >>> fresh("body1", {"body1"})
+        'body1_'
     """
     while name in taken:
         name += "_"
@@ -59,7 +60,7 @@ def fresh(name: str, taken: set[str]) -> str:
 
 @dataclass
 class Pieces:
-    """What was made so far, with the place of each in the file."""
+    """Parts that were made so far, with the place of each in the file."""
 
     links: list[Link] = field(default_factory=list)
     joints: list[Joint] = field(default_factory=list)
@@ -128,7 +129,7 @@ def _chain(i: int, body: BodyPart, naming: Naming, pieces: Pieces, reader: Reade
 
 
 def _redundant(joints: Sequence[Joint]) -> bool:
-    """Whether the twists of the joints of one body depend on each other, wherever the body is.
+    """True if the twists of the joints of one body depend on each other, wherever the body is.
 
     ``M = S' I S + A`` is singular where ``S x = 0`` and ``A x = 0``: joints with an armature may repeat others.
     """

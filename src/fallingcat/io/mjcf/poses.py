@@ -1,4 +1,4 @@
-"""Where things are: ``pos`` and one of the five ways to write an orientation."""
+"""Poses: ``pos`` and one of the five ways to write an orientation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ _ROUNDING: Final = 4e-16  # of a product of sines and cosines; a quarter turn gi
 def pose(element: Element, settings: Settings, reader: Reader) -> np.ndarray:
     """``4 x 4``: coordinates of the element's frame to coordinates of what it stands in.
 
-    >>> from fallingcat.io.safe_xml import parse
-    >>> reader = Reader("r.xml")
-    >>> pose(parse(b"<body pos='1 2 3' euler='0 0 90'/>", reader), Settings(), reader)
-    array([[ 0., -1.,  0.,  1.],
-           [ 1.,  0.,  0.,  2.],
-           [ 0.,  0.,  1.,  3.],
-           [ 0.,  0.,  0.,  1.]])
+    Example:
+        >>> from fallingcat.io.safe_xml import parse
+        >>> reader = Reader("r.xml")
+        >>> pose(parse(b"<body pos='1 2 3' euler='0 0 90'/>", reader), Settings(), reader)
+        array([[ 0., -1.,  0.,  1.],
+               [ 1.,  0.,  0.,  2.],
+               [ 0.,  0.,  1.,  3.],
+               [ 0.,  0.,  0.,  1.]])
     """
     return homogeneous(orientation(element, settings, reader), position(element, "pos", reader))
 

@@ -30,11 +30,12 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     One top body with a free joint is the base link, and the base is free; otherwise the base link is the world.
     ``base`` of the options replaces the group of a free base, or frees the one body that is fixed to the world.
 
-    >>> from fallingcat.io.safe_xml import parse
-    >>> reader = Reader("brick.xml")
-    >>> brick = b"<body name='brick'><freejoint/><geom type='box' size='.1 .1 .05' mass='2'/></body>"
-    >>> read_mjcf(parse(b"<mujoco><worldbody>" + brick + b"</worldbody></mujoco>", reader), reader)
-    <Model 'robot': base SE(3), 1 links, 0 joint dof, 2 kg>
+    Example:
+        >>> from fallingcat.io.safe_xml import parse
+        >>> reader = Reader("brick.xml")
+        >>> brick = b"<body name='brick'><freejoint/><geom type='box' size='.1 .1 .05' mass='2'/></body>"
+        >>> read_mjcf(parse(b"<mujoco><worldbody>" + brick + b"</worldbody></mujoco>", reader), reader)
+        <Model 'robot': base SE(3), 1 links, 0 joint dof, 2 kg>
     """
     reader, files = with_includes(root, reader)
     tally = Tally(reader)

@@ -1,4 +1,4 @@
-"""What holds for the whole file: ``<compiler>`` and ``<option>``."""
+"""Settings of the whole file: ``<compiler>`` and ``<option>``."""
 
 from __future__ import annotations
 
@@ -63,11 +63,12 @@ def read_settings(root: Element, reader: Reader, tally: Tally) -> Settings:
 def choice(reader: Reader, element: Element, attribute: str, words: tuple[str, ...], default: str) -> str:
     """One of a few words in an attribute.
 
-    >>> from fallingcat.io.safe_xml import parse
-    >>> reader = Reader("r.xml")
-    >>> choice(reader, parse(b"<compiler angle='Grad'/>", reader), "angle", ("degree", "radian"), "degree")
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: r.xml:1: <compiler>: 'angle' is one of degree, radian, not 'Grad'
+    Example:
+        >>> from fallingcat.io.safe_xml import parse
+        >>> reader = Reader("r.xml")
+        >>> choice(reader, parse(b"<compiler angle='Grad'/>", reader), "angle", ("degree", "radian"), "degree")
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: r.xml:1: <compiler>: 'angle' is one of degree, radian, not 'Grad'
     """
     text = element.get(attribute, default)
     if text not in words:

@@ -1,4 +1,4 @@
-"""What holds for the elements of one model: the settings of its compiler, its default classes, its meshes."""
+"""Settings for the elements of one model: those of its compiler, its default classes, its meshes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .settings import Settings, read_settings
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Of a ``<mujoco>`` element."""
+    """Settings, default classes and meshes of a ``<mujoco>`` element."""
 
     settings: Settings
     defaults: Defaults

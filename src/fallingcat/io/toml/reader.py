@@ -72,24 +72,27 @@ class Complaint(NamedTuple):
 
 
 def read_toml(data: bytes, reader: Reader) -> Model:
-    """The model in the bytes of a TOML file.
+    r"""Model in the bytes of a TOML file.
 
-    >>> read_toml(b"base = 'free'\\nlink = [{ name = 'brick', mass = 1, inertia = [0.1, 0.1, 0.1] }]", Reader("b.toml"))
-    <Model 'robot': base SE(3), 1 links, 0 joint dof, 1 kg>
-    >>> read_toml(b"base = 'fre'\\nlink = [{ name = 'brick', mas = 1.0 }]", Reader("b.toml"))
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: b.toml: base: there is no base 'fre'; do you mean 'free'?; [[link]] 'brick': there is
-    no key 'mas'; do you mean 'mass'?
+    Example:
+        >>> brick = b"base = 'free'\nlink = [{ name = 'brick', mass = 1, inertia = [0.1, 0.1, 0.1] }]"
+        >>> read_toml(brick, Reader("b.toml"))
+        <Model 'robot': base SE(3), 1 links, 0 joint dof, 1 kg>
+        >>> read_toml(b"base = 'fre'\nlink = [{ name = 'brick', mas = 1.0 }]", Reader("b.toml"))
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: b.toml: base: there is no base 'fre'; do you mean 'free'?; [[link]] 'brick': there
+        is no key 'mas'; do you mean 'mass'?
     """
     robot, places = _tables(data, reader)
     return _build(robot, places, reader)
 
 
 def read_symbols(data: bytes, reader: Reader) -> SymbolsTable:
-    """The table ``[symbols]`` in the bytes of a TOML file: what it leaves out is as in a file without one.
+    r"""Table ``[symbols]`` in the bytes of a TOML file: what it leaves out is as in a file without one.
 
-    >>> read_symbols(b"base = 'free'\\nsymbols.names.m = 'm_0'\\nlink = [{ name = 'brick' }]", Reader("b.toml")).names
-    {'m': ['m_0']}
+    Example:
+        >>> read_symbols(b"base = 'free'\nsymbols.names.m = 'm_0'\nlink = [{ name = 'brick' }]", Reader("b.toml")).names
+        {'m': ['m_0']}
     """
     return _tables(data, reader)[0].symbols
 
@@ -114,7 +117,7 @@ def _tables(data: bytes, reader: Reader) -> tuple[RobotTable, _Places]:
 
 
 class _Places:
-    """Where the tables begin: the parser keeps no lines, but ``[[joint]]`` headers are easy to find again."""
+    """First lines of the tables: the parser keeps no lines, but ``[[joint]]`` headers are easy to find again."""
 
     def __init__(self, text: str, raw: dict[str, Any]) -> None:
         self.raw = raw

@@ -49,7 +49,7 @@ class Table(BaseModel):
 
 
 class Placed(Table):
-    """Where something sits: a position and at most one way of turning it (rad)."""
+    """Placement: a position and at most one way of turning it (rad)."""
 
     position: Point = (0.0, 0.0, 0.0)  # type: ignore[assignment]  # the validator makes a tuple of the list
     angle: FiniteFloat | None = None
@@ -108,7 +108,7 @@ class PointTable(Table):
 
 
 class ShapeTable(Placed):
-    """What a link looks like, or touches with."""
+    """Shape of a link, drawn or touching."""
 
     type: str
     color: Annotated[list[Annotated[FiniteFloat, Field(ge=0.0, le=1.0)]], numbers("a color", 4)] | None = None
@@ -163,7 +163,7 @@ class LinkTable(Table):
 
 
 class LimitsTable(Table):
-    """What a joint may do; infinite where nothing is said."""
+    """Limits of a joint; infinite where nothing is said."""
 
     lower: FiniteFloat | None = None
     upper: FiniteFloat | None = None
@@ -178,7 +178,7 @@ class LimitsTable(Table):
 
 
 class PassiveTable(Table):
-    """What pulls on a joint by itself; nothing where nothing is said."""
+    """Passive forces on a joint; nothing where nothing is said."""
 
     damping: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
     friction: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
@@ -187,7 +187,7 @@ class PassiveTable(Table):
 
 
 class MimicTable(Table):
-    """How a joint follows another: its coordinate is ``ratio`` times that of ``joint``, and ``offset``."""
+    """Joint that follows another: its coordinate is ``ratio`` times that of ``joint``, and ``offset``."""
 
     joint: Name
     ratio: FiniteFloat = 1.0
@@ -246,7 +246,7 @@ class FrameTable(Placed):
 
 
 class ActuatorTable(Table):
-    """What drives a joint; unlimited where nothing is said."""
+    """Drive of a joint; unlimited where nothing is said."""
 
     name: Name
     joint: Name
@@ -275,7 +275,7 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
 
 
 class LoopTable(Placed):
-    """What closes the tree: two points pinned, two frames welded, two joints coupled, a ball that rolls."""
+    """Loop closure: two points pinned, two frames welded, two joints coupled, a ball that rolls."""
 
     name: Name
     type: str
@@ -388,7 +388,7 @@ def _given(table: Table, *keys: str) -> dict[str, Any]:
 
 
 def _check_keys(table: Table, what: str, taken: set[str], possible: set[str]) -> None:
-    """Whether the keys that only some types take are there exactly when this one takes them (an axis defaults to z)."""
+    """Check that keys of some types only are there exactly when this one takes them (an axis defaults to z)."""
     for key in sorted(possible - taken):
         if getattr(table, key, None) is not None:
             raise wrong(f"{what} has no {key}")

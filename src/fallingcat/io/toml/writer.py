@@ -30,16 +30,17 @@ RESERVED: Final = set(JointTable.model_fields) - {"axis", "axis2", "pitch", OWN}
 def document(model: Model, path: str | os.PathLike[str]) -> str:
     """The text of the file; ``path`` is only for messages.
 
-    >>> from fallingcat.lie import SE2
-    >>> print(document(Model("disc", SE2(), (Link("disc", Body(1.0)),), gravity=(0.0, -9.81, 0.0)), "disc.toml"))
-    name = "disc"
-    base = "planar"
-    gravity = [0.0, -9.81, 0.0]
-    <BLANKLINE>
-    [[link]]
-    name = "disc"
-    mass = 1.0
-    <BLANKLINE>
+    Example:
+        >>> from fallingcat.lie import SE2
+        >>> print(document(Model("disc", SE2(), (Link("disc", Body(1.0)),), gravity=(0.0, -9.81, 0.0)), "disc.toml"))
+        name = "disc"
+        base = "planar"
+        gravity = [0.0, -9.81, 0.0]
+        <BLANKLINE>
+        [[link]]
+        name = "disc"
+        mass = 1.0
+        <BLANKLINE>
     """
     _check_names(model, path)
     head = {"name": model.name, "base": _base(model.base), "gravity": model.gravity}
@@ -176,7 +177,7 @@ def _placed(H: np.ndarray, what: str) -> dict[str, Any]:
 
 
 def _check_names(model: Model, path: str | os.PathLike[str]) -> None:
-    """What cannot be read back is not written."""
+    """Refuse to write what cannot be read back."""
     reader = Reader(path)
     for kind in ("link", "joint", "frame", "actuator", "loop"):
         names = Names(kind, reader)

@@ -1,4 +1,4 @@
-"""What a URDF draws and collides.  No file that it names is opened: a missing mesh is no reason to refuse a robot."""
+"""Shapes that a URDF draws and collides.  No file that it names is opened: a missing mesh is no reason to refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a URDF holds that nobody asked for: a misspelt tag would lose a mass without a word, so each is mentioned."""
+"""Unknown elements of a URDF: a misspelt tag would lose a mass without a word, so each is mentioned."""
 
 from __future__ import annotations
 

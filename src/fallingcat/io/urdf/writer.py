@@ -69,21 +69,22 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 def document(model: Model, path: str | os.PathLike[str] = "robot.urdf") -> str:
     """The text of the file; ``path`` is only for messages.
 
-    >>> from fallingcat.model import Link
-    >>> arm = Joint("elbow", Revolute((0.0, 1.0, 0.0)), "upper", "lower")
-    >>> print(document(Model("arm", SE3(), (Link("upper"), Link("lower")), (arm,))))
-    <?xml version="1.0" encoding="utf-8"?>
-    <robot name="arm">
-      <link name="upper"/>
-      <link name="lower"/>
-      <joint name="elbow" type="revolute">
-        <parent link="upper"/>
-        <child link="lower"/>
-        <axis xyz="0.0 1.0 0.0"/>
-        <limit effort="1e+308" velocity="1e+308"/>
-      </joint>
-    </robot>
-    <BLANKLINE>
+    Example:
+        >>> from fallingcat.model import Link
+        >>> arm = Joint("elbow", Revolute((0.0, 1.0, 0.0)), "upper", "lower")
+        >>> print(document(Model("arm", SE3(), (Link("upper"), Link("lower")), (arm,))))
+        <?xml version="1.0" encoding="utf-8"?>
+        <robot name="arm">
+          <link name="upper"/>
+          <link name="lower"/>
+          <joint name="elbow" type="revolute">
+            <parent link="upper"/>
+            <child link="lower"/>
+            <axis xyz="0.0 1.0 0.0"/>
+            <limit effort="1e+308" velocity="1e+308"/>
+          </joint>
+        </robot>
+        <BLANKLINE>
     """
     _check(model, path)
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={quoteattr(model.name)}>"]

@@ -22,22 +22,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...arrays import arctan2, array, stack
+from ...arrays.types import Matrix, Rotation, Scalar, Vector
 from ..rotations import about
 from .chart import RotationChart, magnitude
 
 AXES = "xyz"
 
 
-def elementary(axis: int, angle: Any) -> Any:
-    """C_x, C_y or C_z of [ETH] (2.26)-(2.28), for axis 0, 1 or 2."""
+def elementary(axis: int, angle: Scalar) -> Rotation:
+    """Elementary rotation C_x, C_y or C_z of [ETH] (2.26)-(2.28), for axis 0, 1 or 2."""
     return about(np.eye(3)[axis], angle)
 
 
 def parity(i: int, j: int) -> int:
-    """The sign s of e_i x e_j = s e_l, for two different axes: +1 in cyclic order, -1 otherwise.
+    """Sign s of e_i x e_j = s e_l, for two different axes: +1 in cyclic order, -1 otherwise.
 
-    >>> parity(0, 1), parity(1, 0)
-    (1, -1)
+    Example:
+        >>> parity(0, 1), parity(1, 0)
+        (1, -1)
     """
     return 1 if (i + 1) % 3 == j else -1
 
@@ -48,12 +50,18 @@ class EulerChart(RotationChart):
     ``from_matrix`` gives the middle angle in [-pi/2, pi/2] for three different axes and in [0, pi] for ``k = i``, the
     others in (-pi, pi]. It takes the first angle off before it reads the other two, so that on the singular set, where
     only a sum or difference of the outer angles has a meaning, it still returns angles of the very matrix given.
+
+    Example:
+        >>> from fallingcat.lie.charts import EulerXYZ
+        >>> EulerXYZ().to_matrix([0.0, 0.0, 0.0]).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
     sequence: ClassVar[str]
+    """three of the letters ``x``, ``y``, ``z``"""
 
-    def singularity(self, x: Any) -> Any:
-        """``|cos(middle angle)|`` for three different axes, ``|sin(middle angle)|`` if the first axis returns."""
+    def singularity(self, x: Vector) -> Scalar:
+        """Distance ``|cos(middle)|`` for three different axes, ``|sin(middle)|`` if the first axis returns."""
         i, j, _ = self._axes()
         return magnitude(self._third_axis(self._admit(x)[1])[3 - i - j])
 
@@ -61,16 +69,16 @@ class EulerChart(RotationChart):
         i, j, k = (AXES.index(letter) for letter in self.sequence)
         return i, j, k
 
-    def _third_axis(self, middle: Any) -> Any:
-        """u = C_j(middle) e_k."""
+    def _third_axis(self, middle: Scalar) -> Vector:
+        """Third axis ``u = C_j(middle) e_k``."""
         _, j, k = self._axes()
         return elementary(j, middle)[:, k]
 
-    def _matrix(self, x: Any) -> Any:
+    def _matrix(self, x: Vector) -> Rotation:
         i, j, k = self._axes()
         return elementary(i, x[0]) @ elementary(j, x[1]) @ elementary(k, x[2])
 
-    def _coordinates(self, R: Any) -> Any:
+    def _coordinates(self, R: Rotation) -> Vector:
         i, j, k = self._axes()
         ell = 3 - i - j
         # R e_k = C_i(first) u : its parts along e_j and e_l give the first angle, the sign makes |u_l| = +-u_l positive
@@ -82,12 +90,12 @@ class EulerChart(RotationChart):
         last = arctan2(s * rest[j, m], rest[j, j])
         return array([first, middle, last])
 
-    def _rates(self, x: Any) -> Any:
+    def _rates(self, x: Vector) -> Matrix:
         i, j, _ = self._axes()
         columns = stack([np.eye(3)[i], np.eye(3)[j], self._third_axis(x[1])], axis=1)
         return elementary(i, x[0]) @ columns
 
-    def _rates_inverse(self, x: Any) -> Any:
+    def _rates_inverse(self, x: Vector) -> Matrix:
         i, j, _ = self._axes()
         ell = 3 - i - j
         u = self._third_axis(x[1])

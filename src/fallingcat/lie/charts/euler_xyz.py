@@ -23,10 +23,11 @@ from .euler import EulerChart
 class EulerXYZ(EulerChart):
     """Cardan angles ``(x, y, z)`` in radians; singular where cos(y) = 0.
 
-    >>> EulerXYZ().rate_matrix([0.0, 0.0, 0.3])
-    array([[1., 0., 0.],
-           [0., 1., 0.],
-           [0., 0., 1.]])
+    Example:
+        >>> EulerXYZ().rate_matrix([0.0, 0.0, 0.3])
+        array([[1., 0., 0.],
+               [0., 1., 0.],
+               [0., 0., 1.]])
     """
 
     name = "Euler XYZ"

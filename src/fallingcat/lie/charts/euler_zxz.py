@@ -22,8 +22,9 @@ from .euler import EulerChart
 class EulerZXZ(EulerChart):
     """Proper Euler angles ``(z1, x, z2)`` in radians; singular where sin(x) = 0.
 
-    >>> EulerZXZ().from_matrix([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]).round(6) + 0.0
-    array([0.      , 1.570796, 0.      ])
+    Example:
+        >>> EulerZXZ().from_matrix([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]).round(6) + 0.0
+        array([0.      , 1.570796, 0.      ])
     """
 
     name = "Euler ZXZ"

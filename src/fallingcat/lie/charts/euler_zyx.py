@@ -23,15 +23,16 @@ from .euler import EulerChart
 class EulerZYX(EulerChart):
     """Yaw, pitch, roll ``(z, y, x)`` in radians; singular where cos(y) = 0.
 
-    >>> import numpy as np
-    >>> chart = EulerZYX()
-    >>> R = chart.to_matrix([0.7, 1.5, -0.5])
-    >>> bool(np.allclose(chart.from_matrix(R), [0.7, 1.5, -0.5]))
-    True
-    >>> chart.rate_matrix_inverse([0.0, np.pi / 2, 0.0])
-    Traceback (most recent call last):
-    ...
-    fallingcat.errors.NumericsError: chart Euler ZYX is singular at z = 0, y = 1.57079633, x = 0: ...
+    Example:
+        >>> import numpy as np
+        >>> chart = EulerZYX()
+        >>> R = chart.to_matrix([0.7, 1.5, -0.5])
+        >>> bool(np.allclose(chart.from_matrix(R), [0.7, 1.5, -0.5]))
+        True
+        >>> chart.rate_matrix_inverse([0.0, np.pi / 2, 0.0])
+        Traceback (most recent call last):
+        ...
+        fallingcat.errors.NumericsError: chart Euler ZYX is singular at z = 0, y = 1.57079633, x = 0: ...
     """
 
     name = "Euler ZYX"

@@ -22,8 +22,9 @@ from .euler import EulerChart
 class EulerZYZ(EulerChart):
     """Proper Euler angles ``(z1, y, z2)`` in radians; singular where sin(y) = 0.
 
-    >>> round(float(EulerZYZ().singularity([0.1, 3.0, 0.2])), 6)
-    0.14112
+    Example:
+        >>> round(float(EulerZYZ().singularity([0.1, 3.0, 0.2])), 6)
+        0.14112
     """
 
     name = "Euler ZYZ"

@@ -7,11 +7,12 @@ that lies in the plane.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from ...arrays import array
+from ...arrays.types import Matrix, Rotation, Scalar, Vector
 from ...errors import ModelError, NumericsError, describe
 from ..rotations import about, angle_about
 from .chart import CONSTRAINT_TOLERANCE, PositionChart, RotationChart, can_be_checked
@@ -21,8 +22,13 @@ from .chart import CONSTRAINT_TOLERANCE, PositionChart, RotationChart, can_be_ch
 class PlanarPosition(PositionChart):
     """Two of the three coordinates ``x``, ``y``, ``z`` (m); nowhere singular.
 
-    >>> PlanarPosition("x", "z").from_position([1.0, 0.0, 3.0])
-    array([1., 3.])
+    Args:
+        first: Name of the first coordinate.
+        second: Name of the second one.
+
+    Example:
+        >>> PlanarPosition("x", "z").from_position([1.0, 0.0, 3.0])
+        array([1., 3.])
     """
 
     def __init__(self, first: str = "x", second: str = "y") -> None:
@@ -35,36 +41,40 @@ class PlanarPosition(PositionChart):
 
     name = "planar position"
 
-    def singularity(self, x: Any) -> Any:
+    def singularity(self, x: Vector) -> Scalar:
         """Infinity: there is no singular line."""
         return float("inf")
 
-    def _position(self, x: Any) -> Any:
+    def _position(self, x: Vector) -> Vector:
         return self._axes.T @ x
 
-    def _coordinates(self, r: Any) -> Any:
+    def _coordinates(self, r: Vector) -> Vector:
         return self._axes @ r
 
-    def _rates(self, x: Any) -> Any:
+    def _rates(self, x: Vector) -> Matrix:
         return self._axes.T
 
-    def _rates_inverse(self, x: Any) -> Any:
+    def _rates_inverse(self, x: Vector) -> Matrix:
         return self._axes
 
 
 @final
 class PlanarAngle(RotationChart):
-    """The angle (rad, in (-pi, pi]) of a rotation about a constant ``axis`` (3); other rotations are refused.
+    """Angle (rad, in (-pi, pi]) of a rotation about a constant axis; other rotations are refused.
 
-    >>> angle = PlanarAngle((0.0, 1.0, 0.0))
-    >>> angle.from_matrix(angle.to_matrix([0.5])).round(12)
-    array([0.5])
+    Args:
+        axis: Axis, 3; its length does not matter.
+
+    Example:
+        >>> angle = PlanarAngle((0.0, 1.0, 0.0))
+        >>> angle.from_matrix(angle.to_matrix([0.5])).round(12)
+        array([0.5])
     """
 
     name = "planar angle"
     symbols = ("angle",)
 
-    def __init__(self, axis: Any = (0.0, 0.0, 1.0)) -> None:
+    def __init__(self, axis: Vector = (0.0, 0.0, 1.0)) -> None:
         try:
             given = np.array(axis, dtype=float)
         except (TypeError, ValueError):
@@ -74,14 +84,14 @@ class PlanarAngle(RotationChart):
             raise ModelError(f"the axis of an angle is a vector of 3 numbers that is not zero, not {describe(axis)}")
         self.axis = tuple((given / size).tolist())
 
-    def singularity(self, x: Any) -> Any:
-        """1: there is no singular set."""
+    def singularity(self, x: Vector) -> Scalar:
+        """Distance 1: there is no singular set."""
         return 1.0
 
-    def _matrix(self, x: Any) -> Any:
+    def _matrix(self, x: Vector) -> Rotation:
         return about(self.axis, x[0])
 
-    def _coordinates(self, R: Any) -> Any:
+    def _coordinates(self, R: Rotation) -> Vector:
         angle = angle_about(self.axis, R)
         if can_be_checked(R):
             excess = float(np.abs(about(self.axis, angle) - R).max())
@@ -89,8 +99,8 @@ class PlanarAngle(RotationChart):
                 raise NumericsError(f"chart {self.name}: no rotation about the axis {self.axis}", value=excess)
         return array([angle])
 
-    def _rates(self, x: Any) -> Any:
+    def _rates(self, x: Vector) -> Matrix:
         return np.array(self.axis)[:, None]
 
-    def _rates_inverse(self, x: Any) -> Any:
+    def _rates_inverse(self, x: Vector) -> Matrix:
         return np.array(self.axis)[None]

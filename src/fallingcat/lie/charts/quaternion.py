@@ -16,54 +16,56 @@ pi its square roots of small differences also lose half of the digits. `quaterni
 component instead.
 """
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from ...arrays import block, sqrt
+from ...arrays.types import Matrix, Rotation, Scalar, Vector
 from ..rotations import matrix_from_quaternion, quaternion_from_matrix, skew
 from .chart import RotationChart
 
 
 @final
 class UnitQuaternion(RotationChart):
-    """``(x, y, z, w)`` of unit length; nowhere singular, two quaternions for each rotation.
+    """Unit quaternion ``(x, y, z, w)``; nowhere singular, two quaternions for each rotation.
 
-    >>> chart = UnitQuaternion()
-    >>> chart.from_matrix([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]).round(6)
-    array([0.      , 0.      , 0.707107, 0.707107])
-    >>> chart.to_matrix([0.0, 0.0, 0.0, 2.0])
-    Traceback (most recent call last):
-    ...
-    fallingcat.errors.NumericsError: no point of chart unit quaternion: x = 0, y = 0, z = 0, w = 2 (value: 3.0)
+    Example:
+        >>> chart = UnitQuaternion()
+        >>> chart.from_matrix([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]).round(6)
+        array([0.      , 0.      , 0.707107, 0.707107])
+        >>> chart.to_matrix([0.0, 0.0, 0.0, 2.0])
+        Traceback (most recent call last):
+        ...
+        fallingcat.errors.NumericsError: no point of chart unit quaternion: x = 0, y = 0, z = 0, w = 2 (value: 3.0)
     """
 
     name = "unit quaternion"
     symbols = ("x", "y", "z", "w")
 
-    def singularity(self, x: Any) -> Any:
-        """``|q|``: 1 for every unit quaternion."""
+    def singularity(self, x: Vector) -> Scalar:
+        """Length ``|q|``: 1 for every unit quaternion."""
         q = self._admit(x)
         return sqrt(q @ q)
 
-    def constraint(self, x: Any) -> Any:
-        """``|q|^2 - 1``."""
+    def constraint(self, x: Vector) -> Scalar:
+        """Residual ``|q|^2 - 1``."""
         return x @ x - 1.0
 
-    def _matrix(self, x: Any) -> Any:
+    def _matrix(self, x: Vector) -> Rotation:
         return matrix_from_quaternion(x)
 
-    def _coordinates(self, R: Any) -> Any:
+    def _coordinates(self, R: Rotation) -> Vector:
         return quaternion_from_matrix(R)
 
-    def _rates(self, x: Any) -> Any:
+    def _rates(self, x: Vector) -> Matrix:
         return 2.0 * _half_rates(x)
 
-    def _rates_inverse(self, x: Any) -> Any:
+    def _rates_inverse(self, x: Vector) -> Matrix:
         return 0.5 * _half_rates(x).T
 
 
-def _half_rates(q: Any) -> Any:
+def _half_rates(q: Vector) -> Matrix:
     """H of [ETH] (2.96), its first column moved to the end."""
     v, w = q[:3], q[3:]
     return block([[w * np.eye(3) + skew(v), -v[:, None]]])

@@ -16,39 +16,41 @@ footnote says that Matlab gives the elevation "instead of azimuthal angle": it m
 (elevation = pi/2 - phi).
 """
 
-from typing import Any, final
+from typing import final
 
 from ...arrays import arctan2, array, cos, sin, sqrt
+from ...arrays.types import Matrix, Scalar, Vector
 from .chart import PositionChart, magnitude
 
 
 @final
 class Spherical(PositionChart):
-    """``(r, theta, phi)``: distance (m), azimuth (rad), angle from +z (rad); singular on the whole z axis.
+    """Distance (m), azimuth (rad), angle from +z (rad) ``(r, theta, phi)``; singular on the whole z axis.
 
-    >>> Spherical().to_position([2.0, 0.0, 0.0])
-    array([0., 0., 2.])
+    Example:
+        >>> Spherical().to_position([2.0, 0.0, 0.0])
+        array([0., 0., 2.])
     """
 
     name = "spherical"
     symbols = ("r", "theta", "phi")
 
-    def singularity(self, x: Any) -> Any:
-        """``|r sin(phi)|``, the distance from the z axis in metres."""
+    def singularity(self, x: Vector) -> Scalar:
+        """Distance from the z axis in metres, ``|r sin(phi)|``."""
         r, _, phi = self._admit(x)
         return magnitude(r * sin(phi))
 
-    def _position(self, x: Any) -> Any:
+    def _position(self, x: Vector) -> Vector:
         r, theta, phi = x
         rho = r * sin(phi)
         return array([rho * cos(theta), rho * sin(theta), r * cos(phi)])
 
-    def _coordinates(self, r: Any) -> Any:
+    def _coordinates(self, r: Vector) -> Vector:
         x, y, z = r
         rho_squared = x * x + y * y
         return array([sqrt(rho_squared + z * z), arctan2(y, x), arctan2(sqrt(rho_squared), z)])
 
-    def _rates(self, x: Any) -> Any:
+    def _rates(self, x: Vector) -> Matrix:
         r, theta, phi = x
         ct, st, cp, sp = cos(theta), sin(theta), cos(phi), sin(phi)
         return array(
@@ -59,7 +61,7 @@ class Spherical(PositionChart):
             ]
         )
 
-    def _rates_inverse(self, x: Any) -> Any:
+    def _rates_inverse(self, x: Vector) -> Matrix:
         r, theta, phi = x
         ct, st, cp, sp = cos(theta), sin(theta), cos(phi), sin(phi)
         return array(

@@ -19,7 +19,19 @@ _WRITINGS: Final = {
 
 
 def drake(model: Model, plant: Any) -> Exchange:
-    """Exchange with ``plant``, a finalised ``MultibodyPlant`` that holds this robot alone: joints are found by name."""
+    """Exchange with Drake.
+
+    Args:
+        model: Robot.
+        plant: Finalised ``MultibodyPlant`` that holds this robot alone: joints are found by name.
+
+    Returns:
+        Exchange of states in both directions.
+
+    Example:
+        >>> theirs = drake(model, plant)  # doctest: +SKIP
+        >>> q, v = theirs.to(*model.flatten(model.neutral()))  # doctest: +SKIP
+    """
     if not all(hasattr(plant, name) for name in ("GetJointIndices", "get_joint", "is_finalized")):
         raise ModelError(f"plant is a MultibodyPlant, not {describe(plant)}")
     if not plant.is_finalized():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ..._deprecated import former_name
-from ...arrays.types import Matrix, Vector
+from ...arrays.types import FloatArray, Matrix, Vector
 from ...errors import ModelError, describe
 from ...lie import Group
 from ...records import concise
@@ -26,7 +26,7 @@ FOLLOWER_TOLERANCE: Final = 1e-2
 
 @dataclass(frozen=True)
 class Writing:
-    """How a library writes one joint, or the base, in words of ours."""
+    """Order in which a library writes one joint, or the base, in words of ours."""
 
     q: tuple[str, ...]
     """Names of our coordinates in their order; ``cos`` and ``sin`` for an ``angle`` of ours."""
@@ -36,22 +36,25 @@ class Writing:
     """Where in their ``v`` a vector begins that they write along the parent's axes (ours are all body-fixed)."""
 
     def fits(self, group: Group) -> bool:
-        """Whether these are the coordinates of the group."""
+        """True if these are the coordinates of the group."""
         named = {"angle" if word in ("cos", "sin") else word for word in self.q}
         return named == set(group.coordinate_names) and len(self.v) == group.dim
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where the coordinates and velocities of a joint begin in their vectors, and how they are written."""
+    """First places of the coordinates and velocities of a joint in their vectors, and their order."""
 
     q: int
+    """first place in their coordinates"""
     v: int
+    """first place in their velocities"""
     writing: Writing
+    """order of the entries"""
 
 
 class Follower(NamedTuple):
-    """A joint that follows another here and has a coordinate of its own there."""
+    """Joint that follows another here and has a coordinate of its own there."""
 
     name: str
     q: slice
@@ -69,20 +72,23 @@ class Exchange(Frozen):
     ways take any leading batch shape and leave the giver's arrays alone.  Joints that follow others here may have
     coordinates there: they get those of their leaders, and on the way back are looked at, and dropped.
 
-    >>> import numpy as np
-    >>> from fallingcat.model import exchange, robots
-    >>> dog = robots.quadruped()
-    >>> theirs = exchange.mujoco(dog)
-    >>> q, v = np.tile(dog.flatten(dog.neutral())[0], (1000, 1)), np.ones((1000, dog.nv))
-    >>> qpos, qvel = theirs.to(q, v)
-    >>> qpos[0, 3:7]                                            # wxyz
-    array([1., 0., 0., 0.])
-    >>> bool(np.array_equal(theirs.from_(qpos, qvel)[0], q))
-    True
+    Example:
+        >>> import numpy as np
+        >>> from fallingcat.model import exchange, robots
+        >>> dog = robots.quadruped()
+        >>> theirs = exchange.mujoco(dog)
+        >>> q, v = np.tile(dog.flatten(dog.neutral())[0], (1000, 1)), np.ones((1000, dog.nv))
+        >>> qpos, qvel = theirs.to(q, v)
+        >>> qpos[0, 3:7]                                            # wxyz
+        array([1., 0., 0., 0.])
+        >>> bool(np.array_equal(theirs.from_(qpos, qvel)[0], q))
+        True
     """
 
     model: Model
+    """robot"""
     library: str
+    """name of the other library"""
     q_order: np.ndarray
     """For each of their coordinates the place of ours."""
     v_order: np.ndarray
@@ -95,9 +101,18 @@ class Exchange(Frozen):
     quaternions: np.ndarray
     """Places in our ``q`` where a quaternion ``xyzw`` begins."""
     followers: tuple[Follower, ...] = ()
+    """joints that follow others here and have coordinates there"""
 
-    def to(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Their ``q`` (..., their nq) and ``v`` (..., nv), of ours; a ``v`` that is left out is zero."""
+    def to(self, q: Vector, v: Vector | None = None) -> tuple[FloatArray, FloatArray]:
+        """Convert to the other library: their ``q`` and ``v``, of ours.
+
+        Args:
+            q: Our flat coordinates, (..., nq).
+            v: Our velocities, (..., nv); None: zero.
+
+        Returns:
+            Their coordinates (..., their nq) and velocities (..., their nv).
+        """
         q, v = self._pair(q, v, self.model.nq, self.model.nv)
         theirs, rates = q[..., self.q_order], v[..., self.v_order]
         for f in self.followers:
@@ -110,10 +125,18 @@ class Exchange(Frozen):
             rates[..., start : start + 3] = _turned(units[at], rates[..., start : start + 3])
         return theirs, rates
 
-    def from_(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Our ``q`` (..., nq) and ``v`` (..., nv), of theirs; quaternions, cosines and sines are brought to length 1.
+    def from_(self, q: Vector, v: Vector | None = None) -> tuple[FloatArray, FloatArray]:
+        """Convert from the other library: our ``q`` and ``v``, of theirs.
 
-        What misses it by more than 0.01 is refused, there too: it is no rounding, but another number.
+        Quaternions, cosines and sines are brought to length 1.  What misses it by more than 0.01 is refused, there too:
+        it is no rounding, but another number.
+
+        Args:
+            q: Their coordinates, (..., their nq).
+            v: Their velocities, (..., their nv); None: zero.
+
+        Returns:
+            Our flat coordinates (..., nq) and velocities (..., nv).
         """
         q, rates = self._pair(q, v, len(self.q_order), len(self.v_order))
         ours, out = np.empty((*q.shape[:-1], self.model.nq)), np.empty((*q.shape[:-1], self.model.nv))
@@ -153,7 +176,7 @@ class Exchange(Frozen):
         return own
 
     def _check_followers(self, given: np.ndarray, wanted: np.ndarray) -> None:
-        """An error where a follower is not where its leader has it: that is another motion, and would be lost."""
+        """Raise an error where a follower is not where its leader has it: that is another motion, and would be lost."""
         for name, at, _, mimic in self.followers:
             off = float(np.abs(given[..., at] - wanted[..., at]).max(initial=0.0))
             if off > FOLLOWER_TOLERANCE:
@@ -161,9 +184,15 @@ class Exchange(Frozen):
                 raise ModelError(f"q ({self.library}): {follows} is {off:.3g} away from it")
 
     def velocity_map(self, q: Vector) -> Matrix:
-        """``T`` (..., their nv, nv) with ``v_theirs = T v_ours`` at our ``q``.
+        """Matrix ``T`` with ``v_theirs = T v_ours``.
 
         Our mass matrix is ``T' M T`` of theirs, and theirs ``T^-T M T^-1`` of ours where all have the same joints.
+
+        Args:
+            q: Our flat coordinates, (..., nq).
+
+        Returns:
+            (..., their nv, nv).
         """
         q, _ = self._pair(q, None, self.model.nq, self.model.nv)
         units = np.broadcast_to(np.eye(self.model.nv), (*q.shape[:-1], self.model.nv, self.model.nv))
@@ -196,7 +225,7 @@ class Exchange(Frozen):
 
 
 def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot]) -> Exchange:
-    """The exchange with a library that writes the base and every joint, by name, at the given places."""
+    """Exchange with a library that writes the base and every joint, by name, at the given places."""
     parts: list[tuple[str, Group, Spot | None, int, int]] = []  # what, its group, theirs, and where ours begins
     followers = []
     if model.base.nq:

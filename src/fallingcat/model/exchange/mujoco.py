@@ -25,6 +25,19 @@ def mujoco(model: Model) -> Exchange:
     """Exchange with MuJoCo's ``qpos`` and ``qvel``, joints in the model's order.
 
     That is MuJoCo's order when the model was read from the same file, or from the ``MjModel``.
+
+    Args:
+        model: Robot.
+
+    Returns:
+        Exchange of states in both directions.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> dog = fc.robots.quadruped()
+        >>> qpos, qvel = fc.exchange.mujoco(dog).to(*dog.flatten(dog.neutral()))
+        >>> qpos[3:7]  # wxyz
+        array([1., 0., 0., 0.])
     """
     groups = [model.base, *(joint.kind.group for joint in model.joints)]
     for group in groups:

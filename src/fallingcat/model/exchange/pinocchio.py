@@ -31,10 +31,26 @@ WRITINGS: Final = {
 
 
 def pinocchio(model: Model, like: Any) -> Exchange:
-    """Exchange with ``like``, a ``pinocchio.Model`` of the same robot: joints are found by name.
+    """Exchange with Pinocchio.
 
     Its base is the joint of the universe that the model has no joint for (``root_joint``); none for a fixed base.
     ``v_order`` maps matrices: ``crba(...)`` is ``M[np.ix_(v_order, v_order)]``.
+
+    Args:
+        model: Robot.
+        like: ``pinocchio.Model`` of the same robot: joints are found by name.
+
+    Returns:
+        Exchange of states in both directions.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> import pinocchio as pin
+        >>> like = pin.buildSampleModelManipulator()
+        >>> model = fc.from_pinocchio_model(like)
+        >>> q, v = fc.exchange.pinocchio(model, like).to(*model.flatten(model.neutral()))
+        >>> q.shape == (like.nq,)
+        True
     """
     if not all(hasattr(like, name) for name in ("names", "joints", "idx_qs", "idx_vs")):
         raise ModelError(f"like is a pinocchio.Model, not {describe(like)}")

@@ -13,17 +13,25 @@ if TYPE_CHECKING:
 
 
 def ros(model: Model, names: Sequence[str]) -> Exchange:
-    """Exchange with ``[base, *positions]`` and ``[base, *velocities]`` of messages with these joint ``names``.
+    """Exchange with ROS: ``[base, *positions]`` and ``[base, *velocities]`` of ``JointState`` messages.
 
     The base stands in front as in :meth:`Model.flatten <fallingcat.Model.flatten>` (position and quaternion ``xyzw``,
     as in ``geometry_msgs/Pose``); a ``JointState`` has one number per joint, so that other joints cannot be in it.
 
-    >>> import numpy as np
-    >>> from fallingcat.model import exchange, robots
-    >>> arm = robots.planar_arm()
-    >>> theirs = exchange.ros(arm, sorted(arm.joint_names, reverse=True))
-    >>> theirs.from_(np.arange(float(arm.n)))[0]
-    array([2., 1., 0.])
+    Args:
+        model: Robot.
+        names: Names of the joints, in the order of the messages.
+
+    Returns:
+        Exchange of states in both directions.
+
+    Example:
+        >>> import numpy as np
+        >>> from fallingcat.model import exchange, robots
+        >>> arm = robots.planar_arm()
+        >>> theirs = exchange.ros(arm, sorted(arm.joint_names, reverse=True))
+        >>> theirs.from_(np.arange(float(arm.n)))[0]
+        array([2., 1., 0.])
     """
     names = list(names)
     twice = next((name for name in names if names.count(name) > 1), None)

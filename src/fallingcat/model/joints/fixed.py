@@ -11,10 +11,16 @@ from .kind import JointKind
 
 @dataclass(frozen=True)
 class Fixed(JointKind):
-    """No motion, no coordinates."""
+    """Weld: no motion, no coordinates.
+
+    Example:
+        >>> Fixed().nv
+        0
+    """
 
     name = "fixed"
 
     @cached_property
     def group(self) -> Group:
+        """Trivial group."""
         return Trivial()

@@ -11,10 +11,16 @@ from .kind import JointKind
 
 @dataclass(frozen=True)
 class Free(JointKind):
-    """Motions of SE(3); coordinates ``[x, y, z, qx, qy, qz, qw]``, rates ``[v; w]`` in the outer frame."""
+    """Motions of SE(3); coordinates ``[x, y, z, qx, qy, qz, qw]``, rates ``[v; w]`` in the outer frame.
+
+    Example:
+        >>> Free().nq, Free().nv
+        (7, 6)
+    """
 
     name = "free"
 
     @cached_property
     def group(self) -> Group:
+        """Group SE(3) of configurations."""
         return SE3()

@@ -1,4 +1,4 @@
-"""What every kind of joint can do."""
+"""Base class of the kinds of joint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...arrays.arguments import check_rng, look_first
-from ...arrays.types import Matrix, Pose, Vector
+from ...arrays.types import FloatArray, Matrix, Pose, Vector
 from ...caching import cached_property
 from ...errors import ModelError
 from ...lie import Group
@@ -29,15 +29,21 @@ def _depth(cls: type, name: str) -> int:
 
 
 class JointKind(ABC):
-    """A joint's law of motion: its configuration is a point of a group ([From] Definition 4.1), never Euler angles.
+    """Base class of joint kinds: a configuration is a point of a group ([From] Definition 4.1), never Euler angles.
 
     ``q`` are the flat coordinates of that point (``nq`` numbers), ``rates`` its velocity in the group's algebra
     (``nv`` numbers).  Twists are ``[v; w]`` of the outer side of the joint relative to the inner side, given in the
     frame of the outer side.
+
+    Example:
+        >>> from fallingcat.model import joints
+        >>> hinge = joints.Revolute((0.0, 0.0, 1.0))
+        >>> hinge.nq, hinge.nv, hinge.motion_subspace(hinge.neutral())[:, 0].tolist()
+        (1, 1, [0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     """
 
     name: str
-    """How files call it, e.g. ``revolute``."""
+    """Name in files, e.g. ``revolute``."""
     fixed_axes: ClassVar[bool] = True
     """Whether :meth:`motion_subspace` is the same at every ``q``.
 
@@ -67,7 +73,7 @@ class JointKind(ABC):
     @property
     @abstractmethod
     def group(self) -> Group:
-        """The group of configurations."""
+        """Group of configurations."""
 
     @property
     def nq(self) -> int:
@@ -76,37 +82,77 @@ class JointKind(ABC):
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom."""
+        """Number of degrees of freedom."""
         return self.group.dim
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shapes of ``q`` and ``rates``: those of the group."""
+        """Shapes of ``q`` and ``rates``: those of the group."""
         return self.group.shapes
 
-    def neutral(self) -> np.ndarray:
-        """The coordinates of the identity."""
+    def neutral(self) -> FloatArray:
+        """Coordinates of the identity.
+
+        Returns:
+            ``nq``.
+        """
         return np.asarray(self.group.coordinates(self.group.identity()))
 
     def transform(self, q: Vector) -> Pose:
-        """``4 x 4``: coordinates of the outer side to coordinates of the inner side."""
+        """Pose of the outer side in the inner one.
+
+        Args:
+            q: Flat coordinates, ``nq`` (rad, m, unit quaternions).
+
+        Returns:
+            ``4 x 4``: coordinates of the outer side to coordinates of the inner side.
+        """
         return self.group.element(q)
 
     def motion_subspace(self, q: Vector) -> Matrix:
-        """``6 x nv``: the relative twist is ``motion_subspace(q) @ rates``.  Constant on every subgroup of SE(3)."""
+        """Motion subspace: the relative twist is ``motion_subspace(q) @ rates``.
+
+        It is constant on every subgroup of SE(3).
+
+        Args:
+            q: Flat coordinates, ``nq`` (rad, m, unit quaternions).
+
+        Returns:
+            ``6 x nv`` matrix, in the outer frame.
+        """
         return self.group.selection
 
     def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
-        """``6 x nv``: the time derivative of :meth:`motion_subspace` along ``rates``, in the outer frame."""
+        """Time derivative of :meth:`motion_subspace` along ``rates``.
+
+        Args:
+            q: Flat coordinates, ``nq`` (rad, m, unit quaternions).
+            rates: Velocity in the group's algebra, ``nv``.
+
+        Returns:
+            ``6 x nv`` matrix, in the outer frame.
+        """
         return np.zeros((6, self.nv))
 
     @classmethod
     def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
-        """A joint of this kind with random axes, in the x-y plane if ``planar``; for random robots."""
+        """Random joint of this kind, for random robots.
+
+        Args:
+            rng: Random generator.
+            planar: Stay in the x-y plane.
+
+        Returns:
+            Joint with random axes.
+        """
         return cls()
 
     def reversed(self) -> JointKind:
-        """The same joint seen from its other side, with the same coordinates."""
+        """Same joint seen from its other side, with the same coordinates.
+
+        Returns:
+            Kind with inner and outer side exchanged.
+        """
         from .reversed import Reversed
 
         return Reversed(self)

@@ -11,11 +11,17 @@ from .kind import JointKind
 
 @dataclass(frozen=True)
 class Planar(JointKind):
-    """Motions of SE(2); coordinates ``[x, y, angle]``, rates ``[vx, vy, wz]`` in the outer frame."""
+    """Motions of SE(2); coordinates ``[x, y, angle]``, rates ``[vx, vy, wz]`` in the outer frame.
+
+    Example:
+        >>> Planar().transform([1.0, 2.0, 0.0])[:3, 3]
+        array([1., 2., 0.])
+    """
 
     name = "planar"
     planar = True
 
     @cached_property
     def group(self) -> Group:
+        """Group SE(2) of configurations."""
         return SE2()

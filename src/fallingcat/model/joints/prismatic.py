@@ -14,7 +14,12 @@ from .axial import Axial, random_axis
 
 @dataclass(frozen=True)
 class Prismatic(Axial):
-    """Translation along ``axis``; the coordinate is the distance in meters."""
+    """Translation along ``axis``; the coordinate is the distance in meters.
+
+    Example:
+        >>> Prismatic((1.0, 0.0, 0.0)).transform([0.5])[:3, 3]
+        array([0.5, 0. , 0. ])
+    """
 
     name = "prismatic"
     planar = True
@@ -22,6 +27,7 @@ class Prismatic(Axial):
 
     @classmethod
     def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        """Random joint of this kind; in the x-y plane if ``planar``."""
         if not planar:
             return cls(random_axis(rng))
         angle = rng.uniform(-np.pi, np.pi)
@@ -29,4 +35,5 @@ class Prismatic(Axial):
 
     @cached_property
     def group(self) -> Group:
+        """Group R of configurations."""
         return R1(self.axis)

@@ -16,8 +16,9 @@ from .axial import Axial, random_axis
 class Revolute(Axial):
     """Rotation about ``axis``; the coordinate is the angle.
 
-    >>> Revolute((0.0, 2.0, 0.0)).axis
-    (0.0, 1.0, 0.0)
+    Example:
+        >>> Revolute((0.0, 2.0, 0.0)).axis
+        (0.0, 1.0, 0.0)
     """
 
     name = "revolute"
@@ -26,8 +27,10 @@ class Revolute(Axial):
 
     @classmethod
     def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        """Random joint of this kind; in the x-y plane if ``planar``."""
         return cls((0.0, 0.0, float(rng.choice([-1.0, 1.0]))) if planar else random_axis(rng))
 
     @cached_property
     def group(self) -> Group:
+        """Group SO(2) of configurations."""
         return SO2(self.axis)

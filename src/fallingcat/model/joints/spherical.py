@@ -11,10 +11,16 @@ from .kind import JointKind
 
 @dataclass(frozen=True)
 class Spherical(JointKind):
-    """Rotations SO(3); coordinates the unit quaternion ``[qx, qy, qz, qw]``, rates ``w`` in the outer frame."""
+    """Rotations SO(3); coordinates the unit quaternion ``[qx, qy, qz, qw]``, rates ``w`` in the outer frame.
+
+    Example:
+        >>> Spherical().neutral()
+        array([0., 0., 0., 1.])
+    """
 
     name = "spherical"
 
     @cached_property
     def group(self) -> Group:
+        """Group SO(3) of configurations."""
         return SO3()

@@ -11,10 +11,16 @@ from .kind import JointKind
 
 @dataclass(frozen=True)
 class Translational(JointKind):
-    """Translations R^3; coordinates and rates ``[x, y, z]``."""
+    """Translations R^3; coordinates and rates ``[x, y, z]``.
+
+    Example:
+        >>> Translational().transform([1.0, 2.0, 3.0])[:3, 3]
+        array([1., 2., 3.])
+    """
 
     name = "translational"
 
     @cached_property
     def group(self) -> Group:
+        """Group R^3 of configurations."""
         return R3()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from ...arrays import array, concatenate, scale, stack
+from ...arrays.types import Matrix, Pose, Scalar, Vector
 from ...caching import cached_property
 from ...errors import ModelError
 from ...lie import SO2, Group, Product, skew
@@ -21,15 +22,22 @@ class Universal(JointKind):
     """Rotation about ``axis``, then about ``axis2`` (which ``axis`` carries along); coordinates ``[angle, angle2]``.
 
     The configuration is a point of SO(2) x SO(2), which is no subgroup of SE(3): the motion subspace turns with it.
+
+    Example:
+        >>> Universal().motion_subspace([0.0, 0.0])[3:].tolist()
+        [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
 
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    """unit vector of the joint frame"""
     axis2: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    """unit vector, seen from what the first rotation carries"""
 
     name = "universal"
 
     @classmethod
     def sample(cls, rng: np.random.Generator, *, planar: bool = False) -> Self:
+        """Random joint of this kind; in the x-y plane if ``planar``."""
         return cls(random_axis(rng), random_axis(rng))
 
     def __post_init__(self) -> None:
@@ -40,18 +48,22 @@ class Universal(JointKind):
 
     @cached_property
     def group(self) -> Group:
+        """Group SO(2) x SO(2) of configurations."""
         return Product((SO2(self.axis), SO2(self.axis2)))
 
-    def transform(self, q: Any) -> Any:
+    def transform(self, q: Vector) -> Pose:
+        """Pose of the outer side in the inner one (4 x 4)."""
         return embed(about(self.axis, q[0]) @ about(self.axis2, q[1]))
 
-    def motion_subspace(self, q: Any) -> Any:
+    def motion_subspace(self, q: Vector) -> Matrix:
+        """Motion subspace (6 x nv), in the outer frame."""
         first = about(self.axis2, q[1]).T @ np.array(self.axis)
         return self._angular(first, np.array(self.axis2))
 
-    def motion_subspace_derivative(self, q: Any, rates: Any) -> Any:
+    def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
+        """Time derivative of :meth:`motion_subspace` along ``rates`` (6 x nv)."""
         turning = scale(rates[1], np.array(self.axis2))
         return self._angular(-(skew(turning) @ (about(self.axis2, q[1]).T @ np.array(self.axis))), np.zeros(3))
 
-    def _angular(self, first: Any, second: Any) -> Any:
+    def _angular(self, first: Scalar, second: Scalar) -> Matrix:
         return concatenate([np.zeros((3, 2)), stack([array(list(first)), second], axis=1)])

@@ -29,8 +29,12 @@ def cat() -> Model:
 
     All numbers are round and ours, of the size of a house cat.  At the neutral state the cat stands, back straight.
 
-    >>> cat()
-    <Model 'cat': base SE(3), 11 links, 10 joint dof, 4 kg>
+    Returns:
+        Robot.
+
+    Example:
+        >>> cat()
+        <Model 'cat': base SE(3), 11 links, 10 joint dof, 4 kg>
     """
     links = [
         cylinder_link("front", 1.35, 0.055, 0.2, along="x"),
@@ -70,8 +74,12 @@ def two_cylinder_cat() -> Model:
     ``(spine_z, spine_y) = b (cos s, sin s)``, and straighten again: it has turned about its long axis by 41.9 degrees
     for a bend b of 20 degrees and by 124.4 degrees for 40 degrees; backwards when the bend goes around backwards.
 
-    >>> two_cylinder_cat()
-    <Model 'two_cylinder_cat': base SE(3), 3 links, 2 joint dof, 4 kg>
+    Returns:
+        Robot.
+
+    Example:
+        >>> two_cylinder_cat()
+        <Model 'two_cylinder_cat': base SE(3), 3 links, 2 joint dof, 4 kg>
     """
     links = (
         cylinder_link("front", 2.0, 0.055, 0.28, along="x"),

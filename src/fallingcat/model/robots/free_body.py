@@ -12,17 +12,24 @@ from .shapes import box_link
 
 
 def free_body(group: Group | None = None, body: Body | None = None) -> Model:
-    """A brick that moves in ``group`` (SE(3) if left out): the single bodies of [From].
+    """Brick that moves in a group: the single bodies of [From].
 
     The brick has 2 kg and edges of 0.3, 0.2 and 0.1 m along x, y and z, so three different principal moments; its
-    center of mass is at the frame.  Another ``body`` may be given.  Gravity is along ``-z``, for the planar groups
-    SE(2) and R^2 along ``-y``.
+    center of mass is at the frame.  Gravity is along ``-z``, for the planar groups SE(2) and R^2 along ``-y``.
 
-    >>> free_body()
-    <Model 'free_body': base SE(3), 1 links, 0 joint dof, 2 kg>
-    >>> from fallingcat.lie import SE2
-    >>> free_body(SE2()).gravity
-    array([ 0.  , -9.81,  0.  ])
+    Args:
+        group: Group of the base; None: SE(3).
+        body: Another body in its place.
+
+    Returns:
+        Robot.
+
+    Example:
+        >>> free_body()
+        <Model 'free_body': base SE(3), 1 links, 0 joint dof, 2 kg>
+        >>> from fallingcat.lie import SE2
+        >>> free_body(SE2()).gravity
+        array([ 0.  , -9.81,  0.  ])
     """
     group = SE3() if group is None else group
     link = box_link("body", 2.0, (0.3, 0.2, 0.1)) if body is None else Link("body", body)

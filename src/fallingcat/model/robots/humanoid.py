@@ -31,8 +31,12 @@ def humanoid() -> Model:
     and 0.4 m, shank 3 kg and 0.4 m, foot 1 kg and 0.08 m, upper arm 2 kg and 0.28 m, forearm 1.2 kg and 0.25 m, hand
     0.5 kg; the links between crossing axes are motors of 0.2 to 1 kg.
 
-    >>> humanoid()
-    <Model 'humanoid': base SE(3), 31 links, 30 joint dof, 64 kg>
+    Returns:
+        Robot.
+
+    Example:
+        >>> humanoid()
+        <Model 'humanoid': base SE(3), 31 links, 30 joint dof, 64 kg>
     """
     links = [box_link("pelvis", 8.0, (0.18, 0.28, 0.16))]
     joints: list[Joint] = []

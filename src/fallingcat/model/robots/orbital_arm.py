@@ -32,8 +32,12 @@ def orbital_arm() -> Model:
     wrists is ours.  With them the gait of V-B turns the base by (-0.08, 0.19, -13.77) degrees, roll, pitch, yaw; the
     paper says (-0.42, 0.17, -13.73).  Ranges of +-170 and +-120 degrees in turn.  No gravity.
 
-    >>> orbital_arm()
-    <Model 'orbital_arm': base SE(3), 8 links, 7 joint dof, 19.6 kg>
+    Returns:
+        Robot.
+
+    Example:
+        >>> orbital_arm()
+        <Model 'orbital_arm': base SE(3), 8 links, 7 joint dof, 19.6 kg>
     """
     hull = Box((0.5, 0.4, 0.2))
     links = [Link("spacecraft", Body(3.5, np.zeros(3), np.diag([0.12, 0.14, 0.12])), (hull,), (hull,))]

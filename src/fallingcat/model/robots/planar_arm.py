@@ -21,11 +21,18 @@ def planar_arm(base: Group | None = None) -> Model:
 
     The notes give no masses: here every link is a rod of 1 kg and 1 m x 0.05 m x 0.05 m, the post one of 5 kg.
 
-    >>> arm = planar_arm()
-    >>> arm
-    <Model 'planar_arm': base 1, 4 links, 3 joint dof, 8 kg>
-    >>> arm.joint_names
-    ('joint1', 'joint2', 'joint3')
+    Args:
+        base: Group of the base; None: fixed.
+
+    Returns:
+        Robot.
+
+    Example:
+        >>> arm = planar_arm()
+        >>> arm
+        <Model 'planar_arm': base 1, 4 links, 3 joint dof, 8 kg>
+        >>> arm.joint_names
+        ('joint1', 'joint2', 'joint3')
     """
     size, middle = (0.05, 0.05, LENGTH), (0.0, 0.0, 0.5 * LENGTH)
     names = ["post", "link1", "link2", "link3"]

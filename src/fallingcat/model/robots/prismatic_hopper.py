@@ -24,11 +24,15 @@ def prismatic_hopper() -> Model:
     Springs, gains and the floor (Tables 4.6, 4.8) belong to the controllers, not to the robot.  Point masses have no
     inertia of their own: the mass matrix is singular where the leg has no length, ``q1 = 0``, and only there.
 
-    >>> hopper = prismatic_hopper()
-    >>> hopper
-    <Model 'prismatic_hopper': base SE(2), 2 links, 1 joint dof, 1.007 kg>
-    >>> hopper.joint_names, hopper.link_names
-    (('leg',), ('base', 'foot'))
+    Returns:
+        Robot.
+
+    Example:
+        >>> hopper = prismatic_hopper()
+        >>> hopper
+        <Model 'prismatic_hopper': base SE(2), 2 links, 1 joint dof, 1.007 kg>
+        >>> hopper.joint_names, hopper.link_names
+        (('leg',), ('base', 'foot'))
     """
     links = (Link("base", Body.from_points([(0.957, (0.0, 0.0, 0.0))])), Link("foot", Body(0.050)))
     leg = Joint("leg", Prismatic((1.0, 0.0, 0.0)), parent="base", child="foot")

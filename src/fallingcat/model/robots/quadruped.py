@@ -22,8 +22,12 @@ def quadruped() -> Model:
     of 0.7 kg, thighs cylinders of 1 kg, shanks cylinders of 0.3 kg.  Positive hip angles swing the leg backwards, knees
     bend by negative ones.  All numbers are round and ours; effort 30 N m, speed 20 rad/s.
 
-    >>> quadruped()
-    <Model 'quadruped': base SE(3), 13 links, 12 joint dof, 18 kg>
+    Returns:
+        Robot.
+
+    Example:
+        >>> quadruped()
+        <Model 'quadruped': base SE(3), 13 links, 12 joint dof, 18 kg>
     """
     links = [box_link("trunk", 10.0, (0.5, 0.25, 0.12))]
     joints: list[Joint] = []

@@ -34,21 +34,30 @@ def random_tree(
     branching: float = 0.5,
     fixed: float | None = None,
 ) -> Model:
-    """A random robot with ``n`` joints: random tree, kinds, axes, placements, limits and physical bodies.
-
-    ``kinds`` are classes or names of joint kinds; left out, they are all that move, and now and then a weld.  ``base``
-    is the base group, SE(3) if left out.  ``branching`` is the chance that a joint starts at any earlier link rather
-    than at the last one (0 for a chain).  ``fixed`` is the chance that a joint is a weld.
+    """Random robot with ``n`` joints: random tree, kinds, axes, placements, limits and physical bodies.
 
     ``planar=True`` gives a robot of the x-y plane: base SE(2), gravity along ``-y``, hinges about z, sliders in the
     plane, centers of mass in the plane, and a principal axis of every body along z.
 
     The same generator state gives the same robot; lengths are a few tenths of a meter, masses 0.2 to 3 kg.
 
-    >>> random_tree(np.random.default_rng(1), 4, kinds=["revolute"])
-    <Model 'random': base SE(3), 5 links, 4 joint dof, 8.441 kg>
-    >>> random_tree(np.random.default_rng(1), 4, planar=True).gravity
-    array([ 0.  , -9.81,  0.  ])
+    Args:
+        rng: Random generator.
+        n: Number of joints.
+        kinds: Classes or names of joint kinds; None: all that move, and now and then a weld.
+        base: Base group; None: SE(3).
+        planar: Robot of the x-y plane.
+        branching: Chance that a joint starts at any earlier link rather than at the last one (0 for a chain).
+        fixed: Chance that a joint is a weld.
+
+    Returns:
+        Robot.
+
+    Example:
+        >>> random_tree(np.random.default_rng(1), 4, kinds=["revolute"])
+        <Model 'random': base SE(3), 5 links, 4 joint dof, 8.441 kg>
+        >>> random_tree(np.random.default_rng(1), 4, planar=True).gravity
+        array([ 0.  , -9.81,  0.  ])
     """
     _check_numbers(rng, n, branching, fixed)
     chosen = _chosen(kinds, planar)
@@ -67,7 +76,7 @@ def random_tree(
 
 
 def random_body(rng: np.random.Generator, *, planar: bool = False) -> Body:
-    """A solid box of random size, mass and pose; in the x-y plane for a ``planar`` one."""
+    """Solid box of random size, mass and pose; in the x-y plane for a ``planar`` one."""
     check_rng(rng)
     body = box(rng.uniform(0.2, 3.0), rng.uniform(0.05, 0.5, size=3))
     return body.moved(_placement(rng, planar))

@@ -27,11 +27,15 @@ def revolute_hopper() -> Model:
     4.12), the gravitational energy at the start of EXP V (base at 0.3 m, angle -1.9938, ``q1 = 1.7802``), where
     ``r_cf = 0.1411`` m.  Springs, gains and the floor (Tables 4.11, 4.12) belong to the controllers, not to the robot.
 
-    >>> hopper = revolute_hopper()
-    >>> hopper
-    <Model 'revolute_hopper': base SE(2), 2 links, 1 joint dof, 1.007 kg>
-    >>> hopper.frame("foot").link
-    'shank'
+    Returns:
+        Robot.
+
+    Example:
+        >>> hopper = revolute_hopper()
+        >>> hopper
+        <Model 'revolute_hopper': base SE(2), 2 links, 1 joint dof, 1.007 kg>
+        >>> hopper.frame("foot").link
+        'shank'
     """
     half = (0.5 * LENGTH, 0.0, 0.0)
     links = (

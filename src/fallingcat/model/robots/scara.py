@@ -20,14 +20,21 @@ def scara(base: Group | None = None) -> Model:
     cos(alpha + beta)``, ``y`` with sines, ``z = 0.5 + zeta``, turned by ``alpha + beta + gamma``: its operational space
     has four coordinates, (2.136).  The base is fixed unless another group is given.  The notes give no sizes or masses.
 
-    >>> arm = scara()
-    >>> arm.joint_names
-    ('alpha', 'beta', 'gamma', 'zeta')
-    >>> from fallingcat.dynamics import end_effector_parameters
-    >>> from fallingcat.lie.charts import Cartesian, PlanarAngle
-    >>> state = arm.state(joints=[0.1, -0.1, 0.5, 0.2])
-    >>> end_effector_parameters(arm, state, "end_effector", Cartesian(), PlanarAngle()).round(3)
-    array([0.698, 0.04 , 0.7  , 0.5  ])
+    Args:
+        base: Group of the base; None: fixed.
+
+    Returns:
+        Robot.
+
+    Example:
+        >>> arm = scara()
+        >>> arm.joint_names
+        ('alpha', 'beta', 'gamma', 'zeta')
+        >>> from fallingcat.dynamics import end_effector_parameters
+        >>> from fallingcat.lie.charts import Cartesian, PlanarAngle
+        >>> state = arm.state(joints=[0.1, -0.1, 0.5, 0.2])
+        >>> end_effector_parameters(arm, state, "end_effector", Cartesian(), PlanarAngle()).round(3)
+        array([0.698, 0.04 , 0.7  , 0.5  ])
     """
     links = (
         box_link("post", 8.0, (0.12, 0.12, HEIGHT), (0.0, 0.0, 0.5 * HEIGHT)),

@@ -17,13 +17,20 @@ def wrist(base: Group | None = None) -> Model:
     chart's rate matrix, (2.247), and singular at ``y = +-pi/2``.  The base is fixed unless another group is given.  The
     notes give no masses.
 
-    >>> import numpy as np
-    >>> from fallingcat import jacobian
-    >>> from fallingcat.lie.charts import EulerZYX
-    >>> robot = wrist()
-    >>> J = jacobian(robot, robot.state(joints=[0.1, 0.2, 0.3]), "hand", "mixed")
-    >>> bool(np.allclose(J[3:], EulerZYX().rate_matrix([0.1, 0.2, 0.3])))
-    True
+    Args:
+        base: Group of the base; None: fixed.
+
+    Returns:
+        Robot.
+
+    Example:
+        >>> import numpy as np
+        >>> from fallingcat import jacobian
+        >>> from fallingcat.lie.charts import EulerZYX
+        >>> robot = wrist()
+        >>> J = jacobian(robot, robot.state(joints=[0.1, 0.2, 0.3]), "hand", "mixed")
+        >>> bool(np.allclose(J[3:], EulerZYX().rate_matrix([0.1, 0.2, 0.3])))
+        True
     """
     names = ["forearm", "yoke", "cross", "palm"]
     links = (

@@ -1,0 +1,151 @@
+"""Docstrings of public names: summary, arguments, results, example, as the style page asks for them."""
+
+import dataclasses
+import functools
+import inspect
+import re
+
+import pytest
+from test_public_names import ROOMS, room
+
+UNFINISHED = {"contact", "control", "simulation", "gaits", "falling", "testing", "cli", "studies", "symbolic"}
+"""Packages whose docstrings are still to be brought into the form."""
+NO_SUMMARY = re.compile(r"(what|how|whether|of|where|why|when)\b", re.IGNORECASE)
+ARGUMENT = re.compile(r"^    (\*{0,2}\w+)(?: \(.+\))?: +\S", re.MULTILINE)
+
+
+def section(text, title):
+    """The indented lines below ``title:``, an empty text where there are none."""
+    found = re.search(rf"^{title}:\n((?:(?:    .*)?\n)+)", text + "\n", re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def package(thing):
+    """``dynamics`` of a function of `fallingcat.dynamics.mass`; nothing of a foreign one."""
+    parts = (getattr(thing, "__module__", None) or "").split(".")
+    return (parts[1] if len(parts) > 1 else "fallingcat") if parts[0] == "fallingcat" else None
+
+
+def function_of(member):
+    """The plain function behind a method, a property or a decorated one."""
+    if isinstance(member, property):
+        return member.fget
+    return inspect.unwrap(getattr(member, "func", None) or getattr(member, "__func__", member))
+
+
+def members(kind):
+    """Public methods and properties of a class by the class that defines them first, outermost base first."""
+    for base in reversed(kind.__mro__):
+        for name, member in vars(base).items():
+            if not name.startswith("_") and (inspect.isroutine(member) or is_property(member)):
+                inherited = any(name in vars(other) for other in base.__mro__[1:])
+                yield f"{base.__module__}.{base.__qualname__}.{name}", member, inherited
+
+
+def is_property(member):
+    return isinstance(member, (property, functools.cached_property))
+
+
+@functools.cache
+def public():
+    """``{package: {name: thing}}`` of all classes and functions that are on the list."""
+    found = {}
+    for name in ROOMS:
+        for thing in (getattr(room(name), each) for each in room(name).__all__):
+            if (inspect.isclass(thing) or inspect.isroutine(thing)) and package(thing):
+                found.setdefault(package(thing), {})[f"{thing.__module__}.{thing.__qualname__}"] = thing
+    return found
+
+
+def summary_faults(text):
+    first, _, rest = text.partition("\n")
+    if not first.endswith((".", "!", "?")):
+        yield "the first line is no sentence"
+    if rest and not rest.startswith("\n"):
+        yield "the summary takes more than one line"
+    if NO_SUMMARY.match(first):
+        yield f"begins with {first.split()[0]!r}"
+
+
+def argument_faults(text, function, title="Args"):
+    documented = {name.lstrip("*") for name in ARGUMENT.findall(section(text, title))}
+    wanted = {name for name in inspect.signature(function).parameters if not name.startswith("_")} - {"self", "cls"}
+    yield from (f"nothing about the argument {name!r}" for name in sorted(wanted - documented))
+    yield from (f"there is no argument {name!r}" for name in sorted(documented - wanted))
+
+
+def function_faults(function, examples=""):
+    """Faults of a function; ``examples`` is the text of the class that may hold the example instead."""
+    text = inspect.getdoc(function) or ""
+    yield from summary_faults(text)
+    yield from argument_faults(text, function)
+    result = inspect.signature(function).return_annotation
+    if result not in (None, "None", "NoReturn") and not (section(text, "Returns") or section(text, "Yields")):
+        yield "nothing about what it returns"
+    if ">>>" not in text + examples:
+        yield "no example"
+
+
+def class_faults(kind):
+    text, label = inspect.cleandoc(kind.__doc__ or ""), f"{kind.__module__}.{kind.__qualname__}"
+    yield from ((label, fault) for fault in summary_faults(text))
+    if ">>>" not in text:
+        yield label, "no example"
+    own_init = "__init__" in vars(kind) and not dataclasses.is_dataclass(kind) and not hasattr(kind, "_fields")
+    if own_init:
+        yield from ((label, fault) for fault in argument_faults(text, vars(kind)["__init__"]))
+    for name, member, inherited in members(kind):
+        function = function_of(member)
+        if package(function) is None or package(function) in UNFINISHED:
+            continue
+        if inherited or is_property(member):
+            faults = summary_faults(inspect.getdoc(function) or "")
+        else:
+            faults = function_faults(function, text)
+        yield from ((name, fault) for fault in faults)
+
+
+def faults_of(things):
+    for name, thing in sorted(things.items()):
+        if inspect.isclass(thing):
+            yield from (f"{where}: {fault}" for where, fault in class_faults(thing))
+        else:
+            yield from (f"{name}: {fault}" for fault in function_faults(function_of(thing)))
+
+
+@pytest.mark.parametrize("name", sorted(public().keys() - UNFINISHED))
+def test_public_names_are_documented(name):
+    faults = sorted(set(faults_of(public()[name])))
+    assert not faults, "\n".join(["", *faults])
+
+
+def test_a_fault_is_found():
+    def bare(model, gain=1.0) -> float:
+        """How it is."""
+
+    assert list(function_faults(bare)) == [
+        "begins with 'How'",
+        "nothing about the argument 'gain'",
+        "nothing about the argument 'model'",
+        "nothing about what it returns",
+        "no example",
+    ]
+
+
+def test_a_complete_docstring_has_no_fault():
+    def full(model, *gains) -> float:
+        """Stiffness of the robot.
+
+        Args:
+            model: Robot.
+            *gains: One for each joint (N m/rad),
+                in any order.
+
+        Returns:
+            Stiffness (N m/rad).
+
+        Example:
+            >>> full(None)
+        """
+
+    assert not list(function_faults(full))
