@@ -187,6 +187,14 @@ class InternalLaw(Law):
         return whole[model.m :], r
 
     def energy(self, model: Model, state: State) -> Scalar:
-        """Energy ``K (r - rest)^2 / 2`` (J) of the spring."""
+        """Energy ``K (r - rest)^2 / 2`` of the spring.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Energy (J).
+        """
         stretch = self.distance(model, state)[1] - self.rest
         return 0.5 * self.stiffness * stretch * stretch

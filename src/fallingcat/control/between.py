@@ -92,7 +92,15 @@ class PointSpring(Law):
         return scale(-self.stiffness * (length - self.rest) - self.damping * (J @ state.velocity), J)
 
     def energy(self, model: Model, state: State) -> Scalar:
-        """Energy ``k (d - d0)^2 / 2`` (J)."""
+        """Energy ``k (d - d0)^2 / 2`` of the spring.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Energy (J).
+        """
         stretch = _line(model, state, self)[0] - self.rest
         return 0.5 * self.stiffness * stretch * stretch
 

@@ -59,7 +59,7 @@ class Cycles:
             if x.ndim != rank or not np.isfinite(x).all():
                 given = told(getattr(self, name))
                 raise ModelError(
-                    f"{name} of a motion must be a {rank}-dimensional array of finite numbers, got {given}"
+                    f"{name} of a motion must be a {('row', 'matrix')[rank - 1]} of finite numbers, got {given}"
                 )
             rows = tuple(map(float, x)) if rank == 1 else tuple(tuple(map(float, row)) for row in x)
             object.__setattr__(self, name, rows)  # so that motions, and laws that follow them, can be compared

@@ -96,7 +96,15 @@ class PassiveSprings(Law):
         return total
 
     def energy(self, model: Model, state: State) -> Scalar:
-        """Sum of ``stiffness |q - rest|^2 / 2`` (J)."""
+        """Energy of the springs, the sum of ``stiffness |q - rest|^2 / 2``.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Energy (J).
+        """
         return sum((0.5 * joint.passive.stiffness * (x @ x) for joint, _, x in _stretches(model, state)), 0.0)
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:

@@ -112,7 +112,15 @@ class SelfContact(Law):
         return Places.of(model).vector([np.zeros(model.m), *on_joints])  # on the base they add up to nothing
 
     def energy(self, model: Model, state: State) -> Scalar:
-        """Sum of ``k y^2 / 2`` (J)."""
+        """Energy of the contact springs, the sum of ``k y^2 / 2``.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Energy (J).
+        """
         total: Any = 0.0
         pairs, (stiff, _) = self._pairs(model), self.impedances(model)
         for met, k in zip(meetings(pairs, _Links.at(model, state).poses), stiff, strict=True):

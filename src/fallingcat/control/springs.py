@@ -52,7 +52,15 @@ class JointSpring(Law):
         return concatenate([np.zeros(model.m), -self.stiffness * self._away(model, state)])
 
     def energy(self, model: Model, state: State) -> Scalar:
-        """Energy ``K |q - q_rest|^2 / 2`` (J)."""
+        """Energy ``K |q - q_rest|^2 / 2`` of the springs.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Energy (J).
+        """
         away = self._away(model, state)
         return 0.5 * self.stiffness * (away @ away)
 

@@ -1,4 +1,4 @@
-"""Gaits: closed curves of shapes, how far they carry a robot, and which one carries it most."""
+"""Gaits: closed curves in shape space, their displacement of the base, and optimal gaits."""
 
 from .curves import Chain, Circle, Curve, Embedded, Fourier, Jet, Segment, carried_bend, polygon
 from .displacement import Displacement, LockedFrame, Reconstruction, displacement, locked_frame_along
