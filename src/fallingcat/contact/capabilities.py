@@ -103,18 +103,8 @@ class LinearizedForces(Protocol):
             Force as a linear function of the velocity.
         """
 
-    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: Centered) -> tuple[Vector, Any]:
-        """Memory of a point at the end of a step, and its contact.
-
-        Args:
-            point: Point in the step.
-            ahead: Velocity (3, m/s) at the end of the step.
-            friction: Tangential force (2, N).
-            seen: Weights of the step.
-
-        Returns:
-            Memory, and True if the point is in the ground.
-        """
+    def anchor(self, point: Any, ahead: Any, friction: Any, seen: Centered) -> tuple[Any, Any]:
+        """Memory of a point at the end of a step with the velocity ``ahead`` (3), and whether it is in the ground."""
 
     def rolls(self, i: int) -> bool:
         """True if the memory of a point is the way that it has slipped, and not a position.

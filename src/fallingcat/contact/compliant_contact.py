@@ -334,7 +334,6 @@ class CompliantContact(PointContact):
         return high + float(heights.min())
 
     def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
-        """Integral of the normal force over the depth, by the trapezoidal rule."""
         grid = np.linspace(0.0, max(float(depths.max(initial=0.0)), SHALLOWEST), 65)
         force = np.array([self._push(depth) for depth in grid])
         energy = np.append(0.0, np.cumsum(0.5 * (force[1:] + force[:-1]) * np.diff(grid)))
@@ -361,18 +360,8 @@ class CompliantContact(PointContact):
         lasts = where(less(place[0], 0.0), point.lasts, 0.0 * point.lasts)
         return Support(scale(lasts, self.point_force(place, velocity) + gain * ahead), scale(lasts, gain))
 
-    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: Centered) -> tuple[Vector, Any]:
-        """Unchanged memory, and the contact of the point.
-
-        Args:
-            point: Point in the step.
-            ahead: Velocity (3, m/s) at the end of the step.
-            friction: Tangential force (2, N), not used.
-            seen: Weights of the step.
-
-        Returns:
-            Memory, and the condition that the point is in the ground.
-        """
+    def anchor(self, point: Any, ahead: Any, friction: Any, seen: Centered) -> tuple[Any, Any]:
+        """Nothing is remembered; and whether the point is in the ground."""
         return point.anchor, self.inside(point, ahead, seen)
 
 

@@ -184,17 +184,7 @@ class HardContacts(Contact):
         return SLIDE if slides or self.friction == 0.0 else STICK
 
     def remembered(self, status: str, at: Situation, i: int, resting: bool = False) -> Kept:
-        """Memory of a point that begins another status.
-
-        Args:
-            status: New status.
-            at: Contact kinematics.
-            i: Index of the point or stop.
-            resting: The point rests without a load: it touches down again a little deeper.
-
-        Returns:
-            Memory of the point.
-        """
+        """What a point that begins something else remembers; one that rests without a load touches down deeper."""
         idle = IDLE if i < len(self.points) else TOUCH  # a coordinate does not drift
         return Kept.begun(status, at.places[i], at.speed(i)[1:], idle if resting else 0.0)
 
@@ -357,25 +347,11 @@ class HardContacts(Contact):
         return array([*values, held.reserve + LEFT**2])
 
     def resolved(self, held: Held) -> bool:
-        """True if forces produce the constrained motion; numeric only.
-
-        Args:
-            held: Solution of :meth:`loads`.
-
-        Returns:
-            False where the residual is too large.
-        """
+        """Whether forces bring about what they should; on numbers."""
         return bool(held.reserve + LEFT**2 >= 0.0)
 
     def hair(self, model: Model) -> float:
-        """Force below which a load is rounding.
-
-        Args:
-            model: Robot.
-
-        Returns:
-            Force (N).
-        """
+        """Forces (N) that are rounding."""
         return LOAD * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
 
     def guarded(self, model: Model, mode: Mode) -> list[tuple[int, str]]:
@@ -479,14 +455,7 @@ class HardContacts(Contact):
         return SteppedContacts.of(self, further)
 
     def impulse_sets(self, model: Model) -> list[ImpulseSet]:
-        """Friction cones of the impulses of points and stops; the friction may be a number of each robot.
-
-        Args:
-            model: Robot.
-
-        Returns:
-            One set for each point and stop.
-        """
+        """The set in which the impulse of each point and stop is; the friction may be a number of each robot."""
         mu = GLUED if self.friction is None else self.friction
         smooth = is_numeric(mu) and not mu
         return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]
