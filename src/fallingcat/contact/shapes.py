@@ -55,7 +55,7 @@ class CollisionPoints(NamedTuple):
 
 
 def collision_points(model: Model, links: Sequence[str] | None = None) -> CollisionPoints:
-    """Collision shapes of links as points and balls.
+    """The collision shapes of ``links`` (of all that have some if left out) as points and balls.
 
     A sphere is a ball, a capsule two, a box its eight corners, a cylinder eight points on each rim, an ellipsoid 14
     points; a mesh is at most 14 of its vertices, those farthest along the axes and diagonals of its frame.  So a plane
