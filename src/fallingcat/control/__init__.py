@@ -1,4 +1,4 @@
-"""Force laws, to be put side by side; tasks and what brings them about."""
+"""Force laws, tasks, limits, inverse kinematics and whole-body control."""
 
 from .hopping import (
     EnergyController,
