@@ -244,17 +244,20 @@ def test_nonsense_is_refused_at_once(kind, arguments):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: C.Stance(W, [[C.JointsTask(W.neutral().joints)]], ["left_sole"]), "feet are soles"),
+        (lambda: C.Stance(W, [[C.JointsTask(W.neutral().joints)]], ["left_sole"]), "feet must be soles"),
         (lambda: C.WholeBody(A, [[task]], ["ghost"]), "there is no link or frame 'ghost'"),
         (lambda: C.WholeBody(A, [[task]], normal=3.0), "the normal of the ground is a vector of length 3"),
-        (lambda: C.WholeBody(A, [[task]], friction=np.nan), "friction is not negative"),
-        (lambda: C.JointSpring(1.0, only="knee"), "only of 'joint springs' is a row of names, or None, not 'knee'"),
-        (lambda: C.DryFriction(-1.0), r"step of 'dry friction' is a positive number \(s\), not -1.0"),
+        (lambda: C.WholeBody(A, [[task]], friction=np.nan), "friction must be None, .* not negative"),
+        (
+            lambda: C.JointSpring(1.0, only="knee"),
+            "only of 'joint springs' must be a row of names, or None, got 'knee'",
+        ),
+        (lambda: C.DryFriction(-1.0), r"step of 'dry friction' must be positive \(s\), got -1.0"),
         (lambda: C.SelfContact(pairs=["a", "b"]), "pairs are pairs of names of links, not a list"),
-        (lambda: C.PositionTask(3), "place of PositionTask is the name of a link or frame, not 3"),
+        (lambda: C.PositionTask(3), "place of PositionTask must be the name of a link or frame, got 3"),
         (lambda: K.WrenchCone("sole", (0.1, -0.1), (-0.1, 0.1)), r"smaller first, not \(0.1, -0.1\)"),
         (lambda: CAT.random_state(np.random.default_rng(0), -3), "a whole number, zero or above, not -3"),
-        (lambda: C.Impedance(np.zeros(3), 1.0, 1.0, estimate="arm"), "estimate of 'joint impedance' is a Model"),
+        (lambda: C.Impedance(np.zeros(3), 1.0, 1.0, estimate="arm"), "estimate of 'joint impedance' must be a Model"),
     ],
 )
 def test_what_it_should_be_is_said(call, words):

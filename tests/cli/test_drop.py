@@ -176,7 +176,7 @@ def test_gait_of_a_planar_robot_on_another_base(tmp_path):
         (["--joints", "spine_z", "spine_z"], "twice"),
         (["--joints", "spine_z", "tail"], "there is no joint 'tail'"),
         (["--joints", "spine_z", "spine_y", "--reach", "-3"], "positive angle"),
-        (["--joints", "spine_z", "spine_y", "--component", "roll"], "component is one of"),
+        (["--joints", "spine_z", "spine_y", "--component", "roll"], "component must be one of"),
         (["--joints", "spine_z", "spine_y", "--base", "fixed"], "fixed"),
         (["--joints", "spine_z", "spine_y", "--frame", "tail"], "frame is one of"),
     ],

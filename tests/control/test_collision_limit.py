@@ -76,7 +76,7 @@ def test_bad_arguments(arm):
         (lambda: CollisionLimit(margin=1.0), "margin of CollisionLimit"),
         (lambda: CollisionLimit([("link1", "ghost")]).rows(arm, arm.neutral()), "ghost"),
         (lambda: CollisionLimit(obstacles="wall").rows(arm, arm.neutral()), "obstacles are shapes"),
-        (lambda: inverse_kinematics(arm, [JointsTask([0.0] * 3)], limits=3), "limits is a list"),
+        (lambda: inverse_kinematics(arm, [JointsTask([0.0] * 3)], limits=3), "limits must be a list"),
         (
             lambda: inverse_kinematics(arm, [PositionTask("link3", np.zeros((2, 3)))], limits=[CollisionLimit()]),
             "one goal at a time",

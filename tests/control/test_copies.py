@@ -43,7 +43,7 @@ def test_changed_goals_and_the_time_of_the_last_tick_are_kept(loop, again):
     torques = loop(*HERE, 0.5).copy()
     other = again(loop)
     np.testing.assert_array_equal(other(*HERE, 0.6), torques)
-    with pytest.raises(fc.NumericsError, match="not within 1 s"):
+    with pytest.raises(fc.NumericsError, match="at most 1 s after the last tick"):
         again(loop)(*HERE, 2.0)
 
 

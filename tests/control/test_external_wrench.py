@@ -62,7 +62,7 @@ def test_they_are_laws(law):
 
 
 def test_what_is_refused():
-    with pytest.raises(fc.ModelError, match="duration of 'push' is positive"):
+    with pytest.raises(fc.ModelError, match="duration of 'push' must be positive"):
         Push("rear", FORCE, duration=0.0)
     with pytest.raises(fc.ModelError, match="there is no link or frame 'ghost'"):
         fc.simulate(FREE, FREE.neutral(), 0.01, Push("ghost", FORCE))

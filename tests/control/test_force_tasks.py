@@ -155,15 +155,15 @@ def test_prioritised_is_the_formula_too(seed):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: torques(DOG, state(0), [[ForceTask("trunk")]], contacts=FEET), "'trunk' is no contact"),
-        (lambda: torques(DOG, state(0), [[ForceTask(FEET[0])]]), "is no contact; contacts: none"),
+        (lambda: torques(DOG, state(0), [[ForceTask("trunk")]], contacts=FEET), "'trunk' is not a contact"),
+        (lambda: torques(DOG, state(0), [[ForceTask(FEET[0])]]), "is not a contact; contacts: none"),
         (lambda: torques(DOG, state(0), [[ForceTask(FEET[0], [0.0, 1.0])]], contacts=FEET), "goal of ForceTask"),
-        (lambda: ForceTask(3), "place of ForceTask is the name"),
-        (lambda: ForceTask(FEET[0], "much"), "is made of numbers"),
+        (lambda: ForceTask(3), "place of ForceTask must be the name"),
+        (lambda: ForceTask(FEET[0], "much"), "must be made of numbers"),
         (lambda: velocities(DOG, state(0), [[ForceTask(FEET[0])]]), "asks for a contact force, not for motion"),
         (lambda: inverse_kinematics(DOG, [ForceTask(FEET[0])]), "asks for a contact force"),
-        (lambda: PrioritizedControl([[ForceTask(FEET[0])]]).check(DOG), "is no contact"),
-        (lambda: PrioritizedControl([[ForceTask(FEET[0])]], FEET + FEET[:1]).check(DOG), "are not determined"),
+        (lambda: PrioritizedControl([[ForceTask(FEET[0])]]).check(DOG), "is not a contact"),
+        (lambda: PrioritizedControl([[ForceTask(FEET[0])]], FEET + FEET[:1]).check(DOG), "are not unique"),
         (
             lambda: PrioritizedControl([[ForceTask(FEET[0])]], (fc.control.PoseTask(FEET[0]),)).check(DOG),
             "given by their names, not by tasks",

@@ -139,8 +139,8 @@ def test_laws_compile_keep_their_books_and_roll_out(kind):
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda: Impedance([0.0, 0.0], 1.0, 1.0).compile(ARM), "goal has 3 coordinates"),
-        (lambda: Impedance([0.0] * 3, [1.0, 2.0], 1.0).compile(ARM), "stiffness of .* is one number or 3"),
+        (lambda: Impedance([0.0, 0.0], 1.0, 1.0).compile(ARM), "goal must have 3 coordinates"),
+        (lambda: Impedance([0.0] * 3, [1.0, 2.0], 1.0).compile(ARM), "stiffness of .* must be one number or 3"),
         (lambda: Impedance([0.0] * 3, -1.0, 1.0), "not negative"),
         (lambda: Impedance([0.0] * 3, np.nan, 1.0), "finite"),
         (lambda: Impedance([0.0, np.nan, 0.0], 1.0, 1.0), "finite"),
@@ -151,7 +151,7 @@ def test_laws_compile_keep_their_books_and_roll_out(kind):
         (lambda: InverseDynamics(lambda t: [t], 1.0, 1.0).compile(ARM), "3 numbers"),
         (lambda: InverseDynamics([0.0] * 3, 1.0, 1.0, estimate=fc.robots.cat()).compile(ARM), "other joints"),
         (lambda: InverseDynamics([0.0] * 3, 1.0, 1.0, estimate="arm").compile(ARM), "estimate"),
-        (lambda: fc.simulate(ARM, ARM.neutral(), 0.1, Impedance([0.0], 1.0, 1.0)), "goal has 3 coordinates"),
+        (lambda: fc.simulate(ARM, ARM.neutral(), 0.1, Impedance([0.0], 1.0, 1.0)), "goal must have 3 coordinates"),
         (lambda: gains(0.0), "hertz"),
         (lambda: gains(1.0, -1.0), "ratio"),
     ],

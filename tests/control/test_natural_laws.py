@@ -178,7 +178,7 @@ def test_runs_and_rollouts_of_laws_are_those_of_functions(cat):
 def test_what_cannot_work_says_what_to_write(name, cat):
     function, says = SAYS[name]
     for call in (fc.simulate, lambda model, state, *more: fc.rollout(model, [state], *more)):
-        with pytest.raises(fc.ModelError, match=f"law 'limb' on expressions.*{says}"):
+        with pytest.raises(fc.ModelError, match=f"law 'limb' cannot be compiled.*{says}"):
             call(cat, cat.neutral(), 0.01, Written(function, name="limb"))
 
 

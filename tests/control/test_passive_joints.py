@@ -311,7 +311,7 @@ def test_what_is_wrong_is_named():
     model = wheel(passive=Passive(damping=1.0))
     with pytest.raises(ModelError, match="passive is True or False"):
         fc.simulate(model, model.neutral(), 0.1, passive="no")
-    with pytest.raises(ModelError, match="dt is a finite number"):
+    with pytest.raises(ModelError, match="dt must be finite"):
         fc.control.passive(model, 0.0)
 
 

@@ -95,11 +95,11 @@ def test_what_is_refused():
     arm = fc.robots.planar_arm()
     with pytest.raises(ModelError, match="moon"):
         fc.simulate(arm, arm.neutral(), 0.01, PointSpring("moon", None, 1.0))
-    with pytest.raises(ModelError, match="first of PointSpring is a text, not 3"):
+    with pytest.raises(ModelError, match="first of PointSpring must be a text, got 3"):
         PointSpring(3, None, 1.0)
-    with pytest.raises(ModelError, match="second of PointActuator is a text, or None, not 3"):
+    with pytest.raises(ModelError, match="second of PointActuator must be a text, or None, got 3"):
         PointActuator("link1", 3, 1.0)
-    with pytest.raises(ModelError, match=r"stiffness of .* is a finite number"):
+    with pytest.raises(ModelError, match=r"stiffness of .* must be a finite number"):
         PointSpring("link1", None, np.nan)
     with pytest.raises(ModelError, match=r"wrench has shape \(6,\)"):
         wrench_between(arm, arm.neutral(), "link1", "link2", np.zeros(3))

@@ -287,12 +287,12 @@ def test_a_limp_dog_does_not_fold_into_itself():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"stiffness": 0.0}, "stiffness of 'self-contact' is a finite number above zero, not 0.0"),
-        ({"stiffness": np.nan}, "stiffness of 'self-contact' is a finite number, or None, not nan"),
-        ({"stiffness": "hard"}, "stiffness of 'self-contact' is a finite number, or None, not 'hard'"),
-        ({"damping": -1.0}, "damping of 'self-contact' is a finite number not below zero, not -1.0"),
-        ({"step": 0.0}, "step of 'self-contact' is a finite number above zero, not 0.0"),
-        ({"step": None}, "step of 'self-contact' is a finite number, not None"),
+        ({"stiffness": 0.0}, "stiffness of 'self-contact' must be a finite number above zero, got 0.0"),
+        ({"stiffness": np.nan}, "stiffness of 'self-contact' must be a finite number, or None, got nan"),
+        ({"stiffness": "hard"}, "stiffness of 'self-contact' must be a finite number, or None, got 'hard'"),
+        ({"damping": -1.0}, "damping of 'self-contact' must be a finite number not below zero, got -1.0"),
+        ({"step": 0.0}, "step of 'self-contact' must be a finite number above zero, got 0.0"),
+        ({"step": None}, "step of 'self-contact' must be a finite number, got None"),
     ],
 )
 def test_numbers_that_are_none(wrong, words):
@@ -302,13 +302,13 @@ def test_numbers_that_are_none(wrong, words):
 
 def test_robots_that_it_is_not_for():
     hopper = fc.robots.revolute_hopper()
-    with pytest.raises(ModelError, match="no links of 'revolute_hopper' could push each other; name some in pairs"):
+    with pytest.raises(ModelError, match="no links of 'revolute_hopper' can collide; name links"):
         fc.simulate(hopper, hopper.neutral(), 0.01, SelfContact())
     with pytest.raises(ModelError, match="pairs are pairs of names of links, not 'left'"):
         fc.simulate(sliders(), sliders().neutral(), 0.01, SelfContact(pairs="left"))
     with pytest.raises(ModelError, match="there is no link 'ghost'"):
         fc.simulate(sliders(), sliders().neutral(), 0.01, SelfContact(pairs=[("left", "ghost")]))
-    with pytest.raises(ModelError, match="its file keeps 'left' and 'right', and others, apart"):
+    with pytest.raises(ModelError, match="its file excludes contact of 'left' and 'right'"):
         fc.simulate(shy := replace(sliders(), apart=(("left", "right"),)), shy.neutral(), 0.01, SelfContact())
     model = sliders()
     joints = tuple(replace(joint, placement=np.eye(4)) for joint in model.joints)

@@ -166,18 +166,18 @@ def test_it_stands_in_a_simulation():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: Stance(WALKER, [[STAY]], []).compile(), "feet are soles, the one that it stands on first"),
-        (lambda: Stance(WALKER, [[STAY]], LEFT).compile(), "feet are soles"),
-        (lambda: Stance(WALKER, [[STAY]], ["left_sole"]).compile(), "feet are soles"),
+        (lambda: Stance(WALKER, [[STAY]], []).compile(), "feet must be soles, the stance foot first"),
+        (lambda: Stance(WALKER, [[STAY]], LEFT).compile(), "feet must be soles"),
+        (lambda: Stance(WALKER, [[STAY]], ["left_sole"]).compile(), "feet must be soles"),
         (lambda: Stance(WALKER, [[STAY]], [LEFT, LEFT]).compile(), "named twice: left_sole, left_sole"),
         (lambda: Stance(WALKER, [[STAY]], [WrenchCone("hand", (0, 1), (0, 1))]).compile(), "no link or frame 'hand'"),
-        (lambda: Stance(WALKER, [[STAY]], [LEFT], [0.6]).compile(), "limits is a list of limits"),
+        (lambda: Stance(WALKER, [[STAY]], [LEFT], [0.6]).compile(), "limits must be a list of limits"),
         (lambda: Stance(WALKER, [[STAY]], [LEFT], horizon=0.0).compile(), "horizon"),
         (lambda: Stance(WALKER, [STAY], [LEFT]).compile(), "tasks"),
         (lambda: Stance(None, [[STAY]], [LEFT]).compile(), "the first argument is a Model"),
         (
             lambda: Stance(fc.robots.revolute_hopper(), [], [WrenchCone("foot", (0, 1), (0, 1))]).compile(),
-            "a robot that is free to move, not on SE",
+            "a robot with a free base .*, got SE",
         ),
     ],
 )

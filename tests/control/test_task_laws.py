@@ -187,12 +187,12 @@ def test_the_law_compiles_and_keeps_its_books():
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda: OperationalSpace("tip"), "task of 'operational space' is a Task"),
-        (lambda: OperationalSpace(PositionTask), "task of 'operational space' is a Task"),
-        (lambda: OperationalSpace(lambda t: 3).compile(ARM), "a task at a time is a Task"),
-        (lambda: OperationalSpace(TIP, pressed=(True,)).compile(ARM), "for each of 2 rows"),
+        (lambda: OperationalSpace("tip"), "task of 'operational space' must be a Task"),
+        (lambda: OperationalSpace(PositionTask), "task of 'operational space' must be a Task"),
+        (lambda: OperationalSpace(lambda t: 3).compile(ARM), "a task as a function of time must return a Task"),
+        (lambda: OperationalSpace(TIP, pressed=(True,)).compile(ARM), "must have 2 entries"),
         (lambda: OperationalSpace(TIP, pressed=(2, 0)), "True or False"),
-        (lambda: OperationalSpace(TIP, axes=np.eye(3)).compile(ARM), "turn 3 or 6 rows"),
+        (lambda: OperationalSpace(TIP, axes=np.eye(3)).compile(ARM), "need a task of 3 or 6 rows"),
         (lambda: OperationalSpace(TIP, axes=2.0 * np.eye(3)), "axes"),
         (lambda: OperationalSpace(TIP, force=[np.nan, 1.0]), "force"),
         (lambda: OperationalSpace(TIP, force=[1.0]).torques(ARM, AT), "2 numbers"),

@@ -422,27 +422,33 @@ def test_speed_limits_of_a_place(example):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda arm, s, t: control.velocities(arm, s, [t]), "a list of priorities, each a list of tasks"),
-        (lambda arm, s, t: control.velocities(arm, s, [["hand"]]), "a list of priorities, each a list of tasks"),
-        (lambda arm, s, t: control.velocities(arm, s, [[t]], damping=-1.0), "damping is a number from 0"),
-        (lambda arm, s, t: control.velocities(arm, s, [[t]], metric="speed"), "metric is energy or rates or a matrix"),
-        (lambda arm, s, t: control.velocities(arm, s, [[t]], metric=-np.eye(3)), "no symmetric positive definite"),
+        (lambda arm, s, t: control.velocities(arm, s, [t]), "a list of priorities, each a list"),
+        (lambda arm, s, t: control.velocities(arm, s, [["hand"]]), "a list of priorities, each a list"),
+        (lambda arm, s, t: control.velocities(arm, s, [[t]], damping=-1.0), "damping must be a number from 0"),
+        (
+            lambda arm, s, t: control.velocities(arm, s, [[t]], metric="speed"),
+            "metric must be energy or rates or a matrix",
+        ),
+        (
+            lambda arm, s, t: control.velocities(arm, s, [[t]], metric=-np.eye(3)),
+            "must be a symmetric positive definite",
+        ),
         (
             lambda arm, s, t: control.velocities(arm, s, [[t]], limits=[3.0]),
-            "limits is a list of limits.*3.0 in it is none",
+            "limits must be a list of limits.*3.0 in it",
         ),
         (
             lambda arm, s, t: control.velocities(arm, s, [[t]], limits=[control.JointLimits]),
-            "the class JointLimits in it is none",
+            "the class JointLimits in it",
         ),
         (lambda arm, s, t: control.velocities(arm, s._replace(joints=np.full(3, np.nan)), [[t]]), "not finite"),
         (lambda arm, s, t: control.velocities(arm, s, [[control.PositionTask("hand")]]), "no link or frame 'hand'"),
         (
             lambda arm, s, t: control.velocities(arm, s, [[control.PositionTask("link3", np.zeros((2, 3)))]]),
-            "has 2 goals",
+            "must have one goal, got 2",
         ),
         (lambda arm, s, t: control.JointLimits(gain=0.0), "gain of JointLimits is a positive number"),
-        (lambda arm, s, t: control.SpeedLimit("hand", 1.0), "a SpeedLimit is one of a task"),
+        (lambda arm, s, t: control.SpeedLimit("hand", 1.0), "task of a SpeedLimit must be a Task"),
     ],
 )
 def test_what_cannot_be_solved_is_refused(example, call, message):
@@ -453,7 +459,7 @@ def test_what_cannot_be_solved_is_refused(example, call, message):
 
 def test_the_rates_of_a_moving_base_are_no_norm():
     dog, state = standing()
-    with pytest.raises(ModelError, match="say nothing of its base"):
+    with pytest.raises(ModelError, match="leaves out the floating base"):
         control.velocities(dog, state, [[]], metric="rates")
     found = control.velocities(dog, state, [])
     assert (found.status, np.abs(found.velocity).max()) == ("solved", 0.0)

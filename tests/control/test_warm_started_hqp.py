@@ -87,7 +87,7 @@ def test_the_last_answer_changes_nothing_but_the_time():
         assert warm.optimality < 1e-8
         found = warm
     assert found.active
-    with pytest.raises(ModelError, match="last is an answer of velocities"):
+    with pytest.raises(ModelError, match="last must be a result of velocities"):
         velocities(dog, state, tasks, last=3)
 
 

@@ -67,5 +67,5 @@ def test_what_cannot_be_is_refused():
         reorient(planar, [0.0, 0.0, 4.0])
     with pytest.raises(NumericsError, match="do not turn the base"):
         reorient(planar, [0.0, 0.0, 3.0], origin=[0.3, 0.3], reach=0.01, most=5)
-    with pytest.raises(ModelError, match="start is a Fourier series"):
+    with pytest.raises(ModelError, match="start must be a Fourier series"):
         reorient(planar, [0.0, 0.0, 0.3], start=fc.planning.Circle(0.3))

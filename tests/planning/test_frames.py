@@ -75,20 +75,20 @@ def test_maps_are_read_back(tmp_path):
     np.testing.assert_array_equal(rows[:, 2:].reshape(found.values.shape), found.values)
     np.testing.assert_array_equal(rows[:, 0].reshape(4, 3)[:, 0], GRID)
     assert found.to_xarray()["curvature"].sizes == {"r1": 4, "r2": 3, "component": 6}
-    with pytest.raises(FileError, match=r"a curvature map is written to \.csv or \.nc"):
+    with pytest.raises(FileError, match=r"a curvature map must be written to \.csv or \.nc"):
         found.save(tmp_path / "map.png")
 
 
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
-        (2.0 * np.eye(4), "is no pose in the base's group"),
+        (2.0 * np.eye(4), "must be a pose in the base's group"),
         (np.eye(3), r"the pose of the frame has shape \(4, 4\)"),
         (np.full((4, 4), np.nan), "not finite"),
-        (3, "a frame is one of base, .* a pose or a function of the joints, not 3"),
-        (None, "a pose or a function of the joints, not None"),
+        (3, "frame must be one of base, .* a pose or a function, got 3"),
+        (None, "a pose or a function, got None"),
         (lambda joints: np.zeros(3), r"has shape \(4, 4\)"),
-        (lambda: np.eye(4), "is a function of the joints"),
+        (lambda: np.eye(4), "must be a function of the joints"),
         ("moon", "frame is one of base"),
     ],
 )

@@ -119,13 +119,13 @@ def test_what_cannot_be_says_so(plan):
     turn = log(plan.pose[:3, :3])
     with pytest.raises(ModelError, match="nothing bounds the time"):
         least_time(limited(CAT, **REACH), turn, plan.curve)
-    with pytest.raises(ModelError, match="a start moves 2 joints, but 'cat' has 10"):
+    with pytest.raises(ModelError, match="a start must move 10 joints of 'cat', got 2"):
         least_time(fc.robots.cat(), turn, Gait(Circle(0.3)))
-    with pytest.raises(ModelError, match="intervals are numbers above one"):
+    with pytest.raises(ModelError, match="intervals must be integers above one"):
         least_time(CAT, turn, plan.curve, intervals=(16, 8))
-    with pytest.raises(ModelError, match="starts are motions, one or more"):
+    with pytest.raises(ModelError, match="starts must be one motion or more"):
         least_time(CAT, turn, [])
-    with pytest.raises(ModelError, match="a motion is a gait or a curve"):
+    with pytest.raises(ModelError, match="motion must be a gait or a curve"):
         least_time(CAT, turn, ["plan"])
     pinned = limited(replace(CAT, base=fc.lie.SO3()), velocity=1.0)
     with pytest.raises(ModelError, match="cannot fall"):

@@ -166,7 +166,9 @@ def test_limits_of_single_joints_are_kept_and_used():
 
 
 def test_out_of_reach_is_said_with_what_is_in_reach():
-    with pytest.raises(NumericsError, match=r"infeasible.* 3\.142 was wanted; turn of \d+\.\d+ degrees is in reach"):
+    with pytest.raises(
+        NumericsError, match=r"infeasible.* 3\.142 was wanted; turn of \d+\.\d+ degrees is within reach"
+    ):
         optimize(CAT, "turn", target=np.pi, reach=0.3, harmonics=1, starts=1)
     found = optimize(CAT, "turn", target=np.pi, reach=0.3, harmonics=1, starts=1, strict=False)
     assert (found.status, found.optimal) == ("infeasible", False)
@@ -240,13 +242,13 @@ def test_without_casadi_the_extra_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"maximize": "spin"}, "maximize is one of"),
-        ({"maximize": "-turn"}, "maximize is one of"),
-        ({"effort": "sweat"}, "effort is one of"),
-        ({"harmonics": 0}, "one harmonic or more"),
+        ({"maximize": "spin"}, "maximize must be one of"),
+        ({"maximize": "-turn"}, "maximize must be one of"),
+        ({"effort": "sweat"}, "effort must be one of"),
+        ({"harmonics": 0}, "harmonics must be 1 or more"),
         ({"weight": -1.0}, "not negative"),
-        ({"weight": 0.0}, "nothing bounds the gait"),
-        ({"reach": -1.0}, "reach is positive"),
+        ({"weight": 0.0}, "the gait is unbounded"),
+        ({"reach": -1.0}, "reach must be positive"),
         ({"joints": ["spine_z"]}, "two different joints"),
         ({"joints": ["spine_z", "wing"]}, "no joint 'wing'"),
         ({"start": Circle(0.3, turns=0.5)}, "closed curve of 2 joints"),

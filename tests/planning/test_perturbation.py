@@ -181,11 +181,11 @@ def test_translations_of_each_base():
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(ModelError, match="belong to a region"):
         Mapper(CAT, "minimum_perturbation")
-    with pytest.raises(ModelError, match="not for this model"):
+    with pytest.raises(ModelError, match="not to this model"):
         Mapper(fc.robots.cat(), minimum_perturbation(CAT, SQUARE))
-    with pytest.raises(ModelError, match="lies in 2 joints"):
+    with pytest.raises(ModelError, match="must be in 10 joints of 'cat', got 2"):
         minimum_perturbation(fc.robots.cat(), SQUARE)
-    with pytest.raises(ModelError, match="leave room"):
+    with pytest.raises(ModelError, match="low below high"):
         Region(np.eye(2), np.zeros(2), [0.0, 0.0], [0.0, 1.0])
     with pytest.raises(ModelError, match="at most 7"):
         Region(np.eye(9), np.zeros(9), -np.ones(9), np.ones(9))

@@ -28,7 +28,7 @@ def test_it_follows_a_smooth_curve_to_fourth_order():
 
 
 def test_points_and_slopes_are_as_many():
-    with pytest.raises(ModelError, match="as many, two or more"):
+    with pytest.raises(ModelError, match="must have one shape, of two rows or more"):
         Spline([[0.0], [1.0]], [[0.0]])
-    with pytest.raises(ModelError, match="points is an array of finite numbers of rank 2"):
+    with pytest.raises(ModelError, match="points must be a matrix of finite numbers"):
         Spline([0.0, np.nan], [0.0, 0.0])

@@ -228,7 +228,7 @@ class Wrong(Fan):
 
 
 def test_inputs_that_a_law_does_not_have_are_named():
-    with pytest.raises(fc.ModelError, match="input 'push' of 'fan': its field 'pull' holds numbers, not None"):
+    with pytest.raises(fc.ModelError, match="input 'push' of 'fan': its field 'pull' must hold numbers, got None"):
         fc.Simulator(robots.planar_arm(), laws=Wrong())
 
 

@@ -276,15 +276,18 @@ def test_events_are_located_between_samples():
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"rate": 0.0}, "rate is a finite number of samples a second above zero, not 0.0"),
-        ({"rate": np.inf}, "rate is a finite number"),
-        ({"rate": "fast"}, "rate is a finite number"),
-        ({"rate": 10.0, "latency": -1.0}, "latency is a finite number of seconds and not negative"),
-        ({"rate": 10.0, "latency": None}, "latency is a finite number"),
-        ({"rate": 10.0, "name": 3}, "name of a sampled controller is a text"),
-        ({"rate": 10.0, "controller": 3.0}, "what is sampled is a function of time and state, or laws of drives"),
-        ({"rate": 10.0, "controller": [pd]}, "what is sampled is a function"),
-        ({"rate": 10.0, "controller": []}, "what is sampled is a function"),
+        ({"rate": 0.0}, r"rate must be finite and positive \(1/s\), got 0.0"),
+        ({"rate": np.inf}, "rate must be finite"),
+        ({"rate": "fast"}, "rate must be finite"),
+        ({"rate": 10.0, "latency": -1.0}, "latency must be finite and not negative"),
+        ({"rate": 10.0, "latency": None}, "latency must be finite"),
+        ({"rate": 10.0, "name": 3}, "name of a sampled controller must be a text"),
+        (
+            {"rate": 10.0, "controller": 3.0},
+            "controller of a Sampled must be a function of time and state, or commanded laws",
+        ),
+        ({"rate": 10.0, "controller": [pd]}, "controller of a Sampled must be a function"),
+        ({"rate": 10.0, "controller": []}, "controller of a Sampled must be a function"),
     ],
 )
 def test_what_is_no_sampled_controller_is_refused(wrong, says):

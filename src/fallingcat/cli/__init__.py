@@ -1,10 +1,12 @@
-"""The command ``fallingcat``: ``inspect FILE`` shows what is in a robot file, ``certify FILE`` checks its equations,
-``export FILE`` writes functions of it as source code, ``derive FILE`` its equations as closed forms, ``bench`` times
-its kernels, ``cache`` keeps them, ``study`` runs published experiments again.
+"""Command line ``fallingcat``.
 
-Exit codes: 0 all is well, 1 something that should not happen did, 2 a bad file or a bad option; errors are one
-line on stderr.  Nothing that a file says reaches the terminal unescaped.  Heavy imports are inside the functions, so
-that ``fallingcat --help`` answers at once.
+``inspect FILE`` shows the content of a robot file, ``certify FILE`` checks its equations, ``export FILE`` writes
+functions of it as source code, ``derive FILE`` its equations as closed forms, ``bench`` times its kernels, ``cache``
+manages stored machine code, ``study`` repeats published experiments.
+
+Exit codes: 0 success, 1 an internal error or a failed check, 2 a bad file or a bad option; errors are one line on
+stderr.  Text of files is escaped before it reaches the terminal.  Heavy imports are inside the functions, so that
+``fallingcat --help`` is fast.
 """
 
 from .app import app, main

@@ -1,4 +1,4 @@
-"""The application: its entry point, its options without a command, and what an error looks like."""
+"""Application: entry point, options without a command, and error output."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..errors import FallingCatError
 from .text import plain
 
 SCHEMA: Final = 1
-"""Of the output of ``--json``; grows when a key changes its meaning."""
+"""Version of the output of ``--json``; grows when a key changes its meaning."""
 _OPTION: Final = re.compile(r'\b(base|physics|inside|root|massless|xacro|loops)="([^"]*)"')
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")]
 
 app = typer.Typer(
-    help="Floating-base robots: look at files, check equations, plan gaits, write code.",
+    help="Floating-base robots: inspect files, check equations, plan gaits, export code.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -36,7 +36,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """The entry point."""
+    """Entry point of the command."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name in Greek on a Latin terminal is escaped, not a crash
             stream.reconfigure(errors="backslashreplace")
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _abandon(error: OSError) -> NoReturn:
-    """Nobody can read on: one line where there is a place for it, and no second attempt when Python closes stdout."""
+    """Exit where the output cannot be written: one line on stderr, no second attempt when Python closes stdout."""
     with contextlib.suppress(OSError):
         typer.echo(f"fallingcat: the output cannot be written: {error.strerror}", err=True)
     with contextlib.suppress(OSError, ValueError):
@@ -71,7 +71,7 @@ def _root(
 
 
 def on_the_command_line(text: str) -> str:
-    """``root="left leg"``, the way out in Python, as ``--root 'left leg'``."""
+    """Text with Python arguments such as ``root="left leg"`` written as options: ``--root 'left leg'``."""
     return _OPTION.sub(lambda option: f"--{option[1]} {shlex.quote(option[2])}", text)
 
 
@@ -81,9 +81,9 @@ def _say(message: Warning | str, *_: Any, **__: Any) -> None:
 
 @contextmanager
 def errors_in_one_line() -> Iterator[None]:
-    """What goes wrong inside is one line on stderr: exit code 2 for a bad file or option, 1 for a bug.
+    """Context that prints errors as one line on stderr: exit code 2 for a bad file or option, 1 for a bug.
 
-    What is only odd, a warning, is one too, without the place in the source that found it.
+    Warnings are one line too, without the place in the source.
     """
     try:
         with warnings.catch_warnings():
@@ -95,7 +95,7 @@ def errors_in_one_line() -> Iterator[None]:
     except typer.Exit:
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is None:  # the output: nobody takes it
+        if isinstance(error, OSError) and error.filename is None:  # the output cannot be written
             raise
         text = f"fallingcat: unexpected {type(error).__name__}: {error}: this is a bug, please report it with the file"
         typer.echo(plain(text), err=True)

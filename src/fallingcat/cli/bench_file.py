@@ -1,4 +1,4 @@
-"""``fallingcat bench [FILE]``: the kernels of a robot beside what else there is."""
+"""``fallingcat bench [FILE]``: timings of the kernels of a robot and of other libraries."""
 
 from __future__ import annotations
 
@@ -22,18 +22,15 @@ if TYPE_CHECKING:
 @reads_a_robot
 def bench(
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A robot; a humanoid if left out.", show_default=False)
+        str | None, typer.Argument(metavar="[FILE]", help="Robot file; default: a humanoid.", show_default=False)
     ] = None,
     *,
     reading: Reading,
-    batch: Annotated[int, typer.Option(min=1, max=10_000_000, help="States in one call.")] = 4096,
-    rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How often each thing is measured.")] = 15,
+    batch: Annotated[int, typer.Option(min=1, max=10_000_000, help="Number of states in one call.")] = 4096,
+    rounds: Annotated[int, typer.Option(min=1, max=10_000, help="Number of measurements.")] = 15,
     as_json: Json = False,
 ) -> None:
-    """Time a robot's kernels beside NumPy, Pinocchio and MuJoCo.
-
-    Of these, what is installed.
-    """
+    """Time a robot's kernels, and NumPy, Pinocchio and MuJoCo where installed."""
     with errors_in_one_line():
         from ..compiler.compare import compare
         from ..model import robots

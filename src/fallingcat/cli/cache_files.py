@@ -1,4 +1,4 @@
-"""``fallingcat cache info`` and ``cache clear``: the machine code that was kept."""
+"""``fallingcat cache info`` and ``cache clear``: stored machine code."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..errors import ModelError
 from .app import SCHEMA, Json, app, errors_in_one_line
 from .text import plain
 
-cache_app = typer.Typer(help="The machine code that was kept.", no_args_is_help=True, rich_markup_mode=None)
+cache_app = typer.Typer(help="Stored machine code.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(cache_app, name="cache")
 
 
 @cache_app.command("info")
 def cache_info(as_json: Json = False) -> None:
-    """Show where the machine code is kept, and how much there is."""
+    """Show location and size of the stored machine code."""
     with errors_in_one_line():
         from ..compiler.cache import files as cache
 
@@ -36,11 +36,11 @@ def cache_info(as_json: Json = False) -> None:
 
 @cache_app.command("clear")
 def cache_clear() -> None:
-    """Delete the machine code that was kept."""
+    """Delete the stored machine code."""
     with errors_in_one_line():
         from ..compiler.cache import files as cache
 
         try:
             typer.echo(f"{cache.clear():,} files deleted")
         except (OSError, cache.Unusable) as error:
-            raise ModelError(f"the cache is not cleared: {error}") from None
+            raise ModelError(f"the cache cannot be cleared: {error}") from None

@@ -1,4 +1,4 @@
-"""``fallingcat certify FILE``: the equations of motion of a robot in every formulation, proved by their residuals."""
+"""``fallingcat certify FILE``: checks of the equations of motion of a robot in every formulation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 SECONDS_EACH = 1e-3
-"""Of each state, for each pair of degrees of freedom; measured with 26 to 86"""
+"""s for each state and pair of degrees of freedom; measured with 26 to 86"""
 
 
 @app.command()
@@ -33,16 +33,16 @@ SECONDS_EACH = 1e-3
 def certify(
     file: File,
     as_json: Json = False,
-    states: Annotated[int, typer.Option(min=1, max=100_000, help="How many random states.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random states.")] = 0,
-    tolerance: Annotated[float, typer.Option(help="Largest relative residual of what holds.")] = 1e-9,
+    states: Annotated[int, typer.Option(min=1, max=100_000, help="Number of random states.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    tolerance: Annotated[float, typer.Option(help="Largest relative residual of a claim that holds.")] = 1e-9,
     *,
     reading: Reading,
 ) -> None:
     """Check a robot's equations of motion at random states.
 
-    Every formulation with every Coriolis matrix, in numbers; each claim is held against other algorithms: complex-step
-    rates, Newton-Euler, energies, swept areas.  Exit code 1 if one is broken or unproved.
+    Every formulation with every Coriolis matrix, numerically; each claim is compared with other algorithms:
+    complex-step rates, Newton-Euler, energies, swept areas.  Exit code 1 if one fails or could not be checked.
     """
     with errors_in_one_line():
         from ..formulations.survey import survey
@@ -68,7 +68,7 @@ def certify(
 def certificate_report(
     model: Model, file: str, settings: dict[str, Any], found: Sequence[Certificate]
 ) -> dict[str, Any]:
-    """All certificates as plain data: the object that ``--json`` prints; a residual that is not a number is None."""
+    """Certificates as plain data: the object that ``--json`` prints; a residual that is not a number is None."""
     return {
         "schema": SCHEMA,
         "file": file,
@@ -101,7 +101,7 @@ def certificate_report(
 
 @contextmanager
 def _progress(states: int) -> Iterator[Callable[[], None]]:
-    """A bar on a terminal's stderr while it takes long; nothing in a pipe."""
+    """Progress bar on a terminal's stderr while it takes long; nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda: None
         return

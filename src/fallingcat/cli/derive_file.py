@@ -1,4 +1,4 @@
-"""``fallingcat derive FILE``: the equations of a robot as closed forms, to read or to take away."""
+"""``fallingcat derive FILE``: the equations of a robot as closed forms, on screen or in a file."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def derive(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A quantity: M, C, g, T, U, A, ...; repeatable; any other lists all. M C g, if left out.",
+            help="A quantity: M, C, g, T, U, A, ...; repeatable; any other lists all. Default: M C g.",
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="More quantities.")] = None,
     format: Annotated[str, typer.Option(metavar="text|latex|python|jax|c|julia|matlab|octave")] = "text",
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where to write; the terminal, if left out.", show_default=False)
+        str | None, typer.Option(metavar="FILE", help="Output file; default: the terminal.", show_default=False)
     ] = None,
     symbols: Annotated[
         str | None,
         typer.Option(
             metavar="all|none|KIND,...",
-            help="Which parameters are symbols: masses, lengths, ...; as a TOML file chooses, else all, if left out.",
+            help="Parameters that are symbols: masses, lengths, ...; default: those of the TOML file, else all.",
             show_default=False,
         ),
     ] = None,
@@ -64,7 +64,7 @@ def derive(
 
 
 def _text(d: Derivation, names: tuple[str, ...], format: str) -> str:
-    """The text; what takes long says how far it is."""
+    """Text of the equations, with progress messages."""
     with telling(f"deriving {', '.join(names)}") as tell:
         for i, name in enumerate(names):
             d.named(name)

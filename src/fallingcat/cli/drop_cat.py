@@ -30,7 +30,7 @@ NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open the page in
 @app.command()
 def drop(
     height: Annotated[float, typer.Option(help="Height of the center of mass above the floor (m).")] = 1.5,
-    tilt: Annotated[float, typer.Option(help="How far it is rolled over at the start (degrees, up to 180).")] = 180.0,
+    tilt: Annotated[float, typer.Option(help="Roll angle at the start (degrees, up to 180).")] = 180.0,
     model: Annotated[
         str | None,
         typer.Option(
@@ -45,14 +45,14 @@ def drop(
         typer.Option(
             "--joints",
             metavar="A B",
-            help="The two joints that bend; the best of all, if left out.",
+            help="The two joints that bend; default: the best of all.",
             show_default=False,
         ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Start with a random heading and drift.", show_default=False)
     ] = None,
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = "drop.html",
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Output page.")] = "drop.html",
     no_open: NoOpen = False,
     as_json: Json = False,
 ) -> None:
@@ -87,7 +87,7 @@ def _fall(
     from ..planning import drop as dropped
 
     if not (math.isfinite(tilt) and 0.0 < tilt <= 180.0):
-        raise FallingCatError(f"--tilt is an angle above 0 and up to 180 degrees, not {tilt:g}")
+        raise FallingCatError(f"--tilt must be above 0 and up to 180 degrees, got {tilt:g}")
     with progress_bar(quiet) as tell:
         return dropped(height, math.radians(tilt), robot, joints, seed=seed, progress=tell)
 
@@ -100,12 +100,12 @@ def _page(fall: Drop, robot: Model | None, out: str) -> str:
 
 
 def written(page: Any, out: str) -> str:
-    """The absolute path of a page, now written."""
+    """Absolute path of a page, after it is written."""
     return str(page.write(out).resolve())
 
 
 def drop_report(fall: Drop, seconds: float, page: str) -> dict[str, Any]:
-    """What ``--json`` prints: degrees, relative angular momentum, relative energy gap, N m, s, path."""
+    """Object that ``--json`` prints: degrees, relative angular momentum, relative energy gap, N m, s, path."""
     return {
         "turned_deg": math.degrees(fall.turned),
         "angular_momentum": float(fall.angular_momentum.max()),
@@ -148,7 +148,7 @@ def _print(console: Console, fall: Drop, result: dict[str, Any]) -> None:
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
-    """A bar on a terminal's stderr; nothing in a pipe."""
+    """Progress bar on a terminal's stderr; nothing in a pipe."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""``fallingcat export FILE``: a function of a robot as source code."""
+"""``fallingcat export FILE``: functions of a robot as source code."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ UNWRITTEN: Final = ("casadi", "jax")
 @reads_a_robot
 def export(
     file: File,
-    out: Annotated[str, typer.Option(metavar="DIR", help="Where to write; made if it is not there.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="Output folder; created if missing.")],
     function: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A function of the library, e.g. inverse_dynamics.")
+        str | None, typer.Option(metavar="NAME", help="Function of the library, e.g. inverse_dynamics.")
     ] = None,
     controller: Annotated[
-        str | None, typer.Option(metavar="TOML", help="Instead: a controller, contacts and tasks by priority.")
+        str | None,
+        typer.Option(metavar="TOML", help="Controller instead of a function: contacts and tasks by priority."),
     ] = None,
     target: Annotated[str, typer.Option(metavar="c|cuda|llvm")] = "c",
     dtype: Annotated[str, typer.Option(metavar="float64|float32")] = "float64",
@@ -37,17 +38,17 @@ def export(
     reading: Reading,
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="An option of the function, e.g. factorization=passive; repeatable."),
+        typer.Option(metavar="NAME=VALUE", help="Option of the function, e.g. factorization=passive; repeatable."),
     ] = None,
 ) -> None:
     """Write a function of a robot, or a controller, as source code."""
     with errors_in_one_line():
         model = model_of(file, reading)
         if (function is None) == (controller is None):
-            raise ModelError("give a --function of the library, or a --controller, one of them")
+            raise ModelError("give either a --function of the library or a --controller")
         if controller is not None:
             if target != "c" or option:
-                raise ModelError("a controller is written as C, and has no options beside its file")
+                raise ModelError("a controller is exported as C, without --option")
             paths = controller_exported(model, controller, out, dtype)
         else:
             paths = exported(model, str(function), out, target, dtype, option or [])
@@ -56,14 +57,14 @@ def export(
 
 
 def exported(model: Model, function: str, out: str, target: str, dtype: str, options: list[str]) -> list[str]:
-    """Writes the files; their paths."""
+    """Paths of the files, after they are written."""
     from pathlib import Path
 
     from ..compiler import compile
     from ..compiler.targets import TARGETS as ALL
 
     if target not in (known := (*TARGETS, *(name for name in ALL if name not in UNWRITTEN and name not in TARGETS))):
-        raise ModelError(f"target is one of {', '.join(known)}, not {target!r}")
+        raise ModelError(f"target must be one of {', '.join(known)}, got {target!r}")
     named = _named(function)
     given: dict[str, Any] = dict(_option(text) for text in options)
     _check_options(model, named, given)
@@ -86,7 +87,7 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
 
 
 def controller_exported(model: Model, controller: str, out: str, dtype: str) -> list[str]:
-    """Writes ``control_torques`` in C, what steers it as its last argument, with the numbers of the file as a table."""
+    """Write ``control_torques`` in C with its goals as last argument, and the numbers of the file as a table."""
     import re
     from dataclasses import replace
     from math import prod
@@ -114,7 +115,7 @@ def controller_exported(model: Model, controller: str, out: str, dtype: str) -> 
 
 
 def _named(name: str) -> Callable[..., Any]:
-    """A function of the library that kernels can be made of."""
+    """Function of the library that kernels can be made of."""
     known = _of_a_robot()
     if name not in known:
         hint = meant(name, known) or f"; there are {', '.join(_offered())}"
@@ -138,14 +139,14 @@ def _of_a_robot() -> dict[str, Callable[..., Any]]:
 
 
 def _offered() -> list[str]:
-    """Those that a command can make kernels of."""
+    """Functions that a command can make kernels of."""
     from ..arrays import why_numbers_only
 
     return [each for each, f in _of_a_robot().items() if why_numbers_only(f) is None and not _needed(f)[1]]
 
 
 def _check_options(model: Model, function: Callable[..., Any], given: dict[str, Any]) -> None:
-    """An error that names the options which a function cannot do without, or what no option can be."""
+    """Raise an error that names missing options, or arguments that no option can express."""
     from ..arrays import why_numbers_only
 
     if why_numbers_only(function) is not None:
@@ -161,7 +162,7 @@ def _check_options(model: Model, function: Callable[..., Any], given: dict[str, 
 
 
 def _needed(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
-    """What a function takes beside numbers of known size: names of places, and what no text can be."""
+    """Arguments of a function beside numbers of known size: names of places, and those that no text can express."""
     import inspect
 
     from ..arrays import sizes_of
@@ -175,5 +176,5 @@ def _needed(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
 def _option(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier() or name in ("target", "dtype", "sizes", "model", "function"):
-        raise ModelError(f"--option is name=value, not {text!r}")
+        raise ModelError(f"--option must be name=value, got {text!r}")
     return name, value

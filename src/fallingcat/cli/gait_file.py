@@ -1,4 +1,4 @@
-"""``fallingcat gait FILE --joints A B``: where two joints turn or carry a robot."""
+"""``fallingcat gait FILE --joints A B``: displacement of a robot by gaits of two joints."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ def gait(
     reach: Annotated[float, typer.Option(help="Largest bend (degrees; 60 are 1.05 m for a slider).")] = 60.0,
     component: Annotated[
         str | None,
-        typer.Option(help="x, y, z, rx, ry or rz: what the map shows; the largest, if left out.", show_default=False),
+        typer.Option(help="Component of the map: x, y, z, rx, ry or rz; default: the largest.", show_default=False),
     ] = None,
     frame: Annotated[
         str,
         typer.Option(
             metavar="FRAME",
-            help="What the curvature is seen from: base, center_of_mass, virtual_chassis or minimum_perturbation.",
+            help="Frame of the curvature: base, center_of_mass, virtual_chassis or minimum_perturbation.",
         ),
     ] = "minimum_perturbation",
     optimize: Annotated[
         bool | None,
         typer.Option(
             "--optimize/--no-optimize",
-            help="Look for the best gait of any form with CasADi; where it is installed, if left out.",
+            help="Search the optimal gait with CasADi; default: where it is installed.",
             show_default=False,
         ),
     ] = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Write the page with the map.")] = True,
     *,
     reading: Reading,
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = "gait.html",
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Output page.")] = "gait.html",
     no_open: NoOpen = False,
     as_json: Json = False,
 ) -> None:
-    """Show where two joints turn or carry a robot.
+    """Survey the gaits of two joints of a robot.
 
-    Curvature map, zero lines, best gait, and how far bends go.
+    Curvature map, zero lines, optimal gait, and displacement of bends.
     """
     with errors_in_one_line():
         from ..planning.gaits.survey import survey
         from ..planning.gaits.survey_page import survey_page
 
         if any(name.startswith("-") for name in joints):
-            raise FallingCatError(f"--joints takes two names, A B, not {' '.join(joints)}")
+            raise FallingCatError(f"--joints must be two different names, A B, got {' '.join(joints)}")
         if not (math.isfinite(reach) and reach > 0.0):
-            raise FallingCatError(f"--reach is a positive angle in degrees, not {reach:g}")
+            raise FallingCatError(f"--reach must be a positive angle in degrees, got {reach:g}")
         model = model_of(file, reading)
         found = survey(model, joints, math.radians(reach), component, frame, optimize)
         page = written(survey_page(found), out) if plot else None

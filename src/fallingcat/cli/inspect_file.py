@@ -1,4 +1,4 @@
-"""``fallingcat inspect FILE``: what is in a robot file, and whether it can be trusted."""
+"""``fallingcat inspect FILE``: content of a robot file, and checks of it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ..model import Body, Joint, Loop, Mimic, Model
 
 MOST_ROWS: Final = 60
-"""Of a table without ``--all``; a humanoid fits."""
+"""Rows of a table without ``--all``; a humanoid fits."""
 MOST_SHAPED: Final = 200
-"""links with shapes of which all pairs are looked at"""
+"""number of links with shapes up to which all pairs are checked"""
 MOST_WARNINGS: Final = 10
-"""Shown without ``--all``."""
+"""Number shown without ``--all``."""
 
 
 @app.command()
@@ -42,7 +42,7 @@ def inspect(
         bool, typer.Option("--keep-fixed", help="Keep fixed joints instead of merging links.")
     ] = False,
 ) -> None:
-    """Show what is in a robot file, and whether it can be trusted.
+    """Show the content of a robot file, and check it.
 
     Base, links, joints, masses, checks, warnings.
     """
@@ -62,7 +62,7 @@ def inspect(
 def report(
     model: Model, file: str, warnings: Sequence[str], ignored: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """Everything about a model as plain data: the object that ``--json`` prints; infinities are None."""
+    """Model as plain data: the object that ``--json`` prints; infinities are None."""
     return {
         "schema": SCHEMA,
         "file": file,
@@ -137,7 +137,7 @@ def _axis(joint: Joint, which: str) -> list[float] | None:
 
 
 def checks(model: Model) -> list[tuple[str, list[str]]]:
-    """The rules that a model was held against, and which links break them; those that a reader enforces hold."""
+    """Rules of a model with the links that break them; rules that a reader enforces hold."""
     moving = [link for link, welded in zip(model.links, _welded(model), strict=True) if not welded]
     heavy = [link for link in moving if link.body.mass > 0.0]
     massless = [f"link {link.name!r} has none" for link in moving if link.body.mass == 0.0]
@@ -199,7 +199,7 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
 
 
 def _kept(model: Model) -> str:
-    """What joints have beside their motion and inertia, in words: it acts in simulations."""
+    """Text of springs, friction and other properties of joints that act in simulations."""
     tests: dict[str, Callable[[Joint], float]] = {
         "end stops": lambda joint: math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper),
         "damping": lambda joint: joint.passive.damping,
@@ -261,7 +261,7 @@ _SOMETIMES: Final[dict[str, Callable[[Joint], str]]] = {
     "effort": lambda joint: limit(joint.limits.effort),
     "armature": lambda joint: _inertias(joint.armature),
 }
-"""Columns that are there where a joint has something to say in them."""
+"""Columns that are shown where a joint has an entry."""
 
 
 def _print_rows(console: Console, table: Table, rows: Sequence[Sequence[str]], most: int | None, what: str) -> None:
@@ -273,7 +273,7 @@ def _print_rows(console: Console, table: Table, rows: Sequence[Sequence[str]], m
 
 
 def _print_frames(console: Console, model: Model, most: int | None) -> None:
-    """The frames, one line for each link that has some."""
+    """Print the frames, one line for each link that has some."""
     if not model.frames:
         return
     on: dict[str, list[str]] = {}
@@ -289,7 +289,7 @@ def _print_frames(console: Console, model: Model, most: int | None) -> None:
 
 
 def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> None:
-    """What of the file acts on the motion, what is only kept, and what is ignored."""
+    """Print the elements of the file that act on the motion, those only stored, and those ignored."""
     from rich.padding import Padding
 
     from ..model import Limits
@@ -317,7 +317,7 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
 
 
 def _pushing(model: Model) -> str:
-    """What :class:`fallingcat.control.SelfContact` would do."""
+    """Text about the pairs of :class:`fallingcat.control.SelfContact`."""
     from ..contact import pushing_pairs
 
     found = pushing_pairs(model)
@@ -334,7 +334,7 @@ def _pushing(model: Model) -> str:
 
 
 def _print_warnings(console: Console, texts: Sequence[str], everything: bool) -> None:
-    """What the reader had to say, with the lines of the file."""
+    """Print the warnings of the reader, with the lines of the file."""
     if not texts:
         return
     most = None if everything else MOST_WARNINGS
@@ -364,6 +364,6 @@ def _print_checks(console: Console, model: Model) -> None:
 
 
 def _without_file(warning: str, file: str) -> str:
-    """A warning as ``line 12: ...``: the file is known here."""
+    """Warning as ``line 12: ...``, without the file name."""
     text = warning.removeprefix(f"{plain(file)}:").strip()
     return f"line {text}" if text[:1].isdigit() else text

@@ -1,4 +1,4 @@
-"""How a robot file is to be read: what every command that takes one takes beside it."""
+"""Options of robot files, common to all commands that read one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .text import count
 if TYPE_CHECKING:
     from ..model import Model
 
-Physics = Annotated[str, typer.Option(metavar="strict|warn", help="What to do with inertias that no body can have.")]
+Physics = Annotated[str, typer.Option(metavar="strict|warn", help="Treatment of inertias that no rigid body can have.")]
 Base = Annotated[
     str | None,
     typer.Option(
         metavar="BASE",
-        help="free, planar, spherical, schoenflies, translational or fixed; as the file says, if left out.",
+        help="free, planar, spherical, schoenflies, translational or fixed; default: that of the file.",
         show_default=False,
     ),
 ]
@@ -27,7 +27,7 @@ Inside = Annotated[
     str | None,
     typer.Option(
         metavar="FOLDER",
-        help="The folder that the parts of an MJCF file may not leave; its own, if left out.",
+        help="Folder that the parts of an MJCF file may not leave; default: its own.",
         show_default=False,
     ),
 ]
@@ -35,32 +35,32 @@ Root = Annotated[
     str | None,
     typer.Option(
         metavar="BODY",
-        help="Which body of an MJCF file is the robot, where several move; 'world': all of them.",
+        help="Body of an MJCF file that is the robot, where several move; 'world': all of them.",
         show_default=False,
     ),
 ]
 Massless = Annotated[
-    str, typer.Option(metavar="keep|weld", help="What to do with joints that move no mass: weld fixes them.")
+    str, typer.Option(metavar="keep|weld", help="Treatment of joints that move no mass: weld fixes them.")
 ]
 Xacro = Annotated[
     str,
     typer.Option(
         metavar="refuse|expand|skip",
-        help="What to do with macros in a URDF; expand evaluates what stands in the file: only if you trust it.",
+        help="Treatment of macros in a URDF; expand evaluates code of the file: only if you trust it.",
     ),
 ]
 Loops = Annotated[
     str | None,
     typer.Option(
         metavar="open|close",
-        help="Keep mimic joints and equalities as loops, or open them; if left out, mimic joints follow others, and "
+        help="Keep mimic joints and equalities as loops, or open them; default: mimic joints follow others, and "
         "loops of a .toml are kept.",
         show_default=False,
     ),
 ]
 
 Reading = dict[str, Any]
-"""What the options say: words of :func:`fallingcat.load`."""
+"""Values of the options: arguments of :func:`fallingcat.load`."""
 OPTIONS: Final[dict[str, tuple[Any, str | None]]] = {
     "base": (Base, None),
     "physics": (Physics, "strict"),
@@ -70,11 +70,11 @@ OPTIONS: Final[dict[str, tuple[Any, str | None]]] = {
     "xacro": (Xacro, "refuse"),
     "loops": (Loops, None),
 }
-"""Of each its type and its default, as ``--help`` lists them."""
+"""Type and default of each option, as ``--help`` lists them."""
 
 
 def reads_a_robot(command: Callable[..., None]) -> Callable[..., None]:
-    """``command`` with :data:`OPTIONS` in the place of its argument ``reading``."""
+    """Command with :data:`OPTIONS` in the place of its argument ``reading``."""
     signature, P = inspect.signature(command, eval_str=True), inspect.Parameter
     options = [P(name, P.KEYWORD_ONLY, default=default, annotation=kind) for name, (kind, default) in OPTIONS.items()]
     places = [options if name == "reading" else [own] for name, own in signature.parameters.items()]
@@ -90,10 +90,10 @@ def reads_a_robot(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def model_of(file: str, reading: Reading) -> Model:
-    """The robot in a file; that there are warnings is said in one line."""
+    """Robot of a file; the number of warnings is printed in one line."""
     from ..io import read
 
     model, notes = read(file, **reading)
     if notes:
-        typer.echo(f"{count(len(notes), 'warning')} about the file: fallingcat inspect shows them", err=True)
+        typer.echo(f"{count(len(notes), 'warning')} about the file; see fallingcat inspect", err=True)
     return model

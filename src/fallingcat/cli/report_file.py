@@ -1,4 +1,4 @@
-"""``fallingcat report FILE``: the page about one robot."""
+"""``fallingcat report FILE``: report page of a robot."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 @reads_a_robot
 def report_robot(
     file: File,
-    states: Annotated[int, typer.Option(min=1, max=10_000, help="Random states at which equations are proved.")] = 2,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random states and shapes.")] = 0,
+    states: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Number of random states at which equations are checked.")
+    ] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states and shapes.")] = 0,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Where to write the page; report.html if left out.", show_default=False
-        ),
+        typer.Option("--out", metavar="FILE", help="Output page; default: report.html.", show_default=False),
     ] = None,
     *,
     reading: Reading,
@@ -35,7 +35,7 @@ def report_robot(
 ) -> None:
     """Write a page about a robot: masses, checks, gaits, 3-D.
 
-    Also its tree, couplings and curvature.  Exit code 1 if a claim of its equations is broken or unproved.
+    Also its tree, couplings and curvature.  Exit code 1 if a check of its equations fails or could not be made.
     """
     with errors_in_one_line():
         from ..studies import report

@@ -1,4 +1,4 @@
-"""``fallingcat reproduce``: every experiment of the documents, run again, on one page."""
+"""``fallingcat reproduce``: all studies of the reference documents on one page."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def reproduce(
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="NAME", help="A study, or a document such as Mishra; again for more of them."),
+        typer.Option("--only", metavar="NAME", help="Study, or document such as Mishra; repeatable."),
     ] = None,
-    fast: Annotated[bool, typer.Option("--fast", help="Fewer runs behind numbers that nobody published.")] = False,
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = "reproduction.html",
+    fast: Annotated[bool, typer.Option("--fast", help="Fewer runs for numbers that are not published.")] = False,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Output page.")] = "reproduction.html",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; two if left out, or the cores there are.", min=1)
+        int | None, typer.Option(metavar="N", help="Processes; default: two, or the number of cores.", min=1)
     ] = None,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
     as_json: Json = False,
@@ -35,8 +35,8 @@ def reproduce(
     """Run every study of every document again, onto one page.
 
     It shows published | ours | verdict | why, and the figures.  Printed numbers (agree to half a unit of the last
-    digit), printed statements (by a stated rule) and identities of our own are counted apart.  Exit code 1 if a verdict
-    does not hold: a number that differs from its source, or is out of its tolerance.
+    digit), printed statements (by a stated rule) and identities of our own are counted separately.  Exit code 1 if a
+    verdict does not hold: a number that differs from its source, or is out of its tolerance.
     """
     with errors_in_one_line():
         from ..studies import reproduce as reproduced

@@ -1,4 +1,4 @@
-"""``fallingcat study list`` and ``study run NAME``: published experiments, run again."""
+"""``fallingcat study list`` and ``study run NAME``: published experiments, repeated."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from ..studies import StudyResult
 
-study_app = typer.Typer(help="Published experiments, run again.", no_args_is_help=True, rich_markup_mode=None)
+study_app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(study_app, name="study")
 
 
 @study_app.command("list")
 def study_list(as_json: Json = False) -> None:
-    """Show the studies that there are."""
+    """List the studies."""
     with errors_in_one_line():
         from ..studies import load, names
 
@@ -49,16 +49,14 @@ def study_list(as_json: Json = False) -> None:
 
 @study_app.command("run")
 def study_run(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A name of the list, or a .toml file of your own.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Name of the list, or a .toml file of your own.")],
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; again for more of them."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Value of a parameter; repeatable."),
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Where to write the page; STUDY.html if left out.", show_default=False
-        ),
+        typer.Option("--out", metavar="FILE", help="Output page; default: STUDY.html.", show_default=False),
     ] = None,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
     as_json: Json = False,
@@ -82,14 +80,15 @@ def study_run(
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """A name and its value: a number, or else a word.
+    """Name and value of a setting: a number, or else a word.
 
-    >>> setting("K_E=8"), setting("controller=III")
-    (('K_E', 8), ('controller', 'III'))
+    Example:
+        >>> setting("K_E=8"), setting("controller=III")
+        (('K_E', 8), ('controller', 'III'))
     """
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
-        raise FallingCatError(f"--set takes NAME=VALUE, not {text!r}")
+        raise FallingCatError(f"--set must be NAME=VALUE, got {text!r}")
     try:
         read = parsed(f"value = {value}", Reader("--set"))
     except FileError:

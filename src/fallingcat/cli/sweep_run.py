@@ -21,51 +21,51 @@ if TYPE_CHECKING:
 
 @app.command()
 def sweep(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A name of `study list`, or a .toml file of your own.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Name of `study list`, or a .toml file of your own.")],
     grid: Annotated[
         list[str],
         typer.Option(
             "--grid",
             metavar="NAME=START:STOP:COUNT",
-            help="Values of a parameter, evenly spaced, or NAME=A,B,C; again for more parameters.",
+            help="Values of a parameter, evenly spaced, or NAME=A,B,C; repeatable.",
         ),
     ],
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="DIR", help="The zarr store; STUDY.zarr if left out.", show_default=False),
+        typer.Option("--out", metavar="DIR", help="Zarr store; default: STUDY.zarr.", show_default=False),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", help="N points of a Latin hypercube in the box of --grid, whatever its counts."),
+        typer.Option(metavar="N", help="Points of a Latin hypercube in the box of --grid, instead of its counts."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter that stays the same."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Value of a constant parameter; repeatable."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted sweep.")] = False,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Processes; one for each core if left out, 0: this one.", show_default=False),
+        typer.Option(metavar="N", help="Processes; default: one for each core; 0: this one.", show_default=False),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster instead, such as tcp://node1:8786.")
+        str | None, typer.Option(metavar="ADDRESS", help="Dask cluster instead, such as tcp://node1:8786.")
     ] = None,
     target: Annotated[
-        str, typer.Option(metavar="cpu|cuda", help="Where kinds that can run many at once do so.")
+        str, typer.Option(metavar="cpu|cuda", help="Device of kinds of study that run in batches.")
     ] = "cpu",
     chunk: Annotated[
         int | None,
-        typer.Option(metavar="RUNS", help="Runs in one file of each variable; the square root of all if left out."),
+        typer.Option(metavar="RUNS", help="Runs in one file of each variable; default: the square root of all."),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="A run that takes longer has failed.", show_default=False)
+        float | None, typer.Option(metavar="SECONDS", help="Time limit of a run.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a study over a grid or a sample of its parameters.
 
-    Kill it when you like: --resume goes on.
+    An interrupted sweep continues with --resume.
     """
     with errors_in_one_line():
         from ..studies import load
@@ -89,16 +89,17 @@ def sweep(
 
 
 def _axis(text: str) -> tuple[str, list[Any]]:
-    """A parameter and its values.
+    """Parameter and its values.
 
-    >>> _axis("K_E=8:10:3"), _axis("controller=II,III")
-    (('K_E', [8.0, 9.0, 10.0]), ('controller', ['II', 'III']))
+    Example:
+        >>> _axis("K_E=8:10:3"), _axis("controller=II,III")
+        (('K_E', [8.0, 9.0, 10.0]), ('controller', ['II', 'III']))
     """
     from ..studies.sweeps.points import linear
 
     name, equals, values = (part.strip() for part in text.partition("="))
     if not (name and equals and values):
-        raise FallingCatError(f"--grid takes NAME=START:STOP:COUNT or NAME=A,B,C, not {text!r}")
+        raise FallingCatError(f"--grid must be NAME=START:STOP:COUNT or NAME=A,B,C, got {text!r}")
     if ":" not in values:
         return name, [setting(f"{name}={value}")[1] for value in values.split(",")]
     try:
@@ -109,7 +110,7 @@ def _axis(text: str) -> tuple[str, list[Any]]:
 
 @contextmanager
 def _progress(what: str, quiet: bool) -> Iterator[Tell | None]:
-    """A bar on a terminal's stderr with rate and time left; nothing in a pipe."""
+    """Progress bar on a terminal's stderr with rate and time left; nothing in a pipe."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

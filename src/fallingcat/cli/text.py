@@ -1,4 +1,4 @@
-"""Text for a terminal: nothing that a file says is obeyed."""
+"""Text for a terminal; control characters of files are escaped."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ plain = terminal
 
 
 def shown(text: str) -> Any:
-    """Text without markup; lines are ours, everything else that does not print is escaped."""
+    """Text without markup; line breaks are ours, all other control characters are escaped."""
     from rich.text import Text
 
     return Text("\n".join(map(plain, text.split("\n"))), overflow="fold")
 
 
 def count(number: int, what: str) -> str:
-    """``3 links``.
+    """Count with its noun: ``3 links``.
 
-    >>> count(1, "link"), count(2000, "link")
-    ('1 link', '2,000 links')
+    Example:
+        >>> count(1, "link"), count(2000, "link")
+        ('1 link', '2,000 links')
     """
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def table(first: str, least: int = 12) -> Table:
-    """A table whose first column folds what is too long for it."""
+    """Table whose first column folds long entries."""
     from rich import box
     from rich.table import Table
 
@@ -61,7 +62,7 @@ def summary(console: Console, rows: dict[str, str]) -> None:
 
 
 def on_screen(write: Callable[[Console], None]) -> None:
-    """What ``write`` prints to a console, without blanks at the ends of lines."""
+    """Output of ``write`` to a console, without blanks at the ends of lines."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
@@ -72,7 +73,7 @@ def on_screen(write: Callable[[Console], None]) -> None:
 
 
 def open_page(page: str) -> None:
-    """Show a page in the browser, where there is a screen; elsewhere its path, which is printed, has to do."""
+    """Show a page in the browser, where there is a screen; elsewhere its printed path has to do."""
     screen = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if screen:
         typer.launch(page)

@@ -1,4 +1,4 @@
-"""``fallingcat view FILE``: the robot in the browser, moved by hand."""
+"""``fallingcat view FILE``: interactive robot in the browser."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .text import open_page, plain
 @reads_a_robot
 def view(
     file: File,
-    port: Annotated[int, typer.Option(help="Of this computer; the next one that is free.")] = 8080,
+    port: Annotated[int, typer.Option(help="Port of this computer; the next free one.")] = 8080,
     *,
     reading: Reading,
     no_open: NoOpen = False,
 ) -> None:
     """Move a robot by hand in the browser, until Ctrl-C.
 
-    Sliders, a hand that is dragged, free floating, simulation.
+    Joint sliders, a draggable hand, free floating, simulation.
     """
     with errors_in_one_line():
         from ..viewer import view as live

@@ -72,9 +72,23 @@ class _Motion:
 
 
 def equations(model: Model, state: State) -> Rows:
-    """All loops, one after the other: ``error`` (k; m or rad), ``jacobian`` (k x nv) and ``bias = dJ/dt v`` (k).
+    """Constraint equations of all loop closures, stacked.
 
     The robot is closed where the error is zero, and stays so where ``J v = 0`` and ``J a + bias = 0``.
+
+    Args:
+        model: Robot with ``loops``.
+        state: Configuration and velocity.
+
+    Returns:
+        ``error`` (k; m or rad), ``jacobian`` (k x nv) and ``bias = dJ/dt v`` (k).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> geared = arm.close_loops(fc.model.Couple("gear", "joint2", "joint1", (0.0, -2.0)))
+        >>> equations(geared, geared.state(joints=[0.1, 0.0, 0.0])).error
+        array([0.2])
     """
     check_robot(model, state)
     motion = _Motion(model, state)
@@ -84,11 +98,28 @@ def equations(model: Model, state: State) -> Rows:
 
 
 def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = False) -> State:
-    """A state near ``state`` with closed loops, and with velocities that keep them closed; on numbers.
+    """State near ``state`` with closed loops, and with velocities that keep them closed; numeric only.
 
-    Newton's method with the shortest steps; then the velocity is changed as little as possible.  Joints named in
-    ``held`` keep their coordinates and rates; the base keeps its pose and twist unless ``base`` lets it move.  A robot
-    that cannot be closed from here is an error that names the loop that stays open, and by how much.
+    Newton's method with the shortest steps; then the velocity is changed as little as possible.
+
+    Args:
+        model: Robot with ``loops``.
+        state: Configuration and velocity to begin with.
+        held: Joints that keep their coordinates and rates.
+        base: Let the base move; else it keeps its pose and twist.
+
+    Returns:
+        State with closed loops.
+
+    Raises:
+        NumericsError: The loops cannot be closed from here; the message names the worst one, and its error.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> geared = arm.close_loops(fc.model.Couple("gear", "joint2", "joint1", (0.0, -2.0)))
+        >>> assemble(geared, geared.state(joints=[0.1, 0.0, 0.0]), held=["joint1"]).joints
+        array([ 0.1, -0.2,  0. ])
     """
     check_robot(model, state)
     moves = _free(model, held, base)
@@ -106,10 +137,27 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
 
 @takes(forces="nv")
 def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: float = 0.0) -> Constrained:
-    """The motion under ``forces`` (nv) that keeps the loops closed, and the forces in them (``J' multipliers``).
+    """Acceleration under ``forces`` that keeps the loops closed, and the constraint forces (``J' multipliers``).
 
-    ``J a + bias = -2 w J v - w^2 error`` with ``w = stabilization`` (1/s): what is open closes like ``exp(-w t)``
-    (Baumgarte's rule, critically damped); 0 demands nothing of what is open.
+    ``J a + bias = -2 w J v - w^2 error`` with ``w = stabilization``: errors decay like ``exp(-w t)`` (Baumgarte's rule,
+    critically damped).
+
+    Args:
+        model: Robot with ``loops``.
+        state: Configuration and velocity.
+        forces: Generalized forces (nv).
+        stabilization: Rate (1/s) of the decay of errors; 0: none.
+
+    Returns:
+        Acceleration (nv) and multipliers (k).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> geared = arm.close_loops(fc.model.Couple("gear", "joint2", "joint1", (0.0, -2.0)))
+        >>> moved = forward_dynamics(geared, geared.neutral(), np.array([0.0, 1.0, 0.0]))
+        >>> bool(np.isclose(moved.acceleration[1], -2.0 * moved.acceleration[0]))
+        True
     """
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
@@ -128,7 +176,14 @@ def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: 
 
 @concise
 class LoopInverseDynamics(NamedTuple):
-    """``torques`` (nv), zero where nothing drives, and ``multipliers`` (k): forces in loops, as ``J' multipliers``."""
+    """Result of :func:`inverse_dynamics`: ``torques`` (nv) and ``multipliers`` (k).
+
+    Torques are zero at joints without drives; the forces of the loops are ``J' multipliers``.
+
+    Example:
+        >>> LoopInverseDynamics(np.zeros(3), np.zeros(1))._fields
+        ('torques', 'multipliers')
+    """
 
     torques: Vector
     multipliers: Vector
@@ -138,10 +193,29 @@ class LoopInverseDynamics(NamedTuple):
 def inverse_dynamics(
     model: Model, state: State, acceleration: Vector, actuated: Sequence[str] | None = None
 ) -> LoopInverseDynamics:
-    """The shortest torques of the ``actuated`` joints (all if left out) that cause a motion; on numbers.
+    """Least torques of the actuated joints for an acceleration; numeric only.
 
-    ``M a + C v + g = S' torques + J' multipliers``.  An acceleration that opens a loop, or one that the actuated joints
-    cannot cause, is an error that says by how much.
+    ``M a + C v + g = S' torques + J' multipliers``.
+
+    Args:
+        model: Robot with ``loops``.
+        state: Configuration and velocity.
+        acceleration: Acceleration of the quasi-velocity (nv), which keeps the loops closed.
+        actuated: Joints with drives; None: all.
+
+    Returns:
+        Torques (nv) and multipliers (k).
+
+    Raises:
+        NumericsError: The acceleration opens a loop, or the actuated joints cannot cause it; the message gives the
+            error.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> geared = arm.close_loops(fc.model.Couple("gear", "joint2", "joint1", (0.0, -2.0)))
+        >>> inverse_dynamics(geared, geared.neutral(), np.zeros(3)).torques.round(9) + 0.0
+        array([0., 0., 0.])
     """
     check_robot(model, state)
     a = vector(acceleration, model.nv, "acceleration")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.arguments import holds_numbers, look_first
+from ..arrays.types import FloatArray, Matrix, Vector
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, describe
 from ..geometry.contact_points import Ground, each_radius
@@ -17,15 +18,22 @@ from ..records import concise
 from .placement import rest_on
 
 Mode = tuple[Any, ...]
-"""What is constant between two events, such as which points touch; hashable, plain data."""
+"""Constant data between two events, such as which points touch; hashable."""
 
 
 @concise
 class Jump(NamedTuple):
-    """What an event does."""
+    """Event of a contact: the new mode, state and memory.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> ball = fc.robots.free_body()
+        >>> Jump("touchdown foot", (True,), ball.neutral(), np.zeros(0)).loss
+        0.0
+    """
 
     name: str
-    """what happened, such as ``touchdown foot``"""
+    """name of the event, such as ``touchdown foot``"""
     mode: Mode
     state: State
     memory: np.ndarray
@@ -34,7 +42,7 @@ class Jump(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """What a contact does at a state: see :class:`Contact`."""
+    """Forces, memory rate and guards of a contact at a state, see :class:`Contact`."""
 
     forces: Mapping[str, Any]
     memory_rate: Any
@@ -45,7 +53,7 @@ class Touch(NamedTuple):
     """``nv``: the acceleration under all forces, where the contact had to work it out"""
 
 
-def _look(contact: Contact, model: Any, mode: Any, state: Any, memory: Any, applied: Any) -> None:
+def _look(contact: Contact, model: Any, mode: Any, state: Any, memory: Vector, applied: Vector) -> None:
     """Whether a contact can answer this; values are not looked at."""
     check_fields(model, state)
     contact.check_mode(mode)
@@ -55,7 +63,9 @@ def _look(contact: Contact, model: Any, mode: Any, state: Any, memory: Any, appl
             raise ModelError(f"{name} is an array of {'' if size is None else f'{size} '}numbers, not {describe(x)}")
 
 
-def _look_at_jump(contact: Contact, model: Any, mode: Any, guard: Any, state: Any, memory: Any, applied: Any) -> None:
+def _look_at_jump(
+    contact: Contact, model: Any, mode: Any, guard: Any, state: Any, memory: Vector, applied: Vector
+) -> None:
     _look(contact, model, mode, state, memory, applied)
     if isinstance(guard, bool) or not isinstance(guard, (int, np.integer)) or guard < 0:
         raise ModelError(f"guard is the number of a guard, not {describe(guard)}")
@@ -73,14 +83,20 @@ _LOOKS: Mapping[str, Callable[..., None]] = {
 class Contact(ABC):
     """Base class for contacts: forces on a robot in a mode.
 
-    Everything that takes a ``state`` is smooth within a mode and runs on every kind of number, so that a step of an
-    integrator can be compiled; :meth:`begin` looks at numbers.  ``memory`` holds what a contact remembers between
-    events, such as where a foot touched down.
+    All methods with a ``state`` are smooth within a mode and work on every kind of number, so that a step of an
+    integrator can be compiled; :meth:`begin` needs numbers.  ``memory`` holds the state of a contact between events,
+    such as where a foot touched down.
 
-    An integrator asks for one of the protocols of :mod:`fallingcat.contact.capabilities` beside it, and refuses a contact without it by
+    An integrator needs one of the protocols of :mod:`fallingcat.contact.capabilities` beside it, and refuses a contact without it by
     name: :class:`.HybridModes` (``guards``, ``jump``) to locate events, :class:`.LinearizedForces` for implicit steps,
-    :class:`.AdmissibleImpulses` for time stepping.  A contact may offer several.
-    Derive from :class:`.CompliantContact` where points feel forces while they are in the ground.
+    :class:`.AdmissibleImpulses` for time stepping.  A contact may offer several.  Derive from
+    :class:`.CompliantContact` where points feel forces while they are in the ground.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> floor = fc.contact.HardContacts(("body",))
+        >>> isinstance(floor, Contact), floor.ports
+        (True, ('contact normal', 'contact tangential'))
     """
 
     ports: tuple[str, ...]
@@ -110,97 +126,237 @@ class Contact(ABC):
 
     @property
     def radii(self) -> tuple[float, ...]:
-        """The radius (m) of the ball around each point; 0: the point itself touches."""
+        """Radius (m) of the ball around each point; 0: the point itself touches."""
         return each_radius(self.radius, self.points)
 
     @property
     def memory_size(self) -> int | None:
-        """How many numbers the memory holds; None: the contact does not say."""
+        """Size of the memory; None: unknown."""
         return None
 
     def check_mode(self, mode: Any) -> None:
-        """Raises where this is no mode of the contact."""
+        """Check that a value is a mode of the contact.
+
+        Args:
+            mode: Value, as :meth:`begin` returns it.
+
+        Raises:
+            ModelError: It is not a mode.
+        """
         if not isinstance(mode, tuple):
             raise ModelError(f"a mode is a tuple, as begin() gives it, not {describe(mode)}")
 
     @abstractmethod
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
-        """The mode and the memory at a state from which a simulation starts."""
+        """Mode and memory at the start of a simulation.
+
+        Args:
+            model: Robot.
+            state: Initial state.
+
+        Returns:
+            Mode (hashable) and memory.
+        """
 
     @abstractmethod
     def touching(self, mode: Mode) -> frozenset[str]:
-        """The names of the points that touch in this mode."""
+        """Names of the points that touch in a mode.
+
+        Args:
+            mode: Mode.
+
+        Returns:
+            Names of links and frames.
+        """
 
     @abstractmethod
-    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
-        """Generalised forces (nv) by port, beside the ``applied`` ones (nv) of everything else."""
+    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Mapping[str, Vector]:
+        """Generalized contact forces by port.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            Generalized forces (nv) for each of :attr:`ports`.
+        """
 
     def seize(
         self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, within: float
     ) -> Jump:
-        """What happens where forces grow so fast that no step, however small, holds the points: something does
-        ``within`` a time (s) shorter than any step.  Unless a contact says what, an error that names them.
+        """Event where forces grow so fast that no step, however small, holds the points.
+
+        By default an error that names the points.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+            within: Time (s), shorter than any step, within which the event happens.
+
+        Returns:
+            The event.
         """
         raise self.unheld(mode)
 
     def unheld(self, mode: Mode, time: float | None = None) -> NumericsError:
-        """The error of a step in which points that should be held move, or energy comes from nowhere, however short."""
+        """Error of a step in which held points move, or energy is created, however short it is.
+
+        Args:
+            mode: Mode.
+            time: Time (s) of the step.
+
+        Returns:
+            Error to be raised.
+        """
         names = ", ".join(sorted(self.touching(mode)))
         what = f"holds {names} on the ground" if names else "accounts for the energy of the motion"
         return NumericsError(f"no step, however small, {what}", time=time)
 
     def replaces(self) -> frozenset[str]:
-        """Names of laws of the robot's own joints that do not act beside it, because it does what they do."""
+        """Names of passive joint laws that do not act beside the contact, because it does the same.
+
+        Returns:
+            Names of laws, such as that of compliant joint stops.
+        """
         return frozenset()
 
-    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """``d memory / dt``; zero unless the contact slips."""
+    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+        """Time derivative of the memory; zero unless the contact slips.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            ``d memory / dt``.
+        """
         return np.zeros(len(memory))
 
-    def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
-        """Forces, rate of the memory and guards; to be overridden where they share work."""
+    def touch(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Touch:
+        """Forces, rate of the memory and guards; to be overridden where they share work.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            Forces by port, rate of the memory, guards.
+        """
         asked, guards = (model, mode, state, memory, applied), getattr(self, "guards", None)
         ends = np.zeros(0) if guards is None else guards(*asked)
         return Touch(self.forces(*asked), self.memory_rate(*asked), ends)
 
-    def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """The force (points x 3, N, world) on the robot at each of :attr:`points`; zero where nothing touches."""
+    def point_forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Matrix:
+        """Contact forces on the robot at each of :attr:`points`.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            Forces (points x 3, N, world); zero where a point does not touch.
+        """
         raise ModelError(f"{type(self).__name__} does not say what it does at single points: it needs point_forces")
 
     def ground(self, model: Model) -> Ground:
-        """What points touch."""
+        """Ground under the points.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            Plane or terrain.
+        """
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
 
     def check_start(self, model: Model, state: State) -> None:  # noqa: B027
-        """Refuses a state from which no run should start; by default none."""
+        """Refuse a state from which no run should start; by default none.
+
+        Args:
+            model: Robot.
+            state: Initial state.
+        """
 
     def check_heights(self, model: Model, heights: np.ndarray) -> None:  # noqa: B027
-        """Refuses robots that start with their points at these heights over the ground (N x points, m); by default
-        none.
+        """Refuse robots by the initial heights of their points; by default none.
+
+        Args:
+            model: Robot.
+            heights: Heights over the ground (N x points, m).
         """
 
     def place(self, model: Model, state: State) -> State:
         """State with the base moved along the normal of the ground until the robot rests on it.
 
         The lowest point touches, or, on springs, they carry the weight; joints and orientation stay.
+
+        Args:
+            model: Robot.
+            state: State to be moved.
+
+        Returns:
+            State on the ground.
         """
         return rest_on(self, model, state)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
-        """How far (m) points at these heights over the ground have to be lowered until the robot rests on it."""
+        """Distance by which points have to be lowered until the robot rests on the ground.
+
+        Args:
+            model: Robot.
+            heights: Heights of the points over the ground (m).
+
+        Returns:
+            Distance (m).
+        """
         return float(heights.min())
 
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray] | None:
-        """Stiffness and damping (nv x nv) at most, near a state: how short steps have to be.  None: no springs."""
+    def impedance(self, model: Model, state: State) -> tuple[FloatArray, FloatArray] | None:
+        """Upper bounds of stiffness and damping near a state, from which step sizes follow.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Stiffness and damping (nv x nv each), or None for contacts without springs.
+        """
         return None
 
     def end_diagnosis(self, memory: np.ndarray) -> str:
-        """What is wrong with runs (..., k) that remember this at their end, if anything is: for their status."""
+        """Warning about runs by their final memory, for their status.
+
+        Args:
+            memory: Memory at the end of runs (..., k).
+
+        Returns:
+            Text; empty where nothing is wrong.
+        """
         return ""
 
     def prepared(self, model: Model) -> Contact | None:
-        """The same contact for plain numbers, fast in all modes, where modes are too many or too large to be compiled
-        one by one; None: each mode is compiled when it begins.
+        """Contact for plain numbers, where modes are too many or too large to be compiled one by one.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            Contact, or None: each mode is compiled when it begins.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""Optional protocols of contacts: what integrators ask for, by name."""
+"""Optional protocols of contacts that integrators need, by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..arrays.types import Scalar, Vector
 from ..errors import ModelError
 from ..geometry.contact_points import Site
 from ..model import Model, State
@@ -15,15 +16,44 @@ from .theta_weights import ThetaWeights
 
 
 class HybridModes(Protocol):
-    """Modes in which motion is smooth, guards that end a mode, jumps that begin the next: for integrators that locate
-    events.
+    """Modes in which motion is smooth, guards that end a mode, jumps that begin the next.
+
+    For integrators that locate events.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> offers(fc.contact.HardContacts(("body",)), HybridModes)
+        True
     """
 
-    def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """Numbers that are not negative while the mode lasts; the first that becomes so ends it."""
+    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+        """Numbers that are not negative while the mode lasts; the first that becomes negative ends it.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            Values of all guards.
+        """
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """What happens where guard number ``guard`` has become negative, under the ``applied`` forces (nv)."""
+        """Event where a guard has become negative.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            guard: Index of the guard.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            New mode, state and memory.
+        """
 
 
 class LinearizedForces(Protocol):
@@ -31,32 +61,92 @@ class LinearizedForces(Protocol):
 
     A mode is one truth value for each point, the ports are those of normal and of tangential forces, and the memory has
     the same length for each point.  :class:`.CompliantContact` has all of this for a force law of single points.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> offers(fc.contact.HardContacts(("body",)), LinearizedForces)
+        False
     """
 
     def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
-        """Typical stiffness (N/m) and damping (N s/m) along normal and tangents (3 each)."""
+        """Typical stiffness and damping of a point.
 
-    def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
-        """A point in a step of ``dt`` (s), in whose middle it is at ``position`` (3) if it keeps its ``velocity``."""
+        Args:
+            model: Robot.
 
-    def support(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
-        """Contact force of a step as a function of the velocity at its end, linearised at ``ahead`` (3)."""
+        Returns:
+            Stiffness (N/m) and damping (N s/m) along normal and tangents (3 each).
+        """
+
+    def touchdown(self, position: Vector, velocity: Vector, anchor: Vector, dt: Scalar) -> Landing:
+        """Landing of a point within a step.
+
+        Args:
+            position: Position (3, m: normal, tangents) in the middle of the step at constant velocity.
+            velocity: Velocity (3, m/s) at its start.
+            anchor: Memory of the point.
+            dt: Step size (s).
+
+        Returns:
+            Position, memory, and the part of the step in contact.
+        """
+
+    def support(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
+        """Contact force of a step, linearized at the velocity at its end.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Force as a linear function of the velocity.
+        """
 
     def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
         """Memory of a point at the end of a step with the velocity ``ahead`` (3), and whether it is in the ground."""
 
     def rolls(self, i: int) -> bool:
-        """Whether the memory of point ``i`` is how far it has slipped, and not a place."""
+        """True if the memory of a point is the way that it has slipped, and not a position.
 
-    def unloaded(self, i: int, site: Site, p: Any) -> Any:
-        """Memory of point ``i`` that touches down at ``p`` (3, world)."""
+        Args:
+            i: Index of the point.
+
+        Returns:
+            True for balls, and for all points on terrain.
+        """
+
+    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
+        """Memory of a point that touches down.
+
+        Args:
+            i: Index of the point.
+            site: Ground below it.
+            p: Position (3, world, m).
+
+        Returns:
+            Memory without tangential load.
+        """
 
 
 class AdmissibleImpulses(Protocol):
-    """Sets in which the impulses of a time step are: for time stepping."""
+    """Sets of the admissible impulses of a time step: for time stepping.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> offers(fc.contact.HardContacts(("body",)), AdmissibleImpulses)
+        True
+    """
 
     def time_stepping(self, further: int) -> Contact:
-        """The same contact with the memory of time steps, beside so many ``further`` rows of loops and dry friction."""
+        """Contact with the memory of time steps.
+
+        Args:
+            further: Number of further rows, of loops and dry friction.
+
+        Returns:
+            The same contact for time stepping.
+        """
 
 
 Capability = type[HybridModes] | type[LinearizedForces] | type[AdmissibleImpulses]
@@ -72,7 +162,7 @@ _METHODS: dict[Capability, tuple[str, ...]] = {
 
 
 def offers(contact: Contact | None, capability: Capability) -> bool:
-    """Whether there is a contact with these methods."""
+    """True if there is a contact with these methods."""
     return contact is not None and not _missing(contact, capability)
 
 
@@ -81,7 +171,7 @@ def _missing(contact: Contact, capability: Capability) -> list[str]:
 
 
 def check_offers(contact: Contact, capability: Capability, method: str) -> None:
-    """Refuses a contact without what an integrator needs, by name."""
+    """Refuse a contact without the capability of an integrator, by name."""
     missing = _missing(contact, capability)
     if missing:
         base = " (CompliantContact has them)" if capability is LinearizedForces else ""

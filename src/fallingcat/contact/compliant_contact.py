@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, concatenate, less, scale, where
+from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..errors import ModelError
 from ..geometry.contact_points import (
     Ground,
@@ -37,7 +38,7 @@ SHALLOWEST, DEEPEST, TYPICAL = 1e-12, 1.0, 1e-3
 class PointContact(Contact):
     """Base class for contacts whose points feel a force while they are below the ground, with modes for each point.
 
-    A subclass says what a point in the ground feels, :meth:`pressed`, and what implicit steps ask for
+    A subclass defines the force on a point in the ground, :meth:`pressed`, and the methods for implicit steps
     (:class:`.LinearizedForces`).
     """
 
@@ -49,27 +50,61 @@ class PointContact(Contact):
 
     @abstractmethod
     def ground(self, model: Model) -> Ground:
-        """What points touch."""
+        """Ground under the points."""
 
     @abstractmethod
-    def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
-        """Point ``i`` in the ground: at ``p`` (3, world), with the velocity ``J velocity`` along normal and tangents,
-        and its ``memory``.
+    def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
+        """Force on a point in the ground.
+
+        Args:
+            i: Index of the point.
+            site: Ground below it.
+            p: Position (3, world, m).
+            J: Jacobian (3 x nv) along normal and tangents.
+            velocity: Quasi-velocity (nv).
+            memory: Memory of the point.
+
+        Returns:
+            Force along normal and tangents, and rate of the memory.
         """
 
     @abstractmethod
     def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
-        """Typical stiffness (N/m) and damping (N s/m) along normal and tangents (3 each)."""
+        """Typical stiffness (N/m) and damping (N s/m) along normal and tangents (3 each).
+
+        Args:
+            model: Robot.
+
+        Returns:
+            Stiffness and damping (3 each).
+        """
 
     @abstractmethod
     def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
-        """Energy (J) that the ground holds under points at rest at these depths (m); of the same shape."""
+        """Energy of the ground under points at rest.
+
+        Args:
+            depths: Depths (m).
+
+        Returns:
+            Energies (J), of the same shape.
+        """
 
     @abstractmethod
-    def unloaded(self, i: int, site: Site, p: Any) -> Any:
-        """What point ``i`` remembers when it touches down at ``p`` (3, world)."""
+    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
+        """Memory of a point that touches down.
+
+        Args:
+            i: Index of the point.
+            site: Ground below it.
+            p: Position (3, world, m).
+
+        Returns:
+            Memory without tangential load.
+        """
 
     def check_mode(self, mode: Any) -> None:
+        """Check that a mode is one truth value for each point."""
         check_point_mode(mode, self.points, (False, True))
 
     # modes ----------------------------------------------------------------------------------------------------
@@ -83,9 +118,10 @@ class PointContact(Contact):
         return tuple(bool(site.height < 0.0) for site in sites), np.concatenate([np.zeros(0), *starts])
 
     def touching(self, mode: Mode) -> frozenset[str]:
+        """Names of the points whose entry in the mode is True."""
         return frozenset(place for place, touches in zip(self.points, mode, strict=True) if touches)
 
-    def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
         """Height of the points in the air, depth of the points in the ground."""
         ground = self.ground(model)
         balls = zip(self.points, self.radii, strict=True)
@@ -94,6 +130,7 @@ class PointContact(Contact):
         return concatenate([np.zeros(0), *(array([h]) for h in signed)])
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+        """Touchdown or lift-off of one point."""
         if guard >= len(mode):
             raise ModelError(f"there is no guard {guard}: each of the points {', '.join(self.points)} has one")
         place, lands = self.points[guard], not mode[guard]
@@ -105,14 +142,13 @@ class PointContact(Contact):
         return Jump(f"{'touchdown' if lands else 'lift-off'} {place}", mode, state, memory)
 
     def check_start(self, model: Model, state: State) -> None:
+        """Refuse states in which the springs of the ground hold too much energy."""
         air = (False,) * len(self.points)
         heights = self.guards(model, air, state, np.zeros(self.memory_size or 0), np.zeros(model.nv))
         self.check_heights(model, np.asarray(heights, dtype=float)[None])
 
     def check_heights(self, model: Model, heights: np.ndarray) -> None:
-        """Refuses starts in which the points have these heights over the ground (N x points, m) and its springs hold
-        more than :data:`MAX_START_ENERGY`.
-        """
+        """Refuse starts in which the springs of the ground hold more than :data:`MAX_START_ENERGY`."""
         depths = np.maximum(-heights, 0.0)
         energy = self.elastic_energy(depths).sum(axis=1)
         robot = int(np.argmax(energy))
@@ -126,7 +162,8 @@ class PointContact(Contact):
 
     # forces ---------------------------------------------------------------------------------------------------
 
-    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> dict[str, Any]:
+    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> dict[str, Vector]:
+        """Normal and tangential forces of the points in the ground."""
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
         for i, touches in enumerate(mode):
             if touches:
@@ -135,20 +172,22 @@ class PointContact(Contact):
                 tangential = tangential + at.J[1:].T @ at.force[1:]
         return dict(zip(self.ports, (normal, tangential), strict=True))
 
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def impedance(self, model: Model, state: State) -> tuple[FloatArray, FloatArray]:
         """``J' K J`` and ``J' D J`` of all points, as if all were in the ground."""
         J = point_rows(self, model, state)
         K, D = (np.einsum("pki,k,pkj->ij", J, x, J) for x in self.point_impedance(model))
         return K, D
 
-    def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+    def point_forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Matrix:
+        """Forces (points x 3, N, world) of the points in the ground, else zero."""
         rows = [np.zeros((0, 3))]
         for i, (touches, motion) in enumerate(zip(mode, point_motions(model, state, self.points), strict=True)):
             at = self._point(model, i, state, memory, motion)
             rows.append(np.reshape(at.axes.T @ at.force if touches else np.zeros(3), (1, 3)))
         return concatenate(rows)
 
-    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+        """Rates of the memory of the points in the ground, else zero."""
         rates, size = [np.zeros(0)], len(memory) // max(1, len(mode))
         for i, touches in enumerate(mode):
             rates.append(self._point(model, i, state, memory).memory_rate if touches and size else np.zeros(size))
@@ -165,7 +204,14 @@ class PointContact(Contact):
     # steps --------------------------------------------------------------------------------------------------------
 
     def rolls(self, i: int) -> bool:
-        """Whether the memory of point ``i`` is how far it has slipped, and not a place."""
+        """True if the memory of a point is the way that it has slipped, and not a position.
+
+        Args:
+            i: Index of the point.
+
+        Returns:
+            False by default.
+        """
         return False
 
     def _seen(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
@@ -173,13 +219,32 @@ class PointContact(Contact):
         return point.position + scale(point.lasts, seen.beyond(point.velocity, ahead))
 
     def inside(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
-        """Whether a spring sees a point below the plane in a step that ends with the velocity ``ahead`` (3)."""
+        """Condition: a point is below the ground in a step.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Condition of any kind of number.
+        """
         return less(self._seen(point, ahead, seen)[0], 0.0)
 
-    def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
-        """A point that is at ``position`` in the middle of a step of ``dt`` (s), if it keeps the ``velocity`` of its
-        start (3 each: out of the ground, along it): does it come through the ground, or did it just before, which the
-        last step did not see because the point gathered speed.
+    def touchdown(self, position: Vector, velocity: Vector, anchor: Vector, dt: Scalar) -> Landing:
+        """Landing of a point within a step.
+
+        The point is at ``position`` in the middle of the step, if it keeps the velocity of its start: it comes through
+        the ground, or did so just before, which the last step did not see because the point accelerated.
+
+        Args:
+            position: Position (3, m: normal, tangents) in the middle of the step at constant velocity.
+            velocity: Velocity (3, m/s) at its start.
+            anchor: Memory of the point.
+            dt: Step size (s).
+
+        Returns:
+            Position, memory, and the part of the step in contact.
         """
         height, way = position[0], dt * velocity[0]
         lands = less(where(less(height, (0.5 + UNSEEN) * way), 0.0 * way, height + 0.5 * way), 0.0)
@@ -189,35 +254,65 @@ class PointContact(Contact):
 
 
 class CompliantContact(PointContact):
-    """Base class for compliant contacts whose force follows from the place and the velocity of a point.
+    """Base class for compliant contacts whose force follows from position and velocity of a point.
 
-    A subclass says where the :meth:`ground` is, what a point feels in it, :meth:`point_force`, and how this grows,
+    A subclass defines the :meth:`ground`, the force on a point in it, :meth:`point_force`, and its gains,
     :meth:`point_gains`.  It offers :class:`.HybridModes` and :class:`.LinearizedForces`: integrators that locate
-    events, implicit steps, batches and GPUs take it.
+    events, implicit steps, batches and GPUs support it.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> class Rubber(CompliantContact):
+        ...     points = ("body",)
+        ...     def ground(self, model):
+        ...         return fc.contact.plane(model)
+        ...     def point_force(self, place, velocity):
+        ...         return np.array([-1e4, -1e3, -1e3]) * place
+        ...     def point_gains(self, place, velocity):
+        ...         return np.array([1e4, 1e3, 1e3]), np.zeros(3)
+        >>> ball = fc.robots.free_body()
+        >>> Rubber().begin(ball, ball.neutral())[0]
+        (False,)
     """
 
     @abstractmethod
-    def point_force(self, place: Any, velocity: Any) -> Any:
-        """Force (3, N) on a point in the ground, out of it and along it: at the ``place`` (3, m: height, which is
-        negative, and where along it) with the ``velocity`` (3, m/s).
+    def point_force(self, place: Vector, velocity: Vector) -> Vector:
+        """Force on a point in the ground.
+
+        Args:
+            place: Position (3, m): height, which is negative, and coordinates along the ground.
+            velocity: Velocity (3, m/s) along normal and tangents.
+
+        Returns:
+            Force (3, N) along normal and tangents.
         """
 
     @abstractmethod
-    def point_gains(self, place: Any, velocity: Any) -> tuple[Any, Any]:
-        """Stiffness (N/m) and damping (N s/m) of :meth:`point_force` along normal and tangents (3 each).
+    def point_gains(self, place: Vector, velocity: Vector) -> tuple[Vector, Vector]:
+        """Stiffness and damping of :meth:`point_force`.
 
         They are not negative, and the same along both tangents.  Steps are solved again with the gains at the velocity
         that they have found until the force is that of the law, so gains need not be exact.
+
+        Args:
+            place: Position (3, m), as of :meth:`point_force`.
+            velocity: Velocity (3, m/s).
+
+        Returns:
+            Stiffness (N/m) and damping (N s/m) along normal and tangents (3 each).
         """
 
     @property
     def memory_size(self) -> int:
+        """0: nothing is remembered."""
         return 0
 
-    def unloaded(self, i: int, site: Site, p: Any) -> Any:
+    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
+        """Empty memory."""
         return np.zeros(0)
 
-    def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
+    def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
+        """:meth:`point_force` at the position and velocity of the point."""
         place = concatenate([array([site.height]), site.axes[1:] @ p])
         return Pressed(site.axes, J, self.point_force(place, J @ velocity), np.zeros(0))
 
@@ -229,7 +324,7 @@ class CompliantContact(PointContact):
         return K, D
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
-        """Lowers the points until they carry the weight at rest."""
+        """Distance (m) at which the points carry the weight at rest, by bisection."""
         weight = model.mass * float(np.linalg.norm(model.gravity))
         low, high = SHALLOWEST, DEEPEST
         for _ in range(80):
@@ -248,8 +343,17 @@ class CompliantContact(PointContact):
         """Force (N) out of the ground on a point at rest."""
         return float(self.point_force(np.array([-depth, 0.0, 0.0]), np.zeros(3))[0]) if depth > 0.0 else 0.0
 
-    def support(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
-        """Contact force of a step, as a function of the velocity at its end and linearised at ``ahead`` (3)."""
+    def support(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
+        """Contact force of a step, linearized at the velocity at its end.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Force as a linear function of the velocity.
+        """
         place, velocity = self._seen(point, ahead, seen), point.velocity + seen.damper * (ahead - point.velocity)
         K, D = self.point_gains(place, velocity)
         gain = seen.damper * D + scale(point.lasts * seen.dt, (0.25 + seen.spring) * K)

@@ -107,9 +107,11 @@ class CompliantFloor(PointContact):
 
     @property
     def memory_size(self) -> int:
+        """Two numbers for each point."""
         return 2 * len(self.points)
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
+        """Points below the ground touch; balls must fit into the hollows of terrain."""
         if self.relief is not None:
             self.relief.check_radius(max(self.radii))
         return super().begin(model, state)
@@ -118,7 +120,7 @@ class CompliantFloor(PointContact):
         return np.asarray(0.5 * self.stiffness[0] * depths**2)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
-        """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
+        """Distance (m) at which the springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
         load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
         h = np.sort(heights)
         shifts = (load / self.stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
@@ -141,20 +143,31 @@ class CompliantFloor(PointContact):
     # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------
 
     def rolls(self, i: int) -> bool:
-        """Whether it remembers how far it has slipped, and not a place on the ground: balls, and all on a relief."""
+        """True for balls, and for all points on terrain: they remember the way that they have slipped."""
         return self.radii[i] > 0.0 or self.relief is not None
 
     def unloaded(self, i: int, site: Site, p: Any) -> Any:
-        """``2``: what it remembers when it touches down at ``p`` (3, world)."""
+        """Anchor (2) at ``p``, or zero slip."""
         return np.zeros(2) if self.rolls(i) else site.axes[1:] @ p
 
     def stretch(self, i: int, site: Site, p: Any, remembered: Any) -> Any:
-        """``2``: how far (m) its tangential spring is drawn."""
+        """Deflection of the tangential spring of a point.
+
+        Args:
+            i: Index of the point.
+            site: Ground below it.
+            p: Position (3, world, m).
+            remembered: Memory (2) of the point.
+
+        Returns:
+            Deflection (2, m) along the tangents.
+        """
         return remembered if self.rolls(i) else site.axes[1:] @ p - remembered
 
     # steps ----------------------------------------------------------------------------------------------------
 
     def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness and damping of the springs."""
         return self._springs
 
     @property
@@ -189,7 +202,7 @@ class CompliantFloor(PointContact):
         return K * concatenate([position[:1], position[1:] - anchor]) + (D + drift) * velocity, gain
 
     def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
-        """A point that lands is held where it comes through the ground."""
+        """Landing of a point, whose anchor is where it comes through the ground."""
         there = super().touchdown(position, velocity, anchor, dt)
         half = 0.5 * dt * there.lasts
         return there._replace(anchor=where(there.lands, there.position[1:] - scale(half, velocity[1:]), anchor))
@@ -207,4 +220,5 @@ class CompliantFloor(PointContact):
         return where(inside, held, point.position[1:] + scale(0.5 * seen.dt, ahead[1:])), inside
 
     def ground(self, model: Model) -> Ground:
+        """Plane, with terrain if there is one."""
         return grounded(plane(model, self.normal, self.height), self.relief)

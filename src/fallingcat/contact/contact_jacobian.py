@@ -1,4 +1,4 @@
-"""All contact points at once: what they hold of the base, and what of the joints ([ETH] 2.10.4)."""
+"""Stacked contact Jacobian, and its ranks of base and joints ([ETH] 2.10.4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from ..records import concise
 
 @concise
 class ContactJacobian(NamedTuple):
-    """The stacked Jacobian of contact points; ranks are of numbers, singular values below 1e-9 of the largest are 0."""
+    """Stacked Jacobian of contact points; ranks are numeric, singular values below 1e-9 of the largest count as zero.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> dog = robots.quadruped()
+        >>> contact_jacobian(dog, dog.neutral(), ["front_left_foot"]).base.shape
+        (3, 6)
+    """
 
     J: Matrix
     """``3 points x nv``: ``J [twist; rates]`` are the velocities of the points (m/s, world), one after the other"""
@@ -29,28 +36,37 @@ class ContactJacobian(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """How many constraints are independent."""
+        """Number of independent constraints."""
         return _rank(self.J)
 
     @property
     def base_rank(self) -> int:
-        """How many of the base's motions the points hold; where all, the joints can move the base at will."""
+        """Number of base motions that the points constrain; where all, the joints can move the base at will."""
         return _rank(self.base)
 
     @property
     def internal(self) -> int:
-        """How many constraints are left between the joints: ``rank - base_rank``."""
+        """Number of constraints between the joints: ``rank - base_rank``."""
         return self.rank - self.base_rank
 
 
 def contact_jacobian(model: Model, state: State, points: Sequence[str]) -> ContactJacobian:
-    """The stacked contact Jacobian, [ETH] (2.271)-(2.272): ``points`` are links or frames whose origins stay in place.
+    """Stacked contact Jacobian, [ETH] (2.271)-(2.272).
 
-    >>> from fallingcat.model import robots
-    >>> dog = robots.quadruped()
-    >>> two = contact_jacobian(dog, dog.neutral(), ["front_left_foot", "rear_right_foot"])
-    >>> two.rank, two.base_rank, two.internal  # on two feet it may turn about their line
-    (6, 5, 1)
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        points: Links or frames whose origins stay in place.
+
+    Returns:
+        Jacobian (3 points x nv), with its columns of base and joints.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> dog = robots.quadruped()
+        >>> two = contact_jacobian(dog, dog.neutral(), ["front_left_foot", "rear_right_foot"])
+        >>> two.rank, two.base_rank, two.internal  # on two feet it may turn about their line
+        (6, 5, 1)
     """
     check_state(model, state)
     points = named_points(points)

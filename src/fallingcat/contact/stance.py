@@ -1,15 +1,15 @@
-"""Standing: feet with corners, forces that keep points in place, their center, and the foot as the base."""
+"""Standing: feet with corners, contact forces, center of pressure, and the foot as the base."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..arrays import concatenate, scale, takes
 from ..arrays.arguments import shape_of
+from ..arrays.types import Matrix, Vector
 from ..constraints.redundant_constraints import check_consistent, hold, moving_axes, resolved, responding
 from ..dynamics import bias_forces, reroot_state
 from ..dynamics.checks import check_model, check_robot, vector
@@ -23,15 +23,22 @@ _WORLD = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 def corners(
     model: Model, place: str, outline: Sequence[Sequence[float]] | tuple[float, float]
 ) -> tuple[Model, tuple[str, ...]]:
-    """The model with a frame at each corner of a flat foot, and the frames' names: a surface is its corners.
+    """Model with a frame at each corner of a flat foot, and their names: a surface is its corners.
 
-    ``outline`` lists the corners (x, y) or (x, y, z) in the frame of ``place`` (m), or gives length and width of a
-    rectangle around its origin.
+    Args:
+        model: Robot.
+        place: Link or frame of the foot.
+        outline: Corners (x, y) or (x, y, z) in the frame of ``place`` (m), or length and width of a rectangle
+            around its origin.
 
-    >>> from fallingcat.model import robots
-    >>> walker, sole = corners(robots.humanoid(), "left_sole", (0.24, 0.1))
-    >>> sole
-    ('left_sole_1', 'left_sole_2', 'left_sole_3', 'left_sole_4')
+    Returns:
+        Model with further frames, and their names.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> walker, sole = corners(robots.humanoid(), "left_sole", (0.24, 0.1))
+        >>> sole
+        ('left_sole_1', 'left_sole_2', 'left_sole_3', 'left_sole_4')
     """
     try:
         given = np.array(outline, dtype=float)
@@ -52,19 +59,29 @@ def corners(
 
 
 @takes(forces="nv")
-def contact_forces(model: Model, state: State, forces: Any, points: Sequence[str]) -> Any:
-    """The forces (points x 3, N, world) on the robot that keep ``points`` without acceleration ([ETH] (3.61)-(3.62)).
+def contact_forces(model: Model, state: State, forces: Vector, points: Sequence[str]) -> Matrix:
+    """Contact forces that keep points without acceleration ([ETH] (3.61)-(3.62)).
 
-    ``forces`` (nv) are those of everything else: ``M a + C v + g = forces + J' F`` with ``J a + dJ/dt v = 0``.  ([ETH]
-    counts what the robot exerts, so the sign is the other one.)  Redundant points share the forces of least norm;
-    points that cannot all be without acceleration are refused by name.  Runs on every kind of number.
+    ``M a + C v + g = forces + J' F`` with ``J a + dJ/dt v = 0``.  ([ETH] counts the forces that the robot exerts, so
+    the sign is the other one.)  Redundant points share the forces of least norm; points that cannot all be without
+    acceleration are refused by name.  Works on every kind of number.
 
-    >>> from fallingcat.model import robots
-    >>> dog = robots.quadruped()
-    >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-    >>> F = contact_forces(dog, dog.neutral(), np.zeros(dog.nv), feet)
-    >>> bool(np.allclose(F.sum(axis=0), [0.0, 0.0, 9.81 * dog.mass]))
-    True
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        forces: Generalized forces (nv) of everything else.
+        points: Links or frames whose origins have no acceleration.
+
+    Returns:
+        Forces (points x 3, N, world) on the robot.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> dog = robots.quadruped()
+        >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
+        >>> F = contact_forces(dog, dog.neutral(), np.zeros(dog.nv), feet)
+        >>> bool(np.allclose(F.sum(axis=0), [0.0, 0.0, 9.81 * dog.mass]))
+        True
     """
     points = named_points(points)
     checked_points(model, points)
@@ -89,12 +106,29 @@ def contact_forces(model: Model, state: State, forces: Any, points: Sequence[str
 
 
 def center_of_pressure(
-    model: Model, state: State, forces: Any, points: Sequence[str], normal: tuple[float, float, float] | None = None
-) -> Any:
-    """Where the ground pushes (3, m, world): the mean of ``points``, weighted by the normal parts of ``forces``.
+    model: Model, state: State, forces: Matrix, points: Sequence[str], normal: tuple[float, float, float] | None = None
+) -> Vector:
+    """Center of pressure: mean of points, weighted by the normal parts of their forces.
 
-    ``forces`` is points x 3 (N, world), as :func:`contact_forces` gives it.  About this point the forces have no moment
-    along the ground, when the points lie in one plane with the given ``normal`` (against gravity by default).
+    About this point the forces have no moment along the ground, when the points lie in one plane with the given normal.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        forces: Forces (points x 3, N, world), as of :func:`contact_forces`.
+        points: Links or frames at which they act.
+        normal: Normal of the ground (3, world); None: against gravity.
+
+    Returns:
+        Position (3, m, world).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> dog = robots.quadruped()
+        >>> feet = ["front_left_foot", "front_right_foot"]
+        >>> F = np.array([[0.0, 0.0, 30.0], [0.0, 0.0, 30.0]])
+        >>> center_of_pressure(dog, dog.neutral(), F, feet)[1].round(9) + 0.0
+        np.float64(0.0)
     """
     check_robot(model, state)
     points = named_points(points)
@@ -107,16 +141,25 @@ def center_of_pressure(
 
 
 def stance_base(model: Model, state: State, foot: str) -> tuple[Model, State]:
-    """The robot with the link of ``foot`` as its base, and the same motion ([Traversaro] 6).
+    """Robot with the link of a foot as its base, and the same motion ([Traversaro] 6).
 
-    ``foot`` is a link or a frame on one.  With the foot at rest the new twist is zero, and the joint rows of the
-    equations of motion are those of a fixed-base arm: :func:`fallingcat.formulations.fixed_at`.
+    With the foot at rest the new twist is zero, and the joint rows of the equations of motion are those of a fixed-base
+    arm: :func:`fallingcat.formulations.fixed_at`.
 
-    >>> from fallingcat.model import robots
-    >>> walker = robots.humanoid()
-    >>> standing, state = stance_base(walker, walker.neutral(), "left_sole")
-    >>> standing.link_names[0]
-    'left_ankle_roll_link'
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        foot: Link, or frame on one.
+
+    Returns:
+        Model and state with the new base.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> walker = robots.humanoid()
+        >>> standing, state = stance_base(walker, walker.neutral(), "left_sole")
+        >>> standing.link_names[0]
+        'left_ankle_roll_link'
     """
     check_robot(model, state)
     link = model.frame(foot).link

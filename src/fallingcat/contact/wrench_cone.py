@@ -1,4 +1,4 @@
-"""A flat foot: the wrenches that ground can give it, how much of them is used, and the one that holds it."""
+"""Flat feet: the wrench cone of a sole, its margins, and the wrench that holds a foot."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import concatenate, cross
 from ..arrays.arguments import shape_of
+from ..arrays.types import Matrix, Vector, Wrench
 from ..dynamics import link_pose
 from ..dynamics.checks import check_robot
 from ..errors import ModelError, describe
@@ -23,10 +24,16 @@ from ..records import concise
 
 @concise
 class Margins(NamedTuple):
-    """How far inside its cone a wrench on a sole is; of many wrenches ``(..., 6)`` each has their shape in front."""
+    """Margins of wrenches on a sole to its cone; for many wrenches ``(..., 6)`` each has their shape in front.
+
+    Example:
+        >>> sole = WrenchCone("foot", along=(-0.1, 0.1), across=(-0.05, 0.05))
+        >>> bool(sole.margins([0.0, 0.0, 100.0, 0.0, 0.0, 0.0]).inside)
+        True
+    """
 
     normal: Any
-    """N: how hard it presses"""
+    """N: normal force"""
     sliding: Any
     """share of the friction cone: below 1 it does not slide"""
     turning: Any
@@ -34,27 +41,29 @@ class Margins(NamedTuple):
     center: Any
     """``2`` (m): the center of pressure, in the frame of the sole"""
     room: Any
-    """m: from there to the nearest edge, negative outside"""
+    """m: distance from the center of pressure to the nearest edge, negative outside"""
 
     @property
     def inside(self) -> Any:
-        """Whether it presses, does not slide, does not turn and does not tip."""
+        """True if the foot presses, does not slide, does not turn and does not tip."""
         return (self.normal > 0.0) & (self.sliding <= 1.0) & (self.turning <= 1.0) & (self.room >= 0.0)
 
 
 @dataclass(frozen=True)
 class WrenchCone:
-    """A rectangle in the x-y plane of a link or frame, whose z points from the ground into the foot, with friction.
+    """Rectangular sole with friction, in the x-y plane of a link or frame.
 
-    Wrenches ``[f; tau]`` on it are about the origin of that frame, along its axes.
+    Its z axis points from the ground into the foot.  Wrenches ``[f; tau]`` on it are about the origin of that frame,
+    along its axes.
 
-    >>> import fallingcat as fc
-    >>> walker = fc.robots.humanoid()
-    >>> left = WrenchCone("left_sole", along=(-0.06, 0.14), across=(-0.05, 0.05), friction=0.6)
-    >>> weight = fc.formulations.fixed_at(walker, walker.neutral(), "left_sole").g  # torques that carry it
-    >>> found = left.margins(left.wrench(walker, walker.neutral(), weight))
-    >>> print(found.center.round(3), bool(found.inside))  # straight on one foot it tips: its center is 0.1 m aside
-    [ 0.002 -0.1  ] False
+    Example:
+        >>> import fallingcat as fc
+        >>> walker = fc.robots.humanoid()
+        >>> left = WrenchCone("left_sole", along=(-0.06, 0.14), across=(-0.05, 0.05), friction=0.6)
+        >>> weight = fc.formulations.fixed_at(walker, walker.neutral(), "left_sole").g  # torques that carry it
+        >>> found = left.margins(left.wrench(walker, walker.neutral(), weight))
+        >>> print(found.center.round(3), bool(found.inside))  # straight on one foot it tips: its center is 0.1 m aside
+        [ 0.002 -0.1  ] False
     """
 
     place: str
@@ -81,18 +90,18 @@ class WrenchCone:
 
     @property
     def outline(self) -> tuple[tuple[float, float], ...]:
-        """Its corners (4 x 2, m), as :func:`.corners` takes them."""
+        """Corners (4 x 2, m), as :func:`.corners` takes them."""
         (back, front), (right, left) = self.along, self.across
         return (front, left), (back, left), (back, right), (front, right)
 
     @property
     def half(self) -> tuple[float, float]:
-        """m: half its length and half its width."""
+        """Half length and half width (m)."""
         return 0.5 * (self.along[1] - self.along[0]), 0.5 * (self.across[1] - self.across[0])
 
     @property
     def centered(self) -> np.ndarray:
-        """``6 x 6``: takes a wrench to the middle of the rectangle."""
+        """Matrix (6 x 6) from wrenches to wrenches about the middle of the rectangle."""
         X = np.eye(6)
         X[3:, :3] = -skew(np.array([0.5 * sum(self.along), 0.5 * sum(self.across), 0.0]))
         return constant(X)
@@ -121,16 +130,36 @@ class WrenchCone:
         X, Y = self.half
         return constant(0.5 * np.diag([1.0, 1.0, 1.0, 1.0 / Y, 1.0 / X, 1.0 / np.hypot(X, Y)]) @ self.centered)
 
-    def wrench(self, model: Model, state: State, torques: Any, wrenches: Mapping[str, Any] | None = None) -> Any:
-        """The wrench (6) of the ground that holds the foot under joint ``torques`` (n): [Traversaro] (48).
+    def wrench(
+        self, model: Model, state: State, torques: Vector, wrenches: Mapping[str, Wrench] | None = None
+    ) -> Wrench:
+        """Wrench of the ground that holds the foot under joint torques: [Traversaro] (48).
 
-        The foot is the base, and at rest; ``wrenches`` (link or frame -> 6, body-fixed), such as that on the other
-        foot, act beside it.
+        The foot is the base, and at rest.
+
+        Args:
+            model: Robot.
+            state: Configuration and velocity.
+            torques: Joint torques (n).
+            wrenches: Further wrenches (link or frame -> 6, body-fixed), such as that on the other foot.
+
+        Returns:
+            Wrench (6; N, N m) in the frame of the sole.
         """
         return fixed_at(model, state, self.place, wrenches=wrenches).wrench(torques)
 
-    def gathered(self, model: Model, state: State, forces: Any, points: Sequence[str]) -> Any:
-        """The wrench (6) that ``forces`` (points x 3, N, world) at ``points`` have on the sole."""
+    def gathered(self, model: Model, state: State, forces: Matrix, points: Sequence[str]) -> Wrench:
+        """Wrench on the sole of forces at points.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+            forces: Forces (points x 3, N, world).
+            points: Links or frames at which they act.
+
+        Returns:
+            Wrench (6; N, N m) in the frame of the sole.
+        """
         check_robot(model, state)
         if shape_of(forces) != (len(named_points(points)), 3) or not points:
             raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {describe(forces)}")
@@ -139,8 +168,15 @@ class WrenchCone:
         whole = sum(parts[1:], start=parts[0])
         return concatenate([H[:3, :3].T @ whole[:3], H[:3, :3].T @ whole[3:]])
 
-    def margins(self, wrench: Any) -> Margins:
-        """How far inside the cone wrenches ``(..., 6)`` are."""
+    def margins(self, wrench: Wrench) -> Margins:
+        """Margins of wrenches to the cone.
+
+        Args:
+            wrench: Wrenches (..., 6; N, N m) in the frame of the sole.
+
+        Returns:
+            Normal force, shares of friction, center of pressure and distance to the edge.
+        """
         try:
             w = np.asarray(wrench, dtype=float)
         except (TypeError, ValueError, OverflowError):

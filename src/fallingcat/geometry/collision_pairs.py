@@ -40,7 +40,13 @@ Couple = tuple[Side, Side]
 
 @concise
 class SelfPairs(NamedTuple):
-    """Which shapes push each other, and why others do not."""
+    """Pairs of shapes that may collide, and the reasons for those left out.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> pushing_pairs(fc.robots.scara()).unknown
+        ()
+    """
 
     pairs: tuple[Couple, ...]
     overlapping: tuple[tuple[str, str], ...]
@@ -53,23 +59,43 @@ class SelfPairs(NamedTuple):
     """pairs of links that do not push by the robot's file: see ``model.apart``"""
 
     def links(self, model: Model) -> tuple[tuple[str, str], ...]:
-        """The pairs of links that push each other, by name.
+        """Pairs of links that may collide, by name.
 
-        >>> import fallingcat as fc
-        >>> arm = fc.robots.scara()
-        >>> pushing_pairs(arm).links(arm)[:2]
-        (('post', 'forearm'), ('post', 'sleeve'))
+        Args:
+            model: Robot.
+
+        Returns:
+            Pairs of names.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> arm = fc.robots.scara()
+            >>> pushing_pairs(arm).links(arm)[:2]
+            (('post', 'forearm'), ('post', 'sleeve'))
         """
         found = {(min(a.link, b.link), max(a.link, b.link)) for a, b in self.pairs}
         return tuple((model.link_names[a], model.link_names[b]) for a, b in sorted(found))
 
 
 def pushing_pairs(model: Model, pairs: Sequence[tuple[str, str]] | None = None) -> SelfPairs:
-    """The shapes of ``pairs`` of links that push each other in runs with :class:`fallingcat.control.SelfContact`.
+    """Pairs of shapes that collide in runs with :class:`fallingcat.control.SelfContact`.
 
-    Without ``pairs`` all links that more than one moving joint keeps apart, less those that the file says do not touch
-    (``model.apart``), and less shapes that overlap in the neutral configuration.  Shapes that provably cannot reach
-    each other are left out: then hinges between them, turned as they may be, keep the balls around them apart.
+    Shapes that provably cannot reach each other are left out: hinges between them, turned as they may be, keep the
+    balls around them apart.
+
+    Args:
+        model: Robot.
+        pairs: Pairs of links; None: all links that more than one moving joint keeps apart, less those that the file
+            excludes (``model.apart``), and less shapes that overlap in the neutral configuration.
+
+    Returns:
+        Pairs of shapes, and the reasons for those left out.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.scara()
+        >>> len(pushing_pairs(arm, [("post", "sleeve")]).pairs) > 0
+        True
     """
     check_model(model)
     return _found(model, None if pairs is None else _checked(model, pairs))

@@ -30,7 +30,15 @@ Ball = tuple[np.ndarray, float]
 
 @concise
 class CollisionPoints(NamedTuple):
-    """What touches: give it to a floor, and simulate ``model``."""
+    """Points and balls that may touch, and the model with their frames: give it to a floor, and simulate ``model``.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> from fallingcat.model.shapes import Sphere
+        >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(Sphere(0.1),))
+        >>> collision_points(fc.Model("ball", fc.lie.SE3(), (body,))).radii
+        (0.1,)
+    """
 
     model: Model
     """with a frame at each point"""
@@ -40,7 +48,7 @@ class CollisionPoints(NamedTuple):
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """The points of each link, by its name."""
+        """Points of each link, by its name."""
         links = [self.model.frame(point).link for point in self.points]
         pairs = list(zip(links, self.points, strict=True))
         return {link: tuple(point for one, point in pairs if one == link) for link in dict.fromkeys(links)}
@@ -53,13 +61,21 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
     points; a mesh is at most 14 of its vertices, those farthest along the axes and diagonals of its frame.  So a plane
     is touched where the shape itself touches it, by cylinders, ellipsoids and meshes up to the gaps between points.
 
-    >>> import fallingcat as fc
-    >>> from fallingcat.model.shapes import Box, Capsule
-    >>> shapes = Box((0.2, 0.1, 0.1)), Capsule(0.05, 0.3)
-    >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=shapes)
-    >>> model, points, radii = collision_points(fc.Model("brick", fc.lie.SE3(), (body,)))
-    >>> points[0], points[-1], radii[-2:]
-    ('body_box1_1', 'body_capsule2_2', (0.05, 0.05))
+    Args:
+        model: Robot.
+        links: Names of links; None: all with collision shapes.
+
+    Returns:
+        Model with a frame at each point, their names and radii (m).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> from fallingcat.model.shapes import Box, Capsule
+        >>> shapes = Box((0.2, 0.1, 0.1)), Capsule(0.05, 0.3)
+        >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=shapes)
+        >>> model, points, radii = collision_points(fc.Model("brick", fc.lie.SE3(), (body,)))
+        >>> points[0], points[-1], radii[-2:]
+        ('body_box1_1', 'body_capsule2_2', (0.05, 0.05))
     """
     check_model(model)
     known = {link.name: link for link in model.links}
@@ -87,17 +103,25 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
 
 
 def feet(model: Model, state: State | None = None, within: float = 0.01) -> CollisionPoints:
-    """Those of :func:`collision_points` at most ``within`` (m) above the lowest: what a robot that stands as in
-    ``state`` (neutral if left out) stands on.
+    """Lowest of :func:`collision_points`: the points on which a robot stands.
 
-    A point is called as the frame of the model that is there, or else ``LINK_foot``, with a number where a link has
+    A point is named as the frame of the model that is there, or else ``LINK_foot``, with a number where a link has
     several; :attr:`CollisionPoints.groups` lists them link by link.
 
-    >>> import fallingcat as fc
-    >>> from fallingcat.model.shapes import Box
-    >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(Box((0.2, 0.1, 0.1)),))
-    >>> feet(fc.Model("brick", fc.lie.SE3(), (body,))).points
-    ('body_foot_1', 'body_foot_2', 'body_foot_3', 'body_foot_4')
+    Args:
+        model: Robot with collision shapes.
+        state: Standing configuration; None: neutral.
+        within: Height (m) above the lowest point up to which points are taken.
+
+    Returns:
+        Model with a frame at each point, their names and radii (m).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> from fallingcat.model.shapes import Box
+        >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(Box((0.2, 0.1, 0.1)),))
+        >>> feet(fc.Model("brick", fc.lie.SE3(), (body,))).points
+        ('body_foot_1', 'body_foot_2', 'body_foot_3', 'body_foot_4')
     """
     whole, points, radii = collision_points(model)
     positive(within, "within")

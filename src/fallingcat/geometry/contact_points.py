@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..arrays import concatenate, cross, skew
+from ..arrays.types import Matrix, Vector
 from ..dynamics import jacobian, jacobian_derivative, link_pose
 from ..dynamics.checks import check_model
 from ..dynamics.geometry import geometry
@@ -22,7 +23,13 @@ from ..records import concise
 
 @concise
 class Plane(NamedTuple):
-    """The plane ``normal . p = height`` (world)."""
+    """Plane ``normal . p = height`` (world).
+
+    Example:
+        >>> level = Plane(np.array([0.0, 0.0, 1.0]), np.eye(3)[:2], 0.5)
+        >>> float(level.site(np.array([0.0, 0.0, 2.0])).height)
+        1.5
+    """
 
     normal: np.ndarray
     """``3``: unit vector out of the ground"""
@@ -32,20 +39,35 @@ class Plane(NamedTuple):
 
     @property
     def axes(self) -> np.ndarray:
-        """``3 x 3``: normal first, then the tangents, as rows."""
+        """Normal and tangents as rows (3 x 3)."""
         return np.vstack([self.normal, self.tangents])
 
     @property
     def flat(self) -> bool:
-        """Whether :attr:`Site.axes` are the same everywhere."""
+        """True: :attr:`Site.axes` are the same everywhere."""
         return True
 
-    def site(self, p: Any, radius: float = 0.0) -> Site:
-        """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
+    def site(self, p: Vector, radius: float = 0.0) -> Site:
+        """Ground below a ball.
+
+        Args:
+            p: Center (3, world, m).
+            radius: Radius (m).
+
+        Returns:
+            Height of the lowest point over the plane, and axes.
+        """
         return Site(self.normal @ p - self.height - radius, self.axes)
 
-    def place(self, p: Any) -> Any:
-        """``3`` (m): the height of ``p`` over it, and where along its tangents that is."""
+    def place(self, p: Vector) -> Vector:
+        """Coordinates of a point relative to the plane.
+
+        Args:
+            p: Position (3, world, m).
+
+        Returns:
+            Height, and coordinates along the tangents (3, m).
+        """
         return self.axes @ p - np.array([self.height, 0.0, 0.0])
 
 
@@ -56,10 +78,10 @@ class Ground(Protocol):
     def flat(self) -> bool:
         """Whether :attr:`Site.axes` are the same everywhere."""
 
-    def site(self, p: Any, radius: float = 0.0) -> Site:
+    def site(self, p: Vector, radius: float = 0.0) -> Site:
         """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
 
-    def place(self, p: Any) -> Any:
+    def place(self, p: Vector) -> Vector:
         """``3`` (m): the height of ``p`` over it, and where along it a point that is held stays; 0 where that is not
         known.
         """
@@ -75,11 +97,20 @@ class Site(NamedTuple):
 
 
 def plane(model: Model, normal: tuple[float, ...] | None = None, height: float = 0.0) -> Plane:
-    """The ground: against gravity unless ``normal`` says otherwise.
+    """Ground plane, against gravity by default.
 
-    >>> from fallingcat.model import robots
-    >>> plane(robots.revolute_hopper()).tangents[0]
-    array([1., 0., 0.])
+    Args:
+        model: Robot, for the direction of gravity.
+        normal: Normal of the plane (3, world); None: against gravity.
+        height: Height (m) along the normal.
+
+    Returns:
+        Plane with unit normal and tangents.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> plane(robots.revolute_hopper()).tangents[0]
+        array([1., 0., 0.])
     """
     check_model(model)
     if not isinstance(height, (int, float, np.number)) or not abs(height) < np.inf:
@@ -109,8 +140,23 @@ def _plane(model: Model, normal: tuple[float, ...] | None, height: float) -> Pla
     return Plane(constant(n), constant(np.array([first, np.cross(n, first)])), float(height))
 
 
-def position(model: Model, state: State, place: str) -> Any:
-    """Where the origin of a link or frame is (3, world, m)."""
+def position(model: Model, state: State, place: str) -> Vector:
+    """Position of the origin of a link or frame.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        place: Link or frame.
+
+    Returns:
+        Position (3, world, m).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> arm = robots.planar_arm()
+        >>> position(arm, arm.neutral(), "end_effector")
+        array([0., 0., 4.])
+    """
     return link_pose(model, state, place)[:3, 3]
 
 
@@ -120,12 +166,27 @@ def positions(model: Model, state: State, places: Sequence[str]) -> list[Any]:
     return [(poses[model.link_index(frame.link)] @ frame.placement)[:3, 3] for frame in frames]
 
 
-def point_jacobian(model: Model, state: State, place: str) -> Any:
-    """``J`` (3 x nv): the velocity of that origin in the world is ``J [twist; rates]``."""
+def point_jacobian(model: Model, state: State, place: str) -> Matrix:
+    """Jacobian of the origin of a link or frame.
+
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        place: Link or frame.
+
+    Returns:
+        ``3 x nv`` matrix: maps ``[twist; rates]`` to the velocity in world axes (m/s).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> arm = robots.planar_arm()
+        >>> point_jacobian(arm, arm.neutral(), "end_effector")[0]
+        array([3., 2., 1.])
+    """
     return jacobian(model, state, place, "mixed")[:3]
 
 
-def rim_jacobian(model: Model, state: State, place: str, normal: Any, radius: float) -> Any:
+def rim_jacobian(model: Model, state: State, place: str, normal: Vector, radius: float) -> Matrix:
     """``J`` (3 x nv) where a ball of ``radius`` (m) around that origin touches ground with this ``normal`` (3, world):
     ``v + r n x w``.
     """
@@ -133,7 +194,7 @@ def rim_jacobian(model: Model, state: State, place: str, normal: Any, radius: fl
     return J[:3] if radius == 0.0 else J[:3] + (radius * skew(normal)) @ J[3:]
 
 
-def point_bias(model: Model, state: State, place: str) -> Any:
+def point_bias(model: Model, state: State, place: str) -> Vector:
     """``dJ/dt v`` (3): its acceleration when the quasi-velocity is constant."""
     return jacobian_derivative(model, state, place, "mixed")[:3] @ state.velocity
 

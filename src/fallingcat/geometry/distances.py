@@ -1,4 +1,4 @@
-"""How far links are from each other, by their collision shapes (extra ``coal``)."""
+"""Distances between links by their collision shapes (extra ``coal``)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.types import FloatArray
 from ..dynamics.checks import check_model, check_robot
 from ..dynamics.kinematics import world_poses
 from ..errors import ExtraMissingError, ModelError, describe
@@ -22,33 +23,48 @@ from ..records import concise
 
 @concise
 class Distance(NamedTuple):
-    """Two links, where they are nearest."""
+    """Distance of two links, with their nearest points.
+
+    Example:
+        >>> Distance(("hand", "head"), 0.2, np.zeros((2, 3)), np.array([1.0, 0.0, 0.0])).distance
+        0.2
+    """
 
     links: tuple[str, str]
     distance: float
-    """m; negative: how deep one is in the other"""
-    points: np.ndarray
-    """``2 x 3`` (m, world): the nearest of each"""
-    normal: np.ndarray
+    """m; negative: depth of the overlap"""
+    points: FloatArray
+    """``2 x 3`` (m, world): nearest point of each"""
+    normal: FloatArray
     """3, world: from the first to the second"""
 
 
 def distances(
     model: Model, state: State, pairs: Sequence[tuple[str, str]] | None = None, obstacles: Sequence[Shape] = ()
 ) -> tuple[Distance, ...]:
-    """How far links are from each other, by their collision shapes (extra ``coal``); a mesh counts as its convex hull.
+    """Distances between links, and between links and obstacles, by their collision shapes (extra ``coal``).
 
-    ``pairs`` names the links, by default :func:`self_pairs`: then what is negative is a robot that hits itself.  Then
-    come all links with shapes and each of the ``obstacles``, shapes that stand in the world and are called
-    ``obstacle 0``, ...  Along a run, ask at each of ``run.states``; shapes are made once for a model.
+    Negative distances are collisions.  Along a run, call it at each of ``run.states``; shapes are made once for a
+    model.
 
-    >>> import fallingcat as fc
-    >>> ball, along = fc.model.shapes.Sphere(0.1), fc.joints.Prismatic((1.0, 0.0, 0.0))
-    >>> links = [fc.Link(name, collisions=(ball,)) for name in ("base", "upper", "lower")]
-    >>> joints = [fc.Joint("first", along, "base", "upper"), fc.Joint("second", along, "upper", "lower")]
-    >>> chain = fc.Model("chain", fc.lie.SE3(), links, joints)
-    >>> [(d.links, round(d.distance, 9)) for d in distances(chain, chain.state(joints=[0.3, 0.3]))]
-    [(('base', 'lower'), 0.4)]
+    Args:
+        model: Robot; a mesh counts as its convex hull.
+        state: Configuration; velocities are not used.
+        pairs: Pairs of links; None: :func:`self_pairs`.
+        obstacles: Shapes fixed in the world, called ``obstacle 0``, ...; their distances to all links with shapes
+            follow.
+
+    Returns:
+        Distance (m), nearest points (2 x 3) and normal (3) of each pair.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> ball, along = fc.model.shapes.Sphere(0.1), fc.joints.Prismatic((1.0, 0.0, 0.0))
+        >>> links = [fc.Link(name, collisions=(ball,)) for name in ("base", "upper", "lower")]
+        >>> joints = [fc.Joint("first", along, "base", "upper"), fc.Joint("second", along, "upper", "lower")]
+        >>> chain = fc.Model("chain", fc.lie.SE3(), links, joints)
+        >>> [(d.links, round(d.distance, 9)) for d in distances(chain, chain.state(joints=[0.3, 0.3]))]
+        [(('base', 'lower'), 0.4)]
     """
     check_robot(model, state)
     asked = self_pairs(model) if pairs is None else _checked(model, pairs)
@@ -63,7 +79,19 @@ def distances(
 
 
 def self_pairs(model: Model) -> tuple[tuple[str, str], ...]:
-    """The pairs of links with collision shapes that are no neighbours: no joint and no loop connects them."""
+    """Pairs of links with collision shapes that no joint and no loop closure connects.
+
+    Args:
+        model: Robot.
+
+    Returns:
+        Pairs of names.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> self_pairs(fc.robots.scara())[:2]
+        (('post', 'forearm'), ('post', 'sleeve'))
+    """
     check_model(model)
     shaped = [link.name for link in model.links if link.collisions]
     joined = {frozenset((joint.parent, joint.child)) for joint in model.joints}

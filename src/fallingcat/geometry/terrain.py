@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import Graph, Traced, array, concatenate, cross, elementwise, less, sqrt, where
 from ..arrays.differentiate import jacobian
 from ..arrays.operations import FUNCTIONS
+from ..arrays.types import Scalar
 from ..errors import ModelError, describe
 from ..records import concise
 from .contact_points import Plane, Site
@@ -36,31 +37,52 @@ class Slopes(NamedTuple):
 
 
 class Terrain(ABC):
-    """Heights over the plane of a floor.
+    """Base class for terrain: heights over the plane of a floor.
 
-    Write your own as a frozen dataclass whose :meth:`height` is smooth and runs on every kind of number
-    (``fallingcat.arrays``, no ``if`` on values): its derivatives are worked out from it.
-    :func:`fallingcat.testing.check_terrain` tries what is asked of it.
+    Write your own as a frozen dataclass whose :meth:`height` is smooth and works on every kind of number
+    (``fallingcat.arrays``, no ``if`` on values): its derivatives are computed from it.
+    :func:`fallingcat.testing.check_terrain` checks it.
 
-    >>> from fallingcat.arrays import cos
-    >>> class Waves(Terrain):
-    ...     def height(self, x, y):
-    ...         return 0.1 * cos(2.0 * x)
-    >>> at = Waves().slopes(0.0, 5.0)
-    >>> print(at.h, at.x, at.xx)
-    0.1 -0.0 -0.4
+    Example:
+        >>> from fallingcat.arrays import cos
+        >>> class Waves(Terrain):
+        ...     def height(self, x, y):
+        ...         return 0.1 * cos(2.0 * x)
+        >>> at = Waves().slopes(0.0, 5.0)
+        >>> print(at.h, at.x, at.xx)
+        0.1 -0.0 -0.4
     """
 
     @abstractmethod
-    def height(self, x: Any, y: Any) -> Any:
-        """m, where the coordinates along the tangents of the plane are ``x`` and ``y`` (m)."""
+    def height(self, x: Scalar, y: Scalar) -> Scalar:
+        """Height of the terrain over the plane.
 
-    def slopes(self, x: Any, y: Any) -> Slopes:
-        """:meth:`height` and its derivatives."""
+        Args:
+            x: Coordinate (m) along the first tangent of the plane.
+            y: Coordinate (m) along the second tangent.
+
+        Returns:
+            Height (m).
+        """
+
+    def slopes(self, x: Scalar, y: Scalar) -> Slopes:
+        """Height with its first and second derivatives.
+
+        Args:
+            x: Coordinate (m) along the first tangent of the plane.
+            y: Coordinate (m) along the second tangent.
+
+        Returns:
+            Height (m), first (1) and second (1/m) derivatives.
+        """
         return Slopes(*_replayed(*_derived(self), [x, y]))
 
     def check_radius(self, radius: float) -> None:  # noqa: B027 (most cannot say)
-        """Raises where a ball of this radius (m) does not fit into a hollow: it would touch at two places."""
+        """Refuse balls that do not fit into a hollow: they would touch at two places.
+
+        Args:
+            radius: Radius (m).
+        """
 
 
 class Uneven(NamedTuple):
@@ -204,11 +226,12 @@ class HeightField(Terrain):
         object.__setattr__(self, "spacing", tuple(spacing.tolist()))
         object.__setattr__(self, "origin", tuple(origin.tolist()))
 
-    def height(self, x: Any, y: Any) -> Any:
+    def height(self, x: Scalar, y: Scalar) -> Scalar:
+        """Height of the spline, see :meth:`slopes`."""
         return self.slopes(x, y).h
 
-    def slopes(self, x: Any, y: Any) -> Slopes:
-        """``h = B(x)' C B(y)`` with cubic B-splines and their derivatives."""
+    def slopes(self, x: Scalar, y: Scalar) -> Slopes:
+        """Height ``h = B(x)' C B(y)`` of cubic B-splines, with its first and second derivatives."""
         C = _coefficients(self.heights)
         (X, dX, ddX), (Y, dY, ddY) = (
             _splines((p - start) * (1.0 / step), count - 2, step)
@@ -218,7 +241,7 @@ class HeightField(Terrain):
         return Slopes(X @ CY, dX @ CY, X @ CdY, ddX @ CY, dX @ CdY, X @ CddY)
 
     def check_radius(self, radius: float) -> None:
-        """By the curvature at the grid, where that of a spline is largest."""
+        """Refuse balls that touch twice, by the curvature at the grid, where that of a spline is largest."""
         nodes = np.ndindex(len(self.heights), len(self.heights[0]))
         places = [np.array(node) * self.spacing + self.origin for node in nodes]
         hollow = max(_curvature(self.slopes(*place)) for place in places)

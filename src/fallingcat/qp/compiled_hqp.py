@@ -1,11 +1,11 @@
-"""Least squares by strict priorities under equations and limits, in plain loops that become machine code.
+"""Lexicographic least squares under equations and limits, in plain loops that are compiled.
 
 Find ``x`` with ``E x = e`` and ``lower <= G x <= upper`` that makes ``|A_1 x - b_1|`` least, among those
 ``|A_2 x - b_2|``, and so on.  Some limits are held as if they were equations; then the limit that is violated most is
-held too, and the one whose multiplier is most wrong let go, until there is none.  Strict priorities are weights whose
-ratio is infinite, so the sign of a multiplier is that of the first level that feels it.  A good guess of what is held -
-that of the last tick - is right in the first round.  Rounds may go in circles, which is rare and said; every answer
-comes with how far it is from optimal.
+held too, and the one whose multiplier is most wrong released, until there is none.  Strict priorities are weights
+whose ratio is infinite, so the sign of a multiplier is that of the first level that depends on it.  A good guess of
+the active limits - that of the last tick - is right in the first round.  Rounds may cycle, which is rare and reported;
+every solution comes with its violation of the optimality conditions.
 
 With some limits held, all of it is one elimination.  Every equation and every level becomes pivot rows
 ``x_d + sum_c S_c x_c = s`` of columns ``d`` that are no longer free:
@@ -13,7 +13,7 @@ With some limits held, all of it is one elimination.  Every equation and every l
 - equations, then limits that are held: each row by its largest entry;
 - each level, in the columns that are free: ``Q [R1 R2] z = b`` by Householder, so ``z_d + R1^-1 R2 z_c = R1^-1 Q' b``.
 
-A column that is free to the end is zero.  Multipliers run the same way backwards.
+A column that is free to the end is zero.  Multipliers follow by the transposed elimination.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from .householder import add, backwards, copy, dot, fill, size_of, triangular
 from .least_squares import LEAST, RANK
 
 CONTRADICTED = 1e-7
-"""What an equation that depends on others may miss, relative to its size."""
+"""Largest residual of an equation that depends on others, relative to its size."""
 VIOLATED = 1e-10
-"""Of limits, relative to their size."""
+"""Tolerance of limits, relative to their size."""
 WRONG = 1e-9
-"""Of multipliers, relative to the gradients of their level."""
+"""Tolerance of multipliers, relative to the gradients of their level."""
 ROUNDS, HALFWAY = 80, 40
-"""In the second half anew, from nothing held."""
+"""Rounds at most; the second half starts anew, with no limit held."""
 SOLVED, CONTRADICTION, UNFINISHED, NOT_FINITE = 0, 1, 2, 3
 
 
 class Given(NamedTuple):
-    """The problem.  Rows are those of equations, levels, limits, in this order."""
+    """Problem: rows of equations, levels and limits, in this order."""
 
     n: int
     """columns"""
@@ -66,7 +66,7 @@ class Given(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The answer."""
+    """Solution."""
 
     held: Integers
     """of each limit -1, 0 or 1, for the lower side, none and the upper one: the guess, and then the answer"""
@@ -76,13 +76,13 @@ class Found(NamedTuple):
     misses: Vector
     """``A x - b`` of all levels"""
     ranks: Integers
-    """of each level how many columns it took"""
+    """number of columns that each level took"""
     report: Vector
     """the equation that contradicts others, the rounds, how far from optimal it is, how many limits are still wrong"""
 
 
 class Memory(NamedTuple):
-    """What is on the way."""
+    """Intermediate results."""
 
     S: Matrix
     s: Vector
@@ -134,6 +134,7 @@ def memory(n: int, rows: int, limits: int, levels: int, tallest: int) -> Memory:
 
 
 def fetch(a: Given, i: int, row: Vector) -> None:
+    """Copy row ``i`` of the problem."""
     if a.where[i] < 0:
         copy(a.n, a.kept[-1 - a.where[i]], row)
     else:
@@ -141,6 +142,7 @@ def fetch(a: Given, i: int, row: Vector) -> None:
 
 
 def along(a: Given, i: int, x: Vector) -> float:
+    """Dot product of row ``i`` of the problem and ``x``."""
     return dot(a.n, a.kept[-1 - a.where[i]], x) if a.where[i] < 0 else dot(a.n, a.given[a.where[i]], x)
 
 
@@ -148,7 +150,7 @@ def along(a: Given, i: int, x: Vector) -> float:
 
 
 def reduced(n: int, row: Vector, value: float, m: Memory, first: int, p: int, L: Vector) -> float:
-    """``row x = value`` without the columns of pivots ``first`` to ``p``: the new value; ``L``: how often each."""
+    """Value of ``row x = value`` after elimination of pivots ``first`` to ``p``; ``L``: the factors."""
     for k in range(first, p):
         times = row[m.D[k]]
         L[k] = times
@@ -160,7 +162,7 @@ def reduced(n: int, row: Vector, value: float, m: Memory, first: int, p: int, L:
 
 
 def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
-    """Whether row ``p`` of ``S x = s`` becomes the next pivot row; columns from ``split`` on are preferred."""
+    """True if row ``p`` of ``S x = s`` becomes the next pivot row; columns from ``split`` on are preferred."""
     row, size = m.S[p], size_of(n, m.S[p])
     m.s[p] = reduced(n, row, m.s[p], m, first, p, m.L[p])
     best, column = 0.0, 0
@@ -169,7 +171,7 @@ def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
         if x > best:
             best, column = x, c
     pivot = row[column]
-    if not abs(pivot) > RANK * size:  # nor what is no number: there would be more pivots than columns
+    if not abs(pivot) > RANK * size:  # "not >" also rejects NaN, which would give more pivots than columns
         return False
     for c in range(n):
         row[c] = row[c] / pivot
@@ -181,7 +183,7 @@ def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
 
 
 def back(n: int, p: int, m: Memory, x: Vector) -> None:
-    """``x`` of the pivot rows, the last first."""
+    """Back substitution for ``x`` from the pivot rows, the last first."""
     fill(n, 0.0, x)
     for k in range(p - 1, -1, -1):
         x[m.D[k]] = m.s[k] - dot(n, m.S[k], x)
@@ -191,7 +193,7 @@ def back(n: int, p: int, m: Memory, x: Vector) -> None:
 
 
 def freed(a: Given, m: Memory, level: int, done: int) -> None:
-    """The rows of a level, weighted, in what equations leave free; unless they are there already."""
+    """Weighted rows of a level in the free columns of the equations, unless they are known already."""
     if m.known[a.limits + level] == 0:
         for i in range(a.ends[level], a.ends[level + 1]):
             fetch(a, a.equations + i, m.B[i])
@@ -202,7 +204,7 @@ def freed(a: Given, m: Memory, level: int, done: int) -> None:
 
 
 def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
-    """The pivot rows of a level, from ``p`` on, and how many they are."""
+    """Number of pivot rows of a level, which are appended from ``p`` on."""
     n, begin, rows, free, size = a.n, a.ends[level], a.ends[level + 1] - a.ends[level], 0, 0.0
     for c in range(n):
         m.used[c] = 0
@@ -236,7 +238,7 @@ def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
 
 
 def pushes(rows: int, rank: int, p: int, m: Memory) -> None:
-    """``r`` of least norm with ``(Q R1)' r = t``, of the pivots from ``p`` on."""
+    """Solution ``r`` of least norm of ``(Q R1)' r = t``, for the pivots from ``p`` on."""
     fill(rows, 0.0, m.r)
     for k in range(rank):
         m.r[k] = (m.t[p + k] - dot(k, m.H[p + k], m.r)) / m.H[p + k, rows]
@@ -246,8 +248,7 @@ def pushes(rows: int, rank: int, p: int, m: Memory) -> None:
 
 
 def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int) -> float:
-    """The multipliers ``t[done:]`` of limits that are held, for one level; what is left of its gradient, relative to
-    its size, which is ``report[0]``.
+    """Remaining gradient of one level, relative to ``report[0]``; multipliers of held limits in ``t[done:]``.
 
     The gradient ``-A' (A x - b)`` is a sum of pivot rows, hence of the rows of levels before and of these limits.
     """
@@ -276,7 +277,7 @@ def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int
 
 
 def begun(a: Given, f: Found, m: Memory) -> int:
-    """The pivot rows of equations: how many, or -1 where one contradicts others."""
+    """Number of pivot rows of the equations, or -1 where one contradicts others."""
     done = 0
     for i in range(a.equations):
         fetch(a, i, m.S[done])
@@ -292,7 +293,7 @@ def begun(a: Given, f: Found, m: Memory) -> int:
 
 
 def hold(a: Given, f: Found, m: Memory, done: int) -> int:
-    """The pivot rows of limits that are held, after which there are so many; what depends on others is let go."""
+    """Number of pivot rows with those of held limits; limits that depend on others are released."""
     p, first = done, a.equations + a.ends[a.levels]
     for i in range(a.limits):
         f.multipliers[i], m.signs[i] = 0.0, 0.0
@@ -312,7 +313,7 @@ def hold(a: Given, f: Found, m: Memory, done: int) -> int:
 
 
 def climb(a: Given, f: Found, m: Memory, done: int, p: int) -> int:
-    """The pivot rows of all levels, after which there are so many."""
+    """Number of pivot rows with those of all levels."""
     for level in range(a.levels):
         m.starts[level], f.ranks[level] = p, 0
         if p < a.n and a.ends[level + 1] > a.ends[level]:
@@ -323,7 +324,7 @@ def climb(a: Given, f: Found, m: Memory, done: int, p: int) -> int:
 
 
 def weigh(a: Given, f: Found, m: Memory, done: int, standing: int) -> float:
-    """Multipliers, each of the first level that feels it; how far from optimal ``x`` is where these limits are held."""
+    """Violation of the optimality conditions with these limits held; sets multipliers, of the first level with one."""
     worst, undecided = 0.0, standing
     for level in range(a.levels):
         if a.ends[level + 1] > a.ends[level] and (undecided > 0 or f.ranks[level] > 0):
@@ -340,9 +341,7 @@ def weigh(a: Given, f: Found, m: Memory, done: int, standing: int) -> float:
 
 
 def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
-    """Holds the limit that is violated most, lets go of the one that is held most wrongly, or of all of them
-    (``anew``); how many were wrong.
-    """
+    """Number of wrong limits; the most violated one is held, the most wrongly held one released, or all (``anew``)."""
     wrong, most, tight, least, loose, first = 0, 0.0, -1, 0.0, -1, a.equations + a.ends[a.levels]
     for i in range(a.limits):
         if f.held[i] != 0:
@@ -370,7 +369,7 @@ def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
 
 
 def solve(a: Given, f: Found, m: Memory) -> int:
-    """See the module; what came of it."""
+    """Status of the solution, see the module."""
     done = begun(a, f, m)
     if done < 0:
         return CONTRADICTION

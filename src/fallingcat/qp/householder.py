@@ -1,4 +1,4 @@
-"""Vectors, and triangles by Householder, in plain loops that become machine code (see :mod:`fallingcat.compiler.loop_compiler`)."""
+"""Vector operations and Householder triangularization in plain loops for compilation (see :mod:`fallingcat.compiler.loop_compiler`)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from .least_squares import RANK
 
 
 def add(n: int, factor: float, x: Vector, y: Vector) -> None:
-    """``y += factor x``."""
+    """Add ``factor x`` to ``y``."""
     for i in range(n):
         y[i] += factor * x[i]
 
 
 def dot(n: int, x: Vector, y: Vector) -> float:
+    """Dot product of ``x`` and ``y``."""
     s = 0.0
     for i in range(n):
         s += x[i] * y[i]
@@ -22,25 +23,28 @@ def dot(n: int, x: Vector, y: Vector) -> float:
 
 
 def copy(n: int, x: Vector, y: Vector) -> None:
+    """Copy ``x`` to ``y``."""
     for i in range(n):
         y[i] = x[i]
 
 
 def fill(n: int, value: float, x: Vector) -> None:
+    """Set all entries of ``x`` to ``value``."""
     for i in range(n):
         x[i] = value
 
 
 def size_of(n: int, x: Vector) -> float:
+    """Euclidean norm of ``x``."""
     return sqrt(dot(n, x, x))
 
 
 def triangular(m: int, n: int, columns: Matrix, live: Integers, b: Vector, size: float) -> int:
-    """``columns`` (n, each of m numbers) made ``Q' columns``, the largest first, ``live`` sorted alike, ``b`` made
-    ``Q' b``; the rank.
+    """Rank of ``columns`` (n, each of m numbers), which become ``Q' columns``, largest first; ``b`` becomes ``Q' b``.
 
-    Below the diagonal stay Householder's directions, with the diagonal in ``columns[k, m]`` and the factor of the
-    reflection in ``columns[k, m + 1]``; of columns that are not reached yet this is the square of what is left.
+    ``live`` is permuted like the columns.  Below the diagonal stay Householder's directions, with the diagonal in
+    ``columns[k, m]`` and the factor of the reflection in ``columns[k, m + 1]``; for columns that are not reached yet
+    this is the remaining squared norm.
     """
     for k in range(n):
         columns[k, m + 1] = dot(m, columns[k], columns[k])
@@ -65,7 +69,7 @@ def triangular(m: int, n: int, columns: Matrix, live: Integers, b: Vector, size:
                 y = columns[j][k:]
                 add(m - k, -factor * dot(m - k, x, y), x, y)
                 columns[j, m + 1] = columns[j, m + 1] - y[0] * y[0]
-                if columns[j, m + 1] < 1e-6 * square:  # too much was taken away: anew
+                if columns[j, m + 1] < 1e-6 * square:  # cancellation: the updated norm is inaccurate, compute it anew
                     columns[j, m + 1] = dot(m - k - 1, y[1:], y[1:])
         add(m - k, -factor * dot(m - k, x, b[k:]), x, b[k:])
         columns[k, m] = length
@@ -74,7 +78,7 @@ def triangular(m: int, n: int, columns: Matrix, live: Integers, b: Vector, size:
 
 
 def backwards(rank: int, m: int, columns: Matrix, y: Vector) -> None:
-    """``R1^-1 y``."""
+    """Replace ``y`` by ``R1^-1 y``."""
     for k in range(rank - 1, -1, -1):
         y[k] = y[k] / columns[k, m]
         add(k, -y[k], columns[k], y)

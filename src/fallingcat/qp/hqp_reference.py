@@ -1,7 +1,7 @@
 """Hierarchical least squares under inequalities: a sequence of convex problems, each solved by an active set.
 
-Each level moves only where no level before it feels it, so that priorities are strict by construction; rank loss is no
-special case, because steps are those of least norm.
+Each level moves only in the null space of the levels before it, so that priorities are strict by construction; rank
+loss needs no special case, because steps are those of least norm.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ..errors import NumericsError
 from .least_squares import RANK, Level
 
 TOLERANCE = 1e-9
-"""Of multipliers, relative to the gradient, and of limits, relative to their size."""
+"""Tolerance of multipliers, relative to the gradient, and of limits, relative to their size."""
 
 
 class Limited(NamedTuple):
-    """What :func:`limited` found."""
+    """Result of :func:`limited`."""
 
     x: np.ndarray
     """``n``"""
     multipliers: np.ndarray
-    """one for each limit, of the first level that it holds back; 0 where it holds back none"""
+    """one for each limit, of the first level that it constrains; 0 where it is inactive"""
     excess: np.ndarray
-    """by how much each limit has to give way because they contradict each other; all 0 where they do not"""
+    """relaxation of each limit where limits contradict each other; all 0 where they do not"""
     residual: float
     """the largest violation of the optimality conditions, over all levels, relative to the gradients"""
 
@@ -34,20 +34,21 @@ class Limited(NamedTuple):
 class _Reached(NamedTuple):
     x: np.ndarray
     at: list[int]
-    """limits that it stands on"""
+    """active limits"""
     multipliers: np.ndarray
     residual: float
 
 
 def limited(levels: Sequence[Level], G: np.ndarray, h: np.ndarray, n: int, damping: float = 0.0) -> Limited:
-    """As :func:`.hierarchical`, with ``G x <= h`` above all levels: they give way to none.
+    """Hierarchical least squares, as :func:`.hierarchical`, with ``G x <= h`` above all levels.
 
-    Where limits contradict each other, those that ``x = 0`` breaks give way, by the least sum of squares.
+    Where limits contradict each other, those that ``x = 0`` violates are relaxed, by the least sum of squares.
 
-    >>> one = Level(np.eye(2), np.array([2.0, 1.0]), np.ones(2))
-    >>> found = limited([one], np.array([[1.0, 0.0]]), np.array([1.5]), 2)
-    >>> found.x.round(12), found.multipliers.round(12)
-    (array([1.5, 1. ]), array([0.5]))
+    Example:
+        >>> one = Level(np.eye(2), np.array([2.0, 1.0]), np.ones(2))
+        >>> found = limited([one], np.array([[1.0, 0.0]]), np.array([1.5]), 2)
+        >>> found.x.round(12), found.multipliers.round(12)
+        (array([1.5, 1. ]), array([0.5]))
     """
     x, excess, multipliers, residual = _feasible(G, h, n)
     room, fixed, at = h + excess, np.zeros((0, n)), list[int]()
@@ -63,9 +64,9 @@ def limited(levels: Sequence[Level], G: np.ndarray, h: np.ndarray, n: int, dampi
 
 
 def _feasible(G: np.ndarray, h: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """An ``x`` within all limits, or what they have to give, the multipliers that prove it, and their residual.
+    """Feasible ``x``, or the least relaxation of the limits with multipliers that prove it, and their residual.
 
-    Limits that ``x = 0`` breaks get slack ``s``: ``|s|^2`` becomes least under ``G x - s <= h``.
+    Limits that ``x = 0`` violates get slack ``s``: ``|s|^2`` becomes least under ``G x - s <= h``.
     """
     broken = np.flatnonzero(h < 0.0)
     excess, none = np.zeros(len(h)), np.zeros(len(h))
@@ -85,10 +86,10 @@ def _feasible(G: np.ndarray, h: np.ndarray, n: int) -> tuple[np.ndarray, np.ndar
 def _best(
     A: np.ndarray, b: np.ndarray, G: np.ndarray, h: np.ndarray, fixed: np.ndarray, x: np.ndarray, at: list[int]
 ) -> _Reached:
-    """The nearest point to a feasible ``x`` where ``|A x - b|`` is least under ``G x <= h``, with ``fixed x`` as it is.
+    """Nearest point to a feasible ``x`` where ``|A x - b|`` is least under ``G x <= h``, with ``fixed x`` constant.
 
-    A primal active set: go to the best point of the faces one stands on, at first those of ``at``; stop at the first
-    limit in the way; leave the face whose multiplier is most negative.
+    A primal active set: go to the best point of the active faces, at first those of ``at``; stop at the first limit in
+    the way; leave the face whose multiplier is most negative.
     """
     at = _independent(fixed, G, at)
     scale = max(1.0, float(np.abs(x).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
@@ -117,18 +118,18 @@ def _best(
             unbalanced = np.abs(gradient + held @ forces).max(initial=0.0) / size
             beyond = np.maximum(G @ x - h, 0.0).max(initial=0.0) / scale
             return _Reached(x, at, multipliers, float(max(unbalanced, beyond)))
-        # the most negative, unless that has gone on for long: then the first, which cannot go in circles
+        # the most negative multiplier is the fastest choice but may cycle; Bland's rule (the first) cannot
         worst = min(wrong, key=lambda i: push[i]) if round_ < most // 2 else min(wrong, key=lambda i: at[i])
         at = [*at[:worst], *at[worst + 1 :]]
-    raise NumericsError(f"{len(h)} limits on {len(x)} velocities could not be sorted out in {most} rounds")
+    raise NumericsError(f"active set of {len(h)} limits on {len(x)} velocities did not converge in {most} steps")
 
 
 def _independent(fixed: np.ndarray, G: np.ndarray, at: list[int]) -> list[int]:
-    """Those limits whose rows do not depend on ``fixed``, which is orthonormal, and on those before them."""
+    """Limits whose rows are independent of ``fixed``, which is orthonormal, and of those before them."""
     basis, kept = fixed, list[int]()
     for i in at:
         row = G[i] - basis.T @ (basis @ G[i])
-        row = row - basis.T @ (basis @ row)
+        row = row - basis.T @ (basis @ row)  # twice is enough: orthogonal to rounding
         size = np.linalg.norm(row)
         if size > 1e-6 * np.linalg.norm(G[i]):
             basis, kept = np.vstack([basis, row / size]), [*kept, i]
@@ -136,14 +137,14 @@ def _independent(fixed: np.ndarray, G: np.ndarray, at: list[int]) -> list[int]:
 
 
 def _inverse(AZ: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """The pseudo-inverse of ``AZ``, whose rank is judged by the size of ``A``."""
+    """Pseudo-inverse of ``AZ``, whose rank is judged by the size of ``A``."""
     U, d, Vt = np.linalg.svd(AZ, full_matrices=False)
     kept = d > RANK * np.linalg.norm(A)
     return np.asarray((Vt[kept].T / d[kept]) @ U[:, kept].T)
 
 
 def _rows(A: np.ndarray, fixed: np.ndarray) -> np.ndarray:
-    """Orthonormal rows that span what ``A`` feels beyond ``fixed``."""
+    """Orthonormal rows that span the part of ``A`` beyond ``fixed``."""
     Z = np.linalg.qr(fixed.T, mode="complete")[0][:, len(fixed) :]
     _, d, Vt = np.linalg.svd(A @ Z, full_matrices=False)
     return np.asarray(Vt[d > RANK * np.linalg.norm(A)] @ Z.T)

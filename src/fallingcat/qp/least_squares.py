@@ -1,6 +1,6 @@
-"""Hierarchical least squares: each level as well as possible, without touching what the levels before it found.
+"""Hierarchical least squares: each level as well as possible without changing the levels before it.
 
-Floats go by singular values (LAPACK).  For other kinds of number rows are made orthogonal with pivoting, the largest
+Floats use singular values (LAPACK).  For other kinds of number rows are orthogonalized with pivoting, the largest
 first, by arithmetic and choices alone: that compiles to straight-line machine code, and differentiates.
 """
 
@@ -12,51 +12,56 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import array, is_numeric, less, maximum, scale, sqrt, stack, where
+from ..arrays.types import Matrix, Scalar, Vector
 
 RANK = 1e-10
-"""A row that is this small after those before it were taken out, relative to the largest of its level, is dependent."""
+"""Size below which a row, orthogonalized to those before it, is dependent, relative to the largest of its level."""
 LEAST = 1e-3
-"""Levels are taken to be at least this large (m, rad): what is below ``RANK LEAST`` is rounding, as where a point is on
-the axis that should move it."""
+"""Smallest size assumed for a level (m, rad): rows below ``RANK LEAST`` are rounding, as of a point on a joint axis."""
 
 
 class Level(NamedTuple):
-    """``sum weight (A x - b)^2`` becomes as small as the levels before it allow."""
+    """Weighted least-squares level ``sum weight (A x - b)^2``."""
 
-    A: Any
+    A: Matrix
     """``rows x n``"""
-    b: Any
+    b: Vector
     """``rows``"""
-    weight: Any
+    weight: Vector
     """``rows``, not negative"""
 
 
 class Solved(NamedTuple):
-    """What :func:`hierarchical` found."""
+    """Result of :func:`hierarchical`."""
 
-    x: Any
-    """``n``: of all that are best, the one of least norm"""
+    x: Vector
+    """``n``: the optimal vector of least norm"""
     ranks: list[Any]
-    """for each level how many of its rows were independent of each other and of the levels before it"""
+    """for each level the number of rows that are independent of each other and of the levels before it"""
 
 
 def hierarchical(
-    levels: Sequence[Level], n: int, damping: Any = 0.0, root: Any = None, sizes: Sequence[Any] | None = None
+    levels: Sequence[Level],
+    n: int,
+    damping: Scalar = 0.0,
+    root: Matrix | None = None,
+    sizes: Sequence[Scalar] | None = None,
 ) -> Solved:
-    """The ``x`` (n) that is best for the first level, among those for the second, ... and then of least norm.
+    """Vector ``x`` (n) that is best for the first level, among those for the second, ... and then of least norm.
 
-    That is [ETH] (2.220), with the projector of *all* levels before.  A level with ``damping`` minimises
-    ``|A x - b|^2 + damping^2 |dx|^2`` with ``dx`` what it adds (2.208): it gives up some of its own accuracy near
-    singularities, none of that of the levels before.  The norm is ``|x|``, or ``|root^-1 x|`` for an invertible
-    ``root`` (n x n), such as ``L^-T`` of a mass matrix ``L L'``.
+    That is [ETH] (2.220), with the projector of *all* levels before.  A level with ``damping`` minimizes
+    ``|A x - b|^2 + damping^2 |dx|^2`` with its contribution ``dx`` (2.208): it loses accuracy near singularities, the
+    levels before do not.  The norm is ``|x|``, or ``|root^-1 x|`` for an invertible ``root`` (n x n), such as ``L^-T``
+    of a mass matrix ``L L'``.
 
-    Rows are dependent where they are small beside the largest of their level, or beside ``sizes``, one for each level:
+    Rows are dependent where they are small relative to the largest of their level, or to ``sizes``, one for each level:
     those of factors whose product is ``A``, which may be nothing but rounding.
 
-    >>> both = Level(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 3.0]), np.ones(2))  # contradict each other
-    >>> found = hierarchical([both, Level(np.eye(2)[:1], np.array([5.0]), np.ones(1))], 2)
-    >>> found.x.round(12), [int(rank) for rank in found.ranks]
-    (array([ 5., -3.]), [1, 1])
+    Example:
+        >>> both = Level(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 3.0]), np.ones(2))  # contradict each other
+        >>> found = hierarchical([both, Level(np.eye(2)[:1], np.array([5.0]), np.ones(1))], 2)
+        >>> found.x.round(12), [int(rank) for rank in found.ranks]
+        (array([ 5., -3.]), [1, 1])
     """
     seen = [level if root is None else level._replace(A=level.A @ root) for level in levels]
     least = LEAST if root is None else LEAST * norm(root)
@@ -68,12 +73,14 @@ def hierarchical(
     return Solved(y if root is None else root @ y, ranks)
 
 
-def orthonormal(A: Any, size: Any = None) -> Any:
-    """Orthonormal rows that span those of ``A`` (rows x n), judged by ``size`` as in :func:`hierarchical`; for other
-    kinds of number, zeros where rows depend.
+def orthonormal(A: Matrix, size: Scalar | None = None) -> Matrix:
+    """Orthonormal rows that span those of ``A`` (rows x n); for other kinds of number, zeros where rows are dependent.
 
-    >>> abs(orthonormal(np.array([[0.0, 2.0], [0.0, 3.0]])))
-    array([[0., 1.]])
+    ``size`` judges the rank, as in :func:`hierarchical`.
+
+    Example:
+        >>> abs(orthonormal(np.array([[0.0, 2.0], [0.0, 3.0]])))
+        array([[0., 1.]])
     """
     if is_numeric(A):
         _, d, Vt = np.linalg.svd(A, full_matrices=False)
@@ -82,13 +89,13 @@ def orthonormal(A: Any, size: Any = None) -> Any:
     return stack(_orthogonal(list(A), [0.0] * len(A), [], A.shape[1], size)[0])
 
 
-def norm(A: Any) -> Any:
-    """The root of the sum of squares of a matrix, of every kind of number."""
+def norm(A: Matrix) -> Scalar:
+    """Frobenius norm of a matrix, of every kind of number."""
     return np.linalg.norm(A) if is_numeric(A) else sqrt(sum((row @ row for row in A), start=0.0))
 
 
 def _by_singular_values(levels: Sequence[Level], n: int, damping: float, sizes: Any) -> tuple[Any, list[Any]]:
-    """``Z``: what no level before feels; of ``A Z = U d V'`` each direction is met as far as damping lets it."""
+    """Levels by singular values of ``A Z = U d V'``, with the null space ``Z`` of the levels before."""
     y, Z, ranks = np.zeros(n), np.eye(n), list[Any]()
     for (A, b, weight), size in zip(levels, sizes, strict=True):
         w = np.sqrt(weight)
@@ -115,10 +122,10 @@ def _by_elimination(levels: Sequence[Level], n: int, damping: Any, sizes: Any) -
 def _orthogonal(
     rows: list[Any], b: list[Any], basis: list[Any], n: int, size: Any
 ) -> tuple[list[Any], list[list[Any]], Any, Any]:
-    """``rows = factor @ found`` beyond ``basis``, with orthonormal ``found`` (zeros where rows depend), ``b`` and
-    ``factor`` sorted alike, and the rank.
+    """Factorization ``rows = factor @ found`` beyond ``basis``, with orthonormal ``found``, and the rank.
 
-    Gram-Schmidt with row pivoting, each direction made orthogonal twice.
+    ``found`` is zero where rows are dependent; ``b`` and ``factor`` are permuted alike.  Gram-Schmidt with row
+    pivoting, each direction orthogonalized twice (twice is enough).
     """
     largest = size * size
     rows = [_beyond(row, basis) for row in rows]
@@ -148,14 +155,14 @@ def _orthogonal(
 
 
 def _beyond(row: Any, basis: list[Any]) -> Any:
-    """``row`` without what it has in common with orthonormal directions; one after the other, which is stable."""
+    """``row`` minus its projection on orthonormal directions, one after the other (modified Gram-Schmidt, stable)."""
     for q in basis:
         row = row - (row @ q) * q
     return row
 
 
 def _least_squares(factor: list[list[Any]], b: list[Any], damping: Any, count: int) -> list[Any]:
-    """The ``z`` (count) that minimises ``|factor z - b|^2 + damping^2 |z|^2``; 0 where a column of ``factor`` is."""
+    """Minimizer ``z`` (count) of ``|factor z - b|^2 + damping^2 |z|^2``; 0 where a column of ``factor`` is."""
     if not count:
         return []
     damped = not (isinstance(damping, (int, float)) and damping == 0)

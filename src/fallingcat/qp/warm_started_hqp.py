@@ -1,4 +1,4 @@
-"""Strict priorities under limits in machine code, from a guess of what is held; each answer is looked at."""
+"""Strict priorities under limits by the compiled solver, warm-started with a guess of the active limits."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from .compiled_hqp import SOLVED, SOLVER, Found, Given, memory
 from .least_squares import Level
 
 NONE = -1e300
-"""The lower side of limits, which have none."""
+"""Lower bound of the limits, which have none."""
 OPTIMAL = 1e-9
-"""The largest violation of the optimality conditions, relative to the gradients; else the careful way."""
+"""Largest violation of the optimality conditions, relative to the gradients; above it the reference solver is used."""
 _MEMORY = threading.local()
 
 
 class Stack(NamedTuple):
-    """All levels, one after the other."""
+    """All levels, stacked."""
 
     A: np.ndarray
     """``k x n``"""
     b: np.ndarray
     weight: np.ndarray
     ends: tuple[int, ...]
-    """of each level, after a zero"""
+    """end of each level, after a zero"""
 
     @property
     def levels(self) -> list[Level]:
-        """One by one."""
+        """List of the levels."""
         return [Level(*(x[i:j] for x in self[:3])) for i, j in pairwise(self.ends)]
 
 
 class Sorted(NamedTuple):
-    """What :func:`solve_warm_started` found."""
+    """Result of :func:`solve_warm_started`."""
 
     x: np.ndarray
     misses: np.ndarray
     """``A x - b`` of all levels"""
     ranks: tuple[int, ...]
-    """for each level how many of its rows are independent of each other and of all before, held limits too"""
+    """for each level the number of rows that are independent of each other and of all before, active limits too"""
     multipliers: np.ndarray
     """as those of :class:`.Limited`"""
     residual: float
@@ -50,19 +50,21 @@ class Sorted(NamedTuple):
 
 
 def solve_warm_started(stack: Stack, norm: np.ndarray, G: np.ndarray, h: np.ndarray, held: Any) -> Sorted | None:
-    """As :func:`.limited` without damping, starting as if the limits ``held`` (bool) were equations, and at last of
-    least ``|norm x|`` (n x n); None where that does not end well, as for limits that contradict each other.
+    """Solution of :func:`.limited` without damping, of least ``|norm x|`` (n x n), warm-started; None where it fails.
 
-    >>> stack = Stack(np.eye(2), np.array([2.0, 1.0]), np.ones(2), (0, 2))
-    >>> found = solve_warm_started(stack, np.eye(2), np.array([[1.0, 0.0]]), np.array([1.5]), np.array([True]))
-    >>> found.x.round(12), found.multipliers.round(12)
-    (array([1.5, 1. ]), array([0.5]))
+    The limits ``held`` (bool) are the first guess of the active ones.  It fails for limits that contradict each other.
+
+    Example:
+        >>> stack = Stack(np.eye(2), np.array([2.0, 1.0]), np.ones(2), (0, 2))
+        >>> found = solve_warm_started(stack, np.eye(2), np.array([[1.0, 0.0]]), np.array([1.5]), np.array([True]))
+        >>> found.x.round(12), found.multipliers.round(12)
+        (array([1.5, 1. ]), array([0.5]))
     """
     return _bench(len(norm), stack.ends, len(h)).solve(stack, norm, G, h, held)
 
 
 def _bench(n: int, ends: tuple[int, ...], limits: int) -> _Bench:
-    """The memory of this thread for problems of one shape."""
+    """Memory of this thread for problems of one shape."""
     known = _MEMORY.__dict__.setdefault("benches", {})
     shape = (n, ends, limits)
     if shape not in known:

@@ -53,7 +53,15 @@ AT_ONCE = 100_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rollout:
-    """``K`` kept samples of ``N`` simulations, in SI units."""
+    """Result of :func:`fallingcat.rollout`: ``K`` kept samples of ``N`` simulations, in SI units.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> many = fc.rollout(cat, [cat.state(rates=[1.0, 0.5])] * 3, 0.01)
+        >>> many.joints.shape, many.finite.all()
+        ((2, 3, 2), np.True_)
+    """
 
     times: np.ndarray
     """``K`` (s)"""
@@ -86,15 +94,16 @@ class Rollout:
 
     @property
     def finite(self) -> np.ndarray:
-        """``N``: whether the numbers of a simulation stayed finite to its end."""
+        """True for each of the ``N`` simulations whose numbers stayed finite to its end."""
         return np.array([code in (Code.FINISHED, Code.EVENT) for code in self.codes], dtype=bool)
 
     @property
     def status(self) -> str:
-        """How the simulations ended, and their warnings, in words; programs ask :attr:`codes` and :attr:`warnings`."""
+        """Outcome and warnings as text; programs use :attr:`codes` and :attr:`warnings`."""
         return status_text(self.code, self.reason, self.warnings)
 
     def __repr__(self) -> str:
+        """Duration, samples, robots, integrator and status in one line."""
         about = f"{self.times[-1]:g} s, {len(self.times)} samples of {len(self.codes)} robots, {self.integrator}"
         return f"<Rollout: {about}, {self.status}>"
 

@@ -17,11 +17,22 @@ LOCATED = 0.5 * PRECISION
 
 
 class Event(NamedTuple):
-    """``function(t, state)`` reaches zero; ``direction`` +1 from below, -1 from above, 0 from either side.
+    """Event of a run: ``function(t, state)`` reaches zero.
 
-    It happens where the value at the end of a step has reached or passed zero, seen from the value at its start.  So
-    touching zero counts, once; a value that starts at zero, or stays there, has to leave it first; and two crossings
-    within one step cancel out and are not seen: ``dt`` says how close they may be.
+    ``direction`` is +1 for crossings from below, -1 from above, 0 for both.  It happens where the value at the end of a
+    step has reached or passed zero, relative to the value at its start.  So touching zero counts, once; a value that
+    starts at zero, or stays there, has to leave it first; and two crossings within one step cancel and are not seen:
+    ``dt`` bounds how close they may be.
+
+    Args:
+        name: Name in the list of events of a run.
+        function: Function of time (s) and state that returns one number.
+        direction: +1, -1 or 0.
+        terminal: End the run at the event.
+
+    Example:
+        >>> Event("top", lambda t, state: state.twist[2], direction=-1).happens(0.1, -0.1)
+        True
     """
 
     name: str
@@ -30,12 +41,32 @@ class Event(NamedTuple):
     terminal: bool = False
 
     def happens(self, start: float, end: float) -> bool:
-        """Whether it lies between two values; a zero at the start was found at the end of the step before."""
+        """True if the event lies between two values; a zero at the start belongs to the step before.
+
+        Args:
+            start: Value at the start of a step.
+            end: Value at its end.
+
+        Returns:
+            True for a crossing in the direction of the event.
+        """
         up, down = start < 0.0 <= end, start > 0.0 >= end
         return up if self.direction > 0 else down if self.direction < 0 else up or down
 
     def value(self, t: float, state: State) -> float:
-        """The function at a time and state; an error that names the event where that is no number."""
+        """Value of the function.
+
+        Args:
+            t: Time (s).
+            state: Configuration and velocity.
+
+        Returns:
+            The number.
+
+        Raises:
+            ModelError: The function returned something else.
+            NumericsError: The number is NaN.
+        """
         given: Any = self.function(t, state)
         if isinstance(given, (bool, np.bool_)):
             rule = "gives a number that passes zero, t - 0.1 and not t > 0.1, say"

@@ -44,28 +44,45 @@ def rollout(
     passive: bool = True,
     parameters: Mapping[str, Any] | None = None,
 ) -> Rollout:
-    """Simulate from many states at once, in steps of ``dt`` (s), with SIMD across the simulations.
+    """Simulate from many states at once, with SIMD across the simulations.
 
-    ``states`` is a list, or one state whose fields are arrays with a first axis over the simulations.  For laws (not
-    for plain functions), sampled or not, or a sampled loop of :class:`~fallingcat.control.WholeBody`, which is asked
-    for all robots at once.  The default integrator is that of :func:`fallingcat.simulate`, and so is each motion; where
-    it has no code that many robots share, because it locates the events of its contacts, they are simulated one by one.
-    By default steps are 1 ms, or shorter where springs, or what rebounds from them, need it at the first state, or
-    sampled laws that look in between, or where the error of the first 250 steps, estimated for up to eight simulations,
-    is more than 2 % of their motion.  What the model holds acts as in :func:`fallingcat.simulate`.  Every ``every``-th
-    step is kept, or first and last only.  ``parameters`` are numbers of each robot, masses and friction say, as in
-    :class:`BatchSimulator`; the default step is that of the model itself.  They, and ``target="cuda"``, which runs on a GPU in
-    float64 or, but for ``located``, float32, take methods of one code: ``momentum``, ``implicit``, ``moreau``,
-    ``located``, without contact rules such as ``rkmk4``; the default is the first of these that suits; see
-    :class:`BatchSimulator` to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a
-    ``KeyboardInterrupt`` whose ``result`` is the rollout so far; what a controller raises goes on with such a
-    ``result``.
+    The default integrator is that of :func:`fallingcat.simulate`, and so is each motion; where it has no code that many
+    robots share, because it locates the events of its contacts, they are simulated one by one.  By default steps are
+    1 ms, or shorter where springs, or rebounds from them, need it at the first state, or sampled laws with samples in
+    between, or where the error of the first 250 steps, estimated for up to eight simulations, is more than 2 % of their
+    motion.  Passive joint forces act as in :func:`fallingcat.simulate`.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.two_cylinder_cat()
-    >>> many = [cat.state(rates=[0.1 * i, 0.5]) for i in range(100)]
-    >>> fc.rollout(cat, many, 0.05, dt=5e-3).joints.shape
-    (2, 100, 2)
+    ``parameters`` and ``target="cuda"`` need methods of one code: ``momentum``, ``implicit``, ``moreau``, ``located``,
+    without contact rules such as ``rkmk4``; the default is the first of these that suits; see :class:`BatchSimulator` to step,
+    steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose
+    ``result`` is the rollout so far; errors of a controller are raised with such a ``result``.
+
+    Args:
+        model: Robot.
+        states: List of initial states, or one state whose fields are arrays with a first axis over the simulations.
+        duration: Duration (s).
+        controller: Laws (not plain functions), sampled or not, or a sampled loop of
+            :class:`~fallingcat.control.WholeBody`, which is called for all robots at once; None: none.
+        contact: Contact of the robots; None: none.
+        integrator: Name or integrator; None: the default.
+        dt: Step size (s); None: the default.
+        every: Keep every ``every``-th step; None: first and last only.
+        threads: Number of threads.
+        target: ``"cpu"`` or ``"cuda"``.
+        dtype: ``"float64"``, or on a GPU, but for ``located``, ``"float32"``.
+        passive: Add the passive joint forces of the model.
+        parameters: Numbers of each robot, such as masses and friction, as in :class:`BatchSimulator`; the default step is
+            that of the model itself.
+
+    Returns:
+        Kept samples of all simulations, with codes and warnings.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> many = [cat.state(rates=[0.1 * i, 0.5]) for i in range(100)]
+        >>> fc.rollout(cat, many, 0.05, dt=5e-3).joints.shape
+        (2, 100, 2)
     """
     check_target(target)
     check_concrete(states, duration, controller, dt)

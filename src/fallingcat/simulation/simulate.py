@@ -1,4 +1,4 @@
-"""Rolling a robot out in time."""
+"""Simulation of one robot."""
 
 from __future__ import annotations
 
@@ -39,39 +39,50 @@ def simulate(
     progress: Callable[[float], None] | bool | None = None,
     passive: bool = True,
 ) -> Trajectory:
-    """The motion of a robot from ``state`` over ``duration`` (s).
+    """Simulate the motion of a robot.
 
-    ``controller`` is a force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or any
-    function of time and state that gives joint forces (n; N m or N), or forces on base and joints (nv);
-    :class:`fallingcat.control.Sampled` asks either at a rate, with a latency.  ``contact`` is what the robot touches.
-    Integrators with a step of their own choice take steps of at most ``dt`` (s); the others take steps of ``dt``, by
-    default 1 ms, or less where springs or the estimated error (2 % of the motion) ask for it.  Every ``every``-th step
-    is kept, of those that were halved only the whole ones.  ``events`` are located to 1e-10 s
-    and may end the run.  A run of more than a second shows a bar in a terminal or a notebook; ``progress`` is False or
-    True for never or always, or a function of the share that is done.
-
-    What the model holds acts: springs, damping, dry friction and stops of joints, effort and speed limits of drives, as
-    :func:`fallingcat.control.laws.passive_joints` makes them into laws; ``passive=False`` leaves them out.  Loops stay closed, from
-    a start that is (:func:`fallingcat.loops.assemble`).
+    Springs, damping, dry friction and limits of joints, effort and speed limits of drives of the model act, as
+    :func:`fallingcat.control.laws.passive_joints` makes them into laws.  Loops stay closed, from a start that is closed
+    (:func:`fallingcat.loops.assemble`).
 
     The default integrator is that of :func:`fallingcat.simulation.default_method`, the same for all entry points (table
     in ``docs/choosing_an_integrator.md``): momentum-exact in free flight, ``implicit`` on compliant floors, ``moreau``
     on hard contacts, methods that locate events for single bodies and planar hoppers on one point, an implicit method
     for joints that are too stiff for steps, else RKMK4.
 
-    Runs of fixed steps under laws carry an :attr:`~.Trajectory.error_estimate`.  A run whose estimated error is above
-    5 % of the motion, or whose energy balance is violated by more than 1 %, says so in its ``status``, with steps that
+    Runs of fixed steps under laws carry an :attr:`~.Trajectory.error_estimate`.  A run whose estimated error is above 5
+    % of the motion, or whose energy balance is violated by more than 1 %, reports it in its ``status``, with steps that
     would do.  A number that is not finite, a step that cannot be taken or contacts that switch without end stop the
-    run: the trajectory so far is returned with ``status`` saying what happened, when, and
-    where.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the
-    trajectory so far.  What functions of yours raise (controller, events, progress) goes on as it is, with a
-    ``result`` of the same kind.
+    run: the trajectory so far is returned with a ``status`` that says what happened, when, and where.  Ctrl-C raises
+    :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the trajectory so far.  Errors
+    of user functions (controller, events, progress) are raised as they are, with a ``result`` of the same kind.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.two_cylinder_cat()
-    >>> flight = fc.simulate(cat, cat.state(rates=[1.0, 0.5]), 0.05)
-    >>> flight.status, len(flight)
-    ('finished', 51)
+    Args:
+        model: Robot.
+        state: Initial state.
+        duration: Duration (s).
+        controller: Force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or a function of
+            time and state that returns joint forces (n; N m or N), or forces on base and joints (nv);
+            :class:`fallingcat.control.Sampled` evaluates either at a rate, with a latency; None: none.
+        contact: Contact of the robot; None: none.
+        integrator: Name or integrator; None: the default.
+        dt: Step size (s), for integrators with step size control the largest one; None: 1 ms, or less where springs or
+            the estimated error (2 % of the motion) need it.
+        every: Keep every ``every``-th step, of those that were halved only the whole ones.
+        events: Events, located to 1e-10 s, which may end the run.
+        progress: False or True for a progress bar never or always, or a function of the share that is done; None: a bar
+            in a terminal or a notebook for runs of more than a second.
+        passive: Add the passive joint forces of the model.
+
+    Returns:
+        Time series of the run, with events, energy ledger and status.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> flight = fc.simulate(cat, cat.state(rates=[1.0, 0.5]), 0.05)
+        >>> flight.status, len(flight)
+        ('finished', 51)
     """
     check_concrete(state, duration, controller, dt)
     duration, every = seconds(duration, "duration", zero=True), whole(every, "every")

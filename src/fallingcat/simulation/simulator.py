@@ -86,7 +86,7 @@ class Simulator:
 
     @property
     def state(self) -> State:
-        """Where the robot is: views that the next step overwrites; copy what you keep."""
+        """Current state: views that the next step overwrites; copy them to keep them."""
         return self._state
 
     # moving ---------------------------------------------------------------------------------------------------
@@ -137,7 +137,11 @@ class Simulator:
             self._numbers[place] = self._finite[place] = value
 
     def reset(self, state: State | None = None) -> None:
-        """Start anew, at time zero, from ``state``; None: from the neutral one."""
+        """Restart at time zero.
+
+        Args:
+            state: Initial state; None: the neutral one.
+        """
         self._fleet.reset([0], [self.model.neutral() if state is None else state])
         self._begin()
 

@@ -1,4 +1,4 @@
-"""The laws that hold for everything of its kind, run on yours: what the library's own parts are tested with.
+"""Checks of user-defined parts: the laws that the library's own parts are tested with.
 
 ``check_joint(Saddle)`` returns a :class:`Report`, a table of residuals, or raises
 :class:`~fallingcat.errors.BrokenLawError`, an ``AssertionError`` that names the law and its residual: a call is a test.

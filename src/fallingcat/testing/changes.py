@@ -19,25 +19,36 @@ Make = Callable[[Model, State], VelocityChange]
 
 
 def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int = 3, seed: int = 0) -> Report:
-    """Try the laws of changes on ``make(model, state)``, at ``rounds`` random states of each model.
+    """Check the laws of changes of velocity on ``make(model, state)``.
 
-    ``models`` are random robots with free and planar bases if left out; give those that your change is for.  Every
-    claim of every certificate is one line: the worst residual over robots, states and factorizations.  Raises
-    :class:`~fallingcat.errors.BrokenLawError`.
+    Every claim of every certificate is one line: the worst residual over robots, states and factorizations.
 
-    >>> import fallingcat as fc
-    >>> report = check_change(fc.changes.mixed)
-    >>> report.subject, report["rate"].holds, report["passivity"].holds
-    ("change 'mixed'", True, True)
+    Args:
+        make: Function of model and state that returns a change of velocity.
+        models: Robots that the change is for; None: random robots with free and planar bases.
+        rounds: Number of random states of each robot.
+        seed: Seed of the random robots and states.
+
+    Returns:
+        Table of residuals.
+
+    Raises:
+        BrokenLawError: A law does not hold.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> report = check_change(fc.changes.mixed)
+        >>> report.subject, report["rate"].holds, report["passivity"].holds
+        ("change 'mixed'", True, True)
     """
     if not callable(make):
-        raise ModelError(f"check_change takes a function of model and state that gives a change, not {describe(make)}")
+        raise ModelError(f"make must be a function of model and state that returns a change, got {describe(make)}")
     if models is not None and not isinstance(models, Iterable):
-        raise ModelError(f"models is a list of models, not {describe(models)}")
+        raise ModelError(f"models must be a list of models, got {describe(models)}")
     rng = generator(seed)
     known = list(_random_robots(rng) if models is None else models)
     for model in known:
-        of_type(model, Model, "models is a list of models")
+        of_type(model, Model, "models must be a list of models")
     count(rounds, "rounds")
     places = [(make, model, model.random_state(rng)) for model in known for _ in range(rounds)]
     subject = f"change {getattr(make, '__name__', 'of velocity')!r}"
@@ -47,7 +58,7 @@ def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int 
 
 
 def _certified(subject: str, places: list[tuple[Make, Model, State]]) -> Iterator[Check]:
-    """Every claim, at its worst over places and factorizations."""
+    """Claims with their worst residuals over places and factorizations."""
     found: list[Check] = []
     with CERTIFICATE.named(subject):
         for make, model, state in places:
@@ -63,7 +74,7 @@ def _random_robots(rng: np.random.Generator) -> list[Model]:
 
 
 def _worst(checks: list[Check]) -> list[Check]:
-    """For every name the claimed check with the worst verdict and residual; one that nobody claims says so."""
+    """For every name the claimed check with the worst verdict and residual; marked where it is not claimed."""
     severity = {"broken": 2, "unproved": 1, "holds": 0}
 
     def key(check: Check) -> tuple[bool, int, float]:
@@ -82,14 +93,14 @@ def _inverse(make: Make, model: Model, state: State) -> float:
 
 
 def _rate(make: Make, model: Model, state: State, dt: float = 1e-3) -> float:
-    """``make`` is asked again before and after, by differences of order 4: independent of what it says of itself."""
+    """Error of ``dT/dt``, compared with differences of order 4 of ``make``, which are independent of its claims."""
     T = {k: make(model, displace(model, state, k * dt * state.velocity)).T for k in (-2, -1, 1, 2)}
     rate = (8.0 * (T[1] - T[-1]) - (T[2] - T[-2])) / (12.0 * dt)
     return apart(make(model, state).T_dot, rate)
 
 
 def matrices(model: Model, state: State, *, make: Make) -> Any:
-    """``T``, ``dT/dt`` and the inverse, for kernels."""
+    """Matrix ``T``, ``dT/dt`` and the inverse, for kernels."""
     change = make(model, state)
     return change.T, change.T_dot, change.inverse
 

@@ -1,4 +1,4 @@
-"""Laws of contacts: modes that fit together, forces that compile, books that balance."""
+"""Laws of contacts: modes that fit together, forces that compile, energy that balances."""
 
 from __future__ import annotations
 
@@ -26,28 +26,42 @@ def check_contact(
     duration: float = 0.5,
     laws: Law | Sequence[Law] | None = None,
 ) -> Report:
-    """Try the laws of contacts in a run from ``state``, from which ``model`` has to touch within ``duration`` (s).
+    """Check the laws of contacts in a run.
 
-    The run has the integrator that the contact gets by default.  Raises :class:`~fallingcat.errors.BrokenLawError`.
+    The run uses the integrator that the contact gets by default.
 
-    >>> import fallingcat as fc
-    >>> ball = fc.robots.free_body()
-    >>> above = np.eye(4)
-    >>> above[2, 3] = 0.05
-    >>> floor = fc.contact.CompliantFloor(("body",), stiffness=(1e4, 1e4), damping=(50.0, 50.0), friction=0.5)
-    >>> print(check_contact(floor, ball, ball.state(pose=above, twist=[0.3, 0.0, 0.0, 1.0, 2.0, 3.0])))
-    contact CompliantFloor: passed
-      plain data      ...  holds        hashable, equal to its copy
-      touches         ...  holds        something touches in the run
-      begin           ...  holds        a start is in the mode that its guards allow
-      points          ...  holds        what touches is a link or frame of the model
-      forces          ...  holds        nv finite numbers by port; none in the air
-      guards          ...  holds        not negative while a mode lasts
-      compiled        ...  holds        machine code gives the same numbers
-      books           ...  holds        work through its ports = energy of the robot
-      implicit steps  ...  holds        shorter implicit steps are nearer to the motion
+    Args:
+        contact: Contact.
+        model: Robot, which has to touch within ``duration``.
+        state: Start of the run.
+        duration: Duration (s).
+        laws: Force laws; None: none.
+
+    Returns:
+        Table of residuals.
+
+    Raises:
+        BrokenLawError: A law does not hold.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> ball = fc.robots.free_body()
+        >>> above = np.eye(4)
+        >>> above[2, 3] = 0.05
+        >>> floor = fc.contact.CompliantFloor(("body",), stiffness=(1e4, 1e4), damping=(50.0, 50.0), friction=0.5)
+        >>> print(check_contact(floor, ball, ball.state(pose=above, twist=[0.3, 0.0, 0.0, 1.0, 2.0, 3.0])))
+        contact CompliantFloor: passed
+          plain data      ...  holds        hashable, equal to its copy
+          touches         ...  holds        something touches in the run
+          begin           ...  holds        a start is in the mode that its guards allow
+          points          ...  holds        what touches is a link or frame of the model
+          forces          ...  holds        nv finite numbers by port; none in the air
+          guards          ...  holds        not negative while a mode lasts
+          compiled        ...  holds        machine code gives the same numbers
+          energy balance  ...  holds        work through its ports = energy of the robot
+          implicit steps  ...  holds        shorter implicit steps are nearer to the motion
     """
-    of_type(contact, Contact, "check_contact takes a contact")
+    of_type(contact, Contact, "contact must be a Contact")
     subject = f"contact {type(contact).__name__}"
     with COMPILED.named(subject):
         run = simulate(model, state, duration, laws, contact)
@@ -92,7 +106,7 @@ def _forces(contact: Contact, run: Trajectory) -> float:
 
 
 def _guards(contact: Contact, run: Trajectory) -> float:
-    """Between two samples of one mode; relative to the largest of the guards."""
+    """Violation of guards between two samples of one mode, relative to the largest of the guards."""
     worst = 0.0
     for i in _samples(run):
         if i > 0 and run.modes[i] == run.modes[i - 1]:
@@ -152,7 +166,7 @@ def _samples(run: Trajectory) -> list[int]:
 
 
 def _applied(run: Trajectory, i: int) -> np.ndarray:
-    """The forces (nv) of the laws at a sample."""
+    """Forces (nv) of the laws at a sample."""
     system = run.system
     return np.asarray(system.total(system.applied(run.modes[i], run.times[i], run.state(i))), dtype=float)
 
@@ -171,6 +185,6 @@ OF_RUNS = (
     Requirement("forces", "nv finite numbers by port; none in the air", 0.0, _forces),
     Requirement("guards", "not negative while a mode lasts", 1e-9, _guards),
     COMPILED,
-    Requirement("books", "work through its ports = energy of the robot", 1e-6, _books),
+    Requirement("energy balance", "work through its ports = energy of the robot", 1e-6, _books),
 )
 """Laws of a contact and a run with it."""

@@ -1,4 +1,4 @@
-"""One problem, one motion: the law that every entry point of the simulation integrates a problem in the same way."""
+"""Law of entry points: every driver of the simulation integrates a problem in the same way."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def check_drivers_agree(
 
     Args:
         model: Robot.
-        states: From which runs start, a list or one state of arrays.
+        states: Initial states, a list or one state of arrays.
         laws: Force laws.
-        contact: What the robot touches.
-        duration: Of the runs (s), a whole number of steps.
-        dt: Step (s).
-        passive: Whether the model's own joint forces act.
+        contact: Contact of the robot; None: none.
+        duration: Duration of the runs (s), a whole number of steps.
+        dt: Step size (s).
+        passive: Add the passive joint forces of the model.
 
     Returns:
         Report of the laws.
@@ -78,9 +78,9 @@ def check_drivers_agree(
           step              ...  holds        the step as a function moves as a Simulator
           simulator         0.00e+00  holds        a Simulator moves as a run does
     """
-    of_type(model, Model, "check_drivers_agree takes a model")
+    of_type(model, Model, "model must be a Model")
     if abs(duration / dt - round(duration / dt)) > 1e-9:
-        raise ModelError(f"duration is a whole number of steps of {dt:g} s, not {describe(duration)}")
+        raise ModelError(f"duration must be a whole number of steps of {dt:g} s, got {describe(duration)}")
     trial = _Trial(model, starts(model, states), laws, contact, duration, dt, passive)
     subject = f"entry points, {model.name}"
     return Report.of(subject, (check for check in trial.checks(subject)))
@@ -98,33 +98,36 @@ class _Trial:
 
     @cached_property
     def method(self) -> Integrator:
-        """Of single runs."""
+        """Integrator of single runs."""
         system = problem(self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive)
         return default_method(system, self.many.at(0), self.dt)
 
     @cached_property
     def stepped_alike(self) -> bool:
-        """Whether what is stepped from outside takes that method too."""
+        """True if drivers that are stepped from outside use that integrator too."""
         system = problem(self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive, driven=True)
         return takes_fixed_steps(self.method, system)
 
     @property
     def count(self) -> int:
+        """Number of steps."""
         return len(self.many.pose)
 
     @cached_property
     def runs(self) -> list[Trajectory]:
+        """Single runs."""
         about: dict[str, Any] = {"dt": self.dt, "passive": self.passive}
         given = (self.duration, self.laws, self.contact)
         return [whole(simulate(self.model, self.many.at(i), *given, **about)) for i in range(self.count)]
 
     def rolled(self, which: Sequence[int]) -> Rollout:
+        """Rollout of some of the states."""
         states = [self.many.at(i) for i in which]
         return rollout(self.model, states, self.duration, self.laws, self.contact, dt=self.dt, passive=self.passive)
 
     @cached_property
     def simulators(self) -> list[np.ndarray]:
-        """Where single robots end that are stepped from outside."""
+        """Final states of single robots that are stepped from outside."""
         ends = []
         for i in range(self.count):
             about: dict[str, Any] = {"dt": self.dt, "state": self.many.at(i), "passive": self.passive}
@@ -134,7 +137,7 @@ class _Trial:
         return ends
 
     def checks(self, subject: str) -> Any:
-        """All laws, tried."""
+        """Checks of all laws."""
         agreed = ROUNDING if self.method.tolerance is None else TOLERANCES * self.method.tolerance
         robots = [(i,) for i in range(self.count)]
         yield Requirement("rollout", "a rollout moves as single runs do", agreed, self._rollout).tried(subject, robots)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, concatenate, cos, sin
+from ..arrays.types import Scalar, Vector
 from ..caching import cached_property
 from ..contact import Contact, corners
 from ..control import Law
@@ -31,7 +32,7 @@ DURATION = 0.1
 
 @dataclass(frozen=True)
 class Pull(Law):
-    """A horizontal force on the base whose direction turns."""
+    """Horizontal force on the base whose direction turns."""
 
     size: float
     """N"""
@@ -39,7 +40,8 @@ class Pull(Law):
     """rad/s"""
     name: str = "pull"
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """``J' f`` of the force at time ``t``."""
         force = array([self.size * cos(self.turn * t), self.size * sin(self.turn * t), 0.0 * t])
         return concatenate([state.pose[:3, :3].T @ force, np.zeros(model.nv - 3)])
 
@@ -61,7 +63,7 @@ def check_friction(
     friction takes less.
 
     Args:
-        contact: Function of the names of points that gives the contact under them: level ground at height 0.
+        contact: Function of the names of points that returns the contact under them: level ground at height 0.
         friction: Coulomb's coefficient of the contact.
         integrators: Names of integrators, or integrators; None: all of :data:`METHODS` that take the contact.
         masses: Masses of the boxes (kg).
@@ -86,9 +88,9 @@ def check_friction(
           steps           ...  holds        smaller steps do not change it
     """
     made = contact(("point",))
-    of_type(made, Contact, "check_friction takes a function that gives a contact")
+    of_type(made, Contact, "contact must be a function that returns a Contact")
     if not np.isfinite(friction) or friction <= 0.0:
-        raise ModelError(f"friction is a number above zero, not {describe(friction)}")
+        raise ModelError(f"friction must be a positive number, got {describe(friction)}")
     subject = f"friction of {type(made).__name__}"
     trials = [_Trial(contact, float(friction), float(mass), dt, integrators) for mass in masses]
     return Report.of(subject, (law.tried(subject, [(trial,) for trial in trials]) for law in LAWS))
@@ -105,7 +107,7 @@ class _Trial:
     integrators: Sequence[str | Integrator] | None
 
     def box(self, turns: bool) -> tuple[Model, tuple[str, ...]]:
-        """A box of 0.3 x 0.2 x 0.1 m, which ``turns`` or only moves along."""
+        """Box of 0.3 x 0.2 x 0.1 m, which ``turns`` or only translates."""
         squares = np.array([0.3, 0.2, 0.1]) ** 2
         body = Body(self.mass, np.zeros(3), self.mass / 12.0 * np.diag(squares.sum() - squares))
         model = robots.free_body(None if turns else R3(), body)
@@ -113,7 +115,7 @@ class _Trial:
 
     @cached_property
     def methods(self) -> tuple[Integrator, ...]:
-        """Integrators that take the contact."""
+        """Integrators that support the contact."""
         given = METHODS if self.integrators is None else self.integrators
         chosen = [INTEGRATORS[x] if isinstance(x, str) else x for x in given]
         model, points = self.box(turns=False)
@@ -127,12 +129,13 @@ class _Trial:
         return True
 
     def start(self, model: Model, falling: float = 0.0, spin: Any = (0.0, 0.0, 0.0)) -> State:
+        """Initial state at 2 m/s."""
         pose = np.eye(4)
         pose[2, 3] = 0.05 + DROP
         return model.state(pose=pose, twist=[SPEED, 0.0, -falling, *spin][: model.m])
 
     def run(self, method: Integrator, pull: float, turn: float, finer: float = 1.0, **start: Any) -> Trajectory:
-        """From the start, under a force of so many times the limit of friction."""
+        """Run from the start, with a force relative to the limit of friction."""
         model, points = self.box("spin" in start)
         laws = Pull(pull * self.friction * self.mass * 9.81, turn) if pull else None
         dt = self.dt / finer if method.tolerance is None else None
@@ -140,7 +143,7 @@ class _Trial:
         return whole(simulate(model, self.start(model, **start), DURATION, laws, self.contact(points), **options))
 
     def impulses(self, pull: float = 0.0, **start: Any) -> Iterator[float]:
-        """Of every method: how far the impulse along the way is from that of force and friction, relative to it."""
+        """For every integrator the relative error of the impulse along the way."""
         for method in self.methods:
             run = self.run(method, pull, 0.0, **start)
             change = run.poses[-1, :3, :3] @ run.twists[-1, :3] - run.twists[0, :3]
@@ -151,12 +154,13 @@ class _Trial:
             yield abs(change[0] - wanted) / (self.friction * pushed)
 
     def ends(self, finer: float = 1.0) -> list[np.ndarray]:
-        """Where a spinning box is, of every method, under a force whose direction turns."""
+        """For every integrator the final position of a spinning box, with a force whose direction turns."""
         start = {"spin": (0.0, 0.0, 5.0)}
         return [self.run(method, 2.0, 30.0, finer, **start).poses[-1, :3] for method in self.methods]
 
     @cached_property
     def coarse(self) -> list[np.ndarray]:
+        """Final positions with the given step size."""
         return self.ends()
 
 
@@ -173,7 +177,7 @@ def _landing(trial: _Trial) -> float:
 
 
 def _apart(ends: list[np.ndarray], others: list[np.ndarray]) -> float:
-    """Relative to the way of a box that is not braked."""
+    """Differences of the ends, relative to the way of a box without friction."""
     return max(float(np.abs(a - b).max()) / (SPEED * DURATION) for a, b in zip(ends, others, strict=True))
 
 

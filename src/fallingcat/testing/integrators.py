@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, concatenate, sin
+from ..arrays.types import Scalar, Vector
 from ..caching import cached_property
 from ..control import Law
 from ..errors import ModelError
@@ -25,24 +26,35 @@ ROUNDING = 1e-11
 
 
 def check_integrator(method: Integrator) -> Report:
-    """Try the laws of integrators on a method, in runs of a cat that tumbles, is driven, and of a robot of all joints.
+    """Check the laws of integrators on a method.
 
-    The order of a method that chooses its steps is measured with ``tolerance=None``.  A system that the method refuses
-    by a ``ModelError`` is not claimed.  Raises :class:`~fallingcat.errors.BrokenLawError`.
+    Runs are those of a cat that tumbles, a cat that is driven, and a robot of all joint kinds.  The order of a method
+    that chooses its steps is measured with ``tolerance=None``.  A system that the method refuses by a ``ModelError`` is
+    not claimed.
 
-    >>> from fallingcat.simulation import RKMK4
-    >>> print(check_integrator(RKMK4()))
-    integrator 'rkmk4': passed
-      order           ...  holds        slope of the error of a free motion = order
-      driven          ...  holds        the same under a force that depends on time
-      energy          ...  holds        its error falls as fast, or is rounding
-      momentum        ...  holds        its error falls as fast, or is rounding
-      books           ...  holds        work through ports = energy, falling as fast
-      plain           ...  holds        compiled steps = steps in plain Python
-      every joint     ...  holds        all joint kinds: energy falls as fast, poses stay poses
-      rollout         ...  holds        many at once = one by one
+    Args:
+        method: Integrator.
+
+    Returns:
+        Table of residuals.
+
+    Raises:
+        BrokenLawError: A law does not hold.
+
+    Example:
+        >>> from fallingcat.simulation import RKMK4
+        >>> print(check_integrator(RKMK4()))
+        integrator 'rkmk4': passed
+          order           ...  holds        slope of the error of a free motion = order
+          driven          ...  holds        the same under a force that depends on time
+          energy          ...  holds        its error falls as fast, or is rounding
+          momentum        ...  holds        its error falls as fast, or is rounding
+          energy balance  ...  holds        work through ports = energy, falling as fast
+          plain           ...  holds        compiled steps = steps in plain Python
+          every joint     ...  holds        all joint kinds: energy falls as fast, poses stay poses
+          rollout         ...  holds        many at once = one by one
     """
-    of_type(method, Integrator, "check_integrator takes an integrator")
+    of_type(method, Integrator, "method must be an Integrator")
     trial, subject = _Trial(method), f"integrator {method.name!r}"
     own = [(ROLLOUT, isinstance(method, Rule)), (TOLERANCE, method.tolerance is not None)]
     first = (law.tried(subject, [(trial,)]) for law in LAWS)
@@ -57,12 +69,13 @@ class Shaking(Law):
 
     name: str = "shaking"
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """Torques of the joints; no wrench on the base."""
         return concatenate([np.zeros(model.m), array([0.03 * sin(9.0 * t), -0.02 + 0.01 * sin(7.0 * t)])])
 
 
 class _Trial:
-    """A method with steps of the caller's choice, and its runs."""
+    """Integrator with given steps, and its runs."""
 
     def __init__(self, method: Integrator) -> None:
         self.method = method
@@ -83,13 +96,13 @@ class _Trial:
         return [self.run(dt, Shaking()) for dt in STEPS]
 
     def errors(self, runs: list[Trajectory], controller: Any = None) -> list[float]:
-        """At the end, beside a fine run of order 4."""
+        """Errors at the end, relative to a fine run of order 4."""
         fine = self.run(FINE, controller, method=RKMK4())
         return [largest(apart(run.poses[-1], fine.poses[-1]), apart(run.joints[-1], fine.joints[-1])) for run in runs]
 
 
 def _slopes(errors: list[float]) -> np.ndarray:
-    """How many times the error halves where the step does: the order."""
+    """Observed orders: number of halvings of the error where the step halves."""
     if not np.isfinite(errors).all():
         raise Unproved("an error is not a finite number")
     told = [error for error in errors if error > ROUNDING]
@@ -107,7 +120,7 @@ def _driven(trial: _Trial) -> float:
 
 
 def _shortfall(errors: list[float], order: int) -> float:
-    """How far the slope stays behind the order; nothing where errors are rounding, as soon as the order says so."""
+    """Order minus observed slope; zero where errors are rounding, as soon as the order predicts it."""
     rounding = errors[0] < ROUNDING * 2.0**order and max(errors[1:]) < ROUNDING
     return 0.0 if rounding else max(0.0, order - float(_slopes(errors).min()))
 
@@ -117,7 +130,7 @@ def _energy(trial: _Trial) -> float:
 
 
 def _gap(run: Trajectory) -> float:
-    """The largest change of the energy, relative to what there was."""
+    """Largest change of the energy, relative to the initial one."""
     energy = np.sum(run.energies(), axis=0)
     return float(np.abs(energy - energy[0]).max()) / max(1.0, abs(float(energy[0])))
 
@@ -170,7 +183,7 @@ def _rollout(trial: _Trial) -> float:
 
 
 def _tolerance(trial: _Trial) -> float:
-    """A tolerance a hundred times as small makes an error at most half as large."""
+    """Law of tolerances: one a hundred times as small makes the error at most half as large."""
     first = trial.method.tolerance
     assert first is not None
     methods = [replace(trial.method, tolerance=t) for t in (first, 1e-2 * first)]  # type: ignore[type-var]
@@ -183,7 +196,7 @@ LAWS = (
     Requirement("driven", "the same under a force that depends on time", 0.4, _driven),
     Requirement("energy", "its error falls as fast, or is rounding", 0.7, _energy),
     Requirement("momentum", "its error falls as fast, or is rounding", 0.7, _momentum),
-    Requirement("books", "work through ports = energy, falling as fast", 0.7, _books),
+    Requirement("energy balance", "work through ports = energy, falling as fast", 0.7, _books),
     Requirement("plain", "compiled steps = steps in plain Python", 1e-9, _plain),
 )
 ROLLOUT = Requirement("rollout", "many at once = one by one", 1e-12, _rollout)

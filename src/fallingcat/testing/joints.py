@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Graph, concatenate
+from ..arrays.types import FloatArray, Scalar
 from ..compiler import compile
 from ..dynamics import displace, inverse_dynamics, inverse_dynamics_derivatives, kinetic_energy, potential_energy
 from ..errors import ModelError, describe
@@ -24,30 +25,40 @@ G = SE3()
 
 
 def check_joint(kind: type[JointKind] | JointKind, rounds: int = 10, seed: int = 0) -> Report:
-    """Try the laws of joints on a kind, or on one joint of it, ``rounds`` times from both sides.
+    """Check the laws of joints on a kind, or on one joint of it, from both sides.
 
-    A class is asked for its :meth:`~.JointKind.sample`.  Raises :class:`~fallingcat.errors.BrokenLawError`.
+    A class is asked for its :meth:`~.JointKind.sample`.
 
-    >>> from fallingcat.model import Universal
-    >>> print(check_joint(Universal))
-    joint kind 'universal': passed
-      subspace        ...  holds        S = H^-1 dH, by complex step
-      subspace rate   ...  holds        dS/dt, by complex step
-      fixed axes      ...  holds        S is constant where declared so
-      neutral         ...  holds        H(neutral) = 1
-      other side      ...  holds        the reversed joint is the inverse
-      turned twice    ...  holds        reversed twice is the joint itself
-      traced          ...  holds        expressions give the same numbers
-      power           ...  holds        v' F = d/dt energy, of a robot with it
-      lagrange        ...  holds        Newton-Euler = Lagrange, of a robot with it
-      compiled        ...  holds        machine code gives the same numbers
-      derivatives     ...  holds        dF/dq in machine code, by complex step
+    Args:
+        kind: Class of joints that is not abstract, or one joint.
+        rounds: Number of random joints and states.
+        seed: Seed of the random numbers.
+
+    Returns:
+        Table of residuals.
+
+    Raises:
+        BrokenLawError: A law does not hold.
+
+    Example:
+        >>> from fallingcat.model import Universal
+        >>> print(check_joint(Universal))
+        joint kind 'universal': passed
+          subspace        ...  holds        S = H^-1 dH, by complex step
+          subspace rate   ...  holds        dS/dt, by complex step
+          fixed axes      ...  holds        S is constant where declared so
+          neutral         ...  holds        H(neutral) = 1
+          other side      ...  holds        the reversed joint is the inverse
+          turned twice    ...  holds        reversed twice is the joint itself
+          traced          ...  holds        expressions give the same numbers
+          power           ...  holds        v' F = d/dt energy, of a robot with it
+          lagrange        ...  holds        Newton-Euler = Lagrange, of a robot with it
+          compiled        ...  holds        machine code gives the same numbers
+          derivatives     ...  holds        dF/dq in machine code, by complex step
     """
     whole = issubclass(kind, JointKind) and not inspect.isabstract(kind) if isinstance(kind, type) else None
     if not (isinstance(kind, JointKind) if whole is None else whole):
-        raise ModelError(
-            f"check_joint takes a class of joints that is not abstract, or one joint, not {describe(kind)}"
-        )
+        raise ModelError(f"kind must be a class of joints that is not abstract, or one joint, got {describe(kind)}")
     count(rounds, "rounds")
     generator(seed)
     sampled = (lambda rng: kind.sample(rng)) if isinstance(kind, type) else (lambda rng: kind)
@@ -80,12 +91,12 @@ def _built(sampled: Sampled, rounds: int, seed: int) -> Iterator[tuple[Model, St
         yield model, model.random_state(rng), rng
 
 
-def _point(joint: Joint, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _point(joint: Joint, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     return joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
 
 
 def _moved(kind: JointKind, q: Any, rates: Any) -> Any:
-    """The coordinates an imaginary moment later, at constant rates: the group's own exponential."""
+    """Coordinates after an imaginary time step at constant rates: the group's own exponential."""
     group = kind.group
     return group.coordinates(group.compose(group.element(q), group.exp(1j * STEP * rates)))
 
@@ -177,7 +188,7 @@ def _lagrange(model: Model, state: State, rng: np.random.Generator) -> float:
 def _momenta(model: Model, state: State) -> np.ndarray:
     """``dT/dv`` (nv), exactly, for ``T`` is quadratic: ``(T(v + e) - T(v - e)) / 2``."""
 
-    def energy(v: np.ndarray) -> Any:
+    def energy(v: np.ndarray) -> Scalar:
         return kinetic_energy(model, state._replace(twist=v[: model.m], rates=v[model.m :]))
 
     v = state.velocity

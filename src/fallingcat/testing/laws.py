@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
+from ..arrays.types import Scalar, Vector
 from ..compiler import compile, fields
 from ..control import Law
 from ..dynamics import displace
@@ -27,28 +28,41 @@ def check_law(
     dt: float = 1e-4,
     seed: int = 0,
 ) -> Report:
-    """Try the laws of forces on a force law of ``model``, at ``states`` (ten random ones if left out).
+    """Check the laws of forces on a force law.
 
-    ``touching`` are points on which the law depends: it is tried with none and with all of them on the ground.  A law
-    with a method ``energy(model, state)`` claims to be its gradient.  A law with a state of its own is held to
-    ``begin``, ``memory_rate`` and ``after`` too.  Runs take steps of ``dt`` (s): a stiff law needs smaller ones.
-    Raises :class:`~fallingcat.errors.BrokenLawError`.
+    A law with a method ``energy(model, state)`` claims to be its gradient.  A law with a state of its own is checked
+    for ``begin``, ``memory_rate`` and ``after`` too.
 
-    >>> import fallingcat as fc
-    >>> print(check_law(fc.control.JointSpring(2.0), fc.robots.cat()))
-    law 'joint springs': passed
-      plain data      ...  holds        hashable, equal to its copy
-      forces          ...  holds        nv finite numbers
-      compiled        ...  holds        machine code gives the same numbers
-      gradient        ...  holds        forces = -d energy, by complex step
-      books           ...  holds        its work = energy of the robot, in a run
+    Args:
+        law: Force law.
+        model: Robot.
+        states: States at which it is checked; None: ten random ones.
+        touching: Points on which the law depends: it is checked with none and with all of them on the ground.
+        dt: Step size (s) of runs; a stiff law needs smaller ones.
+        seed: Seed of the random states.
+
+    Returns:
+        Table of residuals.
+
+    Raises:
+        BrokenLawError: A law does not hold.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> print(check_law(fc.control.JointSpring(2.0), fc.robots.cat()))
+        law 'joint springs': passed
+          plain data      ...  holds        hashable, equal to its copy
+          forces          ...  holds        nv finite numbers
+          compiled        ...  holds        machine code gives the same numbers
+          gradient        ...  holds        forces = -d energy, by complex step
+          energy balance  ...  holds        its work = energy of the robot, in a run
     """
-    of_type(law, Law, "check_law takes a force law")
-    of_type(model, Model, "check_law takes a model")
+    of_type(law, Law, "law must be a Law")
+    of_type(model, Model, "model must be a Model")
     if not isinstance(touching, (list, tuple, set, frozenset)) or not all(isinstance(p, str) for p in touching):
-        raise ModelError(f"touching are names of points, not {describe(touching)}")
+        raise ModelError(f"touching must be names of points, got {describe(touching)}")
     if states is not None and (isinstance(states, State) or not isinstance(states, Iterable)):
-        raise ModelError(f"states is a list of states, not {describe(states)}")
+        raise ModelError(f"states must be a list of states, got {describe(states)}")
     rng = generator(seed)
     at = [model.random_state(rng) for _ in range(10)] if states is None else list(states)
     contacts = list(dict.fromkeys((frozenset[str](), frozenset(touching))))
@@ -71,14 +85,14 @@ def check_law(
 
 
 def _recalling(law: Law, model: Model, state: State, rng: np.random.Generator) -> Law:
-    """The law that remembers something near to what it begins with, if it has a state of its own."""
+    """Law with a state near its initial one, if it has a state of its own."""
     size = law.memory_size(model)
     begun = np.asarray(law.begin(model, state), dtype=float)
     return law.remembering(begun + 0.1 * rng.normal(size=size)) if size and begun.shape == (size,) else law
 
 
 def plain_data(x: Any) -> float:
-    """What kernels are remembered by: 0 for what is hashable and equal to another of the same numbers."""
+    """Residual of the cache key: 0 for an object that is hashable and equal to a copy."""
     other = copy.deepcopy(x)
     return 0.0 if hash(other) == hash(x) and other == x else np.inf
 
@@ -89,8 +103,8 @@ def _forces(law: Law, model: Model, state: State, touches: frozenset[str]) -> fl
     return 0.0 if found.shape == (model.nv,) and np.isfinite(found).all() else np.inf
 
 
-def forces_at(model: Model, state: State, t: Any, memory: Any, *, law: Law, touches: frozenset[str]) -> Any:
-    """The forces of a law, and the rate of its own state, for kernels."""
+def forces_at(model: Model, state: State, t: Scalar, memory: Vector, *, law: Law, touches: frozenset[str]) -> Vector:
+    """Forces of a law, and the rate of its own state, for kernels."""
     law = law.remembering(memory)
     return concatenate([law.forces(model, t, state, touches), law.memory_rate(model, t, state)])
 
@@ -135,4 +149,4 @@ COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-12,
 GRADIENT = Requirement("gradient", "forces = -d energy, by complex step", 1e-11, _gradient)
 STATE = Requirement("state", "memory_size finite numbers begin, and change", 0.0, _state)
 AFTER = Requirement("after", "its state changes by its rate, by complex step", 1e-11, _after)
-BOOKS = Requirement("books", "its work = energy of the robot, in a run", 1e-6, _books)
+BOOKS = Requirement("energy balance", "its work = energy of the robot, in a run", 1e-6, _books)

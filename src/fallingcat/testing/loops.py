@@ -23,16 +23,19 @@ STEP = 1e-5
 
 
 def check_loop(loop: Loop, model: Model, states: Iterable[State] | None = None, seed: int = 0) -> Report:
-    """Try the laws of loops on a loop closure of ``model``, which is given without it.
+    """Check the laws of loop closures.
 
     Args:
         loop: Loop closure.
-        model: Robot that it closes.
-        states: States near which it can be closed, where five random ones are left out.
-        seed: Of random states.
+        model: Robot that it closes, given without it.
+        states: States near which it can be closed; None: five random ones.
+        seed: Seed of the random states.
 
     Returns:
-        Table of residuals.  Raises :class:`~fallingcat.errors.BrokenLawError` where a law is broken.
+        Table of residuals.
+
+    Raises:
+        BrokenLawError: A law does not hold.
 
     Example:
         >>> import fallingcat as fc
@@ -45,11 +48,11 @@ def check_loop(loop: Loop, model: Model, states: Iterable[State] | None = None, 
           bias            ...  holds        dJ/dt v, by differences
           compiled        ...  holds        machine code gives the same numbers
           stays closed    ...  holds        error of a run, in m or rad
-          books           ...  holds        its forces do no work, in a run
+          energy balance  ...  holds        its forces do no work, in a run
           inner forces    ...  holds        a motion of the base does not open it
     """
-    of_type(loop, Loop, "check_loop takes a loop")
-    of_type(model, Model, "check_loop takes a model")
+    of_type(loop, Loop, "loop must be a Loop")
+    of_type(model, Model, "model must be a Model")
     subject, rng = f"loop {loop.name!r}", generator(seed)
     with NAMES.named(subject):
         closed = replace(model, loops=(loop,))
@@ -127,5 +130,5 @@ JACOBIAN = Requirement("jacobian", "d error/dt = J v, by differences", 1e-7, _ja
 BIAS = Requirement("bias", "dJ/dt v, by differences", 1e-6, _bias)
 COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
 CLOSED = Requirement("stays closed", "error of a run, in m or rad", 1e-5, _stays_closed)
-BOOKS = Requirement("books", "its forces do no work, in a run", 1e-5, _books)
+BOOKS = Requirement("energy balance", "its forces do no work, in a run", 1e-5, _books)
 INNER = Requirement("inner forces", "a motion of the base does not open it", 1e-9, _inner)

@@ -1,4 +1,4 @@
-"""What a check found: one residual for each law, and an error that names what is broken."""
+"""Report of a check: one residual for each law, and an error that names the broken one."""
 
 from __future__ import annotations
 
@@ -17,33 +17,53 @@ from ..simulation import Code, Trajectory
 
 @concise
 class Report(NamedTuple):
-    """The laws that were tried on something; ``str()`` is a table."""
+    """Laws that were checked on a part; ``str()`` is a table.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> report = fc.testing.check_task(fc.control.PositionTask("end_effector"), fc.robots.planar_arm())
+        >>> report.passed, report["goal"].holds
+        (True, True)
+    """
 
     subject: str
     checks: tuple[Check, ...]
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """The laws that do not hold, and those that could not be tried."""
+        """Laws that do not hold, and those that could not be checked."""
         return tuple(check for check in self.checks if check.claimed and not check.holds)
 
     @property
     def passed(self) -> bool:
-        """Whether every law was tried and holds; what is unproved has not passed."""
+        """True if every law was checked and holds; unproved laws have not passed."""
         return not self.failures and any(check.claimed for check in self.checks)
 
     def __getitem__(self, name: Any) -> Any:
+        """Check by the name of its law; by an index, an entry of the tuple."""
         if isinstance(name, str):
             named = {check.name: check for check in self.checks}
             return named[choice(name, tuple(named), "law")]
         return tuple.__getitem__(self, name)
 
     def __str__(self) -> str:
+        """Table of the laws, one row each."""
         return "\n".join([f"{self.subject}: {'passed' if self.passed else 'FAILED'}", *map(_row, self.checks)])
 
     @classmethod
     def of(cls, subject: str, checks: Iterator[Check]) -> Report:
-        """The settled report; a law that cannot be tried after others have failed is not what is told."""
+        """Settled report of checks; an error of a later law does not hide an earlier failure.
+
+        Args:
+            subject: Name of the part.
+            checks: Checks, evaluated one after the other.
+
+        Returns:
+            Report that has passed.
+
+        Raises:
+            BrokenLawError: A law does not hold.
+        """
         found: list[Check] = []
         try:
             for check in checks:
@@ -54,11 +74,18 @@ class Report(NamedTuple):
         return cls(subject, tuple(found)).settled()
 
     def settled(self) -> Report:
-        """This report if it has passed, else an error that names its first failure."""
+        """This report if it has passed, else an error that names its first failure.
+
+        Returns:
+            The report.
+
+        Raises:
+            BrokenLawError: A law does not hold.
+        """
         if self.passed:
             return self
         if not self.failures:
-            raise BrokenLawError(f"{self.subject}: no law could be tried", self)
+            raise BrokenLawError(f"{self.subject}: no law could be checked", self)
         first, *others = self.failures
         more = f"; also {', '.join(repr(check.name) for check in others)}" if others else ""
         raise BrokenLawError(f"{self.subject}: {_sentence(first)}{more}", self)
@@ -79,7 +106,7 @@ def _sentence(check: Check) -> str:
 
 
 class Requirement(NamedTuple):
-    """A law: its name, what it says, its tolerance, and its relative residual for what is given."""
+    """Law: its name, meaning, tolerance, and a function that returns its relative residual."""
 
     name: str
     meaning: str
@@ -87,7 +114,7 @@ class Requirement(NamedTuple):
     residual: Callable[..., float]
 
     def tried(self, subject: str, cases: Iterable[tuple[Any, ...]]) -> Check:
-        """The worst residual over ``cases``, each the arguments of :attr:`residual`."""
+        """Check of the worst residual over ``cases``, each the arguments of :attr:`residual`."""
         worst, count = 0.0, 0
         try:
             with self.named(subject):
@@ -96,49 +123,49 @@ class Requirement(NamedTuple):
                     worst = largest(worst, self.residual(*case))
         except Unproved as why:
             return self.unproved(str(why))
-        return self.unproved("there is nothing to try it on") if not count else self.found(worst)
+        return self.unproved("there are no cases to check") if not count else self.found(worst)
 
     @contextmanager
     def named(self, subject: str) -> Iterator[None]:
-        """What a user's code raises comes with the name of the law that was tried."""
+        """Context in which errors of user code name the law that is checked."""
         try:
             yield
         except Unproved:
             raise
         except Exception as error:
-            what = f"the law {self.name!r} ({self.meaning}) cannot be tried"
+            what = f"the law {self.name!r} ({self.meaning}) cannot be checked"
             raise BrokenLawError(f"{subject}: {what}: {type(error).__name__}: {error}", None) from error
 
     def found(self, residual: float) -> Check:
-        """The check of a residual that is known."""
+        """Check of a known residual."""
         return Check(self.name, float(residual), self.tolerance, True, self.meaning)
 
     def unproved(self, reason: str, claimed: bool = True) -> Check:
-        """The check of a law that could not be tried, or of one that is not claimed."""
+        """Check of a law that could not be evaluated, or that is not claimed."""
         return Check(self.name, float("nan"), self.tolerance, claimed, self.meaning, reason)
 
 
 def of_type(x: Any, wanted: type, what: str) -> None:
-    """An error unless ``x`` is one of them."""
+    """Raise an error unless ``x`` is of a type."""
     if not isinstance(x, wanted):
-        raise ModelError(f"{what}, not {describe(x)}")
+        raise ModelError(f"{what}, got {describe(x)}")
 
 
 def count(x: Any, what: str) -> None:
-    """An error unless this is a whole number above zero."""
+    """Raise an error unless this is a positive integer."""
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
-        raise ModelError(f"{what} is a whole number above zero, not {describe(x)}")
+        raise ModelError(f"{what} must be a positive integer, got {describe(x)}")
 
 
 def generator(seed: Any) -> np.random.Generator:
-    """Random numbers that follow from a whole number."""
+    """Random generator of a seed."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ModelError(f"seed is a whole number that is not negative, not {describe(seed)}")
+        raise ModelError(f"seed must be an integer that is not negative, got {describe(seed)}")
     return np.random.default_rng(seed)
 
 
 def apart(a: Any, b: Any) -> float:
-    """``max |a - b|``, relative to the largest entry of either, and to 1 where they are small; NaN if one is."""
+    """Largest ``|a - b|``, relative to the largest entry of either, and to 1 where they are small; NaN if one is."""
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape:
         return float("inf")
@@ -148,12 +175,12 @@ def apart(a: Any, b: Any) -> float:
 
 
 def largest(*residuals: float) -> float:
-    """The largest, or NaN if one is: the builtin ``max`` would pass over it."""
+    """Largest residual, or NaN if one is: the builtin ``max`` would ignore it."""
     return float(np.max(residuals))
 
 
 def whole(run: Trajectory) -> Trajectory:
-    """A run that came to its end: of another, nothing can be said."""
+    """Run that reached its end; others are unproved."""
     if run.code is not Code.FINISHED:
         raise Unproved(f"the run ended early: {run.status}")
     return run

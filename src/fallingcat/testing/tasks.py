@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
+from ..arrays.types import Vector
 from ..compiler import compile, fields
 from ..control import Task
 from ..dynamics import displace
@@ -21,16 +22,19 @@ STEP = 1e-5
 
 
 def check_task(task: Task, model: Model, states: Iterable[State] | None = None, seed: int = 0) -> Report:
-    """Try the laws of tasks on a task of ``model``, at ``states`` (five random ones where left out).
+    """Check the laws of tasks on a task.
 
     Args:
-        task: Task; its goal does not count.
+        task: Task; its goal is not used.
         model: Robot.
-        states: States at which it is tried.
-        seed: Of random states.
+        states: States at which it is checked; None: five random ones.
+        seed: Seed of the random states.
 
     Returns:
-        Table of residuals.  Raises :class:`~fallingcat.errors.BrokenLawError` where a law is broken.
+        Table of residuals.
+
+    Raises:
+        BrokenLawError: A law does not hold.
 
     Example:
         >>> import fallingcat as fc
@@ -42,8 +46,8 @@ def check_task(task: Task, model: Model, states: Iterable[State] | None = None, 
           bias            ...  holds        dJ/dt v, by differences
           compiled        ...  holds        machine code gives the same numbers
     """
-    of_type(task, Task, "check_task takes a task")
-    of_type(model, Model, "check_task takes a model")
+    of_type(task, Task, "task must be a Task")
+    of_type(model, Model, "model must be a Model")
     subject, rng = f"task {task.name}", generator(seed)
     at = [model.random_state(rng) for _ in range(5)] if states is None else list(states)
     cases = [(task, model, state) for state in at]
@@ -52,7 +56,7 @@ def check_task(task: Task, model: Model, states: Iterable[State] | None = None, 
 
 
 def _reached(task: Any, model: Model, state: State) -> Any:
-    """The task whose goal is reached at a state."""
+    """Task whose goal is reached at a state."""
     return replace(task, goal=np.asarray(task.here(model, state), dtype=float))
 
 
@@ -91,7 +95,7 @@ def _bias(task: Task, model: Model, state: State) -> float:
     return apart((ahead - behind) @ v / (2.0 * STEP * size), np.asarray(task.motion(model, state).bias) / size)
 
 
-def motion_at(model: Model, state: State, *, task: Task) -> Any:
+def motion_at(model: Model, state: State, *, task: Task) -> Vector:
     """Error, Jacobian and bias, for kernels."""
     error, J, bias = task.motion(model, state)
     return concatenate([error, J.reshape(-1), bias])

@@ -1,4 +1,4 @@
-"""Laws of reliefs: smooth heights that compile, over which distances are distances."""
+"""Laws of terrain: smooth heights that compile, over which distances are distances."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array
+from ..arrays.types import Vector
 from ..compiler import compile
 from ..contact import Terrain, plane
 from ..dynamics.checks import positive
@@ -24,23 +25,36 @@ DIFFERENCE = 1e-5
 
 
 def check_terrain(relief: Terrain, size: float, radius: float = 0.0, seed: int = 0) -> Report:
-    """Try the laws of reliefs within ``size`` (m) of the origin, for balls of ``radius`` (m) or points.
+    """Check the laws of terrain around the origin, for balls or points.
 
-    A ball that does not fit into a hollow breaks the last one.  Raises :class:`~fallingcat.errors.BrokenLawError`.
+    A ball that does not fit into a hollow breaks the last law.
 
-    >>> from fallingcat.contact import HeightField
-    >>> print(check_terrain(HeightField([0.0, 0.02, 0.01, 0.05], spacing=0.5), size=2.0, radius=0.05))
-    relief HeightField: passed
-      plain data      ...  holds        hashable, equal to its copy
-      heights         ...  holds        one finite number
-      slopes          ...  holds        derivatives, by complex step and differences
-      compiled        ...  holds        machine code gives the same numbers
-      distance        ...  holds        the gradient of a ball's height is the normal
+    Args:
+        relief: Terrain.
+        size: Half width (m) of the square in which it is checked.
+        radius: Radius (m) of balls; 0: points.
+        seed: Seed of the random places.
+
+    Returns:
+        Table of residuals.
+
+    Raises:
+        BrokenLawError: A law does not hold.
+
+    Example:
+        >>> from fallingcat.contact import HeightField
+        >>> print(check_terrain(HeightField([0.0, 0.02, 0.01, 0.05], spacing=0.5), size=2.0, radius=0.05))
+        relief HeightField: passed
+          plain data      ...  holds        hashable, equal to its copy
+          heights         ...  holds        one finite number
+          slopes          ...  holds        derivatives, by complex step and differences
+          compiled        ...  holds        machine code gives the same numbers
+          distance        ...  holds        the gradient of a ball's height is the normal
     """
-    of_type(relief, Terrain, "check_relief takes a Relief")
+    of_type(relief, Terrain, "relief must be a Relief")
     positive(size, "size")
     if not isinstance(radius, (int, float, np.number)) or not 0.0 <= radius < np.inf:
-        raise ModelError(f"radius is a number (m) that is not negative, not {describe(radius)}")
+        raise ModelError(f"radius must be a number (m) that is not negative, got {describe(radius)}")
     subject, rng = f"relief {type(relief).__name__}", generator(seed)
     places = rng.uniform(-size, size, (PLACES, 2))
     depths = rng.uniform(-0.05, 0.0, PLACES) * (radius or 0.02)
@@ -69,8 +83,8 @@ def _slopes(relief: Terrain, x: float, y: float) -> float:
     return largest(exact * 1e6, apart(np.array([found.xx, found.xy, found.yy], dtype=float), second))
 
 
-def slopes_at(model: Model, x: Any, *, relief: Terrain) -> Any:
-    """The slopes of a relief, for kernels."""
+def slopes_at(model: Model, x: Vector, *, relief: Terrain) -> Vector:
+    """Slopes of a terrain, for kernels."""
     return array(list(relief.slopes(x[0], x[1])))
 
 
@@ -81,7 +95,7 @@ def _compiled(relief: Terrain, places: np.ndarray) -> float:
 
 
 def _distance(relief: Terrain, place: np.ndarray, depth: float, radius: float) -> float:
-    """At a center that is ``radius + depth`` above ``place``, along the normal there."""
+    """Error of the distance at a center ``radius + depth`` above ``place``, along the normal there."""
     ground, at = Uneven(plane(robots.free_body()), relief), relief.slopes(*place)
     normal = np.array([-at.x, -at.y, 1.0], dtype=float) / np.sqrt(1.0 + at.x**2 + at.y**2)
     p = np.array([*place, at.h], dtype=float) + (radius + depth) * normal

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import array, concatenate, is_numeric, scale, sqrt
+from ...arrays.types import Matrix, Scalar, Vector
 from ...caching import cached_property
 from ...constraints.redundant_constraints import LEFT, Held, check_consistent, hold, plane_axes
 from ...errors import ModelError, describe
@@ -136,22 +137,25 @@ class HardContacts(Contact):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of points and stops: modes and memory speak of both."""
+        """Names of points and stops: modes and memory cover both."""
         return (*self.points, *(stop.name for stop in self.stops))
 
     @cached_property
     def restitutions(self) -> np.ndarray:
-        """One for each of :attr:`names`."""
+        """Restitution of each of :attr:`names`."""
         return np.append(restitutions(self.restitution, self.points), [stop.restitution for stop in self.stops])
 
     @property
     def memory_size(self) -> int:
+        """Eight numbers for each point and stop."""
         return 8 * len(self.names)
 
     def check_mode(self, mode: Any) -> None:
+        """Check that a mode is open, stick or slide for each point and stop."""
         check_point_mode(mode, self.names, (OPEN, STICK, SLIDE))
 
     def replaces(self) -> frozenset[str]:
+        """Law of compliant joint stops, where there are hard ones."""
         return frozenset({LAW} if self.stops else ())
 
     # modes ----------------------------------------------------------------------------------------------------
@@ -182,6 +186,7 @@ class HardContacts(Contact):
         return tuple(mode), np.concatenate([np.zeros(0), *memory])
 
     def touching(self, mode: Mode) -> frozenset[str]:
+        """Names of the closed points."""
         return frozenset(place for place, status in zip(self.points, mode, strict=False) if status != OPEN)
 
     def _closed(self, slides: bool) -> str:
@@ -194,7 +199,7 @@ class HardContacts(Contact):
 
     # forces ---------------------------------------------------------------------------------------------------
 
-    def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+    def touch(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Touch:
         """Forces, rate of the memory and guards, from one solution."""
         at = self.see(model, state)
         loads, held = self.loads(model, mode, at, memory, applied)
@@ -213,15 +218,16 @@ class HardContacts(Contact):
         rate = concatenate([np.zeros(0), *(one.flat for one in rates)])
         return Touch(forces, rate, guards, sqrt(v @ v) * (1.0 / DRIFT), held.motion)
 
-    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
+    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Mapping[str, Vector]:
+        """Normal and tangential forces of the closed points."""
         return self.touch(model, mode, state, memory, applied).forces
 
-    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """The way of a sliding point turns as its velocity does: ``dw/dt = (1 - w w') (dv/dt + frequency v) / |v|``."""
+    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+        """Rate of the sliding directions: ``dw/dt = (1 - w w') (dv/dt + frequency v) / |v|``."""
         return self.touch(model, mode, state, memory, applied).memory_rate
 
-    def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """The force (points x 3, N, world) on the robot at each point; zero where it is open."""
+    def point_forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Matrix:
+        """Forces (points x 3, N, world) on the robot at each point; zero where it is open."""
         at, rows = self.see(model, state), [np.zeros((0, 3))]
         loads = self.loads(model, mode, at, memory, applied)[0]
         for i, axes in enumerate(self.axes(model)[: len(self.points)]):
@@ -239,9 +245,20 @@ class HardContacts(Contact):
         return scale(1.0 / sqrt(v @ v + TURNING**2), across)
 
     def loads(
-        self, model: Model, mode: Mode, at: ContactKinematics, memory: Any, applied: Any
+        self, model: Model, mode: Mode, at: ContactKinematics, memory: Vector, applied: Vector
     ) -> tuple[dict[int, Load], Held]:
-        """The closed points, and the acceleration (nv) under all forces with what proves them."""
+        """Forces of the closed points, and the acceleration under all forces.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            at: Contact kinematics.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            Loads by index of the point, and the solution with its residual.
+        """
         J_of: dict[int, Any] = {}
         held, pulled, biases, errors, shares = [], [], [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
         for i, (status, axes) in enumerate(zip(mode, self.axes(model), strict=True)):
@@ -260,8 +277,16 @@ class HardContacts(Contact):
         found = hold(at.respond, J, K, at.respond(applied - at.bias_forces), -bias, share)
         return self._split(model, mode, memory, J_of, found.forces), found
 
-    def drift(self, speeds: Any, errors: Any) -> Any:
-        """The acceleration that takes away what an integrator let drift: speeds (m/s) and errors of place (m)."""
+    def drift(self, speeds: Vector, errors: Vector) -> Vector:
+        """Acceleration of the stabilization against drift.
+
+        Args:
+            speeds: Velocities of held rows (m/s).
+            errors: Position errors of held rows (m).
+
+        Returns:
+            ``2 damping frequency speeds + frequency^2 errors``.
+        """
         return 2.0 * self.damping * self.frequency * speeds + self.frequency**2 * errors
 
     def _split(self, model: Model, mode: Mode, memory: Any, J_of: dict[int, Any], x: Any) -> dict[int, Load]:
@@ -281,12 +306,29 @@ class HardContacts(Contact):
         w = self.way(model, memory, i)[: len(J) - 1]
         return np.reshape((self.friction or 0.0) * (w @ J[1:]), (1, model.nv)) if len(J) > 1 else 0.0 * J
 
-    def kept(self, memory: Any, i: int) -> ContactState:
-        """What a point remembers."""
+    def kept(self, memory: Vector, i: int) -> ContactState:
+        """Memory of one point.
+
+        Args:
+            memory: Memory of the contact.
+            i: Index of the point or stop.
+
+        Returns:
+            Anchor, sliding direction and share of the force.
+        """
         return ContactState.of(ContactState.table(memory)[i])
 
-    def way(self, model: Model, memory: Any, i: int) -> Any:
-        """The unit vector along which a point slides, in the tangents along which it can move."""
+    def way(self, model: Model, memory: Vector, i: int) -> Vector:
+        """Unit vector along which a point slides, in the tangents along which it can move.
+
+        Args:
+            model: Robot.
+            memory: Memory of the contact.
+            i: Index of the point.
+
+        Returns:
+            Vector of one entry for each tangent.
+        """
         w = self.kept(memory, i).way
         if self.friction == 0.0 or len(self.axes(model)[i]) < 3:
             return w[np.array(self.axes(model)[i][1:], dtype=int) - 1]
@@ -294,8 +336,8 @@ class HardContacts(Contact):
 
     # guards ---------------------------------------------------------------------------------------------------
 
-    def guards(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
-        """Gaps of open points; pushes, reserves of friction and speeds of closed ones, a hair wider than zero."""
+    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+        """Gaps of open points; normal forces, friction margins and speeds of closed ones, with small tolerances."""
         return self.touch(model, mode, state, memory, applied).guards
 
     def _guards(
@@ -324,7 +366,15 @@ class HardContacts(Contact):
         return LOAD * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
 
     def guarded(self, model: Model, mode: Mode) -> list[tuple[int, str]]:
-        """The guards of a mode: which point, and what of it."""
+        """Guards of a mode.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+
+        Returns:
+            Index of a point and kind of its guard, for each guard.
+        """
         found = []
         for i, (status, axes) in enumerate(zip(mode, self.axes(model), strict=True)):
             found.append((i, "gap" if status == OPEN else "push"))
@@ -336,20 +386,26 @@ class HardContacts(Contact):
     # jumps ----------------------------------------------------------------------------------------------------
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """``applied`` (nv) tells which points go on carrying, and in which way a sticking one begins to slide."""
+        """Event of a guard; ``applied`` (nv) decides which points stay closed, and where a sticking one slides."""
         return ModeTransition(self, model, mode, self.see(model, state), memory, applied).ended(guard)
 
     def seize(
         self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, within: float
     ) -> Jump:
-        """Friction that drives points into the ground the more the harder they push: at once, one of them stops."""
+        """Event of jamming, where friction drives points into the ground the harder they push: one stops."""
         jump = ModeTransition(self, model, mode, self.see(model, state), memory, applied).seized(within)
         if jump is None:
             raise self.unheld(mode)
         return jump
 
     def check(self, model: Model, mode: Mode, at: ContactKinematics) -> None:
-        """An error that names closed points whose accelerations cannot all be zero."""
+        """Raise an error that names closed points whose accelerations cannot all be zero.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            at: Contact kinematics.
+        """
         held = self._held(model, mode)
         biases = np.concatenate([np.zeros(0), *(at.biases[i][axes] for i, axes in held)])
         names = [self.names[i] for i, axes in held for _ in axes]
@@ -367,18 +423,35 @@ class HardContacts(Contact):
     # places ---------------------------------------------------------------------------------------------------
 
     def ground(self, model: Model) -> Ground:
+        """Plane, with terrain if there is one."""
         return grounded(plane(model, self.normal, self.height), self.relief)
 
     def axes(self, model: Model) -> tuple[np.ndarray, ...]:
-        """Along which each of :attr:`names` moves: 0 its normal, 1 and 2 its tangents."""
+        """Axes along which each of :attr:`names` moves: 0 its normal, 1 and 2 its tangents.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            Indices of axes, for each point and stop.
+        """
         return plane_axes(model, self.points, self.normal, self.radii) + (_NORMAL,) * len(self.stops)
 
     def see(self, model: Model, state: State) -> ContactKinematics:
+        """Contact kinematics of points and stops, within loop closures.
+
+        Args:
+            model: Robot.
+            state: Configuration and velocity.
+
+        Returns:
+            Positions, Jacobians and biases.
+        """
         at = situation(model, state, self.points, self.ground(model), self.radii)
         return project_onto_loops(with_stops(at, model, self.stops), model)
 
     def prepared(self, model: Model) -> Contact | None:
-        """For many points of a large robot, whose modes are many, and each takes long to compile; and for loops."""
+        """Contact for many points of a large robot, whose modes take long to compile; and for loops."""
         from .event_driven.numeric_modes import NumericModes
 
         small = len(self.names) * model.nv <= SMALL and not model.loops
@@ -387,7 +460,7 @@ class HardContacts(Contact):
     # time stepping: see AdmissibleImpulses --------------------------------------------------------------------
 
     def time_stepping(self, further: int) -> Contact:
-        """The same contact with the memory of time steps, beside so many ``further`` rows of loops and dry friction."""
+        """Contact with the memory of time steps, and ``further`` rows of loops and dry friction."""
         from .time_stepping.stepped_contacts import SteppedContacts
 
         return SteppedContacts.of(self, further)
@@ -398,6 +471,15 @@ class HardContacts(Contact):
         smooth = is_numeric(mu) and not mu
         return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]
 
-    def gap(self, at: ContactKinematics, memory: Any, i: int) -> Any:
-        """How far an open point is from where it touches down."""
+    def gap(self, at: ContactKinematics, memory: Vector, i: int) -> Scalar:
+        """Distance of an open point from touchdown.
+
+        Args:
+            at: Contact kinematics.
+            memory: Memory of the contact.
+            i: Index of the point or stop.
+
+        Returns:
+            Distance (m).
+        """
         return at.places[i][0] - self.kept(memory, i).place[0]

@@ -1,4 +1,4 @@
-"""Stops of joints: where one ends, as files have it, and what hard contacts make of it: a ground for a coordinate."""
+"""Hard joint limits: ends of the joints, as a ground for their coordinates."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate
+from ...arrays.types import Scalar, Vector
 from ...dynamics.checks import check_model
 from ...errors import ModelError, describe
 from ...model import Model
@@ -20,7 +21,12 @@ LOWER, UPPER = "lower", "upper"
 
 
 class Stop(NamedTuple):
-    """An end of a joint that is an angle or a length."""
+    """End of a joint that is an angle or a length.
+
+    Example:
+        >>> Stop("knee", "lower", -1.0).name
+        'knee lower stop'
+    """
 
     joint: str
     end: str
@@ -32,34 +38,65 @@ class Stop(NamedTuple):
 
     @property
     def name(self) -> str:
+        """Joint and end, for modes and reports."""
         return f"{self.joint} {self.end} stop"
 
     @property
     def sign(self) -> float:
-        """Of rates that lead away from it."""
+        """Sign of rates that lead away from it."""
         return 1.0 if self.end == LOWER else -1.0
 
     def coordinate(self, model: Model) -> int:
-        """The place of its joint's coordinate."""
+        """Index of its joint's coordinate.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            Index in ``state.joints``.
+        """
         return int(model.q_slices[model.joint_index(self.joint)].start)
 
     def rate(self, model: Model) -> int:
-        """The place of its joint's rate."""
+        """Index of its joint's rate.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            Index in ``state.rates``.
+        """
         return int(model.v_slices[model.joint_index(self.joint)].start)
 
-    def gap(self, model: Model, joints: Any) -> Any:
-        """How far the joint is from it (rad or m), given the coordinates of all joints."""
+    def gap(self, model: Model, joints: Vector) -> Scalar:
+        """Distance of the joint from the stop.
+
+        Args:
+            model: Robot.
+            joints: Coordinates of all joints (..., nq - base.nq).
+
+        Returns:
+            Distance (rad or m), negative beyond the stop.
+        """
         return self.sign * (joints[..., self.coordinate(model)] - self.limit)
 
 
 def joint_stops(model: Model, restitution: float = 0.0) -> tuple[Stop, ...]:
-    """The stops of all joints, for ``HardContacts(..., stops=joint_stops(model))``.
+    """Stops of all joints, for ``HardContacts(..., stops=joint_stops(model))``.
 
-    They are those of ``model.limits``; equal ones say nothing, as in many files.
+    They are those of ``model.limits``; equal limits mean none, as in many files.
 
-    >>> from fallingcat.model import robots
-    >>> [stop.name for stop in joint_stops(robots.quadruped())][:2]
-    ['front_left_roll lower stop', 'front_left_roll upper stop']
+    Args:
+        model: Robot.
+        restitution: Newton's coefficient from 0 to 1.
+
+    Returns:
+        Lower and upper stops.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> [stop.name for stop in joint_stops(robots.quadruped())][:2]
+        ['front_left_roll lower stop', 'front_left_roll upper stop']
     """
     check_model(model)
     if not _within(restitution, 0.0, 1.0):

@@ -1,4 +1,4 @@
-"""Inverse kinematics under limits of one's own, such as collisions: many small steps of prioritised velocities."""
+"""Inverse kinematics with limits, such as collisions: many small steps of prioritized velocities."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .differential import DifferentialIKResult, velocities
 from .result import InverseKinematicsResult, Rules
 
 STEP, GAIN = 0.1, 6.0
-"""s and 1/s: of each step, and of tasks; gains of limits are at most 1 over the step"""
+"""s, of each step, and 1/s, of tasks; gains of limits are at most 1 over the step"""
 LONGEST = 0.3
-"""rad, m: of a step"""
+"""rad, m: longest step"""
 TIMES = 10
-"""times the iterations of free inverse kinematics"""
+"""factor of the iterations of inverse kinematics without limits"""
 STARTS = 10
-"""random ones at most"""
+"""largest number of random starts"""
 KEPT = 1e-9
-"""m/s, rad/s: a limit that is broken by less holds"""
+"""m/s, rad/s: tolerance of limits"""
 
 
 class _Way(NamedTuple):
@@ -32,14 +32,14 @@ class _Way(NamedTuple):
     last: DifferentialIKResult
 
     def error(self, first: int) -> float:
-        """The largest of the first priority."""
+        """Largest error of the first priority."""
         return max(float(np.abs(e).max(initial=0.0)) for e in self.errors[:first])
 
 
 def constrained_inverse_kinematics(
     model: Model, levels: Sequence[Sequence[Task]], start: State, limits: Sequence[Limit], limited: bool, rules: Rules
 ) -> InverseKinematicsResult:
-    """The goals of ``levels``, reached from ``start`` or from random states that keep the ``limits``."""
+    """Result for the goals of ``levels``, from ``start`` or from random states that satisfy the ``limits``."""
     bounds = [*([JointLimits(1.0 / STEP)] if limited else []), *all_limits(limits, "[CollisionLimit()]")]
     tasks = [[task.replaced(gain=GAIN, velocity=None) for task in level] for level in levels]
     first, tolerance, rng = len(levels[0]), float(rules.settings[0]), np.random.default_rng(rules.seed)
@@ -58,12 +58,12 @@ def constrained_inverse_kinematics(
 
 
 def keeps(model: Model, state: State, limits: Sequence[Limit]) -> bool:
-    """Whether a state breaks none of these limits: standing still is allowed."""
+    """True if a state satisfies these limits: zero velocity is allowed."""
     return all((limit.rows(model, state).h >= -KEPT).all() for limit in limits)
 
 
 def _followed(model: Model, tasks: list[list[Task]], state: State, bounds: Sequence[Limit], rules: Rules) -> _Way:
-    """Where steps lead, until the first priority is reached or nothing moves any more."""
+    """Steps until the first priority is reached or the motion stops."""
     tolerance, flat = float(rules.settings[0]), [task for level in tasks for task in level]
     found = None
     for step in range(TIMES * rules.iterations):

@@ -1,4 +1,4 @@
-"""One damped step towards the goals of tasks, for every kind of number."""
+"""Damped inverse-kinematics step, for every kind of number."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import absolute, concatenate, inverse_root, less, maximum, scale, solve_tree, sqrt, stack, where
+from ...arrays.types import Matrix, Scalar, Vector
 from ...compiler import Kernel
 from ...compiler.kernel import compile_step
 from ...dynamics import mass_matrix
@@ -20,16 +21,16 @@ from ..tasks.task import Demand, Task, count, filled, packed, stacked
 
 Levels = tuple[tuple[Task, ...], ...]
 EASE, LONGEST = 0.3, 0.3
-"""Of steps of lower priorities: their share of the way, and at most (rad, m).  A whole one overshoots where the first
-priority bends more than once over what is left of them."""
+"""Steps of lower priorities: relaxation, and largest length (rad, m).  A full step overshoots where the Jacobian of the
+first priority changes much over its length."""
 STILL = 1e-9
-"""Of the gradient ``J' W e``, relative to ``|J| |W e|``, below which a point is stationary."""
+"""Size of the gradient ``J' W e``, relative to ``|J| |W e|``, below which a point is stationary."""
 REACHED, STATIONARY, STUCK = 1.0, 2.0, 3.0
 HEAD = 2
-"""Numbers beside the coordinates that go from step to step: how many there were, and what the squared error was, on
-average, over the last ones."""
+"""Numbers beside the coordinates that go from step to step: the count of steps, and a running average of the squared
+error."""
 LATELY = 3.0
-"""Steps of that average."""
+"""Length (steps) of that running average."""
 DAMPING, BEND, LEAST = 0.3, 0.5, 1e-10
 """Of steps, relative to the mean of the diagonal of ``J W^-1 J'``: times the mean squared error; how soon it grows with
 the error instead; and at least.  For a Panda half as much takes as many steps, ten times as much half as many again."""
@@ -37,36 +38,34 @@ PROXIMAL, DEPENDENT = 1e-4, 1e-13
 """Of steps of lower priorities, relative to the mean of what is damped; and of the rows above them, of which some may
 depend on others."""
 NOTHING = 1e-14
-"""m^2/rad^2: what moves less, as a point on the axis that should move it, is not moved."""
+"""m^2/rad^2: regularization where a rate moves nothing, as for a point on its axis."""
 
 
 class Plan(NamedTuple):
-    """What is known of a robot and kinds of tasks before any number is."""
+    """Compiled step of a robot and kinds of tasks."""
 
     kernel: Kernel
     lower: np.ndarray
     upper: np.ndarray
-    """of each flat coordinate"""
+    """bounds of the flat coordinates"""
     ends: np.ndarray
-    """where the rows of one task end and those of the next begin"""
+    """ends of the rows of the tasks but the last"""
     first: int
     rows: int
-    """of the first priority, and of all"""
+    """rows of the first priority, and of all"""
     forms: tuple[Task, ...]
     """of all tasks"""
     limited: bool
 
 
-def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: Levels, limited: bool) -> Any:
-    """One damped step from ``x = [q; steps so far; lately]``: ``[q; steps; lately; errors; pushed; flag]``, of any kind
-    of number.
+def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: Levels, limited: bool) -> Vector:
+    """Damped step from ``x = [q; steps; lately]`` to ``[q; steps; lately; errors; pushed; flag]``.
 
-    ``settings`` are the tolerance, the damping for each unit of the mean squared error, how small a step of lower
-    priorities means that they are done, how soon the damping grows with the error instead of its square, and which
-    share of what it was ``lately`` the squared error may still be.
-    ``pushed`` is the gradient along each rate where a joint stands at its limit and is pushed against it, else 0.  The
-    flag is 1 where the goal is reached, 2 where the gradient vanishes, 3 where the error hardly falls any more, else 0:
-    a state with a flag stays as it is.
+    ``settings`` are the tolerance, the damping for each unit of the mean squared error, the step length below which
+    lower priorities have converged, the rate at which the damping grows with the error instead of its square, and the
+    share of ``lately`` above which the squared error hardly falls.  ``pushed`` is the gradient along each rate where a
+    joint is at its limit and pushed against it, else 0.  The flag is 1 where the goal is reached, 2 where the gradient
+    vanishes, 3 where the error hardly falls any more, else 0: a state with a flag does not move.
     """
     q, state = x[: model.nq], model.unflatten(x[: model.nq])
     tasks = iter(filled(model, [form for level in forms for form in level], numbers))
@@ -99,13 +98,13 @@ def step(model: Model, x: Any, numbers: Any, settings: Any, *, forms: Levels, li
 
 
 def _rows(model: Model, demands: list[Demand]) -> tuple[Any, Any, Any, Any]:
-    """Error, weighted Jacobian, weighted error, weights, of which the numbers of a step hold the roots."""
+    """Error, weighted Jacobian, weighted error and weights; the numbers of a step hold the roots of the weights."""
     e, w = (stacked([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
     return e, stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w, w * w
 
 
 def numbers_of(model: Model, tasks: Sequence[Task]) -> np.ndarray:
-    """What a :func:`step` is given for tasks: all their numbers, with roots of weights, which take long to find."""
+    """Arguments of :func:`step` for tasks: their numbers, with square roots of weights, which are costly in a step."""
     numbers, end = packed(model, tasks), 0
     for task in tasks:
         end += task.packed(model).shape[-1]
@@ -115,8 +114,11 @@ def numbers_of(model: Model, tasks: Sequence[Task]) -> np.ndarray:
 
 
 def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any, Any, Any], held: list[Any]) -> Any:
-    """``W^-1 A' (A W^-1 A' + l)^-1 r`` with ``l = d e^2 m / (1 + b d e m^1/2)``: ``e`` the error, ``m`` the mean of the
-    diagonal of what is damped.  An error that stays bends the way to go by itself times the length of the arm.
+    """Damped step ``W^-1 A' (A W^-1 A' + l)^-1 r``.
+
+    ``l = d e^2 m / (1 + b d e m^1/2)``: ``e`` the error, ``m`` the mean of the diagonal of the damped matrix.  Large
+    errors are damped in proportion to ``e``, because the Jacobian changes over a step by the error times the length of
+    the arm.
     """
     cost, weight, d, b = damping
     Y = solve_tree(_metric(model, state, held), A.T, places_above(model)) if model.m else A.T
@@ -129,7 +131,7 @@ def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any,
 
 
 def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held: list[Any], limited: bool) -> Any:
-    """The step of lower priorities, which the first does not feel; not longer than is true of its linearisation."""
+    """Step of lower priorities in the null space of the first, no longer than its linearization is valid."""
 
     def found(held: list[Any]) -> Any:
         metric = _metric(model, state, held) if model.m else np.eye(model.nv)
@@ -141,14 +143,14 @@ def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held:
         return more
 
     more = found(held)
-    if limited:  # once more without joints that it would push against their limits
+    if limited:  # again without the joints that the first solution pushes against their limits
         also = _held(model, state, more)
         more = found([a if a is False else _either(a, b) for a, b in zip(held, also, strict=True)])
     return scale(EASE / maximum(1.0, _largest(more) * (EASE / LONGEST)), more)
 
 
-def _unfelt(metric: Any, above: Any, A: Any, r: Any) -> Any:
-    """The ``z`` with least ``|A z - r|^2 + d z' metric z`` under ``above z = 0``: almost the step of Gauss and Newton.
+def _unfelt(metric: Matrix, above: Matrix, A: Matrix, r: Vector) -> Vector:
+    """Minimizer ``z`` of ``|A z - r|^2 + d z' metric z`` under ``above z = 0``: almost a Gauss-Newton step.
 
     With ``R' H R = 1`` of ``H = A' A + d metric`` it is ``R (1 - F' (F F')^-1 F) R' A' r``, ``F = above R``.
     """
@@ -158,12 +160,12 @@ def _unfelt(metric: Any, above: Any, A: Any, r: Any) -> Any:
     y, F = R.T @ (A.T @ r), above @ R
     S = F @ F.T
     S = S + scale(DEPENDENT * _trace(S) + NOTHING, np.eye(len(S)))
-    for _ in range(2):  # again for what rows that depend on each other took from the accuracy of the others
+    for _ in range(2):  # twice: dependent rows lose accuracy in the first projection
         y = y - F.T @ solve_tree(S, F @ y, range(-1, len(S) - 1))
     return R @ y
 
 
-def _trace(M: Any) -> Any:
+def _trace(M: Matrix) -> Scalar:
     return _sum([M[i, i] for i in range(len(M))])
 
 
@@ -171,20 +173,20 @@ def _either(a: Any, b: Any) -> Any:
     return less(0.5, where(a, 1.0, 0.0) + where(b, 1.0, 0.0))
 
 
-def _metric(model: Model, state: State, held: list[Any]) -> Any:
-    """Kinetic energy, the norm of a base that moves (see velocities), with joints that are held too heavy to move."""
+def _metric(model: Model, state: State, held: list[Any]) -> Matrix:
+    """Kinetic energy metric of a floating base (see velocities), with held joints too heavy to move."""
     M = mass_matrix(model, state)
     more = [0.0 if h is False else where(h, 1e9 * M[i, i], 0.0) for i, h in enumerate(held)]
     return M + np.eye(model.nv) * stack(more)
 
 
-def _without(A: Any, held: list[Any]) -> Any:
-    """Columns of joints that are held, zero."""
+def _without(A: Matrix, held: list[Any]) -> Matrix:
+    """``A`` with the columns of held joints set to zero."""
     return stack([A[:, i] if h is False else where(h, 0.0, A[:, i]) for i, h in enumerate(held)], axis=1)
 
 
-def _held(model: Model, state: State, gradient: Any) -> list[Any]:
-    """For each rate whether its joint stands at a limit and is pushed against it; False where it has none."""
+def _held(model: Model, state: State, gradient: Vector) -> list[Any]:
+    """For each rate a condition: its joint is at a limit and pushed against it; False where it has none."""
     held: list[Any] = [False] * model.nv
     bounds = joint_bounds(model)
     for k, (rate, place) in enumerate(zip(bounds.rates, bounds.coordinates, strict=True)):
@@ -196,7 +198,7 @@ def _held(model: Model, state: State, gradient: Any) -> list[Any]:
     return held
 
 
-def _clipped(model: Model, q: Any) -> Any:
+def _clipped(model: Model, q: Vector) -> Vector:
     entries, bounds = list(q), joint_bounds(model)
     for k, place in enumerate(bounds.coordinates + model.base.nq):
         lower, upper = float(bounds.lower[k]), float(bounds.upper[k])
@@ -211,7 +213,7 @@ def _sum(terms: Any) -> Any:
     return sum(terms, start=0.0)
 
 
-def _largest(e: Any) -> Any:
+def _largest(e: Vector) -> Scalar:
     largest: Any = 0.0
     for x in e:
         largest = maximum(largest, absolute(x))
@@ -220,7 +222,7 @@ def _largest(e: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def plan_of(model: Model, forms: Levels, limited: bool) -> Plan:
-    """The step as machine code, made once for a robot and kinds of tasks."""
+    """Compiled step, made once for a robot and kinds of tasks."""
     if model.m:
         check_dynamic(model)
     flat = [form for level in forms for form in level]

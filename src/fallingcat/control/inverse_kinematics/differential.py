@@ -1,4 +1,4 @@
-"""Velocities that do what tasks ask for, by priority, within limits."""
+"""Differential inverse kinematics: velocities for prioritized tasks within limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import concatenate, inverse_root, is_numeric
 from ...arrays.arguments import as_array
-from ...arrays.types import Matrix, Twist, Vector
+from ...arrays.types import Matrix, Scalar, Twist, Vector
 from ...compiler import compile
 from ...dynamics import mass_matrix
 from ...dynamics.checks import check_dynamic, check_state
@@ -27,7 +27,7 @@ from ..limits.joint_limits import Limit, Rows, all_limits
 from ..tasks.task import Demand, Task, count, filled, packed, stacked
 
 MET = 1e-9
-"""A task is met where what it misses is below this, relative to what all tasks ask for."""
+"""Residual below which a task is met, relative to the largest desired velocity."""
 METRICS = ("energy", "rates")
 Levels = tuple[tuple[Task, ...], ...]
 
@@ -35,32 +35,37 @@ Levels = tuple[tuple[Task, ...], ...]
 @tabulated
 @dataclass(frozen=True)
 class DifferentialIKResult:
-    """What :func:`velocities` found."""
+    """Result of :func:`velocities`.
+
+    Example:
+        >>> DifferentialIKResult(np.zeros(6), np.ones(2), "solved", (), ()).velocity
+        array([0., 0., 0., 0., 0., 0., 1., 1.])
+    """
 
     twist: Twist
-    """``m``: of the base, body-fixed"""
+    """``m``: twist of the base, body-fixed (m/s, rad/s)"""
     rates: Vector
-    """``n``"""
+    """``n`` (rad/s or m/s)"""
     status: str
     """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of damping, limits, rank or
     tasks beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and those among them
-    that standing still would break gave way, by the least sum of squares"""
+    that zero velocity violates were relaxed, by the least sum of squares"""
     residuals: tuple[Vector, ...]
-    """for each task, in the order given, ``J v`` less what it asks for"""
+    """for each task, in the order given, ``J v`` minus its desired velocity"""
     ranks: tuple[int, ...]
-    """for each level how many of its rows are independent of each other and of the levels before"""
+    """for each level the number of rows that are independent of each other and of the levels before"""
     unmet: tuple[str, ...] = ()
     """names of the tasks that are not met"""
     active: dict[str, float] | None = None
-    """limits that hold something back, with their multipliers: how fast half the weighted sum of squares of the first
-    level that feels it would fall if the limit gave way; None where there are no limits"""
+    """active limits, with their multipliers: the rate at which half the weighted sum of squares of the first level that
+    depends on it would fall if the limit were relaxed; None where there are no limits"""
     conflicts: tuple[str, ...] = ()
     optimality: float = 0.0
     """the largest violation of the optimality conditions under limits, relative to the gradients"""
 
     @property
     def velocity(self) -> Vector:
-        """``m + n``: the quasi-velocity ``[twist; rates]``."""
+        """Quasi-velocity ``[twist; rates]`` (nv)."""
         return np.concatenate([self.twist, self.rates])
 
 
@@ -74,26 +79,35 @@ def velocities(
     metric: str | Matrix | None = None,
     last: DifferentialIKResult | None = None,
 ) -> DifferentialIKResult:
-    """The velocity that meets ``tasks``: an outer list of priorities, each a list of tasks that share it.
+    """Velocity that meets prioritized tasks within limits (differential inverse kinematics).
 
-    A task of a lower priority does not move what a higher one asks for; tasks of one priority share what cannot be met
-    by their weights ([ETH] (2.214)-(2.220)).  ``limits`` are above all tasks.  ``damping`` keeps velocities small near
-    singularities, at the cost of accuracy (2.208), and leaves priorities strict.
+    A task of a lower priority does not disturb one of a higher priority; tasks of one priority share what cannot be met
+    by their weights ([ETH] (2.214)-(2.220)).  No answer depends on the link that was chosen as base.  The first call
+    for
+    a robot and these kinds of tasks compiles code.
 
-    What is left open is settled by the least norm: ``metric="rates"``, the sum of squares of joint rates, for a fixed
-    base; ``"energy"``, the kinetic energy, for one that moves (there the first would depend on the frame of the base);
-    or ``v' metric v`` for a matrix (nv x nv).  No answer depends on the base that was chosen.
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        tasks: List of priorities, the highest first, each a list of tasks that share it.
+        limits: Limits above all tasks.
+        damping: Keeps velocities small near singularities, at the cost of accuracy (2.208); priorities stay strict.
+        metric: Norm that settles what tasks leave open: ``"rates"``, the sum of squares of joint rates, for a fixed
+            base; ``"energy"``, the kinetic energy, for a floating one (there the first would depend on the frame of
+            the base); or ``v' metric v`` for a matrix (nv x nv).
+        last: Result of the last tick of a loop; its active limits are the first guess, which saves time.
 
-    In a loop, give the ``last`` answer: the limits that held there are the first guess of those that hold now, which
-    changes nothing but the time.  The first call for a robot and these kinds of tasks compiles what they ask for.
+    Returns:
+        Twist (m; m/s, rad/s) and rates (n; rad/s or m/s), with status, residuals and active limits.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3])
-    >>> tip = fc.control.PositionTask("end_effector", velocity=[1.0, 0.0, 1.0], mask=(True, False, True))
-    >>> still = fc.control.JointsTask(joints=("joint1", "joint2"))
-    >>> fc.control.velocities(arm, at, [[tip], [still]]).rates.round(3)  # [ETH] (2.238)
-    array([-0.169, -0.085, -1.07 ])
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3])
+        >>> tip = fc.control.PositionTask("end_effector", velocity=[1.0, 0.0, 1.0], mask=(True, False, True))
+        >>> still = fc.control.JointsTask(joints=("joint1", "joint2"))
+        >>> fc.control.velocities(arm, at, [[tip], [still]]).rates.round(3)  # [ETH] (2.238)
+        array([-0.169, -0.085, -1.07 ])
     """
     levels = checked_levels(model, state, tasks)
     damping, before = damped_by(damping), _held_before(last)
@@ -116,8 +130,8 @@ class _Answer(NamedTuple):
     optimality: float = 0.0
 
 
-def prioritised(model: Model, state: State, numbers: Any, damping: Any, *, forms: Levels, metric: str) -> Any:
-    """The velocity (nv) for tasks given by their form and numbers, without limits, on every kind of number.
+def prioritised(model: Model, state: State, numbers: Vector, damping: Scalar, *, forms: Levels, metric: str) -> Vector:
+    """Velocity (nv) for tasks given by their forms and numbers, without limits, for every kind of number.
 
     ``fc.compile(model, prioritised, inputs={"numbers": count, "damping": ()}, forms=..., metric="energy")`` is a whole
     controller as straight-line code.
@@ -126,14 +140,14 @@ def prioritised(model: Model, state: State, numbers: Any, damping: Any, *, forms
     return hierarchical(problem, model.nv, damping, root_of(model, state, metric, None)).x
 
 
-def demanded(model: Model, state: State, numbers: Any, *, forms: Levels, metric: str) -> Any:
-    """Flat: of all levels ``J`` (rows x nv), what rows ask for, and their weights; for "energy" also ``M``."""
+def demanded(model: Model, state: State, numbers: Vector, *, forms: Levels, metric: str) -> Vector:
+    """Flat array of ``J`` (rows x nv), desired velocities and weights of all levels; for "energy" also ``M``."""
     levels = _problem(model, state, numbers, forms)
     parts = [x.reshape(-1) for kind in zip(*levels, strict=True) for x in kind]
     return concatenate([*parts, *([mass_matrix(model, state).reshape(-1)] if metric == "energy" else [])])
 
 
-def _problem(model: Model, state: State, numbers: Any, forms: Levels) -> list[Level]:
+def _problem(model: Model, state: State, numbers: Vector, forms: Levels) -> list[Level]:
     tasks = iter(filled(model, [form for level in forms for form in level], numbers))
     return [_level(model, [next(tasks).demand(model, state) for _ in level]) for level in forms]
 
@@ -146,8 +160,8 @@ def _level(model: Model, demands: Sequence[Demand]) -> Level:
     )
 
 
-def root_of(model: Model, state: State, metric: str, W: Any) -> Any:
-    """``R`` with ``|R^-1 v|`` the norm of the metric; None for plain rates."""
+def root_of(model: Model, state: State, metric: str, W: Matrix) -> Matrix:
+    """Matrix ``R`` with ``|R^-1 v|`` the norm of the metric; None for plain rates."""
     if metric == "rates":
         return None
     if metric == "energy":
@@ -156,12 +170,12 @@ def root_of(model: Model, state: State, metric: str, W: Any) -> Any:
 
 
 class _Plan(NamedTuple):
-    """What is known of a robot and kinds of tasks before any number is."""
+    """Compiled problem of a robot and kinds of tasks."""
 
     ask: Callable[[State, Any, Any], tuple[Stack, Any]]
     """``(state, numbers, W) -> levels, W``, from one kernel"""
     ends: tuple[int, ...]
-    """of the rows of each task, after a zero"""
+    """end of the rows of each task, after a zero"""
 
 
 @lru_cache(maxsize=64)
@@ -177,7 +191,7 @@ def _plan_of(model: Model, forms: Levels, metric: str) -> _Plan:
     def ask(state: State, numbers: Any, W: Any) -> tuple[Stack, Any]:
         found = kernel(state.pose[:3], state.joints, numbers)
         if not np.isfinite(found).all():
-            raise NumericsError(f"what these tasks ask of {model.name!r} is not finite")
+            raise NumericsError(f"desired velocities of these tasks of {model.name!r} are not finite")
         A, b, weight, M = (found[i:j] for i, j in pairwise((0, k * nv, k * nv + k, k * nv + 2 * k, len(found))))
         W = M.reshape(nv, nv) if metric == "energy" else W
         return Stack(_felt(A.reshape(k, nv)), b, weight, of_levels), None if metric == "rates" else W
@@ -186,13 +200,13 @@ def _plan_of(model: Model, forms: Levels, metric: str) -> _Plan:
 
 
 def _felt(J: np.ndarray) -> np.ndarray:
-    """``J`` without rows that are nothing but rounding."""
+    """``J`` with rows that are rounding errors set to zero."""
     J[np.abs(J).max(axis=1, initial=0.0) < RANK * LEAST] = 0.0
     return J
 
 
 def _sorted(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> _Answer | None:
-    """In machine code, first without limits, then guessing by those that held ``before``; None where that fails."""
+    """Compiled solution, first without limits, then with those active ``before`` as a guess; None where that fails."""
     n = stack.A.shape[1]
     norm = np.eye(n) if W is None else np.linalg.cholesky(W).T
     free = solve_warm_started(stack, norm, np.zeros((0, n)), np.zeros(0), False)
@@ -205,7 +219,7 @@ def _sorted(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> 
 
 
 def _carefully(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Answer:
-    """By singular values, and where a limit is in the way by a primal active set."""
+    """Reference solution by singular values, and by a primal active set where limits are active."""
     n, problem = stack.A.shape[1], stack.levels
     root = None if W is None else inverse_root(W, ())
     v, ranks = hierarchical(problem, n, damping, root)
@@ -228,15 +242,15 @@ def _active(rows: Rows, found: Sorted | Limited) -> dict[str, float]:
 
 def _held_before(last: Any) -> frozenset[str]:
     if last is not None and not isinstance(last, DifferentialIKResult):
-        raise ModelError(f"last is an answer of velocities, not {describe(last)}")
+        raise ModelError(f"last must be a result of velocities, got {describe(last)}")
     return frozenset() if last is None else frozenset(last.active or ())
 
 
-# what was given, and what is said of the answer -----------------------------------------------------------------------
+# checks and status ----------------------------------------------------------------------------------------------------
 
 
 def _judged(model: Model, levels: Levels, ends: tuple[int, ...], stack: Stack, found: _Answer) -> DifferentialIKResult:
-    """With the status that the residuals say."""
+    """Result with the status that follows from the residuals."""
     v, misses, ranks, active, conflicts, optimality = found
     residuals = tuple(misses[i:j] for i, j in pairwise(ends))
     size = max(1.0, float(np.abs(v).max(initial=0.0)), float(np.abs(stack.b).max(initial=0.0)))
@@ -252,52 +266,52 @@ def checked_levels(model: Model, state: State, tasks: Any) -> Levels:
     """Tasks by priority, each of which fits the robot."""
     check_state(model, state)
     if not all(is_numeric(x) for x in state):
-        raise ModelError("priorities are those of a state of plain numbers: compile `prioritised` for other kinds")
+        raise ModelError("the state must be numeric: compile `prioritised` for other kinds of number")
     if isinstance(tasks, (list, tuple)) and any(isinstance(level, Task) for level in tasks):
-        raise ModelError("tasks are a list of priorities, each a list of tasks: [[task, ...], ...], not [task, ...]")
+        raise ModelError(
+            "tasks must be a list of priorities, each a list of tasks: [[task, ...], ...], got [task, ...]"
+        )
     listed = isinstance(tasks, (list, tuple)) and all(isinstance(level, (list, tuple)) for level in tasks)
     if not listed or not all(isinstance(task, Task) for level in tasks for task in level):
-        raise ModelError(
-            f"tasks are a list of priorities, each a list of tasks, [[task, ...], ...], not {describe(tasks)}"
-        )
+        raise ModelError(f"tasks must be a list of priorities, each a list: [[task, ...], ...], got {describe(tasks)}")
     levels = tuple(tuple(level) for level in tasks)
     for level in levels:
         for task in level:
-            if task.is_packed_for(model):  # looked at before
+            if task.is_packed_for(model):  # checked before
                 continue
             task.check(model)
             if task.aim is not None and np.ndim(task.aim) > len(task.goal_shape(model)):
-                raise ModelError(f"{task.name} has {len(task.aim)} goals: a robot goes to one of them at a time")
+                raise ModelError(f"{task.name} must have one goal, got {len(task.aim)}")
     return levels
 
 
 def damped_by(damping: Any) -> float:
-    """A damping, looked at."""
+    """Checked damping."""
     if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0 <= damping <= 1e9:
-        raise ModelError(f"damping is a number from 0 to 1e9, not {describe(damping)}")
+        raise ModelError(f"damping must be a number from 0 to 1e9, got {describe(damping)}")
     return float(damping)
 
 
 def metric_of(model: Model, metric: Any) -> tuple[str, np.ndarray]:
-    """Its name, and the matrix where one was given."""
+    """Name of the metric, and the matrix where one was given."""
     if metric is None:
         metric = "energy" if model.m else "rates"
     if isinstance(metric, str):
         if metric not in METRICS:
-            raise ModelError(f"metric is {' or '.join(METRICS)} or a matrix, not {describe(metric)}")
+            raise ModelError(f"metric must be {' or '.join(METRICS)} or a matrix, got {describe(metric)}")
         if metric == "rates" and model.m:
-            raise ModelError(f"the rates of {model.name!r} say nothing of its base, which moves: use metric='energy'")
+            raise ModelError(f"metric='rates' leaves out the floating base of {model.name!r}: use metric='energy'")
         if metric == "energy":
             check_dynamic(model)
         return metric, np.zeros((0, 0))
     W = as_array(metric, (model.nv, model.nv), "metric")
     if np.abs(W - W.T).max(initial=0.0) > 1e-12 * np.abs(W).max(initial=1.0) or not (np.linalg.eigvalsh(W) > 0.0).all():
-        raise ModelError("metric is no symmetric positive definite matrix: it gives no norm")
+        raise ModelError("metric must be a symmetric positive definite matrix")
     return "given", W
 
 
 def _rows(model: Model, state: State, limits: Any) -> Rows | None:
-    """The rows of all limits; None without any."""
+    """Rows of all limits; None without any."""
     if not all_limits(limits, "[JointLimits()]"):
         return None
     found = [limit.rows(model, state) for limit in limits]

@@ -1,4 +1,4 @@
-"""How far an arm on a fixed base reaches at most: what is farther away needs no search."""
+"""Reach bound of an arm on a fixed base: goals beyond it need no search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..tasks.task import Task, filled
 
 
 def is_beyond(model: Model, forms: Sequence[Task], numbers: Any, tolerance: float, limited: bool) -> bool:
-    """Whether the goal of one of these tasks lies farther away than the stretched arm is long, by the tolerance."""
+    """True if the goal of one of these tasks is farther away than the stretched arm is long, by the tolerance."""
     if model.m:
         return False
     for task in filled(model, forms, numbers):
@@ -28,13 +28,14 @@ def is_beyond(model: Model, forms: Sequence[Task], numbers: Any, tolerance: floa
 
 @lru_cache(maxsize=64)
 def reach_bound(model: Model, place: str, limited: bool = True) -> tuple[np.ndarray, float]:
-    """Where the first joint on the way to a place is (3, m), and the length of all that follows, stretched out (m).
+    """Position of the first joint on the way to a place (3, m), and the length of the stretched arm (m).
 
-    Joints that slide are at their farther stop, if they are ``limited``.
+    Prismatic joints are at their farther limit, if they are ``limited``.
 
-    >>> from fallingcat.model import robots
-    >>> reach_bound(robots.planar_arm(), "end_effector")
-    (array([0., 0., 1.]), 3.0)
+    Example:
+        >>> from fallingcat.model import robots
+        >>> reach_bound(robots.planar_arm(), "end_effector")
+        (array([0., 0., 1.]), 3.0)
     """
     frame = model.frame(place)
     way: list[Joint] = []
@@ -53,7 +54,7 @@ def reach_bound(model: Model, place: str, limited: bool = True) -> tuple[np.ndar
 
 
 def _travel(joint: Joint, limited: bool) -> float:
-    """How far a joint moves its own origin at most: not at all if it only turns."""
+    """Largest displacement of a joint's own origin: zero if it only rotates."""
     if not joint.kind.motion_subspace(joint.kind.neutral())[:3].any():
         return 0.0
     ends = (joint.limits.lower, joint.limits.upper)

@@ -1,4 +1,4 @@
-"""What is said of an answer of inverse kinematics."""
+"""Inverse-kinematics result and status."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays.types import BoolArray, FloatArray
 from ...model import Model, State
 from ...records import tabulated
 from ..tasks import BaseTask
@@ -14,37 +15,44 @@ from .damped_step import HEAD, REACHED, STATIONARY, Plan
 from .reach_bound import is_beyond
 
 MOVED = 1e-3
-"""m: a base that moves by more is noted."""
+"""m: base motion above which the result has a note."""
 
 
 @tabulated
 @dataclass(frozen=True)
 class InverseKinematicsResult:
-    """What :func:`inverse_kinematics` found; for many goals every entry has one more axis in front."""
+    """Inverse-kinematics result and status; for many goals every entry has one more axis in front.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> found = fc.control.inverse_kinematics(arm, [fc.control.JointsTask([0.1, 0.2, 0.3])])
+        >>> found.status, found.state.joints.round(6)
+        ('converged', array([0.1, 0.2, 0.3]))
+    """
 
     state: State
     """at rest"""
-    converged: Any
-    """whether every error is within the tolerance"""
+    converged: bool | BoolArray
+    """True if every error is within the tolerance"""
     status: Any
-    """``converged``; ``out of reach``: no start came nearer than ``error``, and where the best came to rest
-    ``J' W e = 0``, or the goal is farther away than the stretched arm is long; ``stationary``: the same without other
-    starts, which may still reach it; ``limited``: the joints of ``limits`` hold it back; ``unfinished``: more
-    iterations are needed"""
+    """``converged``; ``out of reach``: no start came nearer than ``error``, and the best ended where ``J' W e = 0``, or
+    the goal is farther away than the stretched arm is long; ``stationary``: the same without restarts, which may still
+    reach it; ``limited``: the joints of ``limits`` hold it back; ``unfinished``: more iterations are needed"""
     iterations: Any
-    """steps from the start, or from the restart, that led here"""
+    """number of steps from the start, or from the restart, that led here"""
     error: Any
-    """the largest that is left, of the first priority (m, rad)"""
-    errors: tuple[Any, ...]
-    """of each task, all rows that count (m, rad)"""
+    """largest remaining error of the first priority (m, rad)"""
+    errors: tuple[FloatArray, ...]
+    """remaining errors of each task, all rows that its mask keeps (m, rad)"""
     limits: Any
-    """names of joints that stand at a limit and are pushed against it; empty where it converged"""
+    """names of joints at a limit that are pushed against it; empty where it converged"""
     note: str = ""
-    """what one may not have meant: a base that flew to the goal"""
+    """a warning, such as a floating base that moved to the goal"""
 
 
 class Rules(NamedTuple):
-    """How to look for it."""
+    """Settings of the search."""
 
     settings: np.ndarray
     iterations: int
@@ -55,7 +63,7 @@ class Rules(NamedTuple):
 def one(
     model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: Rules
 ) -> InverseKinematicsResult:
-    """What is said of the last outputs of :func:`.step` for one goal."""
+    """Result for one goal from the last outputs of :func:`.step`."""
     nq, nv, flag = model.nq, model.nv, float(found[-1])
     errors = found[nq + HEAD : -1 - nv]
     limits: tuple[str, ...] = ()
@@ -74,7 +82,7 @@ def one(
 def many(
     model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: Rules
 ) -> InverseKinematicsResult:
-    """What is said of those for many goals."""
+    """Result for many goals from the last outputs of :func:`.step`."""
     nq, nv, flags = model.nq, model.nv, found[:, -1]
     errors, converged = found[:, nq + HEAD : -1 - nv], flags == REACHED
     status = np.full(len(found), "converged", dtype="<U12")
@@ -93,7 +101,7 @@ def many(
 
 
 def _pushed(model: Model, found: np.ndarray) -> tuple[str, ...]:
-    """Joints that stand at a limit and are pushed against it."""
+    """Joints at a limit that are pushed against it."""
     rates = found[-1 - model.n : -1]
     return tuple(name for name, push in zip(model.rate_joints, rates, strict=True) if push != 0.0)
 
@@ -111,7 +119,7 @@ def _status(flag: float, stopped: tuple[str, ...], rules: Rules, beyond: bool) -
 
 
 def _flown(model: Model, plan: Plan, start: State, poses: np.ndarray) -> str:
-    """A line where the base went to the goals, and no task holds it."""
+    """Note where the base moved to the goals, and no task holds it."""
     if not len(poses) or any(isinstance(form, BaseTask) for form in plan.forms):
         return ""
     way = max(float(np.linalg.norm(pose[:3, 3] - start.pose[:3, 3])) for pose in poses)

@@ -1,4 +1,4 @@
-"""Inverse kinematics: where joints have to be so that tasks reach their goals."""
+"""Inverse kinematics: joint configurations at which tasks reach their goals."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.types import FloatArray
 from ...compiler import Kernel
 from ...dynamics.checks import check_fields, check_model, check_state, positive
 from ...errors import ModelError, describe
@@ -20,22 +21,22 @@ from .damped_step import BEND, DAMPING, HEAD, REACHED, STATIONARY, Plan, numbers
 from .result import InverseKinematicsResult, Rules, many, one
 
 MANY = 128
-"""Starts at once when few goals are left."""
+"""Starts evaluated at once when few goals are left."""
 STARTS = 2048
-"""Random ones, before they come again."""
+"""Number of random starts before they repeat."""
 NEARER = 0.75
-"""At most this part of the way from the middle to their limits joints are at random starts: from there 47 instead of 40
-of a hundred goals of a Panda are reached that are not from the middle."""
+"""Largest distance of random starts from the middle of the joint range, relative to the limits: from there 47 instead
+of 40 of a hundred goals of a Panda are reached that are not from the middle."""
 FEW = 8
 """Starts that are tried one after the other."""
 REST = 1e-6
-"""rad, m: lower priorities are done where a step of theirs is shorter."""
+"""rad, m: step length below which lower priorities have converged."""
 HOPE = 0.7
 """A start is left for another where the squared error is still more than this share of what it was over the last steps:
 of those that do not lead to the goal nine of ten, after half of their iterations; of those that would two of a hundred.
 """
 PATIENT = ((10.0, 30), (100.0, 300))
-"""Where no start reached the goal the best one comes to rest: times the damping, times the iterations."""
+"""Factors of damping and iterations with which the best start is iterated to rest where none reached the goal."""
 
 
 def inverse_kinematics(
@@ -50,29 +51,40 @@ def inverse_kinematics(
     seed: int = 0,
     limits: Sequence[Limit] = (),
 ) -> InverseKinematicsResult:
-    """The state nearest to ``start``, in the sense of small damped steps, at which all ``tasks`` reach their goals.
-
-    A goal may be one of many: ``PoseTask("hand", poses)`` with ``poses`` (count x 4 x 4).  Tasks without a goal stay
-    where they are at the start.  Errors are weighed by the weights of the tasks; gains do not matter.  Joints stay
-    within their limits unless ``limited`` is False.  A list of lists gives priorities, as in :func:`.velocities`: the
-    first is reached, the others come as near as it lets them, such as a posture that a redundant arm prefers.
+    """Inverse kinematics: a state near ``start`` at which all tasks reach their goals.
 
     Each step is ``dx = W^-1 J' (J W^-1 J' + l)^-1 e`` with a damping ``l`` that vanishes with the error, so that the
     last steps converge quadratically, and without joints that are pushed against their limits.  A start that does not
     lead to the goal, or hardly comes nearer any more, is followed by up to ``restarts`` rounds of random ones.
 
-    ``limits`` beside those of joints, such as :class:`.CollisionLimit`, are kept all the way by small steps of
-    :func:`.velocities`, for one goal at a time; that takes some hundred times as long.
+    Args:
+        model: Robot.
+        tasks: Tasks; errors are weighted by their weights, gains are not used.  A goal may be one of many:
+            ``PoseTask("hand", poses)`` with ``poses`` (count x 4 x 4).  Tasks without a goal stay where they are at the
+            start.  A list of lists gives priorities, as in :func:`.velocities`: the first is reached, the others come
+            as near as it lets them, such as a posture that a redundant arm prefers.
+        start: Initial configuration; None: the neutral one.
+        limited: Keep joints within their limits.
+        tolerance: Largest error at which a goal is reached (m, rad).
+        iterations: Steps from each start at most.
+        restarts: Rounds of random starts at most.
+        seed: Seed of the random starts.
+        limits: Limits beside those of joints, such as :class:`.CollisionLimit`, kept all the way by small steps of
+            :func:`.velocities`, for one goal at a time; that takes about a hundred times as long.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> tip = fc.control.PositionTask("end_effector", [1.5, 0.0, 2.0])
-    >>> found = fc.control.inverse_kinematics(arm, [tip], arm.state(joints=[0.1, 0.2, 0.3]))
-    >>> found.status, fc.link_pose(arm, found.state, "end_effector")[:3, 3].round(6)
-    ('converged', array([1.5, 0. , 2. ]))
-    >>> far = fc.control.inverse_kinematics(arm, [tip.replaced(goal=[5.0, 0.0, 1.0])])
-    >>> far.status, round(far.error, 6)
-    ('out of reach', 2.0)
+    Returns:
+        State at rest, with status and errors; for many goals every entry has one more axis in front.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> tip = fc.control.PositionTask("end_effector", [1.5, 0.0, 2.0])
+        >>> found = fc.control.inverse_kinematics(arm, [tip], arm.state(joints=[0.1, 0.2, 0.3]))
+        >>> found.status, fc.link_pose(arm, found.state, "end_effector")[:3, 3].round(6)
+        ('converged', array([1.5, 0. , 2. ]))
+        >>> far = fc.control.inverse_kinematics(arm, [tip.replaced(goal=[5.0, 0.0, 1.0])])
+        >>> far.status, round(far.error, 6)
+        ('out of reach', 2.0)
     """
     if isinstance(limits, (list, tuple)) and not limits and isinstance(start, State):
         options = {"limited": limited, "tolerance": tolerance, "iterations": iterations}
@@ -83,10 +95,10 @@ def inverse_kinematics(
     rules = _rules(tolerance, iterations, restarts, seed)
     numbers = numbers_of(model, [task for level in levels for task in level])
     if numbers.ndim > 2:
-        raise ModelError(f"many goals have one axis over them in front, not {numbers.ndim - 1}: {numbers.shape[:-1]}")
+        raise ModelError(f"many goals must have one batch axis, got {numbers.ndim - 1}: {numbers.shape[:-1]}")
     if not isinstance(limits, (list, tuple)) or limits:
         if numbers.ndim > 1:
-            raise ModelError("inverse kinematics under limits of your own takes one goal at a time")
+            raise ModelError("inverse kinematics with limits takes one goal at a time")
         return constrained_inverse_kinematics(model, levels, start, limits, _flag(limited), rules)
     plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
     if numbers.ndim == 1:
@@ -102,16 +114,26 @@ def inverse_kinematics(
 
 
 class InverseKinematics:
-    """:func:`inverse_kinematics` prepared for a loop: ``found = reach(start, goal, ...)``, one goal for each task.
+    """Inverse kinematics prepared for a loop: ``found = reach(start, goal, ...)``, one goal for each task.
 
-    What is given once is checked once, and a call is one call of machine code.  Tasks need no goals here.
+    Arguments are checked once, and a call is one call of machine code.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> reach = InverseKinematics(arm, [fc.control.PositionTask("end_effector")])
-    >>> found = reach(arm.state(joints=[0.1, 0.2, 0.3]), [1.5, 0.0, 2.0])
-    >>> found.status, found.iterations
-    ('converged', 5)
+    Args:
+        model: Robot.
+        tasks: Tasks as of :func:`inverse_kinematics`; they need no goals here.
+        limited: Keep joints within their limits.
+        tolerance: Largest error at which a goal is reached (m, rad).
+        iterations: Steps from each start at most.
+        restarts: Rounds of random starts at most.
+        seed: Seed of the random starts.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> reach = InverseKinematics(arm, [fc.control.PositionTask("end_effector")])
+        >>> found = reach(arm.state(joints=[0.1, 0.2, 0.3]), [1.5, 0.0, 2.0])
+        >>> found.status, found.iterations
+        ('converged', 5)
     """
 
     def __init__(
@@ -125,6 +147,7 @@ class InverseKinematics:
         restarts: int = 20,
         seed: int = 0,
     ) -> None:
+        """See the class."""
         levels, _ = _checked(model, tasks, None)
         aims = [task for level in levels for task in level]
         self.model, self.tasks = model, tuple(aims)
@@ -134,7 +157,7 @@ class InverseKinematics:
         self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
         self._numbers, self._x = numbers_of(model, aims), np.zeros(model.nq + HEAD)
         if self._numbers.ndim > 1:
-            raise ModelError("an InverseKinematics takes goals when it is called, not many at once before")
+            raise ModelError("tasks of an InverseKinematics must have one goal each; give goals to its calls")
         self._places = _goal_places(model, aims)
         self._shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
         self._go, self._out = self.kernel.repeater(
@@ -143,43 +166,69 @@ class InverseKinematics:
 
     @property
     def kernel(self) -> Kernel:
-        """One step: ``k.until(x, numbers, [tolerance, damping, rest, bend, hope], most=...)``, ``x = [q; 0; 0]``."""
+        """Kernel of one step: ``k.until(x, numbers, settings, most=...)``.
+
+        ``x = [q; 0; 0]``, ``settings = [tolerance, damping, rest, bend, hope]``.
+        """
         return self._plan.kernel
 
     def __reduce__(self) -> Any:
-        """As what it is made of: a copy, here or in another process, has a memory and code of its own."""
+        """Pickle by its arguments: a copy, here or in another process, has memory and code of its own."""
         arguments, options = self._made_of
         made: Any = partial(type(self), **options)
         return made, arguments
 
-    def numbers(self, *goals: Any) -> np.ndarray:
-        """What the kernel is given for goals."""
+    def numbers(self, *goals: Any) -> FloatArray:
+        """Arguments of the kernel for goals.
+
+        Args:
+            *goals: One goal for each task, in order.
+
+        Returns:
+            Numbers of all tasks; the array is used again by the next call.
+        """
         if len(goals) != len(self.tasks):
-            raise ModelError(f"as many goals as tasks are needed, {len(self.tasks)}, not {len(goals)}")
+            raise ModelError(f"an InverseKinematics needs one goal for each task, {len(self.tasks)}, got {len(goals)}")
         for task, place, goal in zip(self.tasks, self._places, goals, strict=True):
             if not is_moderate(goal):
                 goal = as_numbers(goal, f"goal of {task.name}")
             if np.shape(goal) != task.aim.shape:
-                raise ModelError(f"goal of {task.name} has shape {task.aim.shape}, not {np.shape(goal)}")
+                raise ModelError(f"goal of {task.name} must have shape {task.aim.shape}, got {np.shape(goal)}")
             task.check_goal(goal)
             self._numbers[place] = goal.reshape(-1)
         return self._numbers
 
     def __call__(self, start: State, *goals: Any) -> InverseKinematicsResult:
-        """The state that reaches the goals, found from ``start``; one call at a time."""
+        """State that reaches the goals, found from ``start``; one call at a time.
+
+        Args:
+            start: Initial configuration.
+            *goals: One goal for each task, in order.
+
+        Returns:
+            State at rest, with status and errors.
+        """
         numbers = self.numbers(*goals)
         if not self._fits(start):
             check_fields(self.model, start)
         return _reached(self.model, self._plan, start, numbers, self._rules, self._from)
 
     def like(self, tasks: Sequence[Task], start: State) -> InverseKinematicsResult:
-        """The state that reaches the goals of tasks that differ from its own in nothing else."""
+        """State that reaches the goals of tasks that differ from its own only in their goals.
+
+        Args:
+            tasks: Tasks of the same kinds, in order.
+            start: Initial configuration.
+
+        Returns:
+            State at rest, with status and errors.
+        """
         for task, place in zip(tasks, self._places, strict=True):
             self._numbers[place] = task.aim.reshape(-1)
         return _reached(self.model, self._plan, start, self._numbers, self._rules, self._from)
 
     def _fits(self, start: Any) -> bool:
-        """Whether it is a state of plain numbers and of the right shapes, seen at a glance."""
+        """True for a numeric state of the right shapes; a quick test."""
         if type(start) is not State:
             return False
         a, b, c, d = start
@@ -193,16 +242,16 @@ class InverseKinematics:
         ) == self._shapes and a.dtype == b.dtype == c.dtype == d.dtype == float
 
     def _from(self, q: np.ndarray) -> np.ndarray:
-        """Where the steps lead from flat coordinates."""
+        """Last outputs of the steps from flat coordinates."""
         self._x[:-HEAD], self._x[-HEAD:] = q, 0.0
         self._go()
         return self._out.copy()
 
 
 def _of_prepared(model: Model, tasks: Any, start: State, options: dict[str, Any]) -> InverseKinematicsResult | None:
-    """The answer of a solver that an earlier call has prepared for tasks like these.
+    """Result of a solver that an earlier call has prepared for tasks like these.
 
-    None where tasks have no goal, many goals or a number for each row, or where there is something to complain about.
+    None where tasks have no goal, many goals or a number for each row, or where an argument is invalid.
     """
     levels = _levels(tasks)
     usual = isinstance(model, Model) and all(isinstance(level, (list, tuple)) and level for level in levels)
@@ -213,7 +262,7 @@ def _of_prepared(model: Model, tasks: Any, start: State, options: dict[str, Any]
     check_state(model, start)
     try:
         idle = _idle(model, *keys, *map(len, levels), *options.values())
-    except TypeError:  # lists in the place of numbers
+    except TypeError:  # unhashable: lists instead of numbers
         return None
     try:
         solver = idle.pop()
@@ -228,7 +277,7 @@ def _of_prepared(model: Model, tasks: Any, start: State, options: dict[str, Any]
 
 @lru_cache(maxsize=64, typed=True)
 def _idle(*about: Any) -> list[InverseKinematics]:
-    """Solvers of one robot, kind of tasks and rules that nobody uses at the moment."""
+    """Idle solvers of one robot, kinds of tasks and settings."""
     return []
 
 
@@ -240,7 +289,7 @@ def _reached(
     rules: Rules,
     steps: Callable[[np.ndarray], np.ndarray],
 ) -> InverseKinematicsResult:
-    """What is found for one goal, where ``steps`` lead from flat coordinates."""
+    """Result for one goal, where ``steps`` maps flat coordinates to the last outputs."""
     found = steps(_coordinates(model, plan, start))
     if found[-1] != REACHED:
         found = _elsewhere(model, found, steps, rules)
@@ -256,13 +305,13 @@ def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> Rules
 
 
 def _coordinates(model: Model, plan: Plan, start: State) -> np.ndarray:
-    """Flat, within the limits."""
+    """Flat coordinates within the limits."""
     q = np.concatenate([model.base.coordinates(start.pose), start.joints]) if model.m else start.joints
     return np.minimum(np.maximum(q, plan.lower), plan.upper)
 
 
 def _goal_places(model: Model, tasks: Sequence[Task]) -> list[slice]:
-    """Where the goal of each task stands among the numbers; it comes first among those of its task."""
+    """Slices of the goals among the numbers; a goal comes first among those of its task."""
     starts = np.cumsum([0, *(count(model, (task,)) for task in tasks)])
     sizes = [int(np.prod(task.goal_shape(model), dtype=int)) for task in tasks]
     return [slice(int(start), int(start) + size) for start, size in zip(starts, sizes, strict=False)]
@@ -272,8 +321,9 @@ def _goal_places(model: Model, tasks: Sequence[Task]) -> list[slice]:
 
 
 def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
-    """The last outputs of :func:`.step` (count x outputs) of the best of all starts, ``best`` being the first; lower
-    priorities then come to rest.
+    """Best last outputs of :func:`.step` (count x outputs) over all starts, ``best`` being the first.
+
+    Lower priorities are then iterated to rest.
     """
     found = _nearest(model, plan, best, numbers, rules)
     there = found[:, -1] == REACHED
@@ -290,7 +340,7 @@ def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, 
 
 
 def _elsewhere(model: Model, found: np.ndarray, steps: Callable[[np.ndarray], np.ndarray], rules: Rules) -> np.ndarray:
-    """Where ``steps`` lead from the first random start that reaches the goal; ``found`` where none of a few does.
+    """Outputs from the first random start that reaches the goal; ``found`` where none of a few does.
 
     One after the other, which for one or two is faster than all at once.
     """
@@ -302,7 +352,7 @@ def _elsewhere(model: Model, found: np.ndarray, steps: Callable[[np.ndarray], np
 
 
 def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
-    """The best of all starts for the first priority."""
+    """Best of all starts for the first priority."""
     kernel = plan.kernel
     todo, starts, used = np.flatnonzero(best[:, -1] != REACHED), _starts(model, rules.seed), 0
     if not len(todo):
@@ -362,7 +412,7 @@ def _cost(model: Model, plan: Plan, found: np.ndarray) -> Any:
     return np.where(np.isnan(largest), np.inf, largest)
 
 
-# what was given -------------------------------------------------------------------------------
+# checks of arguments --------------------------------------------------------------------------
 
 
 def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], State]:
@@ -374,10 +424,10 @@ def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], St
     for level in levels:
         if not isinstance(level, (list, tuple)) or not level or not all(isinstance(task, Task) for task in level):
             raise ModelError(
-                f"tasks is a list of at least one task, such as [PoseTask('hand', H)], not {describe(tasks)}"
+                f"tasks must be a list of at least one task, such as [PoseTask('hand', H)], got {describe(tasks)}"
             )
     if not model.nv:
-        raise ModelError(f"{model.name!r} has no joint and no base that moves: there is nothing to find")
+        raise ModelError(f"{model.name!r} has no degrees of freedom: its joints and base are fixed")
     found: list[list[Task]] = []
     for level in levels:
         found.append([])
@@ -387,23 +437,23 @@ def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], St
     aims = [task for level in found for task in level]
     counts = {len(task.aim) for task in aims if np.ndim(task.aim) > len(task.goal_shape(model))}
     if len(counts) > 1:
-        raise ModelError(f"tasks have {' and '.join(map(str, sorted(counts)))} goals: as many for all, or one")
+        raise ModelError(f"tasks must have equally many goals, or one, got {' and '.join(map(str, sorted(counts)))}")
     return found, start
 
 
 def _levels(tasks: Any) -> Any:
-    """Tasks by priority, as they were given."""
+    """Tasks by priority, unchecked."""
     nested = isinstance(tasks, (list, tuple)) and tasks and isinstance(tasks[0], (list, tuple))
     return tasks if nested else [tasks]
 
 
 def _flag(limited: Any) -> bool:
     if not isinstance(limited, (bool, np.bool_)):
-        raise ModelError(f"limited is True or False, not {describe(limited)}")
+        raise ModelError(f"limited must be True or False, got {describe(limited)}")
     return bool(limited)
 
 
 def _whole(x: Any, least: int) -> int:
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
-        raise ModelError(f"iterations, restarts and seed are whole numbers from {least} on, not {describe(x)}")
+        raise ModelError(f"iterations, restarts and seed must be integers of at least {least}, got {describe(x)}")
     return int(x)

@@ -1,4 +1,4 @@
-"""The model's actuators, under the controls that a law or a function gives."""
+"""Actuators of the model under the controls of a law or a function."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import array, clip, concatenate, scale
+from ...arrays.types import Matrix, Scalar, Vector
 from ...dynamics.checks import vector
 from ...errors import ModelError
 from ...model import Actuator, Model, State
@@ -22,18 +23,19 @@ from .springs import on_joints
 @concise
 @dataclass(frozen=True)
 class Actuators(Law):
-    """The motors and servos of ``model.actuators`` under ``constant`` controls, all zero if none are given.
+    """Motors and servos of ``model.actuators`` under ``constant`` controls, all zero by default.
 
-    For controls that follow from time and state, derive a frozen dataclass of yours and write :meth:`controls`, for
-    every kind of number as all laws; or give :func:`actuated` a plain function.  An actuator that nobody commands is
-    off: MuJoCo's ``ctrl = 0``, at which servos hold zero, is ``Actuators()``.
+    For controls that depend on time and state, derive a frozen dataclass and write :meth:`controls`, for every kind of
+    number as all laws; or give :func:`actuated` a plain function.  An actuator without commands is off: MuJoCo's
+    ``ctrl = 0``, at which servos hold zero, is ``Actuators()``.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> servo = fc.model.Actuator("servo", arm.joint_names[0], "position", kp=20.0, kv=1.0)
-    >>> driven = fc.Model(arm.name, arm.base, arm.links, arm.joints, arm.gravity, arm.frames, actuators=(servo,))
-    >>> Actuators((0.5,)).forces(driven, 0.0, driven.neutral(), frozenset())[driven.m :]
-    array([10.,  0.,  0.])
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> servo = fc.model.Actuator("servo", arm.joint_names[0], "position", kp=20.0, kv=1.0)
+        >>> driven = fc.Model(arm.name, arm.base, arm.links, arm.joints, arm.gravity, arm.frames, actuators=(servo,))
+        >>> Actuators((0.5,)).forces(driven, 0.0, driven.neutral(), frozenset())[driven.m :]
+        array([10.,  0.,  0.])
     """
 
     constant: tuple[float, ...] | None = None
@@ -41,20 +43,31 @@ class Actuators(Law):
     name: str = "actuators"
     inputs = MappingProxyType({"controls": "constant"})
 
-    def controls(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        """One number for each actuator."""
+    def controls(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """Controls of the actuators; override it for controls that depend on time and state.
+
+        Args:
+            model: Robot.
+            t: Time (s).
+            state: Configuration and velocity.
+            touching: Names of the points on the ground.
+
+        Returns:
+            One number for each actuator, in the order of the model.
+        """
         return np.zeros(len(model.actuators)) if self.constant is None else array(list(self.constant))
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """Joint forces of all actuators; no wrench on the base."""
         return concatenate([np.zeros(model.m), efforts(model, self.controls(model, t, state, touching), state)])
 
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """How the forces of servos fall with their joints' coordinates and rates."""
+    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+        """Decrease of the servo forces with the coordinates and rates of their joints."""
         K, D = sum((_falls(model, actuator) for actuator in model.actuators), start=np.zeros((2, model.n)))
         return on_joints(model, K), on_joints(model, D)
 
-    def joint_impedance(self, model: Model, t: Any, state: State, touching: frozenset[str], dt: Any) -> Any:
-        """The same as far as servos are within their ``force_range``, see :func:`.cut_resistance`."""
+    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
+        """:meth:`impedance` of servos within their ``force_range``, see :func:`.cut_resistance`."""
         total: Any = np.zeros((2, model.n))
         for actuator, control in zip(model.actuators, self.controls(model, t, state, touching), strict=True):
             falls, asked = _falls(model, actuator), actuator.pull(control, *_motion(model, actuator, state))
@@ -66,10 +79,11 @@ class Actuators(Law):
         return total
 
     def sized(self, model: Model) -> Actuators:
-        """With zero controls, if none are given: those that calls of a step give take their place."""
+        """Law with zero controls where none are given; the inputs of a step take their place."""
         return self if self.constant is not None else replace(self, constant=(0.0,) * len(model.actuators))
 
     def check(self, model: Model) -> None:
+        """Check that the robot has actuators, and that there is one control for each."""
         if not model.actuators:
             raise ModelError(f"{model.name!r} has no actuators to command")
         given = self.controls(model, 0.0, model.neutral(), frozenset())
@@ -95,7 +109,7 @@ def _motion(model: Model, actuator: Actuator, state: State) -> tuple[Any, Any]:
 
 
 def _falls(model: Model, actuator: Actuator) -> np.ndarray:
-    """``2 x n``: by how much its force on a joint falls with the coordinate and the rate, without a force range."""
+    """Decrease of an actuator's force with its joint's coordinate and rate (2 x n), without force range."""
     i = model.joint_index(actuator.joint)
     at_rest, *moved = (float(actuator.pull(0.0, *x)) for x in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))  # it is linear
     falls = np.zeros((2, model.n))
@@ -105,8 +119,25 @@ def _falls(model: Model, actuator: Actuator) -> np.ndarray:
 
 
 def actuated(model: Model, function: Callable[[float, State], Any]) -> Callable[[float, State], Any]:
-    """A controller for :func:`fallingcat.simulate` of a function of time and state that gives ``controls``, one for
-    each actuator.
+    """Controller for :func:`fallingcat.simulate` from a function that returns actuator controls.
+
+    Args:
+        model: Robot with actuators.
+        function: Function of time (s) and state that returns one control for each actuator.
+
+    Returns:
+        Function of time and state that returns joint forces (n; N m or N).
+
+    Raises:
+        ModelError: The robot has no actuators.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> motor = fc.model.Actuator("motor", arm.joint_names[1], gear=2.0)
+        >>> driven = fc.Model(arm.name, arm.base, arm.links, arm.joints, arm.gravity, arm.frames, actuators=(motor,))
+        >>> actuated(driven, lambda t, state: [3.0])(0.0, driven.neutral())
+        array([0., 6., 0.])
     """
     if not model.actuators:
         raise ModelError(f"{model.name!r} has no actuators to command")

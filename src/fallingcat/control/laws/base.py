@@ -1,4 +1,4 @@
-"""Base class for force laws: a name, and forces that follow from time, state and contact."""
+"""Base class for force laws: generalized forces as a function of time, state and contact."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from ...arrays import Graph, is_numeric
 from ...arrays.arguments import is_scalar, look_first
 from ...arrays.numpy_protocol import natural, plain
 from ...arrays.traced import TracedValueError
+from ...arrays.types import Scalar, Vector
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, describe
 from ...model import Model, State
 from .capabilities import DryFrictionLimit, Impedance, OwnState, Saturation
 
 
-def _look(law: Law, model: Any, t: Any, state: Any, touching: Any) -> None:
-    """Whether a law can answer this; values are not looked at."""
+def _look(law: Law, model: Any, t: Scalar, state: Any, touching: Any) -> None:
+    """Check the arguments of :meth:`Law.forces`, not their values."""
     check_fields(model, state)
     if not is_scalar(t):
-        raise ModelError(f"the time of {law.name!r} is a number (s), not {describe(t)}")
+        raise ModelError(f"the time of {law.name!r} must be a number (s), got {describe(t)}")
     if not isinstance(touching, Set):
-        raise ModelError(f"touching is a set of names of points, not {describe(touching)}")
+        raise ModelError(f"touching must be a set of names of points, got {describe(touching)}")
 
 
 _LOOKS: Mapping[str, Callable[..., None]] = {
@@ -40,7 +41,7 @@ _LOOKS: Mapping[str, Callable[..., None]] = {
 
 
 def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of a law, given its state so that NumPy's own functions take expressions too."""
+    """Method of a law whose state makes NumPy's functions accept expressions too."""
 
     @wraps(method)
     def asked(law: Law, *given: Any, **named: Any) -> Any:
@@ -58,13 +59,13 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
             )
             if isinstance(error, IndexError):
                 instead = "; cases are where(c, a, b), not x[c] = a"
-            raise ModelError(f"law {law.name!r} on expressions, of which steps are made: {error}{instead}") from error
+            raise ModelError(f"law {law.name!r} cannot be compiled: {error}{instead}") from error
 
     return asked
 
 
 def _place(error: Exception) -> str:
-    """The line of the user's in which NumPy was asked, if it is known."""
+    """Last line of user code in a traceback, if it is known."""
     frames = extract_tb(error.__traceback__)
     lines = [frame.line for frame in frames if frame.line and "site-packages" not in frame.filename]
     return f" in `{lines[-1][:80]}`" if lines else ""
@@ -75,38 +76,54 @@ _WRITTEN = {"forces", "saturated_forces", "energy", "joint_impedance", "memory_r
 
 
 class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
-    """Forces on a robot, written for every kind of number, so that a whole simulation step can be compiled.
+    """Base class for force laws and controllers.
 
-    Write your own as a frozen dataclass: ``name`` is its line in the energy ledger, and :meth:`forces` uses NumPy or
-    ``fallingcat.arrays``, with ``where`` for cases instead of ``if`` on values.  Whether something touches *is* plain
-    data: a law may ask ``if "foot" in touching``.  A law that is the gradient of an energy may say so by a method
-    ``energy(model, state)`` (J), which :func:`fallingcat.testing.check_law` then holds it to.
+    A law is written for every kind of number, so that a whole simulation step can be compiled.  Write your own as a
+    frozen dataclass: ``name`` is its line in the energy ledger, and :meth:`forces` uses NumPy or ``fallingcat.arrays``,
+    with ``where`` for cases instead of ``if`` on values.  The set of touching points *is* plain data: a law may use
+    ``if "foot" in touching``.  A law that is the gradient of an energy may define a method ``energy(model, state)``
+    (J), which :func:`fallingcat.testing.check_law` then compares with the forces.
 
-    What else a law may offer is in :mod:`fallingcat.control.laws.capabilities`: :class:`.Impedance`, :class:`.Saturation`,
-    :class:`.DryFrictionLimit` and :class:`.OwnState`; none of it has to be.
+    Optional capabilities are in :mod:`fallingcat.control.laws.capabilities`: :class:`.Impedance`, :class:`.Saturation`, :class:`.DryFrictionLimit`
+    and :class:`.OwnState`.
 
     A law may have a state of its own, as an observer has: :meth:`memory_size` numbers, ``self.memory`` in its methods,
-    from :meth:`begin` on.  Put into a run as it is, it is integrated with the robot by :meth:`memory_rate`; in a
-    :class:`.Sampled`, it goes from look to look by :meth:`after`, and sees what is :meth:`sensed`.
+    initialized by :meth:`begin`.  Put into a run as it is, the state is integrated with the robot by
+    :meth:`memory_rate`; in a :class:`.Sampled` it advances from sample to sample by :meth:`after`, and the law receives
+    the :meth:`sensed` state.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> import fallingcat as fc
+        >>> @dataclass(frozen=True)
+        ... class Drag(Law):
+        ...     coefficient: float = 0.1  # N m s/rad
+        ...     name: str = "drag"
+        ...     def forces(self, model, t, state, touching):
+        ...         return np.concatenate([np.zeros(model.m), -self.coefficient * state.rates])
+        >>> arm = fc.robots.planar_arm()
+        >>> Drag().forces(arm, 0.0, arm.state(rates=[1.0, 0.0, 2.0]), frozenset())
+        array([-0.1, -0. , -0.2])
     """
 
     name: str
     commanded: bool = True
-    """Whether drives bring it about, so that their limits bound it; not so the springs that are built into a robot."""
+    """True if drives exert it, so that their limits apply; False for springs that are built into a robot."""
     tunable: tuple[str, ...] | None = None
     """Names of the fields, floats or laws, whose numbers are arguments of compiled steps, so that robots of a batch may
     differ in them; None: all fields that hold a float or a law, ``()``: none.  A law that cannot be traced without
     their values, because it branches on one, say, keeps them as constants."""
     ignores_contact: bool = False
-    """Whether its forces never ask what touches: beside a controller in Python they are then compiled."""
+    """True if its forces do not depend on contact: beside a controller in Python they are then compiled."""
     nominal_inertia: bool = False
-    """Whether it is made for the inertias of the model, so that robots with inertias of their own feel the same."""
+    """True if it uses the nominal inertias of the model, also for robots of a batch with inertias of their own."""
 
     inputs: Mapping[str, str] = MappingProxyType({})
     """Numbers that every call of a compiled step may give anew, without another compilation: the names by which calls
     give them (``sim.step(targets=...)``), and the fields that hold them, floats or tuples of floats."""
 
     def __init_subclass__(cls, **options: Any) -> None:
+        """Wrap the methods of a subclass: NumPy functions accept expressions, and arguments are checked first."""
         super().__init_subclass__(**options)
         former_methods(cls)
         for name in _WRITTEN & vars(cls).keys():
@@ -114,8 +131,9 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
         look_first(cls, _LOOKS)
 
     def __post_init__(self) -> None:
-        """Fields are what they are declared to be: finite numbers, if they can be looked at, texts, rows of either,
-        which become tuples, so that laws can be compared.
+        """Check the fields against their declared types: finite numbers, texts, or rows of either.
+
+        Rows become tuples, so that laws can be compared; numbers of compiled steps are not checked.
         """
         for field in getattr(self, "__dataclass_fields__", {}).values():
             kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
@@ -129,64 +147,101 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
                 object.__setattr__(self, field.name, x)
             if not fits(x):
                 whose = type(self).__name__ if wanted == "str" else repr(self.name)
-                raise ModelError(f"{field.name} of {whose} {rule}{', or None' if none else ''}, not {describe(x)}")
+                raise ModelError(f"{field.name} of {whose} {rule}{', or None' if none else ''}, got {describe(x)}")
 
     @abstractmethod
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
-        """Generalised forces ``[base wrench; joint forces]`` (nv) at time ``t`` (s); ``touching``: points on the
-        ground.
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """Generalized forces of the law.
+
+        Args:
+            model: Robot.
+            t: Time (s).
+            state: Configuration and velocity of the robot.
+            touching: Names of the points on the ground.
+
+        Returns:
+            ``[base wrench; joint forces]`` (nv; N, N m), the wrench in the frame of the base.
         """
 
     def sized(self, model: Model) -> Self:
-        """The law with one number for each joint where its :attr:`inputs` may be given so: what compiled steps take."""
+        """Law whose :attr:`inputs` have one number for each joint, as compiled steps take them.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            The law itself where its inputs have a fixed size.
+        """
         return self
 
     def check_inputs(self) -> None:
-        """Raises where :attr:`inputs` name fields that hold no numbers."""
+        """Check that the fields named by :attr:`inputs` hold numbers.
+
+        Raises:
+            ModelError: A field holds something else.
+        """
         for name, field in self.inputs.items():
             x = getattr(self, field, None)
             if not (_is_number(x) or _is_row(x)):
                 raise ModelError(
-                    f"input {name!r} of {self.name!r}: its field {field!r} holds numbers, not {describe(x)}"
+                    f"input {name!r} of {self.name!r}: its field {field!r} must hold numbers, got {describe(x)}"
                 )
 
     def check(self, model: Model) -> None:
-        """Raises where the law cannot act on ``model``; asked once before a run, whatever is compiled later."""
+        """Check that the law fits a robot; called once before a run, whatever is compiled later.
+
+        Args:
+            model: Robot.
+
+        Raises:
+            ModelError: The law cannot act on this robot.
+        """
 
 
 look_first(Law, _LOOKS)
 
 
 def _is_number(x: Any) -> bool:
-    """Whether ``x`` is one finite number, or one of a compiled step, which cannot be looked at."""
+    """True for one finite number, or one of a compiled step, whose value is unknown."""
     if is_numeric(x):
         return bool(np.shape(x) == () and np.isrealobj(x) and abs(x) <= int(np.finfo(float).max))
     return is_scalar(x) and hasattr(x, "__mul__") and not callable(x)
 
 
 def _is_row(x: Any) -> bool:
-    """Whether ``x`` is a tuple of such numbers."""
+    """True for a tuple of such numbers."""
     return isinstance(x, tuple) and all(map(_is_number, x))
 
 
 _DECLARED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "float": (_is_number, "is a finite number"),
-    "str": (lambda x: isinstance(x, str), "is a text"),
-    "tuple[float, ...]": (_is_row, "is a row of finite numbers"),
-    "tuple[float, float, float]": (lambda x: _is_row(x) and len(x) == 3, "is a row of three finite numbers"),
-    "tuple[str, ...]": (lambda x: isinstance(x, tuple) and all(isinstance(e, str) for e in x), "is a row of names"),
-    "Model": (lambda x: isinstance(x, Model), "is a Model"),
+    "float": (_is_number, "must be a finite number"),
+    "str": (lambda x: isinstance(x, str), "must be a text"),
+    "tuple[float, ...]": (_is_row, "must be a row of finite numbers"),
+    "tuple[float, float, float]": (lambda x: _is_row(x) and len(x) == 3, "must be a row of three finite numbers"),
+    "tuple[str, ...]": (
+        lambda x: isinstance(x, tuple) and all(isinstance(e, str) for e in x),
+        "must be a row of names",
+    ),
+    "Model": (lambda x: isinstance(x, Model), "must be a Model"),
 }
-"""By how a field is declared: whether something fits, and the rule."""
+"""By declared type of a field: test of a value, and the rule for the error message."""
 
 
 def acts_on_base(model: Model, law: Law) -> bool:
-    """Whether a law's wrench on the base may be other than zero at any state: its expression is not just zeros.
+    """True if a law may exert a wrench on the base: its expression is not identically zero.
 
-    >>> from fallingcat.control import JointDamper
-    >>> from fallingcat.model import robots
-    >>> acts_on_base(robots.cat(), JointDamper(1.0))
-    False
+    Args:
+        model: Robot.
+        law: Force law.
+
+    Returns:
+        False where the wrench is zero at every state.
+
+    Example:
+        >>> from fallingcat.control import JointDamper
+        >>> from fallingcat.model import robots
+        >>> acts_on_base(robots.cat(), JointDamper(1.0))
+        False
     """
     graph = Graph()
     state = model.unflatten(graph.inputs("q", model.nq), graph.inputs("v", model.nv))

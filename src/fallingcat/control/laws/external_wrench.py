@@ -1,13 +1,13 @@
-"""Wrenches on the robot from outside: constant ones, and pushes."""
+"""External wrenches on the robot: constant ones, and pushes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...arrays import array, clip, concatenate, cos, cross, less, scale, where
+from ...arrays.types import Scalar, Vector
 from ...dynamics import jacobian, link_pose
 from ...errors import ModelError
 from ...model import Model, State
@@ -16,13 +16,14 @@ from .base import Law
 
 @dataclass(frozen=True)
 class ExternalWrench(Law):
-    """Constant wrench on a link or frame, along the world's axes, from ``start`` until ``end`` (s).
+    """Constant wrench on a link or frame along the world's axes, from ``start`` until ``end`` (s).
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> wind = ExternalWrench("front", force=(3.0, 0.0, 0.0))
-    >>> wind.forces(cat, 0.0, cat.neutral(), frozenset())[:6]
-    array([3., 0., 0., 0., 0., 0.])
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> wind = ExternalWrench("front", force=(3.0, 0.0, 0.0))
+        >>> wind.forces(cat, 0.0, cat.neutral(), frozenset())[:6]
+        array([3., 0., 0., 0., 0., 0.])
     """
 
     place: str
@@ -41,9 +42,11 @@ class ExternalWrench(Law):
     commanded = False
 
     def check(self, model: Model) -> None:
+        """Check that ``place`` is a link or frame."""
         model.frame(self.place)
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """``J' [force; torque]`` while the wrench acts, else zero."""
         acts = where(less(t, self.start), 0.0, 1.0)
         if self.end is not None:
             acts = acts * where(less(t, self.end), 1.0, 0.0)
@@ -52,17 +55,18 @@ class ExternalWrench(Law):
 
 @dataclass(frozen=True)
 class Push(Law):
-    """Push on a link or frame: a force that rises and falls as ``1 - cos`` does, with the impulse ``force duration``.
+    """Push on a link or frame: a force that rises and falls as ``1 - cos``, with the impulse ``force duration``.
 
-    ``force`` is the mean, and its peak is twice that.  It is smooth, so that steps of any length that divides the
-    duration twice or more bring about exactly this impulse.
+    ``force`` is the mean; the peak is twice that.  The push is smooth, so that steps of any length that divides the
+    duration twice or more produce exactly this impulse.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> cat = fc.Model(cat.name, cat.base, cat.links, cat.joints, gravity=[0, 0, 0])
-    >>> run = fc.simulate(cat, cat.neutral(), 0.5, Push("front", (0.0, 20.0, 0.0), start=0.1, duration=0.2))
-    >>> fc.momentum(cat, run.state(-1), "world")[:3].round(4) + 0.0  # 20 N for 0.2 s
-    array([0., 4., 0.])
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> cat = fc.Model(cat.name, cat.base, cat.links, cat.joints, gravity=[0, 0, 0])
+        >>> run = fc.simulate(cat, cat.neutral(), 0.5, Push("front", (0.0, 20.0, 0.0), start=0.1, duration=0.2))
+        >>> fc.momentum(cat, run.state(-1), "world")[:3].round(4) + 0.0  # 20 N for 0.2 s
+        array([0., 4., 0.])
     """
 
     place: str
@@ -79,20 +83,23 @@ class Push(Law):
     commanded = False
 
     def __post_init__(self) -> None:
+        """Check the fields; the duration is positive."""
         super().__post_init__()
         if isinstance(self.duration, (int, float)) and not self.duration > 0.0:
-            raise ModelError(f"duration of {self.name!r} is positive (s), not {self.duration:g}")
+            raise ModelError(f"duration of {self.name!r} must be positive (s), got {self.duration:g}")
 
     def check(self, model: Model) -> None:
+        """Check that ``place`` is a link or frame."""
         model.frame(self.place)
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """``J' (1 - cos(2 pi (t - start) / duration)) force`` during the push, else zero."""
         share = clip((t - self.start) / self.duration, 0.0, 1.0)
         strength = 1.0 - cos(2.0 * np.pi * share)
         return scale(strength, _wrench(model, state, self.place, self.point, self.force, (0.0, 0.0, 0.0)))
 
 
-def _wrench(model: Model, state: State, place: str, point: Any, force: Any, torque: Any) -> Any:
+def _wrench(model: Model, state: State, place: str, point: Vector, force: Vector, torque: Vector) -> Vector:
     """Generalised forces (nv) of a force at a point of a link or frame, and a torque, along the world's axes."""
     f, lever = array(list(force)), link_pose(model, state, place)[:3, :3] @ array(list(point))
     wrench = concatenate([f, array(list(torque)) + cross(lever, f)])

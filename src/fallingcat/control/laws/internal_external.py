@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate, cross, solve, sqrt, takes
+from ...arrays.types import Scalar, Vector
 from ...dynamics import center_of_mass, center_of_mass_jacobian, mass_matrix
 from ...dynamics.checks import vector
 from ...errors import ModelError
@@ -27,7 +28,14 @@ from .base import Law
 
 @concise
 class Response(NamedTuple):
-    """What forces do to both velocities."""
+    """Accelerations of the external and internal velocities under generalized forces.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> response(cat, cat.neutral(), np.zeros(cat.nv)).external
+        array([0., 0., 0., 0., 0., 0.])
+    """
 
     external: Any
     """``m``: acceleration of the locked velocity"""
@@ -37,28 +45,46 @@ class Response(NamedTuple):
 
 @takes(forces="nv")
 def response(model: Model, state: State, forces: Any) -> Response:
-    """Accelerations that generalised forces (nv) add: ``[1, A] M^-1 F`` and the joints' part of ``M^-1 F``.
+    """Accelerations that generalized forces add: ``[1, A] M^-1 F`` and the joints' part of ``M^-1 F``.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> joints_only = np.concatenate([np.zeros(6), np.ones(cat.n)])
-    >>> bool(abs(response(cat, state, joints_only).external).max() < 1e-10)
-    True
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        forces: Generalized forces ``[base wrench; joint forces]`` (nv).
+
+    Returns:
+        Acceleration of the locked velocity (m), and of the joints (n).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> joints_only = np.concatenate([np.zeros(6), np.ones(cat.n)])
+        >>> bool(abs(response(cat, state, joints_only).external).max() < 1e-10)
+        True
     """
     a = solve(mass_matrix(model, state), forces)
     return Response(a[: model.m] + connection(model, state) @ a[model.m :], a[model.m :])
 
 
 def on_external(model: Model, state: State, wrench: Any) -> Any:
-    """``[f; A' f]`` (nv): a wrench (m) on the external velocity, in the frame of the base; no joint feels it.
+    """Generalized forces ``[f; A' f]`` of a wrench on the external velocity, which accelerates no joint.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> state = cat.random_state(np.random.default_rng(0))
-    >>> forces = on_external(cat, state, np.ones(6))
-    >>> bool(abs(response(cat, state, forces).internal).max() < 1e-10)
-    True
+    Args:
+        model: Robot.
+        state: Configuration; velocities are not used.
+        wrench: ``f`` (m; N, N m) in the frame of the base.
+
+    Returns:
+        ``[f; A' f]`` (nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> state = cat.random_state(np.random.default_rng(0))
+        >>> forces = on_external(cat, state, np.ones(6))
+        >>> bool(abs(response(cat, state, forces).internal).max() < 1e-10)
+        True
     """
     return concatenate([wrench, connection(model, state).T @ wrench])
 
@@ -66,11 +92,18 @@ def on_external(model: Model, state: State, wrench: Any) -> Any:
 @concise
 @dataclass(frozen=True)
 class ExternalLaw(Law):
-    """Holds the robot as a whole: springs and dampers between center of mass and ``place``, and between the base's
-    attitude and that of the world, on the external velocity.
+    """Spring and damper on the external velocity: holds the center of mass and the attitude of the base.
 
     ``F_c = -K (c - place) - D dc/dt`` and ``tau = -K_turn log R - D_turn w_locked``, as one wrench at the center of
-    mass.  It takes drives on the base, such as thrusters; the share of the joints keeps them out of it.
+    mass.  It needs drives on the base, such as thrusters; :func:`on_external` keeps the joints out of it.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> center = tuple(fc.center_of_mass(cat, cat.neutral()).tolist())
+        >>> hold = ExternalLaw(stiffness=10.0, turn_stiffness=1.0, place=center)
+        >>> bool(np.allclose(hold.forces(cat, 0.0, cat.neutral(), frozenset()), 0.0))
+        True
     """
 
     stiffness: float = 0.0
@@ -86,11 +119,13 @@ class ExternalLaw(Law):
     name: str = "external law"
 
     def check(self, model: Model) -> None:
+        """Check that the base moves and that ``place`` is a point."""
         if not model.m:
             raise ModelError(f"law {self.name!r} moves a robot as a whole; the base of {model.name!r} is fixed")
         vector(self.place, 3, f"place of {self.name!r}")
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """Wrench of springs and dampers at the center of mass, by :func:`on_external`."""
         S, R = model.base.selection, state.pose[:3, :3]
         center = center_of_mass(model, state)
         velocity = center_of_mass_jacobian(model, state) @ state.velocity
@@ -103,10 +138,17 @@ class ExternalLaw(Law):
 
 @dataclass(frozen=True)
 class InternalLaw(Law):
-    """A spring and a damper between the center of mass and a ``place`` (link or frame), ``f = -K (r - rest) - D dr/dt``
-    along their distance ``r``: by the internal velocity, with joints alone.
+    """Spring and damper between the center of mass and a point of the robot, exerted by joints alone.
 
-    The radial laws of [Feurstein] 4.1.5, for any robot.
+    ``f = -K (r - rest) - D dr/dt`` along the distance ``r`` between the center of mass and ``place`` (link or frame),
+    on the internal velocity: the radial laws of [Feurstein] 4.1.5, for any robot.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> law = InternalLaw("front", stiffness=100.0, damping=1.0, rest=0.2)
+        >>> law.forces(cat, 0.0, cat.neutral(), frozenset())[:6]  # no wrench on the base
+        array([0., 0., 0., 0., 0., 0.])
     """
 
     place: str
@@ -119,22 +161,40 @@ class InternalLaw(Law):
     name: str = "internal law"
 
     def check(self, model: Model) -> None:
+        """Check that ``place`` is a link or frame."""
         checked_points(model, (self.place,))
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """Joint forces of spring and damper; no wrench on the base."""
         row, r = self.distance(model, state)
         f = -self.stiffness * (r - self.rest) - self.damping * (row @ state.rates)
         return concatenate([np.zeros(model.m), row * f])
 
     def distance(self, model: Model, state: State) -> tuple[Any, Any]:
-        """The row (n) with ``dr/dt = row . rates``, whatever the momentum, and ``r`` (m)."""
+        """Distance between center of mass and ``place``, and its Jacobian.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Row (n) with ``dr/dt = row . rates``, whatever the momentum, and ``r`` (m).
+        """
         o = position(model, state, self.place) - center_of_mass(model, state)
         J = point_jacobian(model, state, self.place) - center_of_mass_jacobian(model, state)
         r = sqrt(o @ o)
         whole = J.T @ (o / r)  # a turn of the whole leaves r as it is: its base part is zero, and so is that of A
         return whole[model.m :], r
 
-    def energy(self, model: Model, state: State) -> Any:
-        """``K (r - rest)^2 / 2`` (J): beside the damper."""
+    def energy(self, model: Model, state: State) -> Scalar:
+        """Energy ``K (r - rest)^2 / 2`` of the spring.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Energy (J).
+        """
         stretch = self.distance(model, state)[1] - self.rest
         return 0.5 * self.stiffness * stretch * stretch

@@ -1,21 +1,23 @@
-"""Joints held still on a base that tumbles and whose velocity nobody measures: [Mishra] V-A.
+"""Output feedback for free-floating robots without measured base velocity: [Mishra] V-A.
 
-Momentum disturbs the joints of a robot in orbit.  An observer on the base's group finds the locked velocity from poses
-of the base, slow, late and noisy as they come, and the joints are driven against what it does.  For any base group.
+Momentum disturbs the joints of a robot in orbit.  An observer on the base's group estimates the locked velocity from
+measured poses of the base, which may be infrequent, delayed and noisy, and the joint torques compensate its effect.
+For any base group.
 
-The names of the paper: ``g`` and ``g^`` are pose and estimate, ``eta = g^^-1 g``, ``eps = log eta``, ``mu`` and ``mu^``
-the locked velocity and its estimate in the estimated frame, ``mu_o = Ad(eta^-1) mu^`` the estimate in the base's frame,
-``mu_e = mu - mu_o``.
+The notation of the paper: ``g`` and ``g^`` are pose and estimate, ``eta = g^^-1 g``, ``eps = log eta``, ``mu`` and
+``mu^`` the locked velocity and its estimate in the estimated frame, ``mu_o = Ad(eta^-1) mu^`` the estimate in the
+base's frame, ``mu_e = mu - mu_o``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import concatenate, less_equal, solve, where
+from ...arrays.types import Matrix, Pose, Scalar, Twist, Vector
 from ...dynamics.checks import choice, vector
 from ...errors import ModelError, describe
 from ...formulations import ReducedEquations, connection, locked_velocity, reduced_equations
@@ -31,15 +33,16 @@ COMPENSATIONS = ("curvature", "locked", "none")
 ``none``: springs and dampers alone."""
 _VECTORS = ("weights", "base_weights", "target", "pose", "locked")
 JUST = 1e-9
-"""s: a sample that is due within this time is due"""
+"""s: rounding of times; a sample that is due within this time is due"""
 
 
 @dataclass(frozen=True)
 class PoseSensor:
-    """How the pose of the base is measured, and the rates of the joints: for laws in a :class:`.Sampled`.
+    """Measurement of the base pose and the joint rates, for laws in a :class:`.Sampled`.
 
-    >>> PoseSensor(rate=10.0, latency=0.05, rotation=2e-3)
-    PoseSensor(rate=10.0, latency=0.05, rotation=0.002, position=0.0, rates=0.0)
+    Example:
+        >>> PoseSensor(rate=10.0, latency=0.05, rotation=2e-3)
+        PoseSensor(rate=10.0, latency=0.05, rotation=0.002, position=0.0, rates=0.0)
     """
 
     rate: float
@@ -51,65 +54,73 @@ class PoseSensor:
     position: float = 0.0
     """m: the same along each axis"""
     rates: float = 0.0
-    """rad/s or m/s: of the joints' rates, new at every look of the law"""
+    """rad/s or m/s: standard deviation of the joint rates, new at every sample of the law"""
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         for name in self.__dataclass_fields__:
             x = getattr(self, name)
             if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x < np.inf:
-                raise ModelError(f"{name} of a pose sensor is a finite number that is not negative, not {describe(x)}")
+                raise ModelError(f"{name} of a pose sensor must be finite and not negative, got {describe(x)}")
         if not self.rate > 0.0 or self.latency > 1.0 / self.rate:
-            raise ModelError("a pose sensor has a rate above zero, and a latency of at most one period")
+            raise ModelError("a pose sensor must have a positive rate, and a latency of at most one period")
 
 
 @concise
 class ErrorState(NamedTuple):
-    """``x`` of [Mishra] (50) and the Lyapunov function (53) with its parts."""
+    """Error state ``x`` of [Mishra] (50), and the Lyapunov function (53) with its parts.
 
-    pose: Any
+    Example:
+        >>> ErrorState._fields
+        ('pose', 'locked', 'rates', 'joints', 'W', 'parts', 'rate')
+    """
+
+    pose: Vector
     """``m``: ``eps``"""
-    locked: Any
+    locked: Vector
     """``m``: ``mu_e``"""
-    rates: Any
-    """``n``: beside those of a motion"""
-    joints: Any
+    rates: Vector
+    """``n``: relative to those of a motion"""
+    joints: Vector
     """``n``: ``q - q_wanted``"""
-    W: Any
-    """``parts`` added up: falls, whatever the momentum does"""
-    parts: Any
+    W: Scalar
+    """sum of ``parts`` (J): decreases, whatever the momentum does"""
+    parts: Vector
     """``4``: of pose, locked velocity, rates and joints"""
-    rate: Any
-    """``dW/dt = -k eps' G eps - qd' D qd`` as (58) has it, for joints that are to stay; of a motion where the observers
-    know the truth"""
+    rate: Scalar
+    """``dW/dt = -k eps' G eps - qd' D qd`` by (58), for a constant target; for a motion where the estimates are
+    exact"""
 
 
 @concise
 @dataclass(frozen=True)
 class OutputFeedback(Law):
-    """``tau = -K w (q - q_wanted) - D w qd + tau^``, (45) and (52), beside the observers (37) and (42) with (51).
+    """Joint control of a free-floating robot by output feedback, [Mishra] V-A.
 
-    It sees joints, rates and the pose of the base, never the base's twist.  The ``pose_gain`` is ``k`` of Lemma 11.  In
-    (51) and in ``W`` we take ``G = l diag(base_weights)`` for the paper's ``k``: its proof asks of it only that it is
-    constant and positive, and ``dW/dt = -k eps' G eps - qd' D w qd``.  With the inertias of the base for weights,
-    errors of turns and ways die out alike, as fast as they can for ``l = k^2 / 4``.  The observer begins at the true
-    state, unless ``pose`` (flat coordinates of the base) or ``locked`` (m) says where.  Robots without gravity, whose
+    (45) and (52), with the observers (37) and (42) with (51): ``tau = -K w (q - q_wanted) - D w qd + tau^``.  It
+    measures joints, rates and the pose of the base, never the base's twist.  The ``pose_gain`` is ``k`` of Lemma 11.
+    In (51) and in ``W`` we take ``G = l diag(base_weights)`` for the paper's ``k``: its proof requires only that it is
+    constant and positive, and ``dW/dt = -k eps' G eps - qd' D w qd``. With the inertias of the base for weights,
+    rotation and position errors decay alike, as fast as they can for ``l = k^2 / 4``.  The observer starts at the true
+    state, unless ``pose`` (flat coordinates of the base) or ``locked`` (m) is given.  For robots without gravity, whose
     joints are angles and lengths.
 
-    Put into a run as it is, the observers are integrated with the robot and see its pose at all times: the law of the
-    paper.  With a ``sensor`` it is sampled: between poses the observers predict, and what a pose tells is
-    ``eps = log(g^(t)^-1 g(t))`` at the instant it was taken, held from when it is known until the next one.
+    Put into a run as it is, the observers are integrated with the robot and measure its pose at all times: the law of
+    the paper.  With a ``sensor`` it is sampled: between poses the observers predict, and the innovation of a pose is
+    ``eps = log(g^(t)^-1 g(t))`` at the instant it was taken, held from when it is available until the next one.
 
-    A ``motion`` is followed with ``Lq qdd_wanted + Gamma qd_wanted`` beside, take ``curvature`` then.
+    A ``motion`` is tracked with the feed-forward ``Lq qdd_wanted + Gamma qd_wanted``; use ``curvature`` then.
 
-    >>> import fallingcat as fc
-    >>> from dataclasses import replace
-    >>> cat = replace(fc.robots.two_cylinder_cat(), gravity=np.zeros(3))
-    >>> tumbling = cat.state(joints=[0.5, 0.3], twist=[0, 0, 0, 0.17, 0.02, 0])
-    >>> law = OutputFeedback(0.3, 0.1, target=(0.5, 0.3), locked=(0.0,) * 6)  # it knows of no tumbling yet
-    >>> run = fc.simulate(cat, tumbling, 3.0, law, dt=5e-3)
-    >>> x = law.remembering(run.remembered(law.name)[-1]).errors(cat, run.state(-1))
-    >>> bool(np.abs(x.locked).max() < 0.02)
-    True
+    Example:
+        >>> import fallingcat as fc
+        >>> from dataclasses import replace
+        >>> cat = replace(fc.robots.two_cylinder_cat(), gravity=np.zeros(3))
+        >>> tumbling = cat.state(joints=[0.5, 0.3], twist=[0, 0, 0, 0.17, 0.02, 0])
+        >>> law = OutputFeedback(0.3, 0.1, target=(0.5, 0.3), locked=(0.0,) * 6)  # no estimate of the tumbling yet
+        >>> run = fc.simulate(cat, tumbling, 3.0, law, dt=5e-3)
+        >>> x = law.remembering(run.remembered(law.name)[-1]).errors(cat, run.state(-1))
+        >>> bool(np.abs(x.locked).max() < 0.02)
+        True
     """
 
     stiffness: float
@@ -133,33 +144,36 @@ class OutputFeedback(Law):
     """``mu^`` at the start"""
     sensor: PoseSensor | None = None
     motion: PeriodicReference | None = None
-    """to be followed instead of ``target``"""
+    """reference motion instead of ``target``"""
     name: str = "output feedback"
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         super().__post_init__()
         choice(self.compensation, COMPENSATIONS, "compensation")
         if self.sensor is not None and not isinstance(self.sensor, PoseSensor):
-            raise ModelError(f"sensor of {self.name!r} is a PoseSensor, not {describe(self.sensor)}")
+            raise ModelError(f"sensor of {self.name!r} must be a PoseSensor, got {describe(self.sensor)}")
         if self.motion is not None and not isinstance(self.motion, PeriodicReference):
-            raise ModelError(f"motion of {self.name!r} is one of Cycles, not {describe(self.motion)}")
+            raise ModelError(f"motion of {self.name!r} must be Cycles, got {describe(self.motion)}")
 
     def check(self, model: Model) -> None:
+        """Check base, joints, gravity and the sizes of all vectors."""
         if np.any(model.gravity):
-            raise ModelError(f"law {self.name!r} is for robots in orbit; {model.name!r} has gravity")
+            raise ModelError(f"law {self.name!r} needs a robot without gravity; {model.name!r} has gravity")
         if model.m == 0 or model.nq - model.base.nq != model.n:
-            raise ModelError(f"law {self.name!r} takes a base that floats, and joints that are angles and lengths")
+            raise ModelError(f"law {self.name!r} needs a floating base, and joints that are angles and lengths")
         for name, size in zip(_VECTORS, (model.n, model.m, model.n, model.base.nq, model.m), strict=True):
             if getattr(self, name) is not None:
                 vector(getattr(self, name), size, f"{name} of {self.name!r}")
         if self.motion is not None:
             vector(self.motion.mean, model.n, f"mean of the motion of {self.name!r}")
         if min((*(self.weights or ()), *(self.base_weights or ()), 1.0)) <= 0.0:
-            raise ModelError(f"weights of {self.name!r} are positive")
+            raise ModelError(f"weights of {self.name!r} must be positive")
 
     # the law --------------------------------------------------------------------------------------------------
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """``-K w (q - q_wanted) - D w qd + tau^`` on the joints; no wrench on the base."""
         w, away = self._weights(model), self._away(model, state, t)
         tau = -(self.stiffness * w * away.joints) - self.damping * w * away.rates
         if self.compensation == "none" and self.motion is None:
@@ -172,12 +186,22 @@ class OutputFeedback(Law):
             tau = tau + rel.Lq @ wanted.accelerations + rel.Gamma @ wanted.rates
         return concatenate([np.zeros(model.m), tau])
 
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+        """``K w`` and ``D w`` on the diagonal."""
         w = self._weights(model)
         return on_joints(model, self.stiffness * w), on_joints(model, self.damping * w)
 
-    def observed(self, model: Model, state: State, t: Any = 0.0) -> Observed:
-        """What the observers make of joints, rates and the pose of the base; a motion asks for the time ``t`` (s)."""
+    def observed(self, model: Model, state: State, t: Scalar = 0.0) -> Observed:
+        """Estimates of the observers from joints, rates and the pose of the base.
+
+        Args:
+            model: Robot.
+            state: Measured state; the twist is not used.
+            t: Time (s), for a ``motion``.
+
+        Returns:
+            Estimated locked velocity, its equations, and the rates of the estimates.
+        """
         base, m = model.base, model.m
         pose, mu = pose_of(self.memory), self.memory[12 : 12 + m]
         if self.sensor is None:
@@ -196,15 +220,15 @@ class OutputFeedback(Law):
         X = base.Ad(eta)
         return Observed(eps, mu_o, rel, mu - X @ (follow - injected), X @ rate)
 
-    def _gains(self, model: Model) -> Any:
-        """The diagonal of ``G`` (m)."""
+    def _gains(self, model: Model) -> Vector:
+        """Diagonal of ``G`` (m)."""
         return self.locked_gain * (np.ones(model.m) if self.base_weights is None else np.array(self.base_weights))
 
     def _weights(self, model: Model) -> np.ndarray:
         return np.ones(model.n) if self.weights is None else np.array(self.weights)
 
-    def _away(self, model: Model, state: State, t: Any) -> ReferenceMotion:
-        """From what is wanted."""
+    def _away(self, model: Model, state: State, t: Scalar) -> ReferenceMotion:
+        """Deviation from the reference."""
         if self.motion is None:
             target = np.zeros(model.n) if self.target is None else np.array(self.target)
             return ReferenceMotion(state.joints - target, state.rates, None)
@@ -215,21 +239,25 @@ class OutputFeedback(Law):
     # the age (s) of the last pose
 
     def memory_size(self, model: Model) -> int:
+        """Estimated pose (12) and locked velocity (m); with a sensor also two innovations (m) and an age."""
         return 12 + model.m + (0 if self.sensor is None else 2 * model.m + 1)
 
     def begin(self, model: Model, state: State) -> np.ndarray:
+        """True pose and locked velocity, or ``pose`` and ``locked``."""
         pose = state.pose if self.pose is None else model.base.element(np.array(self.pose))
         mu = locked_velocity(model, state) if self.locked is None else np.array(self.locked)
         rest = np.zeros(0) if self.sensor is None else np.append(np.zeros(2 * model.m), 1.0 / self.sensor.rate)
         return np.concatenate([np.asarray(pose)[:3].ravel(), mu, rest])
 
-    def memory_rate(self, model: Model, t: Any, state: State) -> Any:
+    def memory_rate(self, model: Model, t: Scalar, state: State) -> Vector:
+        """Rates of the estimated pose (37) and locked velocity (42)."""
         if self.sensor is not None:
-            raise ModelError(f"law {self.name!r} has a sensor, so it is sampled: Sampled(law, rate)")
+            raise ModelError(f"law {self.name!r} has a sensor and must be sampled: Sampled(law, rate)")
         seen = self.observed(model, state, t)
         return concatenate([(pose_of(self.memory) @ model.base.hat(seen.twist))[:3].reshape(12), seen.locked_rate])
 
-    def after(self, model: Model, t: Any, state: State, period: Any) -> Any:
+    def after(self, model: Model, t: Scalar, state: State, period: Scalar) -> Vector:
+        """Estimates after a period: the pose by the exponential map, the locked velocity by Euler's rule."""
         base, m = model.base, model.m
         pose, mu, rest = pose_of(self.memory), self.memory[12 : 12 + m], self.memory[12 + m :]
         law = self
@@ -245,9 +273,11 @@ class OutputFeedback(Law):
         return concatenate([there[:3].reshape(12), mu + period * seen.locked_rate, rest])
 
     def noises(self, model: Model) -> int:
+        """One number for each rate of base and joints, with a sensor."""
         return 0 if self.sensor is None else model.nv
 
-    def sensed(self, model: Model, state: State, noise: Any) -> State:
+    def sensed(self, model: Model, state: State, noise: Vector) -> State:
+        """State with noise on pose and rates, with a sensor."""
         if self.sensor is None:
             return state
         base, m = model.base, model.m
@@ -255,11 +285,18 @@ class OutputFeedback(Law):
         pose = base.compose(state.pose, base.exp(sizes * noise[:m]))
         return state._replace(pose=pose, rates=state.rates + self.sensor.rates * noise[m:])
 
-    # what the proof looks at ----------------------------------------------------------------------------------
+    # Lyapunov function ----------------------------------------------------------------------------------------
 
-    def errors(self, model: Model, state: State, t: Any = 0.0) -> ErrorState:
-        """The error state and ``W`` at a true state, of the law that remembers what it does there; a motion asks for
-        the time ``t`` (s).
+    def errors(self, model: Model, state: State, t: Scalar = 0.0) -> ErrorState:
+        """Error state and Lyapunov function at a true state, for the current ``memory`` of the law.
+
+        Args:
+            model: Robot.
+            state: True state.
+            t: Time (s), for a ``motion``.
+
+        Returns:
+            Errors of pose, locked velocity, rates and joints, with ``W`` and its rate.
         """
         base = model.base
         eta = base.compose(base.inverse(pose_of(self.memory)), state.pose)
@@ -279,30 +316,31 @@ class OutputFeedback(Law):
 
 
 class Observed(NamedTuple):
-    """What observers make of joints, rates and the pose of the base, and how their estimates change."""
+    """Estimates of the observers, and their rates."""
 
-    eps: Any
+    eps: Vector
     """``m``"""
-    locked: Any
+    locked: Vector
     """``m``: ``mu_o``; the base's twist is about ``mu_o - A qd``"""
     rel: ReducedEquations
     """with ``mu_o`` for the locked velocity"""
-    twist: Any
+    twist: Twist
     """``m``: ``V^`` of (37), with which the estimated pose moves"""
-    locked_rate: Any
+    locked_rate: Vector
     """``m``: of ``mu^`` (42)"""
 
 
-def compensation(rel: ReducedEquations, kind: str) -> Any:
-    """``tau^`` (n): minus the force of the momentum on the joints, (45): ``-(S/2 + ad~(Mb mu) A)' mu``, and ``+ B qd``
-    with the ``curvature``.
+def compensation(rel: ReducedEquations, kind: str) -> Vector:
+    """Compensation ``tau^`` (n) of the force of the momentum on the joints, (45).
+
+    ``-(S/2 + ad~(Mb mu) A)' mu``, and ``+ B qd`` with the ``curvature``.
     """
     m = len(rel.mu)
     tau = -(rel.D_mu[m:, :m] @ rel.mu)
     return tau + rel.B @ rel.rates if kind == "curvature" else tau
 
 
-def pose_of(memory: Any) -> Any:
-    """The estimated pose (4 x 4)."""
+def pose_of(memory: Vector) -> Pose:
+    """Estimated pose (4 x 4)."""
     rows = memory[:12].reshape(3, 4)
     return homogeneous(rows[:, :3], rows[:, 3])

@@ -1,4 +1,4 @@
-"""Wanted motions of the joints, written for every kind of number, so that laws that follow them can be compiled."""
+"""Reference motions of the joints, written for every kind of number, so that laws that track them compile."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import clip, cos, sin
+from ...arrays.types import Scalar
 from ...dynamics.checks import positive
 from ...errors import ModelError, describe
 from ...records import concise
@@ -16,7 +17,7 @@ Rows = tuple[tuple[float, ...], ...]
 
 
 class ReferenceMotion(NamedTuple):
-    """Where joints should be, and how they should move, ``n`` each."""
+    """Reference coordinates, rates and accelerations of the joints (n each)."""
 
     joints: Any
     rates: Any
@@ -26,24 +27,30 @@ class ReferenceMotion(NamedTuple):
 @concise
 @dataclass(frozen=True)
 class PeriodicReference:
-    """A closed Fourier series ``mean + sum_h cosines_h cos(2 pi h s) + sines_h sin(2 pi h s)``, gone around ``count``
-    times in ``duration`` (s), from rest to rest: ``s = count (10 x^3 - 15 x^4 + 6 x^5)`` with ``x = t / duration``.
+    """Periodic reference motion of the joints, repeated ``count`` times from rest to rest.
 
-    >>> around = PeriodicReference((0.0, 0.0), ((0.5, 0.0),), ((0.0, 0.5),), count=2, duration=4.0)
-    >>> around(2.0).joints.round(12) + 0.0, bool(abs(around(9.0).rates).max() == 0.0)
-    (array([0.5, 0. ]), True)
+    A Fourier series ``mean + sum_h cosines_h cos(2 pi h s) + sines_h sin(2 pi h s)`` with
+    ``s = count (10 x^3 - 15 x^4 + 6 x^5)`` and ``x = t / duration``.
+
+    Example:
+        >>> around = PeriodicReference((0.0, 0.0), ((0.5, 0.0),), ((0.0, 0.5),), count=2, duration=4.0)
+        >>> around(2.0).joints.round(12) + 0.0, bool(abs(around(9.0).rates).max() == 0.0)
+        (array([0.5, 0. ]), True)
     """
 
     mean: tuple[float, ...]
-    """``n``"""
+    """``n`` (rad or m)"""
     cosines: Rows
-    """``H x n``"""
+    """``H x n``, one row for each harmonic"""
     sines: Rows
     """``H x n``"""
     count: int
+    """number of cycles"""
     duration: float
+    """s, of all cycles"""
 
     def __post_init__(self) -> None:
+        """Check shapes and values; coefficients become tuples, so that motions can be compared."""
         for name, rank in (("mean", 1), ("cosines", 2), ("sines", 2)):
             try:
                 x = np.array(getattr(self, name), dtype=float)
@@ -51,17 +58,28 @@ class PeriodicReference:
                 x = np.array(np.nan)
             if x.ndim != rank or not np.isfinite(x).all():
                 given = describe(getattr(self, name))
-                raise ModelError(f"{name} of a motion is an array of finite numbers of rank {rank}, not {given}")
+                raise ModelError(
+                    f"{name} of a motion must be a {('row', 'matrix')[rank - 1]} of finite numbers, got {given}"
+                )
             rows = tuple(map(float, x)) if rank == 1 else tuple(tuple(map(float, row)) for row in x)
             object.__setattr__(self, name, rows)  # so that motions, and laws that follow them, can be compared
         if np.shape(self.cosines) != np.shape(self.sines) or np.shape(self.cosines)[1:] != np.shape(self.mean):
-            raise ModelError("cosines and sines of a motion have one row for each harmonic, of the size of its mean")
+            raise ModelError(
+                "cosines and sines of a motion must have one row for each harmonic, of the size of its mean"
+            )
         positive(self.duration, "duration of a motion")
         if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)):
-            raise ModelError(f"count of a motion is a whole number of cycles, not {describe(self.count)}")
+            raise ModelError(f"count of a motion must be an integer, got {describe(self.count)}")
 
-    def __call__(self, t: Any) -> ReferenceMotion:
-        """At a time (s); at rest before and after."""
+    def __call__(self, t: Scalar) -> ReferenceMotion:
+        """Reference motion at a time; at rest before 0 and after ``duration``.
+
+        Args:
+            t: Time (s).
+
+        Returns:
+            Coordinates, rates and accelerations (n each; rad or m, and per s and s^2).
+        """
         x = clip(t / self.duration, 0.0, 1.0)
         s = self.count * (x * x * x * (10.0 - 15.0 * x + 6.0 * x * x))
         ds = (self.count / self.duration) * (30.0 * x * x * (1.0 - x) * (1.0 - x))

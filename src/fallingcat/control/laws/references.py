@@ -1,4 +1,4 @@
-"""Desired motions of joints: where they should be, how fast, and how that changes."""
+"""Desired joint motions: coordinates, rates and accelerations."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from ...arrays import Graph, array, concatenate, is_numeric
 from ...arrays.arguments import shape_of
 from ...arrays.differentiate import jacobian, substitute
 from ...arrays.numpy_protocol import plain
+from ...arrays.types import Scalar
 from ...errors import ModelError, describe
 from ...model import Model, State
 from .torque_law import as_tuple
 
 
 class Reference(NamedTuple):
-    """A motion of all joints at one time, as seen from where they are."""
+    """Desired motion of all joints at one time, relative to the current configuration."""
 
     error: Any
     """``n``: ``log(g^-1 g*)``, each joint in its group (rad, m)"""
@@ -37,11 +38,11 @@ def stated(x: Any, what: str) -> Any:
     return as_tuple(x, what)
 
 
-def desired(model: Model, t: Any, state: State, goal: Any, rates: Any, accelerations: Any) -> Reference:
-    """What a motion asks for at a time and state.
+def desired(model: Model, t: Scalar, state: State, goal: Any, rates: Any, accelerations: Any) -> Reference:
+    """Desired motion at a time and state.
 
-    Of a ``goal`` that is a function of time, rates and accelerations that are left out are its derivatives.  They move
-    with the goal: seen from a joint of a group that does not commute, they are turned by the way that is left.
+    Rates and accelerations that are left out are the derivatives of a ``goal`` that is a function of time.  They move
+    with the goal: seen from a joint whose group does not commute, they are rotated by the remaining error.
     """
     q, v, a = _at(model, t, goal, rates, accelerations)
     parts: list[list[Any]] = [[np.zeros(0)], [np.zeros(0)], [np.zeros(0)]]
@@ -62,7 +63,7 @@ def _seen(group: Any, q: Any, v: Any, q_wanted: Any, v_wanted: Any, a_wanted: An
     return group.log(h), along, turn @ a_wanted - group.ad(v) @ along
 
 
-def _at(model: Model, t: Any, goal: Any, rates: Any, accelerations: Any) -> tuple[Any, Any, Any]:
+def _at(model: Model, t: Scalar, goal: Any, rates: Any, accelerations: Any) -> tuple[Any, Any, Any]:
     """Coordinates, rates and accelerations at time ``t``."""
     nq, n = model.nq - model.base.nq, model.n
     if not callable(goal):
@@ -70,7 +71,9 @@ def _at(model: Model, t: Any, goal: Any, rates: Any, accelerations: Any) -> tupl
         return _coordinates(model, goal), v, a
     q = vector_at(goal, t, nq, "the goal")
     if None in (rates, accelerations) and not model.configuration.shape.additive:
-        raise ModelError("joints that are no angles and lengths need rates and accelerations beside a goal in time")
+        raise ModelError(
+            "joints other than angles and lengths need rates and accelerations beside a goal that is a function of time"
+        )
     first, second = (None, None) if None not in (rates, accelerations) else _derivatives(goal, t, nq)
     v = first if rates is None else vector_at(rates, t, n, "rates")
     a = second if accelerations is None else vector_at(accelerations, t, n, "accelerations")
@@ -81,16 +84,18 @@ def _coordinates(model: Model, goal: Any) -> np.ndarray:
     if goal and isinstance(goal[0], tuple):
         return np.asarray(model.state(joints={name: q if len(q) > 1 else q[0] for name, q in goal}).joints)
     if len(goal) != model.nq - model.base.nq:
-        raise ModelError(f"the goal has {model.nq - model.base.nq} coordinates for {model.name!r}, not {len(goal)}")
+        raise ModelError(
+            f"the goal must have {model.nq - model.base.nq} coordinates for {model.name!r}, got {len(goal)}"
+        )
     return np.array(goal)
 
 
-def vector_at(x: Any, t: Any, size: int, what: str) -> Any:
-    """Numbers, or a function of time that gives them, as an array."""
+def vector_at(x: Any, t: Scalar, size: int, what: str) -> Any:
+    """Numbers, or a function of time that returns them, as an array."""
     found = x(t) if callable(x) else x
     found = array(found) if isinstance(found, (list, tuple)) else plain(found)
     if shape_of(found) != (size,):
-        raise ModelError(f"{what} at a time are {size} numbers, not {describe(found)}")
+        raise ModelError(f"{what} must be {size} numbers at each time, got {describe(found)}")
     if is_numeric(found):
         found = np.asarray(found)
     return found
@@ -98,7 +103,7 @@ def vector_at(x: Any, t: Any, size: int, what: str) -> Any:
 
 @lru_cache(maxsize=64)
 def _traced(goal: Callable[[Any], Any], size: int) -> tuple[Any, np.ndarray, np.ndarray]:
-    """The time, and the first and second derivative of a function of it, as expressions."""
+    """Time variable, and first and second derivatives of a function of it, as expressions."""
     graph = Graph()
     time = graph.input("t")
     q = vector_at(goal, time, size, "the goal")
@@ -106,7 +111,7 @@ def _traced(goal: Callable[[Any], Any], size: int) -> tuple[Any, np.ndarray, np.
     return time, first, jacobian(first, [time])[:, 0]
 
 
-def _derivatives(goal: Callable[[Any], Any], t: Any, size: int) -> tuple[Any, Any]:
+def _derivatives(goal: Callable[[Any], Any], t: Scalar, size: int) -> tuple[Any, Any]:
     time, *slopes = _traced(goal, size)
     first, second = (plain(substitute(slope, {time: t})) for slope in slopes)
     return first, second

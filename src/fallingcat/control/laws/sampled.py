@@ -21,76 +21,92 @@ WHOLE = 1e-9
 @concise
 @dataclass(frozen=True)
 class Sampled:
-    """A controller that is asked ``rate`` times a second and whose answers are held (zero-order hold).
+    """Sampled-data controller: evaluated ``rate`` times a second, with outputs held in between (zero-order hold).
 
-    ``controller`` is a function of time and state that gives joint forces (n), or forces on base and joints (nv), as
-    :func:`fallingcat.simulate` takes it; or a law, or several, whose forces are added.  It is asked once at each of the
-    times ``k / rate``, ``k = 0, 1, ...``.  Its answer acts from ``latency`` (s) after that until the next one arrives;
-    before the first arrives there are no forces.  Steps of every integrator end at these instants.  Laws with a state
-    of their own go from look to look, and see what their sensors make of the robot, with noise by ``seed``.
+    ``controller`` is a function of time and state that returns joint forces (n), or forces on base and joints (nv), as
+    :func:`fallingcat.simulate` takes it; or a law, or several, whose forces are added.  It is evaluated at the times
+    ``k / rate``, ``k = 0, 1, ...``.  Its output acts from ``latency`` (s) after that until the next one arrives; before
+    the first arrives there are no forces.  Steps of every integrator end at these instants.  Laws with a state of their
+    own advance from sample to sample, and receive the state that their sensors measure, with noise by ``seed``.
 
-    In :func:`fallingcat.rollout` it is made of laws, or has a method ``together(t, states)`` that answers many robots
-    at once: forces ``N x n`` or ``N x nv`` for states whose fields have a first axis over them.  A loop of
-    :class:`.WholeBody` has one.
+    In :func:`fallingcat.rollout` it is made of laws, or has a method ``together(t, states)`` for many robots at once:
+    forces ``N x n`` or ``N x nv`` for states whose fields have a first axis over them.  A loop of :class:`.WholeBody`
+    has one.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> servo = fc.control.Sampled(lambda t, state: -5.0 * state.joints - state.rates, rate=500.0, latency=2e-3)
-    >>> run = fc.simulate(arm, arm.state(joints=[0.1, 0.2, 0.3]), 0.01, servo)
-    >>> [round(float(f), 3) for f in run.port_forces["controller"][:4, 1]]
-    [0.0, 0.0, -1.0, -1.0]
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> servo = fc.control.Sampled(lambda t, state: -5.0 * state.joints - state.rates, rate=500.0, latency=2e-3)
+        >>> run = fc.simulate(arm, arm.state(joints=[0.1, 0.2, 0.3]), 0.01, servo)
+        >>> [round(float(f), 3) for f in run.port_forces["controller"][:4, 1]]
+        [0.0, 0.0, -1.0, -1.0]
     """
 
     controller: Callable[..., Any] | Law | Sequence[Law]
     rate: float
     """1/s"""
     latency: float = 0.0
-    """s: from looking to acting"""
+    """s: delay from sample to output"""
     name: str = "controller"
     """its line in the energy ledger"""
     seed: int = 0
-    """of the noise, of laws that have sensors"""
+    """seed of the sensor noise of laws"""
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if not _is_number(self.rate) or self.rate <= 0.0:
-            raise ModelError(f"rate is a finite number of samples a second above zero, not {describe(self.rate)}")
+            raise ModelError(f"rate must be finite and positive (1/s), got {describe(self.rate)}")
         if not _is_number(self.latency) or self.latency < 0.0:
-            raise ModelError(f"latency is a finite number of seconds and not negative, not {describe(self.latency)}")
+            raise ModelError(f"latency must be finite and not negative (s), got {describe(self.latency)}")
         if not isinstance(self.name, str):
-            raise ModelError(f"name of a sampled controller is a text, not {describe(self.name)}")
+            raise ModelError(f"name of a sampled controller must be a text, got {describe(self.name)}")
         if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
-            raise ModelError(f"seed is a whole number that is not negative, not {describe(self.seed)}")
+            raise ModelError(f"seed must be an integer that is not negative, got {describe(self.seed)}")
         odd: list[Any] = [law for law in self.laws if not isinstance(law, Law) or law.saturates]
         if odd or isinstance(self.controller, type) or not (self.laws or callable(self.controller)):
             wrong = odd[0] if odd else self.controller
-            hint = ", which is compiled first: .compile()" if hasattr(wrong, "compile") and not odd else ""
-            rule = "what is sampled is a function of time and state, or laws of drives"
-            raise ModelError(f"{rule}, not {describe(wrong)}{hint}")
+            hint = "; compile it first: .compile()" if hasattr(wrong, "compile") and not odd else ""
+            rule = "controller of a Sampled must be a function of time and state, or commanded laws"
+            raise ModelError(f"{rule}, got {describe(wrong)}{hint}")
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The laws, if it is made of such."""
+        """Force laws of the controller; empty for a function."""
         if isinstance(self.controller, Law):
             return (self.controller,)
         return tuple(self.controller) if isinstance(self.controller, (tuple, list)) else ()
 
     @property
     def together(self) -> Callable[[float, State], Any] | None:
-        """The controller of many robots at once, if it is one."""
+        """Batched controller, if ``controller`` has one, else None."""
         return getattr(self.controller, "together", None)
 
     @property
     def delay(self) -> int | None:
-        """The latency in periods, where it is a whole number of them."""
+        """Latency in sampling periods where it is a whole number of them, else None."""
         periods = self.latency * self.rate
         return round(periods) if abs(periods - round(periods)) <= WHOLE else None
 
     def sample_time(self, k: int) -> float:
-        """The time (s) of sample ``k``: no sum, so that there is no drift."""
+        """Time of a sample, not accumulated, so that there is no drift.
+
+        Args:
+            k: Index of the sample.
+
+        Returns:
+            ``k / rate`` (s).
+        """
         return k / self.rate
 
     def acts(self, k: int) -> float:
-        """The time (s) from which the answer to sample ``k`` acts; one of :meth:`looks` where it can be."""
+        """Time from which the output of a sample acts.
+
+        Args:
+            k: Index of the sample.
+
+        Returns:
+            Time (s); exactly a time of :meth:`looks` where the latency is a whole number of periods.
+        """
         return k / self.rate + self.latency if self.delay is None else (k + self.delay) / self.rate
 
 

@@ -1,4 +1,4 @@
-"""Links that touch each other push each other: springs and dampers between the shapes of a robot."""
+"""Contact between links of a robot: springs and dampers between their shapes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import clip, concatenate, cross, is_numeric, less, maximum, scale, skew, sqrt, where
+from ...arrays.types import Scalar, Vector, Wrench
 from ...dynamics import mass_matrix
 from ...dynamics.sweeps import Places, inward, nodes, outward
 from ...errors import ModelError, describe
@@ -23,31 +24,35 @@ from .base import Law
 from .passive_joints import MANY, SHAPES, STEP
 
 HEAVIEST = 1e6
-"""kg: the inertia of shapes that no motion parts, such as two that hinges hold side by side"""
+"""kg: inertia of pairs that no motion separates, such as two shapes that hinges hold side by side"""
 
 
 @concise
 @dataclass(frozen=True)
 class SelfContact(Law):
-    """Springs and dampers where links are in each other: at a depth ``y``, ``F = k y + d dy/dt``, not below 0 (nothing
-    pulls) and not above ``4 k y`` (so that it starts from 0), along the normal, on both links at the same point.
+    """Compliant self-collision: springs and dampers between overlapping links.
 
-    Shapes are the file's own ``collisions`` (spheres, capsules, boxes; of cylinders what :func:`.overlaps.thick` says);
-    which of them push, :func:`fallingcat.contact.pushing_pairs` tells.  They push and do not rub: there is no friction.
-    Forces between links have no wrench on the whole: momentum is kept to rounding, and nothing acts on the base.
+    At a depth ``y``, ``F = k y + d dy/dt``, not below 0 (nothing pulls) and not above ``4 k y`` (so that it starts from
+    0), along the normal, on both links at the same point.
+
+    Shapes are the model's ``collisions`` (spheres, capsules, boxes; cylinders as :func:`.overlaps.thick` replaces
+    them); :func:`fallingcat.contact.pushing_pairs` lists the pairs.  There is no friction.  Forces between links exert
+    no
+    wrench on the whole: momentum is conserved to rounding, and nothing acts on the base.
 
     By default ``k = m w^2`` with ``w = 1 / (4 max(step, 1 ms))``: as stiff as steps of ``step`` (s) resolve, with the
     least inertia ``m`` (kg) that the two links have against each other in a few configurations; and ``d = 2 sqrt(k m)``
-    so that masses ``m`` leave with a fifth of their speed.  It takes energy only.
+    so that masses ``m`` leave with a fifth of their speed.  It only dissipates energy.
 
-    >>> import fallingcat as fc
-    >>> ball, along = fc.model.shapes.Sphere(0.1), fc.joints.Prismatic((1.0, 0.0, 0.0))
-    >>> links = [fc.Link(name, fc.Body(1.0), collisions=(ball,)) for name in ("post", "left", "right")]
-    >>> joints = [fc.Joint(name, along, "post", name) for name in ("left", "right")]
-    >>> sliders = fc.Model("sliders", fc.lie.Trivial(), links, joints, gravity=np.zeros(3))
-    >>> touch = SelfContact(pairs=(("left", "right"),), stiffness=1e4, damping=0.0)
-    >>> touch.forces(sliders, 0.0, sliders.state(joints=[1.0, 1.19]), frozenset()).round(9)  # 1 cm in each other
-    array([-100.,  100.])
+    Example:
+        >>> import fallingcat as fc
+        >>> ball, along = fc.model.shapes.Sphere(0.1), fc.joints.Prismatic((1.0, 0.0, 0.0))
+        >>> links = [fc.Link(name, fc.Body(1.0), collisions=(ball,)) for name in ("post", "left", "right")]
+        >>> joints = [fc.Joint(name, along, "post", name) for name in ("left", "right")]
+        >>> sliders = fc.Model("sliders", fc.lie.Trivial(), links, joints, gravity=np.zeros(3))
+        >>> touch = SelfContact(pairs=(("left", "right"),), stiffness=1e4, damping=0.0)
+        >>> touch.forces(sliders, 0.0, sliders.state(joints=[1.0, 1.19]), frozenset()).round(9)  # overlap of 1 cm
+        array([-100.,  100.])
     """
 
     pairs: tuple[tuple[str, str], ...] | None = None
@@ -63,9 +68,11 @@ class SelfContact(Law):
 
     @property
     def nominal_inertia(self) -> bool:  # type: ignore[override]
+        """True where the stiffness follows from the inertias of the nominal model."""
         return self.stiffness is None
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         super().__post_init__()
         if self.pairs is not None:
             check_pairs(self.pairs)
@@ -73,9 +80,10 @@ class SelfContact(Law):
         for what, least in (("stiffness", "above"), ("damping", "not below"), ("step", "above")):
             value = getattr(self, what)
             if not _fits(value, zero=what == "damping") and (value is not None or what == "step"):
-                raise ModelError(f"{what} of {self.name!r} is a finite number {least} zero, not {describe(value)}")
+                raise ModelError(f"{what} of {self.name!r} must be a finite number {least} zero, got {describe(value)}")
 
     def check(self, model: Model) -> None:
+        """Check that the robot has links that may collide."""
         found = pushing_pairs(model, self.pairs)
         if found.pairs:
             return
@@ -85,12 +93,11 @@ class SelfContact(Law):
         if found.overlapping:
             why = ": the shapes of {!r} and {!r} overlap where all joints are neutral".format(*found.overlapping[0])
         if found.apart:
-            why = ": its file keeps {!r} and {!r}, and others, apart".format(*model.apart[0])
-        raise ModelError(
-            f"no links of {model.name!r} could push each other{why}; name some in pairs, with shapes that do"
-        )
+            why = ": its file excludes contact of {!r} and {!r}, and of others".format(*model.apart[0])
+        raise ModelError(f"no links of {model.name!r} can collide{why}; name links with suitable shapes in pairs")
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """Joint forces of all pairs; the wrench on the base is zero."""
         at, pairs = _Links.at(model, state), self._pairs(model)
         given = [
             (*a.at(at.poses), at.twists[a.link], *b.at(at.poses), at.twists[b.link], k, d)
@@ -104,8 +111,16 @@ class SelfContact(Law):
         on_joints = [X.T @ W for X, W in zip(at.axes, carried[1:], strict=True)]
         return Places.of(model).vector([np.zeros(model.m), *on_joints])  # on the base they add up to nothing
 
-    def energy(self, model: Model, state: State) -> Any:
-        """``sum of k y^2 / 2`` (J)."""
+    def energy(self, model: Model, state: State) -> Scalar:
+        """Energy of the contact springs, the sum of ``k y^2 / 2``.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Energy (J).
+        """
         total: Any = 0.0
         pairs, (stiff, _) = self._pairs(model), self.impedances(model)
         for met, k in zip(meetings(pairs, _Links.at(model, state).poses), stiff, strict=True):
@@ -114,16 +129,23 @@ class SelfContact(Law):
         return total
 
     def stored_energy(self, model: Model, state: State) -> float:
-        """:meth:`energy`, as a number."""
+        """:meth:`energy` as a float (J)."""
         return float(self.energy(model, state))
 
     def fastest_rate(self, model: Model) -> float:
-        """1/s: see :meth:`.Law.fastest_rate`."""
+        """Largest of ``sqrt(k / m)`` and ``d / m`` (1/s) of all pairs."""
         triples = zip(*self.impedances(model), opposed(model.nominal, self.pairs), strict=True)
         return max((float(max(np.sqrt(k / m), d / m)) for k, d, m in triples), default=0.0)
 
-    def impedances(self, model: Model) -> tuple[list[Any], list[Any]]:
-        """``k`` (N/m) and ``d`` (N s/m) of each of the pairs."""
+    def impedances(self, model: Model) -> tuple[list[Scalar], list[Scalar]]:
+        """Stiffness and damping of the pairs.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            ``k`` (N/m) and ``d`` (N s/m), one for each pair.
+        """
         inertias, w = opposed(model.nominal, self.pairs), 0.25 / maximum(self.step, STEP)
         k = [w * w * m if self.stiffness is None else self.stiffness for m in inertias]
         d = [2.0 * sqrt(x * m) if self.damping is None else self.damping for x, m in zip(k, inertias, strict=True)]
@@ -134,7 +156,7 @@ class SelfContact(Law):
 
 
 class _Links(NamedTuple):
-    """A robot seen from its base, as if that stood still: what links do to each other does not depend on it."""
+    """Kinematics of the links relative to the base; contact between links does not depend on its motion."""
 
     tree: Any
     poses: list[Any]
@@ -151,12 +173,12 @@ class _Links(NamedTuple):
         return cls(tree, poses, axes, twists)
 
 
-def _depth(distance: Any) -> Any:
+def _depth(distance: Scalar) -> Scalar:
     return where(less(distance, 0.0), -distance, 0.0)
 
 
-def _push(kind: Callable[..., Proximity], *given: Any) -> Any:
-    """The wrench (6) on the second of two shapes; its opposite acts on the first."""
+def _push(kind: Callable[..., Proximity], *given: Any) -> Wrench:
+    """Wrench (6) on the second of two shapes; its opposite acts on the first."""
     *first, nu_a, H_b, half_b, r_b, nu_b, k, d = given
     met, apart = kind(*first, H_b, half_b, r_b), nu_b - nu_a
     spring = k * _depth(met.distance)
@@ -167,9 +189,10 @@ def _push(kind: Callable[..., Proximity], *given: Any) -> Any:
 
 @lru_cache(maxsize=16)
 def opposed(model: Model, pairs: tuple[tuple[str, str], ...] | None) -> tuple[float, ...]:
-    """The inertia (kg) ``1 / (J M^-1 J')`` that each pair of shapes has against being parted, along the normal where
-    they are nearest, or at their centers in the direction in which it is least: the least of these in the neutral and a
-    few random configurations.
+    """Effective inertia (kg) ``1 / (J M^-1 J')`` of each pair of shapes against separation.
+
+    Along the normal where they are nearest, or at their centers in the direction in which it is least: the least of
+    these in the neutral and a few random configurations.
     """
     rng, found = np.random.default_rng(0), pushing_pairs(model, pairs).pairs
     states = [model.neutral(), *(model.random_state(rng) for _ in range(SHAPES if model.n <= MANY else 0))]
@@ -191,12 +214,12 @@ def _inertias(model: Model, state: State, pairs: Sequence[Couple]) -> list[float
 
 
 def _moved(motion: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """``3 x nv``: the velocity of a point (3) of a link."""
+    """Jacobian (3 x nv) of a point (3) of a link."""
     return np.asarray(motion[:3] - skew(point) @ motion[3:])
 
 
 def _fits(x: Any, zero: bool) -> bool:
-    """Whether it is a finite number above zero, or ``zero``; one of a compiled step cannot be looked at."""
+    """True for a finite positive number, or ``zero``; one of a compiled step is not checked."""
     if not is_numeric(x) or isinstance(x, (bool, np.ndarray)):
         return not (isinstance(x, (bool, str, bytes, list, tuple, dict, np.ndarray)) or callable(x))
     return bool(0.0 < x < np.inf or (zero and x == 0.0))

@@ -1,4 +1,4 @@
-"""Position servos: drives that hold joints at targets, which every call of a simulation step may change."""
+"""Position servos whose targets every call of a simulation step may change."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ...arrays import array
 from ...arrays.arguments import shape_of
+from ...arrays.types import Matrix, Scalar, Vector
 from ...errors import ModelError
 from ...model import Model, State
 from ...records import concise
@@ -51,6 +52,7 @@ class PositionServo(TorqueLaw):
     inputs = MappingProxyType({x: x for x in ("kp", "kd", "targets", "velocities")})
 
     def __post_init__(self) -> None:
+        """Check gains and targets, and turn them into plain data."""
         super().__post_init__()
         for part in ("kp", "kd"):
             object.__setattr__(self, part, as_gain(getattr(self, part), f"{part} of {self.name!r}"))
@@ -60,27 +62,30 @@ class PositionServo(TorqueLaw):
             row = as_tuple([x] if alone else x, f"{part} of {self.name!r}")
             object.__setattr__(self, part, row[0] if alone else row)
 
-    def asked(self, model: Model, t: Any, state: State) -> Any:
+    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+        """``kp (targets - q) + kd (velocities - rates)`` of its joints, else zero."""
         rates, coordinates = self._rates(model), _within([model.q_slices[i] for i in self._joints(model)])
         kp, kd, targets, velocities = (self._of_each(model, part) for part in ("kp", "kd", "targets", "velocities"))
         pull = kp * (targets - state.joints[coordinates]) + kd * (velocities - state.rates[rates])
         return np.eye(model.n)[:, rates] @ pull
 
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+        """``kp`` and ``kd`` on the diagonal of its joints."""
         spread = np.eye(model.n)[:, self._rates(model)]
         K, D = (on_joints(model, spread @ self._of_each(model, part)) for part in ("kp", "kd"))
         return K, D
 
     def sized(self, model: Model) -> PositionServo:
-        """With one number for each of its joints."""
+        """Servo with one number for each of its joints in all inputs."""
         parts: dict[str, Any] = {part: tuple(self._of_each(model, part).tolist()) for part in self.inputs}
         return replace(self, **parts)
 
     def check(self, model: Model) -> None:
+        """Check that its joints are angles and lengths, and that inputs have one number for each."""
         super().check(model)
         for i in self._joints(model):
             if not model.joints[i].kind.group.additive:
-                raise ModelError(f"{self.name!r} holds angles and lengths, not joint {model.joints[i].name!r}")
+                raise ModelError(f"joints of {self.name!r} must be angles and lengths, got {model.joints[i].name!r}")
         for part in self.inputs:
             self._of_each(model, part)
 

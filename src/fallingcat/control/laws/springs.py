@@ -1,4 +1,4 @@
-"""Springs and dampers in the joints."""
+"""Joint springs and dampers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate
+from ...arrays.types import Matrix, Scalar, Vector
 from ...dynamics.checks import vector
 from ...errors import ModelError, describe
 from ...model import Model, State
@@ -18,17 +19,19 @@ from .base import Law
 @concise
 @dataclass(frozen=True)
 class JointSpring(Law):
-    """``tau = -K (q - q_rest)`` on all joints or on those named in ``only``; for joints that are angles and lengths.
+    """Joint springs ``tau = -K (q - q_rest)`` on all joints or on those named in ``only``.
 
-    One law is one line of the energy ledger: give each joint a law of its own to see its work alone.
+    For joints that are angles and lengths.  One law is one line of the energy ledger: give each joint a law of its own
+    to see its work alone.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.two_cylinder_cat()
-    >>> bent = cat.state(joints=[0.1, 0.2])
-    >>> JointSpring(2.0).forces(cat, 0.0, bent, frozenset())[cat.m :]
-    array([-0.2, -0.4])
-    >>> JointSpring(2.0, only=cat.joint_names[1:], name="arch").forces(cat, 0.0, bent, frozenset())[cat.m :]
-    array([-0. , -0.4])
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> bent = cat.state(joints=[0.1, 0.2])
+        >>> JointSpring(2.0).forces(cat, 0.0, bent, frozenset())[cat.m :]
+        array([-0.2, -0.4])
+        >>> JointSpring(2.0, only=cat.joint_names[1:], name="arch").forces(cat, 0.0, bent, frozenset())[cat.m :]
+        array([-0. , -0.4])
     """
 
     stiffness: float
@@ -40,22 +43,33 @@ class JointSpring(Law):
     name: str = "joint springs"
 
     def __post_init__(self) -> None:
+        """Check the fields; the stiffness is one number."""
         _one_for_all(self.stiffness, "stiffness", self.name)
         super().__post_init__()
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """``-K (q - q_rest)`` on the joints; no wrench on the base."""
         return concatenate([np.zeros(model.m), -self.stiffness * self._away(model, state)])
 
-    def energy(self, model: Model, state: State) -> Any:
-        """``K |q - q_rest|^2 / 2`` (J)."""
+    def energy(self, model: Model, state: State) -> Scalar:
+        """Energy ``K |q - q_rest|^2 / 2`` of the springs.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Energy (J).
+        """
         away = self._away(model, state)
         return 0.5 * self.stiffness * (away @ away)
 
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+        """``K`` on the diagonal of the named joints; no damping."""
         return on_joints(model, self.stiffness * _chosen(model, self.only)), np.zeros((model.nv, model.nv))
 
     def _away(self, model: Model, state: State) -> Any:
-        """From rest; 0 for joints that have no spring."""
+        """Deflections (n); 0 for joints without a spring."""
         if model.nq - model.base.nq != model.n:
             raise ModelError(f"joint springs act on angles and lengths; {model.name!r} has joints of other kinds")
         rest = np.zeros(model.n) if self.rest is None else vector(self.rest, model.n, f"rest of {self.name!r}")
@@ -65,12 +79,13 @@ class JointSpring(Law):
 @concise
 @dataclass(frozen=True)
 class JointDamper(Law):
-    """``tau = -D rates`` on all joints or on those named in ``only``.
+    """Joint dampers ``tau = -D rates`` on all joints or on those named in ``only``.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.two_cylinder_cat()
-    >>> JointDamper(0.5).forces(cat, 0.0, cat.state(rates=[1.0, 2.0]), frozenset())[cat.m :]
-    array([-0.5, -1. ])
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> JointDamper(0.5).forces(cat, 0.0, cat.state(rates=[1.0, 2.0]), frozenset())[cat.m :]
+        array([-0.5, -1. ])
     """
 
     damping: float
@@ -80,25 +95,28 @@ class JointDamper(Law):
     name: str = "joint dampers"
 
     def __post_init__(self) -> None:
+        """Check the fields; the damping is one number."""
         _one_for_all(self.damping, "damping", self.name)
         super().__post_init__()
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """``-D rates`` on the joints; no wrench on the base."""
         return concatenate([np.zeros(model.m), -self.damping * (state.rates * _chosen(model, self.only))])
 
-    def impedance(self, model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+        """``D`` on the diagonal of the named joints; no stiffness."""
         return np.zeros((model.nv, model.nv)), on_joints(model, self.damping * _chosen(model, self.only))
 
 
 def _one_for_all(x: Any, what: str, name: str) -> None:
-    """Says who takes a number for each joint."""
+    """Raise an error for one number per joint, which names the law that takes it."""
     if isinstance(x, (list, tuple)) or np.ndim(x) > 0:
-        rule = f"{what} of {name!r} is one number for all of its joints"
-        raise ModelError(f"{rule}, not {describe(x)}: Impedance(goal, stiffness, damping) takes one for each")
+        rule = f"{what} of {name!r} must be one number for all of its joints"
+        raise ModelError(f"{rule}, got {describe(x)}: Impedance(goal, stiffness, damping) takes one for each")
 
 
 def on_joints(model: Model, values: np.ndarray) -> np.ndarray:
-    """``nv x nv``: one number (n) for each rate on the diagonal, none for the base."""
+    """Diagonal matrix (nv x nv) of one number (n) for each rate, zero for the base."""
     return np.diag(np.concatenate([np.zeros(model.m), values]))
 
 

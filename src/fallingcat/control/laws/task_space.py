@@ -1,4 +1,4 @@
-"""Task space: the dynamics that a task feels, and control of its motion and force ([ETH] 3.9)."""
+"""Task-space dynamics, and operational-space control of motion and force ([ETH] 3.9)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import inverse_root, maximum, solve, solve_tree
 from ...arrays.arguments import as_array, shape_of
-from ...arrays.types import Matrix, Vector
+from ...arrays.types import Matrix, Scalar, Vector
 from ...dynamics import bias_forces, gravity_forces, mass_matrix
 from ...dynamics.checks import check_robot
 from ...dynamics.constrained import check_rank
@@ -25,32 +25,52 @@ from .references import stated, vector_at
 from .torque_law import TorqueLaw, as_damping, drives
 
 Aim = Task | Callable[[Any], Task]
-"""A task, or a function of time (s) that gives one."""
+"""A task, or a function of time (s) that returns one."""
 
 
 @concise
 class TaskDynamics(NamedTuple):
-    """``Lambda dw/dt + mu + p = F`` along the rows of a task ([ETH] (3.86)); ``F`` acts as ``J' F``."""
+    """Task-space dynamics ``Lambda dw/dt + mu + p = F`` along the rows of a task ([ETH] (3.86)).
+
+    A task force ``F`` acts as the generalized force ``J' F``.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> tip = fc.control.PositionTask("end_effector", mask=(True, False, False))
+        >>> task_dynamics(arm, arm.neutral(), tip).Lambda.shape
+        (1, 1)
+    """
 
     Lambda: Matrix
-    """``(J M^-1 J')^-1`` (3.87): the inertia that it feels"""
+    """``(J M^-1 J')^-1`` (3.87): inertia along the rows"""
     mu: Vector
     """``Lambda (J M^-1 b - dJ/dt v)`` (3.88)"""
     p: Vector
-    """``Lambda J M^-1 g`` (3.89): its weight"""
+    """``Lambda J M^-1 g`` (3.89): gravity"""
 
 
 def task_dynamics(model: Model, state: State, task: Task) -> TaskDynamics:
-    """The dynamics of a robot along the rows of a task: inertia, velocity terms and gravity ([ETH] (3.84)-(3.89)).
+    """Task-space inertia, velocity terms and gravity of a robot along a task ([ETH] (3.84)-(3.89)).
 
-    Rows that depend on each other, as near a singularity, have no inertia: they are refused; mask them.
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        task: Task; its goal and gains are not used.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3])
-    >>> tip = fc.control.PositionTask("end_effector", mask=(True, False, True))
-    >>> fc.control.task_dynamics(arm, at, tip).p.round(9)
-    array([-5.66380614, 14.715     ])
+    Returns:
+        ``Lambda`` (rows x rows), ``mu`` (rows) and ``p`` (rows) of the rows that the mask keeps.
+
+    Raises:
+        ModelError: Rows depend on each other, as near a singularity: mask them.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3])
+        >>> tip = fc.control.PositionTask("end_effector", mask=(True, False, True))
+        >>> fc.control.task_dynamics(arm, at, tip).p.round(9)
+        array([-5.66380614, 14.715     ])
     """
     check_robot(model, state)
     demand = task.demand(model, state)
@@ -65,29 +85,40 @@ def task_dynamics(model: Model, state: State, task: Task) -> TaskDynamics:
 @concise
 @dataclass(frozen=True)
 class OperationalSpace(TorqueLaw):
-    """``tau = J' (Lambda S_M dw* + S_F F + mu + p)``: a task moves, or presses, as it should ([ETH] (3.90), (3.97)).
+    """Operational-space control of motion and force ([ETH] (3.90), (3.97)).
 
-    ``task`` says what moves and how: ``dw* = acceleration + 2 ratio gain (velocity - w) + gain^2 error``; it may be a
-    function of time.  Rows named by ``pressed`` exert the ``force`` (N, N m, on what they touch) instead, along the
-    world's axes or those of ``axes`` (3 x 3, to the world's).  What the task leaves open is up to ``posture``, another
-    law, of which only what the task does not feel is kept; without one it is left alone, so that it may drift.
+    ``tau = J' (Lambda S_M dw* + S_F F + mu + p)``.  ``task`` gives the motion: ``dw* = acceleration + 2 ratio gain
+    (velocity - w) + gain^2 error``; it may be a function of time.  Rows named by ``pressed`` exert the ``force`` (N, N
+    m, on the environment) instead, along the world's axes or those of ``axes`` (3 x 3, to the world's).  The null space
+    of the task is controlled by ``posture``, another law; without one it is left alone, so that it may drift.
 
     Directions in which the task cannot move are left out; near them torques grow, unless ``damping`` (its square is
-    added to ``J M^-1 J'``) keeps them small.
-    On a base that floats, and beside joints without a drive, ``J`` and ``M`` are those of the motion that drives bring
-    about while all else moves freely.
+    added to ``J M^-1 J'``) keeps them small.  With a floating base, and with joints without a drive, ``J`` and ``M``
+    are
+    those of the motion that drives cause while all else moves freely.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3], rates=[0.1, -0.2, 0.3])
-    >>> tip = fc.control.PositionTask("end_effector", acceleration=[1.0, 0.0, 1.0], gain=0.0, mask=(True, False, True))
-    >>> OperationalSpace(tip).torques(arm, at).round(9)
-    array([-30.90371876, -18.35436075,  -2.90250137])
+    Args:
+        task: Task, or a function of time (s) that returns one.
+        force: One number for each row of the task (N, N m), or a function of time that returns them; None: zero.
+        pressed: True for each row that is force-controlled; None: none.
+        axes: Rotation (3 x 3) of the axes of ``pressed`` and ``force``; None: world axes.
+        posture: Torque controller of the null space; None: no torques.
+        damping: Regularization near singularities; 0: none.
+        name: Line in the energy ledger.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3], rates=[0.1, -0.2, 0.3])
+        >>> goal = [1.0, 0.0, 1.0]
+        >>> tip = fc.control.PositionTask("end_effector", acceleration=goal, gain=0.0, mask=(True, False, True))
+        >>> OperationalSpace(tip).torques(arm, at).round(9)
+        array([-30.90371876, -18.35436075,  -2.90250137])
     """
 
     task: Aim
-    force: Any = None
-    """one for each row of the task, or a function of time that gives them"""
+    force: Vector | Callable[[Scalar], Vector] | None = None
+    """one for each row of the task, or a function of time that returns them"""
     pressed: tuple[bool, ...] | None = None
     axes: tuple[tuple[float, ...], ...] | None = None
     posture: TorqueLaw | None = None
@@ -95,6 +126,7 @@ class OperationalSpace(TorqueLaw):
     name: str = "operational space"
 
     def __post_init__(self) -> None:
+        """Check the fields, and turn them into plain data."""
         super().__post_init__()
         check_aim(self.task, self.name)
         object.__setattr__(self, "force", stated(self.force, f"force of {self.name!r}"))
@@ -102,7 +134,7 @@ class OperationalSpace(TorqueLaw):
             rows = np.ravel(self.pressed) if shape_of(self.pressed) is not None else np.array([None])
             if np.ndim(rows) != 1 or not all(x in (True, False) for x in rows.tolist()):
                 raise ModelError(
-                    f"pressed of {self.name!r} says True or False for each row, not {describe(self.pressed)}"
+                    f"pressed of {self.name!r} must be True or False for each row, got {describe(self.pressed)}"
                 )
             object.__setattr__(self, "pressed", tuple(bool(x) for x in rows))
         if self.axes is not None:
@@ -111,18 +143,20 @@ class OperationalSpace(TorqueLaw):
             object.__setattr__(self, "axes", tuple(map(tuple, axes.tolist())))
         if not isinstance(self.posture, (TorqueLaw, type(None))):
             raise ModelError(
-                f"posture of {self.name!r} is a law of drives, such as Impedance, not {describe(self.posture)}"
+                f"posture of {self.name!r} must be a TorqueLaw, such as Impedance, got {describe(self.posture)}"
             )
         object.__setattr__(self, "damping", as_damping(self.damping, f"damping of {self.name!r}"))
 
     def check(self, model: Model) -> None:
+        """Check task, selection and posture against the robot."""
         super().check(model)
         (task,) = check_tasks(model, [self.task])
         self._selections(task.rows(model))
         if self.posture is not None:
             self.posture.check(model)
 
-    def asked(self, model: Model, t: Any, state: State) -> Any:
+    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+        """Torques of motion, force and posture, each projected to what drives cause."""
         S, demand = drives(model).S[:, model.m :], task_at(self.task, t).demand(model, state)
         rows = len(demand.bias)
         J, M, needed, size = driven_motion(model, state, demand)
@@ -138,34 +172,36 @@ class OperationalSpace(TorqueLaw):
             u = u + M @ (R @ (rest - Q.T @ (Q @ rest)))
         return S.T @ u
 
-    def _selections(self, rows: int) -> tuple[Any, Any]:
+    def _selections(self, rows: int) -> tuple[Matrix, Matrix]:
         """``S_M`` and ``S_F`` (3.99): ``C Sigma C'`` with ``C`` from ``axes`` to those of the task."""
         pressed = np.zeros(rows) if self.pressed is None else np.array(self.pressed, dtype=float)
         if len(pressed) != rows:
-            raise ModelError(f"pressed of {self.name!r} has an entry for each of {rows} rows, not {len(pressed)}")
+            raise ModelError(f"pressed of {self.name!r} must have {rows} entries, got {len(pressed)}")
         if self.axes is None:
             return np.diag(1.0 - pressed), np.diag(pressed)
         if rows not in (3, 6):
-            raise ModelError(f"axes of {self.name!r} turn 3 or 6 rows: its task has {rows}")
+            raise ModelError(f"axes of {self.name!r} need a task of 3 or 6 rows, got {rows}")
         C = block_diagonal([np.array(self.axes)] * (rows // 3))
         return C @ np.diag(1.0 - pressed) @ C.T, C @ np.diag(pressed) @ C.T
 
 
 class DrivenMotion(NamedTuple):
-    """``M* u' + h* = u`` and ``dw/dt = J* u' + ...``: what drives bring about while all else moves freely."""
+    """Dynamics that drives cause while all else moves freely: ``M* u' + h* = u`` and ``dw/dt = J* u' + ...``."""
 
-    J: Any
-    """``rows x k``; for a robot that floats freely, the generalised Jacobian"""
-    M: Any
+    J: Matrix
+    """``rows x k``; for a free-floating robot, the generalized Jacobian"""
+    M: Matrix
     """``k x k``"""
-    needed: Any
+    needed: Vector
     """``rows``: ``J* M*^-1 h* - dJ/dt v - J a_0``, less the acceleration of the task without drives"""
-    size: Any
-    """``|J| |T|``: ``J*`` is nothing but rounding where it is small beside this"""
+    size: Scalar
+    """``|J| |T|``: rows of ``J*`` that are small relative to it are rounding errors"""
 
 
 def driven_motion(model: Model, state: State, demand: Demand) -> DrivenMotion:
-    """With ``v = T u'`` where drives move by ``u'`` and ``Z' M T = 0`` along what no drive moves: ``J* = J T``,
+    """Task-space dynamics in the coordinates of the drives.
+
+    With ``v = T u'`` where drives move by ``u'`` and ``Z' M T = 0`` along the motions without drives: ``J* = J T``,
     ``M* = T' M T``, ``h* = T' h``.
     """
     _, right, Z, _ = drives(model)
@@ -180,27 +216,27 @@ def driven_motion(model: Model, state: State, demand: Demand) -> DrivenMotion:
     return DrivenMotion(J, inertia, needed, maximum(LEAST, norm(demand.J)) * norm(T))
 
 
-def task_at(aim: Aim, t: Any) -> Task:
-    """The task at a time."""
+def task_at(aim: Aim, t: Scalar) -> Task:
+    """Task at a time."""
     if isinstance(aim, Task):
         return aim
     task = aim(t)
     if not isinstance(task, Task):
-        raise ModelError(f"a task at a time is a Task, not {describe(task)}")
+        raise ModelError(f"a task as a function of time must return a Task, got {describe(task)}")
     return task
 
 
 def check_aim(aim: Any, name: str) -> None:
-    """Whether it is a task, or a function that may give one."""
+    """Raise an error unless ``aim`` is a task or a function."""
     if not isinstance(aim, Task) and (not callable(aim) or isinstance(aim, type)):
-        raise ModelError(f"task of {name!r} is a Task, or a function of time that gives one, not {describe(aim)}")
+        raise ModelError(f"task of {name!r} must be a Task or a function of time, got {describe(aim)}")
 
 
 def check_tasks(model: Model, aims: Sequence[Aim]) -> list[Task]:
-    """The tasks at time zero, each of which fits the robot and has one goal at most."""
+    """Tasks at time zero, each of which fits the robot and has at most one goal."""
     tasks = [task_at(aim, 0.0) for aim in aims]
     for task in tasks:
         task.check(model)
         if task.aim is not None and np.ndim(task.aim) > len(task.goal_shape(model)):
-            raise ModelError(f"{task.name} has {len(task.aim)} goals: a law goes to one of them")
+            raise ModelError(f"{task.name} must have one goal, got {len(task.aim)}")
     return tasks

@@ -1,4 +1,4 @@
-"""What laws of drives have in common: they ask for joint torques, and get what ``model.actuation`` can bring about."""
+"""Base class for torque controllers: joint torques, projected to what ``model.actuation`` can exert."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arrays import concatenate, is_numeric
 from ...arrays.arguments import shape_of
+from ...arrays.types import Scalar, Vector
 from ...compiler import compile
 from ...dynamics.checks import check_dynamic, check_model
 from ...errors import ModelError, NumericsError, describe
@@ -22,77 +23,122 @@ from .base import Law
 
 @dataclass(frozen=True, kw_only=True)
 class TorqueLaw(Law):
-    """Torques of drives: a law that runs in ``simulate`` and ``rollout``, compiles, and answers plain calls.
+    """Base class for torque controllers.
 
-    Write :meth:`asked`; what a joint without a drive is asked for is left out (``model.actuation``).
+    They run in ``simulate`` and ``rollout``, compile, and answer plain calls.  Write :meth:`asked`; torques of joints
+    without a drive are left out (``model.actuation``).
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> import fallingcat as fc
+        >>> @dataclass(frozen=True)
+        ... class Damper(TorqueLaw):
+        ...     name: str = "damper"
+        ...     def asked(self, model, t, state):
+        ...         return -2.0 * state.rates
+        >>> arm = fc.robots.planar_arm()
+        >>> Damper().torques(arm, arm.state(rates=[1.0, 0.0, 0.5]))
+        array([-2.,  0., -1.])
     """
 
     estimate: Model | None = None
-    """what the law takes the robot to be, [ETH] (3.76): without its payload, with a wrong mass; None: what it is"""
+    """model that the controller uses, [ETH] (3.76): without payload, with a wrong mass; None: the robot itself"""
 
     @abstractmethod
-    def asked(self, model: Model, t: Any, state: State) -> Any:
-        """Joint torques (n) at time ``t`` (s) of the robot ``model``, that is :attr:`estimate` where there is one."""
+    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+        """Joint torques that the controller computes, before the actuation of the robot.
 
-    def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        Args:
+            model: Robot, or :attr:`estimate` where there is one.
+            t: Time (s).
+            state: Configuration and velocity.
+
+        Returns:
+            Joint torques (n; N m or N).
+        """
+
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+        """:meth:`asked` torques, projected to those that drives can exert; no wrench on the base."""
         known = model if self.estimate is None else self.estimate
         torques = self.asked(known, t, state)
         return concatenate([np.zeros(model.m), drives(model).projector @ torques])
 
-    def torques(self, model: Model, state: State, t: Any = 0.0) -> Any:
-        """Joint torques (n; N m or N) that it commands."""
+    def torques(self, model: Model, state: State, t: Scalar = 0.0) -> Any:
+        """Joint torques of the controller at one state.
+
+        Args:
+            model: Robot.
+            state: Configuration and velocity.
+            t: Time (s).
+
+        Returns:
+            Joint torques (n; N m or N) that drives exert.
+
+        Raises:
+            NumericsError: The torques are not finite.
+        """
         found = self.forces(model, t, state, frozenset())[model.m :]
         if is_numeric(found) and not np.isfinite(found).all():
             odd = [name for name, x in zip(State._fields, state, strict=True) if not np.isfinite(x).all()]
-            why = f"{odd[0]} of the state is not finite" if odd else "what it asks for is not finite"
-            raise NumericsError(f"there are no torques of {self.name!r}: {why}")
+            why = f"{odd[0]} of the state is not finite" if odd else "a term of the law is not finite"
+            raise NumericsError(f"torques of {self.name!r} are not finite: {why}")
         return found
 
     def compile(self, model: Model, target: str = "cpu", **options: Any) -> Any:
-        """A kernel ``k(q, v, t)`` that gives the joint torques (n), for a control loop; ``target="c"`` is its text.
+        """Kernel ``k(q, v, t)`` that returns the joint torques, for a control loop.
 
-        >>> import fallingcat as fc
-        >>> arm = fc.robots.planar_arm()
-        >>> fast = fc.control.Impedance([0.1, 0.2, 0.3], 20.0, 3.0).compile(arm)
-        >>> fast(np.zeros(3), np.zeros(3), 0.0)
-        array([2., 4., 6.])
+        Args:
+            model: Robot.
+            target: ``"cpu"`` for machine code, ``"c"`` for C source; see :func:`fallingcat.compile`.
+            **options: Further options of :func:`fallingcat.compile`.
+
+        Returns:
+            Kernel of flat coordinates (nq), velocities (nv) and time (s) that returns torques (n), or C source.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> arm = fc.robots.planar_arm()
+            >>> fast = fc.control.Impedance([0.1, 0.2, 0.3], 20.0, 3.0).compile(arm)
+            >>> fast(np.zeros(3), np.zeros(3), 0.0)
+            array([2., 4., 6.])
         """
         self.check(model)
         return compile(model, commanded, target=target, inputs={"t": ()}, law=self, **options)
 
     def check(self, model: Model) -> None:
+        """Check that the robot has masses, and that :attr:`estimate` has its joints and base."""
         check_model(model)
         check_dynamic(model)
         if self.estimate is None:
             return
         if not isinstance(self.estimate, Model):
-            raise ModelError(f"estimate of {self.name!r} is a model, not {describe(self.estimate)}")
+            raise ModelError(f"estimate of {self.name!r} must be a Model, got {describe(self.estimate)}")
         check_dynamic(self.estimate)
         shape = [(each.base, each.rate_joints, each.nq) for each in (model, self.estimate)]
         if shape[0] != shape[1]:
             raise ModelError(f"estimate of {self.name!r} has other joints, or another base, than {model.name!r}")
 
 
-def commanded(model: Model, state: State, t: Any, *, law: TorqueLaw) -> Any:
+def commanded(model: Model, state: State, t: Scalar, *, law: TorqueLaw) -> Any:
     """Joint torques (n) of a law, for kernels."""
     return law.torques(model, state, t)
 
 
 class Drives(NamedTuple):
-    """What drives move, from ``S = model.actuation`` (k x nv); constants of a robot."""
+    """Constant matrices of the actuation ``S = model.actuation`` (k x nv)."""
 
     S: np.ndarray
     right: np.ndarray
-    """``S^+`` (nv x k): accelerations of drives as those of joints"""
+    """``S^+`` (nv x k): joint accelerations of drive accelerations"""
     free: np.ndarray
-    """``Z`` (nv x (nv - k)), ``S Z = 0``: what no drive moves; the base is there"""
+    """``Z`` (nv x (nv - k)), ``S Z = 0``: motions without drives, that of the base among them"""
     projector: np.ndarray
-    """``n x n``: joint torques to those that drives can bring about"""
+    """``n x n``: projects joint torques to those that drives can exert"""
 
 
 @lru_cache(maxsize=32)
 def drives(model: Model) -> Drives:
-    """What the drives of a robot move; where each joint has its own, all of it is zeros and ones."""
+    """Matrices of a robot's drives; zeros and ones where each joint has its own."""
     S = model.actuation
     moved = S.any(axis=0)
     if ((S == 0.0) | (S == 1.0)).all() and S.sum(axis=0).max(initial=0.0) <= 1.0 and (S.sum(axis=1) == 1.0).all():
@@ -106,7 +152,7 @@ def drives(model: Model) -> Drives:
 
 
 def _null(S: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """Orthonormal ``Z`` with ``S Z = 0`` that moves nothing but the joints ``moved``."""
+    """Orthonormal ``Z`` with ``S Z = 0`` in the columns of the joints ``moved``."""
     Vt = np.linalg.svd(S[:, moved])[2]
     Z = np.zeros((S.shape[1], len(moved) - len(S)))
     Z[moved] = Vt[len(S) :].T
@@ -114,20 +160,20 @@ def _null(S: np.ndarray, moved: np.ndarray) -> np.ndarray:
 
 
 def per_row(x: Any, size: int, what: str) -> Any:
-    """A gain, one for all or one for each of ``size`` rows, as ``size`` numbers of any kind."""
+    """Gain, one for all or one for each of ``size`` rows, as ``size`` numbers of any kind."""
     if shape_of(x) in ((), None):
         return x * np.ones(size)
     if len(x) != size:
-        raise ModelError(f"{what} is one number or {size}, not {len(x)}")
+        raise ModelError(f"{what} must be one number or {size}, got {len(x)}")
     return np.array(x, dtype=float)
 
 
 def as_gain(x: Any, what: str) -> Any:
-    """A float, or a tuple of floats; not negative."""
+    """Gain as a float or a tuple of floats; not negative."""
     flat = shape_of(x) is not None and (is_numeric(x) or isinstance(x, (list, tuple)))
     numbers = np.ravel(x) if flat else np.array([None])
     if numbers.dtype.kind not in "fiu" or np.ndim(x) > 1 or not (np.isfinite(numbers) & (numbers >= 0.0)).all():
-        raise ModelError(f"{what} is a number, or several, finite and not negative, not {describe(x)}")
+        raise ModelError(f"{what} must be finite and not negative, one number or several, got {describe(x)}")
     return tuple(map(float, numbers)) if np.ndim(x) else float(x)
 
 
@@ -136,25 +182,28 @@ def as_tuple(x: Any, what: str) -> tuple[float, ...]:
     try:
         numbers = np.array(x, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} are numbers, or a function of time that gives them, not {describe(x)}") from None
+        raise ModelError(
+            f"{what} must be numbers, or a function of time that returns them, got {describe(x)}"
+        ) from None
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise ModelError(
-            f"{what} are finite numbers in a row, or a function of time that gives them, not {describe(x)}"
+            f"{what} must be a row of finite numbers, or a function of time that returns them, got {describe(x)}"
         )
     return tuple(map(float, numbers))
 
 
 def as_damping(x: Any, what: str) -> Any:
-    """A damping; none is a whole number, which steps of simulations do not take for one that may change: code without
-    damping is shorter.
+    """Damping; zero becomes the integer 0.
+
+    An integer is not a parameter of compiled steps that may change, so that code without damping is shorter.
     """
     if is_numeric(x) and x < 0.0:
-        raise ModelError(f"{what} is not negative, not {x}")
+        raise ModelError(f"{what} must not be negative, got {x}")
     return 0 if is_numeric(x) and x == 0.0 else x
 
 
 def names_of(given: Any, what: str) -> tuple[Any, ...]:
-    """A sequence as a tuple."""
+    """Sequence as a tuple."""
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise ModelError(f"{what} are a list, not {describe(given)}")
+        raise ModelError(f"{what} must be a list, got {describe(given)}")
     return tuple(given)

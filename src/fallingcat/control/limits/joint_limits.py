@@ -1,4 +1,4 @@
-"""Limits: what the robot may not do, as rows ``G v <= h`` on its quasi-velocity."""
+"""Limits as rows ``G v <= h`` on the quasi-velocity."""
 
 from __future__ import annotations
 
@@ -19,43 +19,64 @@ from ..tasks import Task
 
 
 class Rows(NamedTuple):
-    """``G [twist; rates] <= h``."""
+    """Inequalities ``G [twist; rates] <= h``."""
 
     G: Any
     """``rows x nv``"""
     h: Any
     """``rows``"""
     names: tuple[str, ...]
-    """what each row says"""
+    """name of each row"""
 
 
 class Limit(ABC):
-    """Something that the robot may not do.  Write your own as a frozen dataclass with :meth:`rows`."""
+    """Base class for limits on the velocity.  Write your own as a frozen dataclass with :meth:`rows`.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> import fallingcat as fc
+        >>> @dataclass(frozen=True)
+        ... class SlowFirstJoint(Limit):
+        ...     def rows(self, model, state):
+        ...         return Rows(np.eye(model.nv)[model.m : model.m + 1], np.array([0.5]), ("first joint",))
+        >>> arm = fc.robots.planar_arm()
+        >>> SlowFirstJoint().rows(arm, arm.neutral()).G
+        array([[1., 0., 0.]])
+    """
 
     @abstractmethod
     def rows(self, model: Model, state: State) -> Rows:
-        """The rows at a state, on every kind of number."""
+        """Rows of the limit at a state, for every kind of number.
+
+        Args:
+            model: Robot.
+            state: Configuration and velocity.
+
+        Returns:
+            ``G`` (rows x nv), ``h`` (rows) and the name of each row; the number of rows does not depend on the state
+            where code is compiled.
+        """
 
 
 def all_limits(given: Any, example: str, kinds: tuple[type, ...] = (Limit,)) -> tuple[Any, ...]:
-    """The limits of a list, or an error that names what in it is none."""
-    rule = f"limits is a list of limits, such as {example}"
+    """List of limits as a tuple, or an error that names an entry of another kind."""
+    rule = f"limits must be a list of limits, such as {example}"
     if not isinstance(given, (list, tuple)):
-        raise ModelError(f"{rule}, not {describe(given)}")
+        raise ModelError(f"{rule}, got {describe(given)}")
     for limit in given:
         if not isinstance(limit, kinds):
             what = f"the class {limit.__name__}" if isinstance(limit, type) else describe(limit)
-            raise ModelError(f"{rule}: {what} in it is none")
+            raise ModelError(f"{rule}, got {what} in it")
     return tuple(given)
 
 
 class JointBounds(NamedTuple):
-    """Of each rate of joints with one coordinate that has a limit at all."""
+    """Limits of the joints with one coordinate."""
 
     rates: np.ndarray
-    """its place among the rates"""
+    """index among the rates"""
     coordinates: np.ndarray
-    """the place of its coordinate in ``state.joints``"""
+    """index of the coordinate in ``state.joints``"""
     lower: np.ndarray
     upper: np.ndarray
     speed: np.ndarray
@@ -64,7 +85,7 @@ class JointBounds(NamedTuple):
 
 @lru_cache(maxsize=32)
 def joint_bounds(model: Model) -> JointBounds:
-    """What :attr:`Model.limits` says of joints with one coordinate."""
+    """Limits :attr:`Model.limits` of the joints with one coordinate."""
     found = []
     own = [i for i, joint in enumerate(model.joints) if joint.nv]
     for i, limit in zip(own, model.limits, strict=True):
@@ -79,23 +100,26 @@ def joint_bounds(model: Model) -> JointBounds:
 
 @dataclass(frozen=True)
 class JointLimits(Limit):
-    """Joints stay within their limits: they come near one not faster than ``gain`` times what is left of the way.
+    """Joint position limits: a joint approaches a limit no faster than ``gain`` times the distance to it.
 
-    A joint beyond a limit is asked to come back at the same pace.
+    A joint beyond a limit returns at the same rate.
 
-    >>> import fallingcat as fc
-    >>> dog = fc.robots.quadruped()
-    >>> JointLimits(gain=10.0).rows(dog, dog.neutral()).h[:2]  # 0.8 rad to the stop, and 2.5
-    array([ 8., 25.])
+    Example:
+        >>> import fallingcat as fc
+        >>> dog = fc.robots.quadruped()
+        >>> JointLimits(gain=10.0).rows(dog, dog.neutral()).h[:2]  # 0.8 rad to the stop, and 2.5
+        array([ 8., 25.])
     """
 
     gain: float = 10.0
     """1/s; at most 1 over the time step, or a step crosses the limit"""
 
     def __post_init__(self) -> None:
+        """Check the gain."""
         positive(self.gain, "gain of JointLimits")
 
     def rows(self, model: Model, state: State) -> Rows:
+        """``rate <= gain (upper - q)`` and ``-rate <= gain (q - lower)``."""
         check_fields(model, state)
         bounds = joint_bounds(model)
         q = state.joints[bounds.coordinates]
@@ -104,20 +128,23 @@ class JointLimits(Limit):
 
 @dataclass(frozen=True)
 class RateLimits(Limit):
-    """Joints move not faster than they can: ``|rate| <= fraction * velocity`` of their limits.
+    """Joint velocity limits ``|rate| <= fraction velocity``.
 
-    >>> import fallingcat as fc
-    >>> dog = fc.robots.quadruped()
-    >>> RateLimits(0.5).rows(dog, dog.neutral()).h[0]
-    np.float64(10.0)
+    Example:
+        >>> import fallingcat as fc
+        >>> dog = fc.robots.quadruped()
+        >>> RateLimits(0.5).rows(dog, dog.neutral()).h[0]
+        np.float64(10.0)
     """
 
     fraction: float = 1.0
 
     def __post_init__(self) -> None:
+        """Check the fraction."""
         positive(self.fraction, "fraction of RateLimits")
 
     def rows(self, model: Model, state: State) -> Rows:
+        """``rate <= fraction velocity`` and ``-rate <= fraction velocity``."""
         check_fields(model, state)
         bounds = joint_bounds(model)
         return _both_sides(model, self.fraction * bounds.speed, self.fraction * bounds.speed, "rate limit")
@@ -126,12 +153,13 @@ class RateLimits(Limit):
 @concise
 @dataclass(frozen=True)
 class SpeedLimit(Limit):
-    """What a task is about moves not faster than ``most`` along each of its rows: ``-most <= J v <= most``.
+    """Speed limit of a task along each of its rows: ``-most <= J v <= most``.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> SpeedLimit(fc.control.PositionTask("end_effector"), 0.5).rows(arm, arm.neutral()).names[0]
-    "upper speed limit 0 of PositionTask('end_effector')"
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> SpeedLimit(fc.control.PositionTask("end_effector"), 0.5).rows(arm, arm.neutral()).names[0]
+        "upper speed limit 0 of PositionTask('end_effector')"
     """
 
     task: Task
@@ -139,11 +167,13 @@ class SpeedLimit(Limit):
     """m/s, rad/s"""
 
     def __post_init__(self) -> None:
+        """Check the speed and the task."""
         positive(self.most, "most of SpeedLimit")
         if not isinstance(self.task, Task):
-            raise ModelError(f"a SpeedLimit is one of a task, not of {describe(self.task)}")
+            raise ModelError(f"task of a SpeedLimit must be a Task, got {describe(self.task)}")
 
     def rows(self, model: Model, state: State) -> Rows:
+        """``J v <= most`` and ``-J v <= most``."""
         J = self.task.demand(model, state).J
         names = [f"{side} speed limit {i} of {self.task.name}" for side in ("upper", "lower") for i in range(len(J))]
         return Rows(concatenate([J, -J]), np.full(2 * len(J), float(self.most)), tuple(names))
@@ -155,7 +185,7 @@ class _Sides(NamedTuple):
     G: np.ndarray
     up: np.ndarray
     down: np.ndarray
-    """which of the bounds are there"""
+    """indices of the finite bounds"""
     names: tuple[str, ...]
 
 

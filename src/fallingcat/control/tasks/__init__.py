@@ -1,4 +1,4 @@
-"""Tasks: what should move, where to, how fast, and how much that counts."""
+"""Tasks: goals, feed-forward motion and weights of quantities to be controlled."""
 
 from .base_pose import BaseTask
 from .center_of_mass import CenterOfMassTask, CentroidalMomentumTask

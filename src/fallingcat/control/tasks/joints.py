@@ -1,4 +1,4 @@
-"""The task of some or all joints."""
+"""Task of some or all joints."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate
+from ...arrays.types import Vector
 from ...errors import ModelError, describe
 from ...model import Model, State
 from ...records import concise
@@ -18,26 +19,28 @@ from .task import Motion, Task, stacked
 @concise
 @dataclass(frozen=True, eq=False)
 class JointsTask(Task):
-    """Joints go to the coordinates ``goal``: all of them in the model's order, or a mapping from names.
+    """Joint configuration: joints go to ``goal``, all of them in the model's order, or those of a mapping from names.
 
     Each goes by the shortest way in its group (spherical joints too): ``error = log(g^-1 g*)``, one row for each rate.
     ``joints`` names those that a plain array is about, or that should stay still.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> JointsTask({"joint3": 0.5}).demand(arm, arm.neutral()).J
-    array([[0., 0., 1.]])
-    >>> JointsTask([0.1, 0.2, 0.3]).demand(arm, arm.neutral()).error
-    array([0.1, 0.2, 0.3])
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> JointsTask({"joint3": 0.5}).demand(arm, arm.neutral()).J
+        array([[0., 0., 1.]])
+        >>> JointsTask([0.1, 0.2, 0.3]).demand(arm, arm.neutral()).error
+        array([0.1, 0.2, 0.3])
     """
 
-    goal: Any = None
+    goal: Vector | None = None
     joints: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        """Turn a mapping into names and numbers, and check the fields."""
         if isinstance(self.goal, Mapping):
             if self.joints is not None:
-                raise ModelError("a JointsTask whose goal is a mapping takes no names beside it")
+                raise ModelError("joints of a JointsTask must be None where its goal is a mapping")
             object.__setattr__(self, "joints", tuple(self.goal))
             parts = [x if np.ndim(x) else np.reshape(x, 1) for x in map(_listed, self.goal.values())]
             object.__setattr__(self, "goal", stacked(parts, (0,)))
@@ -47,24 +50,29 @@ class JointsTask(Task):
 
     @property
     def name(self) -> str:
+        """Class and joints, for reports and errors."""
         return "JointsTask" if self.joints is None else f"JointsTask({', '.join(map(repr, self.joints))})"
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
+        """One number for each coordinate of its joints."""
         return (sum(model.joints[i].nq for i in self._chosen(model)),)
 
     def size(self, model: Model) -> int:
+        """One row for each rate of its joints."""
         return sum(model.joints[i].nv for i in self._chosen(model))
 
-    def here(self, model: Model, state: State) -> Any:
+    def here(self, model: Model, state: State) -> Vector:
+        """Coordinates of its joints."""
         return stacked([state.joints[model.q_slices[i]] for i in self._chosen(model)], (0,))
 
     def motion(self, model: Model, state: State) -> Motion:
+        """Group errors ``log(g^-1 g*)`` and unit rows; the bias is zero."""
         chosen = self._chosen(model)
         places = np.concatenate([np.zeros(0, int), *(np.r_[model.v_slices[i]] for i in chosen)]).astype(int)
         J = np.eye(model.nv)[model.m + places]
         return Motion(self._error(model, state, chosen), J, np.zeros(len(places)))
 
-    def _error(self, model: Model, state: State, chosen: list[int]) -> Any:
+    def _error(self, model: Model, state: State, chosen: list[int]) -> Vector:
         if self.goal is None:
             return np.zeros(self.size(model))
         parts, start = [np.zeros(0)], 0
@@ -82,7 +90,7 @@ class JointsTask(Task):
 
 def _names(given: Any) -> tuple[str, ...]:
     if not isinstance(given, (tuple, list)) or not all(isinstance(name, str) for name in given):
-        raise ModelError(f"joints of a JointsTask are names, such as ('knee',), not {describe(given)}")
+        raise ModelError(f"joints of a JointsTask must be names, such as ('knee',), got {describe(given)}")
     return tuple(given)
 
 

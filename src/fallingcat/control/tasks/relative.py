@@ -1,13 +1,13 @@
-"""The task of one place as seen from another."""
+"""Task of one place relative to another."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...arrays import concatenate, cross, skew
+from ...arrays.types import Pose
 from ...dynamics import link_pose
 from ...lie import SE3
 from ...model import Model, State
@@ -21,40 +21,47 @@ _SE3 = SE3()
 @concise
 @dataclass(frozen=True, eq=False)
 class RelativeTask(Task):
-    """The pose of ``place`` seen from ``other``, both links or frames, becomes ``goal`` (4 x 4).
+    """Pose of ``place`` relative to ``other``, both links or frames, that becomes ``goal`` (4 x 4).
 
-    Six rows along the axes of ``other``: with the mixed velocities ``v, w`` and ``v_o, w_o`` of both and the way ``d``
-    from one to the other, the velocity is ``R_o' [v - v_o - w_o x d; w - w_o]``.
+    Six rows along the axes of ``other``: with the mixed velocities ``v, w`` and ``v_o, w_o`` of both and the vector
+    ``d`` from ``other`` to ``place``, the velocity is ``R_o' [v - v_o - w_o x d; w - w_o]``.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm(fc.lie.SE3())
-    >>> RelativeTask("end_effector", "link2", np.eye(4)).demand(arm, arm.neutral()).error.round(12)
-    array([ 0.,  0., -2.,  0.,  0.,  0.])
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm(fc.lie.SE3())
+        >>> RelativeTask("end_effector", "link2", np.eye(4)).demand(arm, arm.neutral()).error.round(12)
+        array([ 0.,  0., -2.,  0.,  0.,  0.])
     """
 
     place: str
     other: str
-    goal: Any = None
+    goal: Pose | None = None
 
-    def check_goal(self, goal: Any) -> None:
+    def check_goal(self, goal: Pose) -> None:
+        """Check that the goal is a pose."""
         check_poses(goal, f"goal of {self.name}")
 
     @property
     def name(self) -> str:
+        """Class and places, for reports and errors."""
         return f"RelativeTask({self.place!r}, {self.other!r})"
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
+        """``(4, 4)``."""
         for place in (self.place, self.other):
             model.frame(place)
         return (4, 4)
 
     def size(self, model: Model) -> int:
+        """Six rows: linear, then angular, along the axes of ``other``."""
         return 6
 
-    def here(self, model: Model, state: State) -> Any:
+    def here(self, model: Model, state: State) -> Pose:
+        """Relative pose (4 x 4)."""
         return _SE3.inverse(link_pose(model, state, self.other)) @ link_pose(model, state, self.place)
 
     def motion(self, model: Model, state: State) -> Motion:
+        """Relative pose error, Jacobian and bias."""
         H, J, bias = place_motion(model, state, self.place)
         H_o, J_o, bias_o = place_motion(model, state, self.other)
         d, Rt, v = H[:3, 3] - H_o[:3, 3], H_o[:3, :3].T, state.velocity

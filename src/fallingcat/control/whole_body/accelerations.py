@@ -1,11 +1,11 @@
-"""Accelerations that do what tasks ask for, by priority ([ETH] 3.9.1)."""
+"""Prioritized accelerations for tasks ([ETH] 3.9.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...arrays.types import Vector
+from ...arrays.types import Matrix, Vector
 from ...model import Model, State
 from ...qp.least_squares import Level, hierarchical
 from ...records import concise
@@ -15,32 +15,57 @@ from ..tasks.task import Task, stacked
 
 @concise
 class AccelerationResult(NamedTuple):
-    """What :func:`accelerations` found."""
+    """Result of :func:`accelerations`.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> found = accelerations(arm, arm.neutral(), [[fc.control.JointsTask(acceleration=[1.0, 0.0, 0.0])]])
+        >>> found.acceleration, found.ranks
+        (array([1., 0., 0.]), (3,))
+    """
 
     acceleration: Vector
     """``nv``: of the quasi-velocity"""
     residuals: tuple[Vector, ...]
-    """for each task, ``J a + dJ/dt v`` less what it asks for"""
+    """for each task, ``J a + dJ/dt v`` minus its desired acceleration"""
     ranks: tuple[Any, ...]
-    """for each level how many of its rows are independent of each other and of the levels before"""
+    """for each level the number of rows that are independent of each other and of the levels before"""
 
 
 def accelerations(
-    model: Model, state: State, tasks: Sequence[Sequence[Task]], *, damping: float = 0.0, metric: Any = None
+    model: Model,
+    state: State,
+    tasks: Sequence[Sequence[Task]],
+    *,
+    damping: float = 0.0,
+    metric: str | Matrix | None = None,
 ) -> AccelerationResult:
-    """The acceleration (nv) that meets ``tasks``: an outer list of priorities ([ETH] (3.82), (3.83)).
+    """Acceleration that meets prioritized tasks ([ETH] (3.82), (3.83)).
 
     As :func:`.velocities`, one derivative later: each task asks for ``J a + dJ/dt v = acceleration + 2 ratio gain
-    (velocity - J v) + gain^2 error``.  What is left open is the least in the sense of ``metric``.
+    (velocity - J v) + gain^2 error``.
 
-    >>> import numpy as np
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3], rates=[0.1, -0.2, 0.3])
-    >>> tip = fc.control.PositionTask("end_effector", acceleration=[1.0, 0.0, 1.0], gain=0.0, mask=(True, False, True))
-    >>> still = fc.control.JointsTask(joints=("joint1", "joint2"), gain=0.0)
-    >>> fc.control.accelerations(arm, at, [[tip], [still]]).acceleration.round(6)
-    array([-0.150585, -0.075292, -1.119823])
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        tasks: List of priorities, the highest first, each a list of tasks that share it by their weights.
+        damping: Regularization near singularities; 0: none.
+        metric: Norm that settles what tasks leave open, as of :func:`.velocities`.
+
+    Returns:
+        Acceleration of the quasi-velocity (nv), with residuals and ranks.
+
+    Example:
+        >>> import numpy as np
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3], rates=[0.1, -0.2, 0.3])
+        >>> goal = [1.0, 0.0, 1.0]
+        >>> tip = fc.control.PositionTask("end_effector", acceleration=goal, gain=0.0, mask=(True, False, True))
+        >>> still = fc.control.JointsTask(joints=("joint1", "joint2"), gain=0.0)
+        >>> fc.control.accelerations(arm, at, [[tip], [still]]).acceleration.round(6)
+        array([-0.150585, -0.075292, -1.119823])
     """
     levels = checked_levels(model, state, tasks)
     name, W = metric_of(model, metric)

@@ -1,4 +1,4 @@
-"""Torques that do what tasks ask for, by priority, with contacts, within limits: once, or in a control loop."""
+"""Whole-body control: torques for prioritized tasks, with contacts, within limits; once, or in a control loop."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Scalar, Vector
 from ...caching import cached_property
 from ...compiler import Kernel, compile
 from ...dynamics.checks import check_dynamic, check_model, choice, positive
@@ -27,32 +28,39 @@ from .solver import Answer, Solver
 @tabulated
 @dataclass(frozen=True)
 class WholeBodyResult:
-    """What :func:`torques` found."""
+    """Result of :func:`torques`.
 
-    torques: np.ndarray
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> found = torques(arm, arm.neutral(), [[fc.control.JointsTask(np.zeros(3))]])
+        >>> found.status, found.forces.shape
+        ('solved', (0, 3))
+    """
+
+    torques: FloatArray
     """``n``: joint forces (N m or N)"""
-    acceleration: np.ndarray
+    acceleration: FloatArray
     """``nv``: of the quasi-velocity ``[twist; rates]``; of a :class:`.Stance` the twist is that of its first foot"""
-    forces: np.ndarray
+    forces: FloatArray
     """``contacts x 3``: on the robot, along the world's axes (N); of a :class:`.Stance` ``feet x 6``, in the frames of
     its soles"""
     status: str
     """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of limits, rank or tasks
-    beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and some gave way, by the
-    least sum of squares, those of velocities before drives and friction"""
-    residuals: tuple[np.ndarray, ...]
-    """for each task, in the order given, ``J a + dJ/dt v``, or the contact force (N, N m), less what it asks for"""
+    beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and some were relaxed, by
+    the least sum of squares, those of velocities before drives and friction"""
+    residuals: tuple[FloatArray, ...]
+    """for each task, in the order given, ``J a + dJ/dt v``, or the contact force (N, N m), minus the desired one"""
     ranks: tuple[int, ...]
-    """for each level how many of its rows are independent of each other and of all before, held limits too"""
+    """for each level the number of rows that are independent of each other and of all before, active limits too"""
     unmet: tuple[str, ...]
     active: dict[str, float]
-    """limits that hold something back, with their multipliers, of the first level that feels them; of a friction cone
-    their sum"""
+    """active limits with their multipliers, of the first level that depends on them; of a friction cone their sum"""
     conflicts: tuple[str, ...]
     optimality: float
     """the largest violation of the optimality conditions, relative to the gradients"""
     rounds: int
-    """times that what is held was guessed anew; 1: the first guess was right; 0: the slow, careful way was needed"""
+    """iterations of the active set; 1: the first guess was right; 0: the slow reference solver was needed"""
 
 
 def torques(
@@ -67,27 +75,38 @@ def torques(
     normal: Sequence[float] | None = None,
     horizon: float = 0.02,
 ) -> WholeBodyResult:
-    """The joint torques, with the motion and the contact forces that go with them, for tasks by priority.
+    """Joint torques, accelerations and contact forces for prioritized tasks (whole-body inverse dynamics, [ETH] 3.10).
 
-    ``tasks`` is a list of priorities, each a list of tasks that share it by their weights, as in :func:`.velocities`;
-    they ask for accelerations, or for forces of contacts (:class:`.ForceTask`, :class:`.WrenchTask`). ``contacts`` are
-    links or frames whose origins stay at rest, with forces inside pyramids inside friction cones around ``normal``
-    (against gravity by default); with ``friction=None`` they hold in every direction. ``limits`` are above all tasks:
-    :class:`TorqueLimits`, and those of velocities, which hold for the velocity after ``horizon`` (s). What tasks leave
-    open is settled by the least contact forces and then the least torques, or with ``settle="torques"`` the other way
-    round ([ETH] 3.10). No answer depends on the link that is the base.
+    Tasks ask for accelerations, or for contact forces (:class:`.ForceTask`, :class:`.WrenchTask`).  Contacts stay at
+    rest, with forces inside pyramids inside the friction cones.  ``M a + h = S' u + J' f`` and ``J a + dJ/dt v = 0``
+    hold to rounding: :func:`fallingcat.forward_dynamics` of these torques and forces gives this acceleration.  No
+    answer
+    depends on the link that is the base.  The first call for a robot and these kinds of tasks compiles code.
 
-    ``M a + h = S' u + J' f`` and ``J a + dJ/dt v = 0`` hold to rounding: :func:`fallingcat.forward_dynamics` of these
-    torques and forces gives this acceleration.  The first call for a robot and these kinds of tasks compiles.
+    Args:
+        model: Robot.
+        state: Configuration and velocity.
+        tasks: List of priorities, the highest first, each a list of tasks that share it by their weights.
+        contacts: Links or frames whose origins stay at rest.
+        friction: Friction coefficient, one or one for each contact; None: contacts hold in every direction.
+        limits: Limits above all tasks: :class:`TorqueLimits`, and those of velocities.
+        settle: ``"forces"``: what tasks leave open is settled by the least contact forces and then the least torques;
+            ``"torques"``: the other way round.
+        normal: Axis of the friction cones (3, world); None: against gravity.
+        horizon: Time (s) after which limits of velocities hold.
 
-    >>> import fallingcat as fc
-    >>> dog = fc.robots.quadruped()
-    >>> state = dog.state(joints=np.tile([0.0, 0.7, -1.4], 4))
-    >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-    >>> up = fc.control.CenterOfMassTask(acceleration=[0.0, 0.0, 1.0])
-    >>> found = torques(dog, state, [[up], [fc.control.RotationTask("trunk")]], contacts=feet, limits=[TorqueLimits()])
-    >>> found.status, bool(np.isclose(found.forces[:, 2].sum(), 10.81 * dog.mass))
-    ('solved', True)
+    Returns:
+        Torques (n; N m or N), acceleration (nv) and contact forces (contacts x 3; N), with status and residuals.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> dog = fc.robots.quadruped()
+        >>> state = dog.state(joints=np.tile([0.0, 0.7, -1.4], 4))
+        >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
+        >>> tasks = [[fc.control.CenterOfMassTask(acceleration=[0.0, 0.0, 1.0])], [fc.control.RotationTask("trunk")]]
+        >>> found = torques(dog, state, tasks, contacts=feet, limits=[TorqueLimits()])
+        >>> found.status, bool(np.isclose(found.forces[:, 2].sum(), 10.81 * dog.mass))
+        ('solved', True)
     """
     levels = checked_levels(model, state, tasks)
     setup = _setup(model, levels, contacts, friction, limits, settle, normal, horizon)
@@ -99,21 +118,30 @@ def torques(
 @concise
 @dataclass(frozen=True)
 class WholeBody:
-    """:func:`torques` for a control loop: ``loop = WholeBody(robot, tasks, contacts).compile(); tau = loop(q, v, t)``.
+    """Whole-body controller for a control loop: ``loop = WholeBody(...).compile(); tau = loop(q, v, t)``.
 
-    The arguments are those of :func:`torques`; ``late`` (s) is the longest time between two ticks, longer ones are an
-    error.
+    Args:
+        model: Robot.
+        tasks: List of priorities, as of :func:`torques`.
+        contacts: Links or frames whose origins stay at rest.
+        friction: Friction coefficient, one or one for each contact; None: contacts hold in every direction.
+        limits: Limits above all tasks.
+        settle: ``"forces"`` or ``"torques"``, as of :func:`torques`.
+        normal: Axis of the friction cones (3, world); None: against gravity.
+        horizon: Time (s) after which limits of velocities hold.
+        late: Longest time (s) between two ticks, longer ones are an error; None: any.
 
-    >>> import fallingcat as fc
-    >>> arm = fc.robots.planar_arm()
-    >>> reach = fc.control.PositionTask("end_effector", [1.0, 0.0, 2.0], gain=5.0)
-    >>> loop = WholeBody(arm, [[reach], [fc.control.JointsTask(np.zeros(3))]]).compile()
-    >>> q, v = arm.flatten(arm.state(joints=[0.3, 0.4, 0.5]))
-    >>> tau = loop(q, v, 0.0)
-    >>> loop.change(reach, goal=[1.2, 0.0, 2.0])  # at once, nothing is compiled anew
-    >>> bool(np.abs(loop(q, v, 0.001) - tau).max() > 1.0), loop.found.status
-    (True, 'compromise')
-    >>> run = fc.simulate(arm, arm.state(joints=[0.3, 0.4, 0.5]), 0.01, fc.control.Sampled(loop, rate=1000.0))
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> reach = fc.control.PositionTask("end_effector", [1.0, 0.0, 2.0], gain=5.0)
+        >>> loop = WholeBody(arm, [[reach], [fc.control.JointsTask(np.zeros(3))]]).compile()
+        >>> q, v = arm.flatten(arm.state(joints=[0.3, 0.4, 0.5]))
+        >>> tau = loop(q, v, 0.0)
+        >>> loop.change(reach, goal=[1.2, 0.0, 2.0])  # at once, nothing is compiled anew
+        >>> bool(np.abs(loop(q, v, 0.001) - tau).max() > 1.0), loop.found.status
+        (True, 'compromise')
+        >>> run = fc.simulate(arm, arm.state(joints=[0.3, 0.4, 0.5]), 0.01, fc.control.Sampled(loop, rate=1000.0))
     """
 
     model: Model
@@ -127,10 +155,15 @@ class WholeBody:
     late: float | None = None
 
     def __post_init__(self) -> None:
+        """Check all fields."""
         self._checked()
 
     def compile(self) -> WholeBodyLoop:
-        """The loop, with machine code for this robot and these kinds of tasks."""
+        """Compile the control loop for this robot and these kinds of tasks.
+
+        Returns:
+            Loop with machine code and a memory of its own.
+        """
         levels, setup, late = self._checked()
         return WholeBodyLoop(self.model, levels, Solver(self.model, plan_of(self.model, setup)), late)
 
@@ -143,9 +176,26 @@ class WholeBody:
 
 
 class WholeBodyLoop:
-    """A whole-body controller with its memory; it starts each tick from the limits that held in the last one."""
+    """Compiled whole-body controller with its memory: each tick starts from the limits active in the last one.
+
+    Made by :meth:`WholeBody.compile` and :meth:`.Stance.compile`.
+
+    Args:
+        model: Robot.
+        levels: Tasks by priority.
+        solver: Compiled problem.
+        late: Longest time (s) between two ticks; None: any.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> loop = WholeBody(arm, [[fc.control.JointsTask(np.zeros(3))]]).compile()
+        >>> loop(np.zeros(3), np.zeros(3)).shape
+        (3,)
+    """
 
     def __init__(self, model: Model, levels: Levels, solver: Solver, late: float | None) -> None:
+        """See the class."""
         self.model, self.levels, self._solver, self.late = model, levels, solver, late
         flat = [task for level in levels for task in level]
         self._numbers = packed(model, flat)
@@ -155,10 +205,18 @@ class WholeBodyLoop:
         self._answer: Answer | None = None
         self._held = np.zeros((0, 0), np.int64)
 
-    def __call__(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
-        """Joint torques (n) for measured ``q`` and ``v``, flat (see :meth:`.Model.flatten`), at time ``t`` (s).
+    def __call__(self, q: Vector, v: Vector, t: float = 0.0) -> FloatArray:
+        """Joint torques of one tick.
 
         Given a time and a state instead, it is a controller of :func:`fallingcat.simulate`.
+
+        Args:
+            q: Measured coordinates (nq), flat (see :meth:`.Model.flatten`); or the time (s).
+            v: Measured velocity (nv); or the state.
+            t: Time (s).
+
+        Returns:
+            Joint torques (n; N m or N).
         """
         if isinstance(v, State):
             t, (q, v) = q, self.model.flatten(v)
@@ -167,16 +225,23 @@ class WholeBodyLoop:
         self._answer = self._solver.solve(q, v, self._numbers)
         return self._solver.torques(self._answer)
 
-    def together(self, t: float, states: State) -> np.ndarray:
-        """Joint torques (N x n) of many robots at once, in states whose fields have a first axis over them, as those of
-        a :class:`fallingcat.simulation.BatchSimulator`; :func:`fallingcat.rollout` asks a :class:`.Sampled` loop in this way.
+    def together(self, t: float, states: State) -> FloatArray:
+        """Joint torques of many robots at once.
 
-        Each starts from the limits that held in its own last tick.  One whose numbers are not finite any more gets
-        torques that are not either.
+        :func:`fallingcat.rollout` calls a :class:`.Sampled` loop in this way.  Each robot starts from the limits active
+        in its own last tick.  A robot whose state is not finite gets torques that are not finite.
+
+        Args:
+            t: Time (s).
+            states: States whose fields have a first axis over the robots, as those of a
+                :class:`fallingcat.simulation.BatchSimulator`.
+
+        Returns:
+            Joint torques (N x n).
         """
         check_record(self.model, states)
         if len(states.batch) != 1:
-            raise ModelError(f"states of many robots have one axis over them in front, not {len(states.batch)}")
+            raise ModelError(f"states of many robots must have one batch axis, got {len(states.batch)}")
         if self.late is not None:
             self._look_at(t, self.late)
         poses, joints, twists, rates = states
@@ -191,28 +256,33 @@ class WholeBodyLoop:
         return kernel
 
     def __copy__(self) -> WholeBodyLoop:
-        """A loop with a memory of its own, for the same robot and tasks."""
+        """Loop with a memory of its own, for the same robot and tasks."""
         return copy.deepcopy(self, {id(x): x for x in (self.model, *(task for task, _ in self._places))})
 
     def change(self, task: Task, **numbers: Any) -> None:
-        """Other numbers for one of the tasks that the loop was made of: ``loop.change(hand, goal=H, velocity=v)``.
+        """Change numbers of one of the loop's tasks: ``loop.change(hand, goal=H, velocity=v)``.
 
-        Only numbers that it had from the start can change.  A loop that was copied or came from another process knows
-        the task by its numbers at the start.
+        Only numbers that it had from the start can change.  A loop that was copied or came from another process
+        identifies the task by its numbers at the start.
+
+        Args:
+            task: Task of the loop.
+            **numbers: New ``goal``, ``velocity``, ``acceleration``, ``gain`` or ``weight``.
+
+        Raises:
+            ModelError: The task is not of this loop, or it began without this number.
         """
         named = [start for own, start in self._places if own is task]
         start = next(iter(named or [start for own, start in self._places if own == task]), None)
         if start is None:
-            raise ModelError(
-                f"{task.name if isinstance(task, Task) else describe(task)} is none of the tasks of this loop"
-            )
+            raise ModelError(f"{task.name if isinstance(task, Task) else describe(task)} is not a task of this loop")
         shapes = task.number_shapes(self.model)
         for name, given in numbers.items():
             if name not in shapes:
-                raise ModelError(f"{task.name} began without {name}: what a loop changes, it has from the start")
+                raise ModelError(f"{task.name} has no {name}: a loop changes only numbers that it had from the start")
             x = as_numbers(given, f"{name} of {task.name}")
             if np.shape(x) != shapes[name] and (name == "goal" or np.shape(x) != ()):
-                raise ModelError(f"{name} of {task.name} has shape {shapes[name]}, not {np.shape(x)}")
+                raise ModelError(f"{name} of {task.name} must have shape {shapes[name]}, got {np.shape(x)}")
             if name == "goal":
                 task.check_goal(x)
             before = [int(np.prod(shapes[k], dtype=int)) for k in list(shapes)[: list(shapes).index(name)]]
@@ -221,27 +291,27 @@ class WholeBodyLoop:
 
     @property
     def found(self) -> WholeBodyResult:
-        """All that is known of the last tick."""
+        """Full result of the last tick."""
         if self._answer is None:
             raise ModelError("this loop has not been called yet")
         return _judged(self.model, self.levels, self._solver, self._answer)
 
-    def _look_at(self, t: Any, late: float) -> None:
-        """An error where measurements come too late."""
+    def _look_at(self, t: Scalar, late: float) -> None:
+        """Raise an error where a tick comes too late."""
         if not np.isfinite(t):
-            raise NumericsError(f"the time of a tick is a finite number (s), not {describe(t)}")
+            raise NumericsError(f"the time of a tick must be finite (s), got {describe(t)}")
         gap, self._last = 0.0 if self._last is None else t - self._last, t
         if gap < 0.0 or gap > late:
-            raise NumericsError(f"t = {t:.6g} s is {gap:.6g} s after the tick before, not within {late:g} s")
+            raise NumericsError(f"t = {t:.6g} s must be at most {late:g} s after the last tick, got {gap:.6g} s")
 
 
-def coordinates(model: Model, state: State) -> Any:
-    """Flat (nq), for kernels."""
+def coordinates(model: Model, state: State) -> Vector:
+    """Flat coordinates (nq), for kernels."""
     return model.flatten(state)[0]
 
 
 def _judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> WholeBodyResult:
-    """With the status that the residuals say."""
+    """Result with the status that follows from the residuals."""
     setup, shape, x = solver.plan.setup, solver.plan.shape, found.x
     acceleration = setup.motion(model, x)
     asked = solver.value[shape.equations : shape.equations + shape.ends[len(levels)]]
@@ -270,7 +340,7 @@ def _judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> Whol
     )
 
 
-# what was given -------------------------------------------------------------------------------------------------------
+# checks of arguments --------------------------------------------------------------------------------------------------
 
 
 def _setup(
@@ -278,7 +348,7 @@ def _setup(
 ) -> Setup:
     check_dynamic(model)
     if model.loops:
-        raise ModelError(f"{model.name!r} has loops, whose forces are not part of the whole-body problem")
+        raise ModelError(f"{model.name!r} has loop closures, which whole-body control does not support")
     places = _places(contacts)
     checked_points(model, places)
     for task in (task for level in levels for task in level):
@@ -298,17 +368,18 @@ def _setup(
 
 
 def _places(given: Any) -> tuple[str, ...]:
-    """The names of contacts."""
-    rule = "contacts are a list of names of links and frames, such as ['foot']"
+    """Names of the contacts."""
+    rule = "contacts must be a list of names of links and frames, such as ['foot']"
     if not isinstance(given, (list, tuple)):
-        raise ModelError(f"{rule}, not {describe(given)}")
+        raise ModelError(f"{rule}, got {describe(given)}")
     for place in given:
         if not isinstance(place, str):
-            raise ModelError(f"{rule}: {place.name if isinstance(place, Task) else describe(place)} in it is none")
+            raise ModelError(f"{rule}, got {place.name if isinstance(place, Task) else describe(place)} in it")
     return tuple(given)
 
 
 def checked_limits(limits: Any) -> tuple[Limit | TorqueLimits, ...]:
+    """Limits of torques and velocities as a tuple."""
     return all_limits(limits, "[TorqueLimits(), JointLimits()]", (Limit, TorqueLimits))
 
 
@@ -322,6 +393,6 @@ def _friction(given: Any, contacts: int) -> tuple[float, ...] | None:
         each = mu = np.array([np.nan])
     if not ((each >= 0.0) & (each < 1e6)).all():
         raise ModelError(
-            f"friction is not negative, one number or one for each of {contacts} contacts, or None, not {describe(given)}"
+            f"friction must be None, one number or {contacts} numbers, not negative, got {describe(given)}"
         )
     return tuple(mu.tolist())

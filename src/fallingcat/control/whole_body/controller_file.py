@@ -1,4 +1,4 @@
-"""Controllers from files: contacts, and tasks by priority, in TOML."""
+"""Controllers from TOML files: contacts, and tasks by priority."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..tasks import (
 
 def _check(name: str, kind: Any) -> None:
     if not isinstance(kind, type) or not issubclass(kind, Task):
-        raise ModelError(f"a kind of task is a class derived from Task, not {describe(kind)}")
+        raise ModelError(f"a kind of task must be a class derived from Task, got {describe(kind)}")
 
 
 KINDS = Registry[type[Task]](
@@ -52,15 +52,27 @@ KINDS = Registry[type[Task]](
 
 
 def read_controller(path: str | os.PathLike[str]) -> PrioritizedControl:
-    """The law of a TOML file: ``contacts``, ``damping``, and ``[[task]]`` tables with a ``type``, a ``priority`` (a
-    whole number, 1 is the highest) and what the task takes.
+    r"""Controller of a TOML file.
 
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-    ...     _ = file.write('contacts = ["left_foot"]\\n[[task]]\\ntype = "center_of_mass"\\ngoal = [0, 0, 0.8]')
-    ...     file.flush()
-    ...     read_controller(file.name).tasks[0][0].name
-    'CenterOfMassTask'
+    The file has ``contacts``, ``damping``, and ``[[task]]`` tables with a ``type``, a ``priority`` (an integer, 1 is
+    the highest) and the fields of the task.
+
+    Args:
+        path: TOML file.
+
+    Returns:
+        Prioritized inverse dynamics with the tasks of the file.
+
+    Raises:
+        FileError: The file breaks a rule; the message names the table.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        ...     _ = file.write('contacts = ["left_foot"]\n[[task]]\ntype = "center_of_mass"\ngoal = [0, 0, 0.8]')
+        ...     file.flush()
+        ...     read_controller(file.name).tasks[0][0].name
+        'CenterOfMassTask'
     """
     reader = Reader(path)
     tables = parsed(decoded(read_bytes(reader), reader), reader)
@@ -69,7 +81,7 @@ def read_controller(path: str | os.PathLike[str]) -> PrioritizedControl:
         _told(reader, Place(), lambda key=key: index("key", key, known))
     tasks = tables.get("task", [])
     if not isinstance(tasks, list) or not all(isinstance(table, dict) for table in tasks) or not tasks:
-        reader.fail(None, "a controller has [[task]] tables, at least one")
+        reader.fail(None, "a controller must have at least one [[task]] table")
     levels: dict[int, list[Task]] = {}
     for i, table in enumerate(tasks):
         place = Place(None, f"[[task]] number {i + 1}")
@@ -85,20 +97,20 @@ def read_controller(path: str | os.PathLike[str]) -> PrioritizedControl:
 
 
 def _task(table: dict[str, Any]) -> tuple[int, Task]:
-    """The priority and the task of a table."""
+    """Priority and task of a table."""
     if "type" not in table:
         raise ValueError("'type' is missing")
     kind = KINDS[list(KINDS)[index("type of task", table.pop("type"), list(KINDS))]]
     priority = table.pop("priority", 1)
     if not isinstance(priority, int) or isinstance(priority, bool) or priority < 1:
-        raise ValueError("priority is a whole number from 1 on")
+        raise ValueError("priority must be an integer of at least 1")
     for key in table:
         index("key", key, [field.name for field in fields(kind)])
     return priority, kind(**table)
 
 
 def _told(reader: Reader, place: Place, make: Any) -> Any:
-    """What ``make`` makes; its error says where in the file."""
+    """Result of ``make``; its error names the place in the file."""
     try:
         return make()
     except (FallingCatError, TypeError, ValueError) as error:

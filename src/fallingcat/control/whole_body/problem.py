@@ -1,4 +1,4 @@
-"""The whole-body problem: equations, tasks and limits as rows on accelerations and contact forces, for every number."""
+"""Whole-body problem: equations, tasks and limits as rows on accelerations and contact forces, for every number."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...arrays import concatenate, is_numeric, skew, sqrt
+from ...arrays.types import FloatArray, Matrix, Vector
 from ...compiler import Kernel, compile
 from ...dynamics import bias_forces, link_pose, mass_matrix
 from ...dynamics.checks import positive
@@ -20,55 +21,62 @@ from ..limits.joint_limits import Limit
 from ..tasks.task import Task, count, example, filled, stacked
 
 NONE = -1e300
-"""The lower bound of limits that have none: numbers of code are finite."""
+"""Lower bound of limits that have none; compiled code needs finite numbers."""
 Levels = tuple[tuple[Task, ...], ...]
 SETTLED = {"forces": ("forces", "torques"), "torques": ("torques", "forces")}
-"""What settles what tasks leave open: one after the other."""
+"""Last levels, which settle what tasks leave open, in order."""
 
 
 @dataclass(frozen=True)
 class TorqueLimits:
-    """Drives give no more than they can: ``|torque| <= fraction * effort`` of each joint's limits.
+    """Torque limits ``|torque| <= fraction effort`` of the joints.
 
-    >>> TorqueLimits(0.5).fraction
-    0.5
+    Example:
+        >>> TorqueLimits(0.5).fraction
+        0.5
     """
 
     fraction: float = 1.0
 
     def __post_init__(self) -> None:
+        """Check the fraction."""
         positive(self.fraction, "fraction of TorqueLimits")
 
 
 class Posed(Hashable, Protocol):
-    """A kind of problem, all that code is made for; hashable."""
+    """Kind of problem: all constants of its compiled code; hashable."""
 
     @property
-    def forms(self) -> Levels: ...
+    def forms(self) -> Levels:
+        """Tasks without their numbers, by priority."""
 
     @property
-    def contacts(self) -> tuple[str, ...]: ...
+    def contacts(self) -> tuple[str,]:
+        """Names of the contacts."""
 
     @property
-    def limits(self) -> tuple[Limit | TorqueLimits, ...]: ...
+    def limits(self) -> tuple[Limit | TorqueLimits,]:
+        """Limits above all tasks."""
 
     @property
     def torque_level(self) -> int:
-        """Which level says what torques are."""
+        """Index of the level of the torques."""
 
-    def shape(self, model: Model) -> Shape: ...
+    def shape(self, model: Model) -> Shape:
+        """Sizes and names of the rows."""
 
-    def problem(self, model: Model, state: State, numbers: Any) -> Problem: ...
+    def problem(self, model: Model, state: State, numbers: Vector) -> Problem:
+        """Rows at a state."""
 
     def motion(self, model: Model, x: np.ndarray) -> np.ndarray:
-        """Of an answer the acceleration (nv)."""
+        """Acceleration (nv) of a solution."""
 
     def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
-        """Of an answer the forces of contacts (N); ``misses``: of the levels that settle what tasks leave open."""
+        """Contact forces (N) of a solution; ``misses``: residuals of the levels that settle what tasks leave open."""
 
 
 class Setup(NamedTuple):
-    """Accelerations and forces of points; hashable."""
+    """Problem on accelerations and forces of points; hashable."""
 
     forms: Levels
     contacts: tuple[str, ...]
@@ -81,41 +89,48 @@ class Setup(NamedTuple):
 
     @property
     def torque_level(self) -> int:
+        """Index of the level of the torques."""
         return len(self.forms) + SETTLED[self.settle].index("torques")
 
     def shape(self, model: Model) -> Shape:
+        """Sizes and names of the rows."""
         nf = 3 * len(self.contacts)
         sizes = [sum(form.rows(model) for form in level) for level in self.forms]
         sizes += [{"forces": nf, "torques": model.n}[what] for what in SETTLED[self.settle]]
         still = sum(3 if U is None else U.shape[1] for _, _, U in _feet(model, self.contacts))
         return Shape(model.nv + nf, model.nv, still, len(_undriven(model)), ends_of(sizes), *limit_names(model, self))
 
-    def problem(self, model: Model, state: State, numbers: Any) -> Problem:
+    def problem(self, model: Model, state: State, numbers: Vector) -> Problem:
+        """Rows at a state, see :func:`problem`."""
         return problem(model, state, numbers, self)
 
     def motion(self, model: Model, x: np.ndarray) -> np.ndarray:
+        """Acceleration (nv) of a solution."""
         return x[: model.nv].copy()
 
     def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        """Contact forces (contacts x 3; N) of a solution."""
         return x[model.nv :].reshape(-1, 3) * model.mass
 
 
 class Problem(NamedTuple):
-    """Rows on ``x = [acceleration; forces / mass]``, in the order equations (contacts, then what has no drive), levels
-    (tasks, then what settles the rest), limits."""
+    """Rows on ``x = [acceleration; forces / mass]``.
 
-    rows: Any
+    In the order equations (contacts, then undriven motion), levels (tasks, then those that settle the rest), limits.
+    """
+
+    rows: Matrix
     """``k x n``"""
-    value: Any
+    value: Vector
     """``k``: right sides; of limits the upper one"""
-    root: Any
-    """of each row of a level the square root of its weight"""
-    lower: Any
+    root: Vector
+    """square root of the weight of each row of a level"""
+    lower: Vector
     """of each limit"""
 
 
 class Shape(NamedTuple):
-    """What is known of a :class:`Problem` before its numbers are."""
+    """Sizes and names of a :class:`Problem`, independent of its numbers."""
 
     n: int
     accelerations: int
@@ -126,23 +141,25 @@ class Shape(NamedTuple):
     """of levels, counted from the first row of the first"""
     limits: tuple[str, ...]
     yields: np.ndarray
-    """of each limit whether it gives way before others, as those of velocities do: drives and friction cannot"""
+    """for each limit True if it is relaxed before others, as those of velocities; drives and friction are not"""
 
     @property
     def equations(self) -> int:
+        """Number of equations."""
         return self.contact_rows + self.undriven_rows
 
     @property
     def first_limit(self) -> int:
+        """Index of the first row of the limits."""
         return self.equations + self.ends[-1]
 
 
 def ends_of(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Where levels of these sizes end, counted from the first row of the first."""
+    """Ends of levels of these sizes, counted from the first row of the first."""
     return (0, *np.cumsum(sizes).tolist())
 
 
-def problem(model: Model, state: State, numbers: Any, setup: Setup) -> Problem:
+def problem(model: Model, state: State, numbers: Vector, setup: Setup) -> Problem:
     """[ETH] (3.109)-(3.115): ``M a + h = S' u + J' f``, contacts at rest, tasks, limits; at a state of any kind."""
     points = point_motions(model, state, setup.contacts)
     mass, nf = model.mass, 3 * len(points)
@@ -170,7 +187,7 @@ def problem(model: Model, state: State, numbers: Any, setup: Setup) -> Problem:
     )
 
 
-def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...]) -> tuple[Any, Any, Any]:
+def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...]) -> tuple[Matrix, Vector, Vector]:
     """Rows, right side and weights of a task: on accelerations, (3.111), or on contact forces, (3.112)."""
     forces = task.force_demand(model, state, contacts)
     if forces is not None:
@@ -180,13 +197,13 @@ def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...])
     return _wide(demand.J, 3 * len(contacts)), demand.acceleration - demand.bias, demand.weight
 
 
-def _wide(J: Any, nf: int) -> Any:
+def _wide(J: Matrix, nf: int) -> Matrix:
     """Rows on accelerations alone."""
     return concatenate([J, np.zeros((len(J), nf))], axis=1)
 
 
-def _bounds(model: Model, state: State, setup: Setup, limit: Any, dynamics: Any, h: Any) -> tuple[Any, Any, Any]:
-    """Rows, lower and upper bounds of a limit: of torques, or of what velocities will be after the horizon."""
+def _bounds(model: Model, state: State, setup: Setup, limit: Any, dynamics: Matrix, h: Vector) -> tuple[Any, Any, Any]:
+    """Rows, lower and upper bounds of a limit: of torques, or of velocities after the horizon."""
     nf = 3 * len(setup.contacts)
     if isinstance(limit, TorqueLimits):
         places, most = efforts(model)
@@ -225,7 +242,7 @@ def limit_names(model: Model, setup: Setup) -> tuple[tuple[str, ...], np.ndarray
 
 
 def own_limits(model: Model, limits: Sequence[Limit | TorqueLimits]) -> tuple[list[str], list[bool]]:
-    """The same of the limits that were given."""
+    """Names of the rows of given limits, and which of them may be relaxed."""
     names: list[str] = []
     yields: list[bool] = []
     for limit in limits:
@@ -238,8 +255,8 @@ def own_limits(model: Model, limits: Sequence[Limit | TorqueLimits]) -> tuple[li
 
 
 @lru_cache(maxsize=32)
-def efforts(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Places among the rates with an effort limit, and these limits."""
+def efforts(model: Model) -> tuple[FloatArray, FloatArray]:
+    """Indices of the rates with an effort limit, and these limits."""
     own = [i for i, joint in enumerate(model.joints) if joint.nv]
     all_ = np.concatenate(
         [np.zeros(0), *(np.full(model.joints[i].nv, x.effort) for i, x in zip(own, model.limits, strict=True))]
@@ -250,7 +267,7 @@ def efforts(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=32)
 def _undriven(model: Model) -> np.ndarray:
-    """Orthonormal rows (k x nv) of generalised forces that no drive gives: unit rows where drives are joints."""
+    """Orthonormal rows (k x nv) of generalized forces that no drive exerts: unit rows where drives are joints."""
     S = model.actuation
     if ((S != 0.0).sum(axis=1) <= 1).all():
         return constant(np.eye(model.nv)[~S.any(axis=0)])
@@ -278,7 +295,7 @@ def _still(model: Model, state: State, contacts: tuple[str, ...], points: Sequen
 
 @lru_cache(maxsize=64)
 def _feet(model: Model, contacts: tuple[str, ...]) -> tuple[tuple[str, tuple[int, ...], np.ndarray | None], ...]:
-    """For each link with contacts which these are, and an orthonormal basis (3 k x rank) of how they move with it."""
+    """For each link with contacts their indices, and an orthonormal basis (3 k x rank) of their rigid motion."""
     feet: dict[str, list[int]] = {}
     for i, place in enumerate(contacts):
         feet.setdefault(model.frame(place).link, []).append(i)
@@ -297,7 +314,7 @@ def _feet(model: Model, contacts: tuple[str, ...]) -> tuple[tuple[str, tuple[int
 
 
 class Plan(NamedTuple):
-    """The problem of a robot as machine code, and what never changes of it."""
+    """Compiled problem of a robot, and its constant rows."""
 
     shape: Shape
     setup: Posed
@@ -306,21 +323,22 @@ class Plan(NamedTuple):
     kept: np.ndarray
     """rows that never change"""
     where: np.ndarray
-    """of each row its place: in the kernel's, or, counted from -1 downwards, in :attr:`kept`"""
+    """index of each row: in the kernel's, or, counted from -1 downwards, in :attr:`kept`"""
     torque_rows: slice
-    """of the level that says what torques are"""
+    """rows of the level of the torques"""
 
 
 CONSTANT = -1
 
 
 class _Changes(Exception):
-    """A row that looked constant is not."""
+    """A row assumed constant is not."""
 
 
 def changing(model: Model, state: State, numbers: Any, *, setup: Posed, source: tuple[int, ...]) -> Any:
-    """Flat: rows of the problem, then value, root and lower bounds.  ``source`` says of each row whether it is
-    given (its own number), never changes (-1), or repeats another one.
+    """Flat array of the changing rows, then value, root and lower bounds.
+
+    ``source`` is for each row its own index (it is in the array), -1 (it is constant), or the index of an equal row.
     """
     rows, value, root, lower = setup.problem(model, state, numbers)
     if not is_numeric(rows) and not all(is_numeric(x) for i, j in enumerate(source) if j == CONSTANT for x in rows[i]):
@@ -331,7 +349,7 @@ def changing(model: Model, state: State, numbers: Any, *, setup: Posed, source: 
 
 @lru_cache(maxsize=32)
 def plan_of(model: Model, setup: Posed) -> Plan:
-    """Made once for a robot and kinds of tasks, contacts and limits."""
+    """Compiled problem, made once for a robot and kinds of tasks, contacts and limits."""
     size, shape = count(model, [form for level in setup.forms for form in level]), setup.shape(model)
     torque_rows = slice(*shape.ends[setup.torque_level :][:2])
     source, kept = _sources(model, setup, shape, torque_rows)
@@ -346,10 +364,13 @@ def plan_of(model: Model, setup: Posed) -> Plan:
 
 
 def _sources(model: Model, setup: Posed, shape: Shape, torque_rows: slice) -> tuple[tuple[int, ...], np.ndarray]:
-    """For :func:`changing`: what is the same at two states, which is checked when code is made; and these rows."""
+    """Sources of :func:`changing`, from the rows that are equal at two states, and the constant rows.
+
+    The assumption is verified when the code is traced.
+    """
     rng = np.random.default_rng(0)
     numbers = example(model, [form for level in setup.forms for form in level])
-    with np.errstate(all="ignore"):  # these numbers are no goals
+    with np.errstate(all="ignore"):  # the example numbers may not be valid goals
         one, two = (setup.problem(model, model.random_state(rng), numbers).rows for _ in range(2))
     fixed = (one == two).all(axis=1)
     source, row = np.where(fixed, CONSTANT, np.arange(len(fixed))), shape.first_limit

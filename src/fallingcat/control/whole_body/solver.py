@@ -1,4 +1,4 @@
-"""Memory for the whole-body problem of one robot, and the code that solves it there."""
+"""Memory and compiled solver of the whole-body problem of one robot."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ...qp.least_squares import RANK, Level
 from .problem import NONE, Plan, Posed, plan_of
 
 OPTIMAL = 1e-8
-"""The largest violation of the optimality conditions of an answer, relative to the gradients; else the careful way."""
+"""Largest violation of the optimality conditions, relative to the gradients; above it the reference solver is used."""
 AT_ONCE = 256
-"""Problems that are posed together: so many fit into the processor's cache."""
+"""Problems that are posed together; their numbers fit into the processor's cache."""
 
 
 class Answer(NamedTuple):
-    """What was found; its arrays may be used again by the next problem."""
+    """Solution; its arrays may be overwritten by the next problem."""
 
     x: np.ndarray
     """``[acceleration; forces / mass]``"""
@@ -32,13 +32,14 @@ class Answer(NamedTuple):
     optimality: float
     rounds: int
     excess: np.ndarray
-    """by how much each limit gave way"""
+    """relaxation of each limit"""
 
 
 class Solver:
-    """``solve(q, v, numbers)``, each time from what the last one held."""
+    """Solver ``solve(q, v, numbers)`` that starts each time from the limits active in the last solution."""
 
     def __init__(self, model: Model, plan: Plan) -> None:
+        """Allocate the memory, and bind the compiled solver to it."""
         self.model, self.plan, shape = model, plan, plan.shape
         n, rows, limits, levels = shape.n, shape.ends[-1], len(shape.limits), len(shape.ends) - 1
         given, m = int(plan.where.max(initial=-1)) + 1, int(np.diff(shape.ends).max())
@@ -55,20 +56,22 @@ class Solver:
         self._go = SOLVER.bound(problem, self.found, memory(n, rows, limits, levels, m))
 
     def __reduce__(self) -> Any:
+        """Pickle by robot and problem, with the numbers of the memory."""
         return _made_again, (self.model, self.plan.setup, (self._flat, *self.found))
 
     def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Answer:
-        """From the guess in ``found.held``; the careful way where that does not end, or not well."""
+        """Solution from the guess in ``found.held``; by the reference solver where the compiled one fails."""
         posed = self.plan.kernel(q, v, numbers)
         if posed.ndim != 1:
-            raise ModelError(f"one state at a time: q has shape ({self.model.nq},), not {np.shape(q)}")
-        if posed @ self._zeros != 0.0:  # only what is not finite makes zeros something else
+            raise ModelError(f"q must have shape ({self.model.nq},), got {np.shape(q)}: one state at a time")
+        if posed @ self._zeros != 0.0:  # a cheap test of finiteness: 0 * inf and 0 * nan are nan
             raise NumericsError(self._not_finite(q, v))
         return self._solved(posed, q, v)
 
     def each(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """``N x n``: torques of many states (N x nq, N x nv), each from its guess in ``held`` (N x limits), where what
-        held is kept; not a number where a state is none.
+        """Torques (N x n) of many states (N x nq, N x nv), NaN where a state is not finite.
+
+        Each starts from its guess in ``held`` (N x limits), which is overwritten by the active limits.
         """
         torques = np.full((len(q), self.model.n), np.nan)
         for first in range(0, len(q), AT_ONCE):
@@ -83,7 +86,7 @@ class Solver:
         return torques
 
     def _solved(self, posed: np.ndarray, q: np.ndarray, v: np.ndarray) -> Answer:
-        """The problem as the kernel posed it, at ``q`` and ``v``."""
+        """Solution of the problem of the kernel, at ``q`` and ``v``."""
         self._flat[:] = posed
         code = self._go()
         if code == CONTRADICTION:
@@ -96,19 +99,19 @@ class Solver:
         return Answer(f.x, f.misses, f.multipliers, tuple(f.ranks.tolist()), worst, int(rounds), _NONE)
 
     def torques(self, found: Answer) -> np.ndarray:
-        """``n``: ``M a + h - J' f`` of the joints."""
+        """Joint torques (n) ``M a + h - J' f``."""
         return found.misses[self.plan.torque_rows].copy()
 
     def rows(self, first: int, end: int) -> np.ndarray:
-        """Of the problem as it was last posed."""
+        """Rows of the last problem."""
         where = self.plan.where[first:end]
         found = [self.plan.kept[-1 - i] if i < 0 else self.given[i] for i in where]
         return np.array(found).reshape(-1, self.plan.shape.n)
 
     def _carefully(self) -> Answer:
-        """By singular values and a primal active set, for limits that contradict each other or are hard to sort out.
+        """Reference solution by singular values and a primal active set, for contradictory or degenerate limits.
 
-        It starts where drives and friction are within their limits, so that those of velocities give way first.
+        It starts where drives and friction are within their limits, so that those of velocities are relaxed first.
         """
         shape = self.plan.shape
         U, d, Vt = np.linalg.svd(self.rows(0, shape.equations))
@@ -127,7 +130,7 @@ class Solver:
         parts = [slice(*pair) for pair in zip(shape.ends[:-1], shape.ends[1:], strict=True)]
         levels = [Level(A[i] @ Z, b[i] - A[i] @ x, self.root[i] ** 2) for i in parts]
         room = most + excess - sides @ x
-        room[first] = np.maximum(room[first], 0.0)  # it is there, but for rounding
+        room[first] = np.maximum(room[first], 0.0)  # feasible but for rounding
         found = limited(levels, sides @ Z, room, Z.shape[1])
         pushes, excess = found.multipliers.copy(), excess + found.excess
         pushes[first] = np.where(begun.excess.any(), np.maximum(pushes[first], begun.multipliers), pushes[first])
@@ -141,18 +144,18 @@ class Solver:
         if row < self.plan.shape.contact_rows:
             places = ", ".join(self.plan.setup.contacts)
             return f"contacts of {self.model.name!r} contradict each other: {places} cannot all be without acceleration"
-        return f"contacts of {self.model.name!r} hold it in a way that it has no drives and no forces for"
+        return f"contacts of {self.model.name!r} need forces that no drive and no contact can exert"
 
     def _not_finite(self, q: np.ndarray, v: np.ndarray) -> str:
-        """Which measurement, if it is one."""
+        """Message that names the measurement that is not finite, if it is one."""
         for what, x in (("q", q), ("v", v)):
             if not np.isfinite(x).all():
                 return f"{what}[{int(np.argmin(np.isfinite(x)))}] of {self.model.name!r} is not finite"
-        return f"what these tasks ask of {self.model.name!r} is not finite"
+        return f"desired accelerations of these tasks of {self.model.name!r} are not finite"
 
 
 def _made_again(model: Model, setup: Posed, memory: tuple[np.ndarray, ...]) -> Solver:
-    """A solver with a memory of its own, in which the same stands: machine code knows the places of its arrays."""
+    """Solver with new memory and the same contents: machine code holds the addresses of its arrays."""
     solver = Solver(model, plan_of(model, setup))
     for mine, kept in zip((solver._flat, *solver.found), memory, strict=True):
         mine[:] = kept

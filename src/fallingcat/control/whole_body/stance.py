@@ -1,4 +1,4 @@
-"""A robot that stands, with its stance foot as its base: whole-body control by [Traversaro] (46)-(48)."""
+"""Whole-body control of a standing robot with the stance foot as base: [Traversaro] (46)-(48)."""
 
 from __future__ import annotations
 
@@ -25,28 +25,38 @@ from .stance_problem import StanceSetup
 @concise
 @dataclass(frozen=True)
 class Stance:
-    """Torques of a robot on flat feet, whose base is the foot it stands on: ``Stance(robot, tasks, feet).compile()``.
+    """Whole-body controller of a robot on flat feet, with its stance foot as base.
 
-    The first of ``feet`` is the base, and at rest: what is left is a fixed-base arm, (46), whose unknowns are joint
-    accelerations and the wrenches of further feet; its own wrench, (48), stays inside its cone, as theirs do.  To
-    switch the stance foot is to name the other one first: torques, accelerations and wrenches stay as they are.
+    ``loop = Stance(robot, tasks, feet).compile()``.  The first of ``feet`` is the base, and at rest: what remains is a
+    fixed-base arm, (46), whose unknowns are joint accelerations and the wrenches of further feet; its own wrench, (48),
+    stays inside its cone, as theirs do.  To switch the stance foot, name the other one first: torques, accelerations
+    and wrenches stay the same.
 
-    ``tasks``, ``limits``, ``horizon`` and ``late`` are those of :class:`.WholeBody`; what tasks leave open is settled
-    by the least forces at the corners of soles, then the least torques.  ``loop.found.forces`` are the wrenches (feet x
-    6, in the frames of soles); ``loop.found.acceleration`` is ``[0; ddq]``: that of the foot, then of joints.
+    What tasks leave open is settled by the least forces at the corners of soles, then the least torques.
+    ``loop.found.forces`` are the wrenches (feet x 6, in the frames of soles); ``loop.found.acceleration`` is
+    ``[0; ddq]``: that of the foot, then of joints.
 
-    >>> import numpy as np
-    >>> import fallingcat as fc
-    >>> walker = fc.robots.humanoid()
-    >>> left, right = (fc.contact.WrenchCone(f"{side}_sole", (-0.06, 0.14), (-0.05, 0.05)) for side in ("left", "right"))
-    >>> sway = fc.control.CenterOfMassTask(acceleration=[0.0, 0.3, 0.0])
-    >>> tasks = [[sway], [fc.control.JointsTask(walker.neutral().joints)]]
-    >>> one, two = (fc.control.Stance(walker, tasks, feet).compile() for feet in ([left, right], [right, left]))
-    >>> q, v = walker.flatten(walker.neutral())
-    >>> bool(np.allclose(one(q, v), two(q, v), rtol=1e-9))
-    True
-    >>> bool(left.margins(one.found.forces[0]).inside)
-    True
+    Args:
+        model: Robot.
+        tasks: List of priorities, as of :func:`.torques`.
+        feet: Soles in contact, the stance foot first.
+        limits: Limits above all tasks, as of :class:`.WholeBody`.
+        horizon: Time (s) after which limits of velocities hold.
+        late: Longest time (s) between two ticks; None: any.
+
+    Example:
+        >>> import numpy as np
+        >>> import fallingcat as fc
+        >>> walker = fc.robots.humanoid()
+        >>> left, right = (fc.contact.WrenchCone(f"{side}_sole", (-0.06, 0.14), (-0.05, 0.05)) for side in ("left", "right"))
+        >>> sway = fc.control.CenterOfMassTask(acceleration=[0.0, 0.3, 0.0])
+        >>> tasks = [[sway], [fc.control.JointsTask(walker.neutral().joints)]]
+        >>> one, two = (fc.control.Stance(walker, tasks, feet).compile() for feet in ([left, right], [right, left]))
+        >>> q, v = walker.flatten(walker.neutral())
+        >>> bool(np.allclose(one(q, v), two(q, v), rtol=1e-9))
+        True
+        >>> bool(left.margins(one.found.forces[0]).inside)
+        True
     """
 
     model: Model
@@ -57,10 +67,15 @@ class Stance:
     late: float | None = None
 
     def __post_init__(self) -> None:
+        """Check all fields."""
         self._checked()
 
     def compile(self) -> WholeBodyLoop:
-        """The loop, with machine code for this robot, these feet and kinds of tasks."""
+        """Compile the control loop for this robot, these feet and kinds of tasks.
+
+        Returns:
+            Loop with machine code and a memory of its own.
+        """
         levels, setup, late = self._checked()
         return WholeBodyLoop(self.model, levels, Solver(self.model, plan_of(self.model, setup)), late)
 
@@ -77,13 +92,13 @@ class Stance:
 def _check(model: Model, feet: Any) -> None:
     check_dynamic(model)
     if model.loops:
-        raise ModelError(f"{model.name!r} has loops, whose forces are not part of the whole-body problem")
+        raise ModelError(f"{model.name!r} has loop closures, which whole-body control does not support")
     if not isinstance(model.base, SE3):
-        raise ModelError(f"a stance foot is the base of a robot that is free to move, not on {model.base}")
+        raise ModelError(f"a stance foot needs a robot with a free base (SE(3)), got {model.base}")
     if model.actuation[:, : model.m].any():
-        raise ModelError(f"{model.name!r} has drives that push its base: a stance foot would not feel them in (48)")
+        raise ModelError(f"{model.name!r} has drives on its base, which (48) leaves out")
     if not isinstance(feet, (list, tuple)) or not feet or not all(isinstance(foot, WrenchCone) for foot in feet):
         raise ModelError(
-            f"feet are soles, the one that it stands on first, such as [Sole('left_sole', ...)], not {describe(feet)}"
+            f"feet must be soles, the stance foot first, such as [Sole('left_sole', ...)], got {describe(feet)}"
         )
     checked_points(model, tuple(foot.place for foot in feet))

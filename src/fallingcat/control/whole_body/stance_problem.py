@@ -1,4 +1,4 @@
-"""The whole-body problem with the stance foot as base ([Traversaro] 6): rows on joints and on wrenches of feet."""
+"""Whole-body problem with the stance foot as base ([Traversaro] 6): rows on joints and on wrenches of feet."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate, sqrt
+from ...arrays.types import Matrix, Vector
 from ...contact import WrenchCone
 from ...dynamics import bias_forces, link_pose, mass_matrix
 from ...geometry.contact_points import PointMotion, point_motions
@@ -21,7 +22,7 @@ from .problem import NONE, Levels, Problem, Shape, TorqueLimits, efforts, ends_o
 
 
 class StanceSetup(NamedTuple):
-    """Joint accelerations, and wrenches of the feet beside the first one, which is the base; hashable."""
+    """Problem on joint accelerations and on the wrenches of the feet but the first, which is the base; hashable."""
 
     forms: Levels
     feet: tuple[WrenchCone, ...]
@@ -30,13 +31,16 @@ class StanceSetup(NamedTuple):
 
     @property
     def contacts(self) -> tuple[str, ...]:
+        """Names of the soles."""
         return tuple(foot.place for foot in self.feet)
 
     @property
     def torque_level(self) -> int:
+        """Index of the level of the torques."""
         return len(self.forms) + 1
 
     def shape(self, model: Model) -> Shape:
+        """Sizes and names of the rows."""
         sizes = [sum(form.rows(model) for form in level) for level in self.forms]
         names, yields = own_limits(model, self.limits)
         cones = [f"wrench cone of {foot.place!r}" for foot in self.feet for _ in foot.cone]
@@ -44,13 +48,16 @@ class StanceSetup(NamedTuple):
         wrenches, ends = 6 * (len(self.feet) - 1), ends_of([*sizes, 6 * len(self.feet), model.n])
         return Shape(model.n + wrenches, model.n, wrenches, len(_limp(model)), ends, (*names, *cones), given)
 
-    def problem(self, model: Model, state: State, numbers: Any) -> Problem:
+    def problem(self, model: Model, state: State, numbers: Vector) -> Problem:
+        """Rows at a state, see :func:`stance_problem`."""
         return stance_problem(model, state, numbers, self)
 
     def motion(self, model: Model, x: np.ndarray) -> np.ndarray:
+        """Acceleration (nv) of a solution: the foot is at rest."""
         return np.concatenate([np.zeros(model.m), x[: model.n]])
 
     def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        """Wrenches (feet x 6) of a solution."""
         spread = misses[: 6 * len(self.feet)].reshape(-1, 6)
         return model.mass * np.array(
             [np.linalg.solve(foot.spread, w) for foot, w in zip(self.feet, spread, strict=True)]
@@ -60,17 +67,17 @@ class StanceSetup(NamedTuple):
 class AtFoot(NamedTuple):
     """Accelerations of a robot whose stance foot has none: ``a = [B ddq + b; ddq]``."""
 
-    back: Any
-    """``6 x 6``: the twist of the base in terms of that of the foot (mixed), with joints at rest"""
-    B: Any
-    b: Any
+    back: Matrix
+    """``6 x 6``: maps the mixed twist of the foot to the twist of the base, with joints at rest"""
+    B: Matrix
+    b: Vector
 
-    def joints(self, J: Any) -> Any:
+    def joints(self, J: Matrix) -> Matrix:
         """``J^fixed`` (47e): the columns of ``J`` (k x nv) as those of joints (k x n)."""
         return J[:, :6] @ self.B + J[:, 6:]
 
-    def rest(self, J: Any) -> Any:
-        """What is left of ``J a`` without joint accelerations."""
+    def rest(self, J: Matrix) -> Vector:
+        """Part of ``J a`` without joint accelerations."""
         return J[:, :6] @ self.b
 
 
@@ -83,7 +90,7 @@ def at_foot(state: State, foot: PointMotion) -> AtFoot:
     )
 
 
-def stance_problem(model: Model, state: State, numbers: Any, setup: StanceSetup) -> Problem:
+def stance_problem(model: Model, state: State, numbers: Vector, setup: StanceSetup) -> Problem:
     """[Traversaro] (46)-(48) on ``x = [ddq; wrenches of the other feet / mass]``, with tasks, limits and wrench cones.
 
     With ``a = E ddq + [b; 0]`` the equations of motion ``M a + h = [0; tau] + sum J' w`` have the joint rows
@@ -133,20 +140,20 @@ def stance_problem(model: Model, state: State, numbers: Any, setup: StanceSetup)
     )
 
 
-def _turn(model: Model, state: State, place: str) -> Any:
-    """``6 x 6``: from the world's axes to those of a sole."""
+def _turn(model: Model, state: State, place: str) -> Matrix:
+    """Rotation (6 x 6) from the world's axes to those of a sole."""
     R = link_pose(model, state, place)[:3, :3].T
     return block_diagonal([R, R])
 
 
 def _given(model: Model, others: int) -> list[tuple[Any, Any]]:
-    """Wrenches / mass that are columns of ``x``: rows, and what there is without ``x``."""
+    """Wrenches / mass that are columns of ``x``: rows, and constant part."""
     return [(np.eye(6, model.n + 6 * others, model.n + 6 * k), np.zeros(6)) for k in range(others)]
 
 
 @lru_cache(maxsize=32)
 def _limp(model: Model) -> np.ndarray:
-    """Orthonormal rows (k x n) of joint forces that no drive gives."""
+    """Orthonormal rows (k x n) of joint forces that no drive exerts."""
     S = model.actuation[:, model.m :]
     if ((S != 0.0).sum(axis=1) <= 1).all():
         return constant(np.eye(model.n)[~S.any(axis=0)])

@@ -1,13 +1,13 @@
-"""Frames in which curvature and displacement are expressed: brackets are smallest where the robot moves least.
+"""Frames of curvature and displacement: brackets are smallest where the robot moves least.
 
 ``base`` is the base's own; ``center_of_mass`` sits at the center of mass with the axes of the base;
 ``virtual_chassis`` sits there too and follows the principal axis of the frozen robot that stands out, a cat's long
 axis ([Mishra] V-B), by the shortest turn from the axis of the base that is nearest to it at the neutral shape.  The
 two others are not followed: where their moments cross, principal axes jump, and this frame does not.
 ``principal_axes`` sits at the center of mass along all three principal axes, in which the locked inertia is diagonal;
-it jumps where moments cross.  ``minimum_perturbation`` is the frame that moves least over the region of shapes that is
-asked about (:mod:`fallingcat.planning.curvature.perturbation`).  A frame of one's own is its pose on the base, ``H_bc`` (4 x 4), or
-a function of the joints that gives it.
+it jumps where moments cross.  ``minimum_perturbation`` is the frame that moves least over the region of shapes in
+question (:mod:`fallingcat.planning.curvature.perturbation`).  A frame of one's own is its pose on the base, ``H_bc`` (4 x 4), or
+a function of the joints that returns it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from ...arrays import takes
 from ...arrays.arguments import as_array
+from ...arrays.types import Matrix, Pose, Vector
 from ...dynamics import center_of_mass, locked_inertia, principal_axes
 from ...dynamics.checks import choice
 from ...dynamics.principal import standing_out
@@ -38,7 +39,7 @@ NAMED = (*FRAMES, "principal_axes")
 
 @dataclass(frozen=True, eq=False)
 class GivenFrame:
-    """A frame of the user's: where it is on the base at a shape."""
+    """User-defined frame: its pose on the base as a function of the shape."""
 
     pose: Callable[[np.ndarray], Any]
     name: str
@@ -48,26 +49,26 @@ GaitFrame = str | MinimumPerturbation | GivenFrame | np.ndarray | Callable[[np.n
 """One of :data:`NAMED`, minimum-perturbation coordinates that were found before, a pose on the base (4 x 4), or a
 function ``joints -> pose``."""
 KnownFrame = str | MinimumPerturbation | GivenFrame
-"""What :func:`check_frame` makes of it."""
+"""Frames that :func:`check_frame` returns."""
 
 
 def name_of(frame: KnownFrame) -> str:
-    """What a frame is called."""
+    """Name of a frame."""
     return frame if isinstance(frame, str) else frame.name
 
 
 def settled(model: Model, frame: GaitFrame, region: Callable[[], Region]) -> KnownFrame:
-    """The frame, checked; minimum-perturbation coordinates that are only named are found over ``region()``."""
+    """Checked frame; minimum-perturbation coordinates that are only named are computed over ``region()``."""
     known = check_frame(model, frame)
     return minimum_perturbation(model, region()) if known == "minimum_perturbation" else known
 
 
 def check_frame(model: Model, frame: GaitFrame) -> KnownFrame:
-    """The frame, if it exists and moves in the base group."""
+    """Frame, if it exists and moves in the base group."""
     if isinstance(frame, MinimumPerturbation):
         other = frame.robot.model
         if other is not model:
-            raise ModelError(f"the frame was found for the model {other.name!r}, not for this model {model.name!r}")
+            raise ModelError(f"the frame belongs to the model {other.name!r}, not to this model {model.name!r}")
         return frame
     if isinstance(frame, GivenFrame):
         return frame
@@ -79,16 +80,14 @@ def check_frame(model: Model, frame: GaitFrame) -> KnownFrame:
 
 
 def _given(model: Model, frame: Any) -> GivenFrame:
-    """A pose or a function, looked at where the robot is neutral and at another shape."""
+    """User-defined frame from a pose or a function, checked at the neutral and a random shape."""
     if callable(frame):
         given = GivenFrame(frame, getattr(frame, "__name__", "given"))
         for q in (model.neutral().joints, model.random_state(np.random.default_rng(0)).joints):
             _pose_of(model, given, q)
         return given
     if not isinstance(frame, (np.ndarray, list, tuple)):
-        raise ModelError(
-            f"a frame is one of {', '.join(NAMED)}, a pose or a function of the joints, not {describe(frame)}"
-        )
+        raise ModelError(f"frame must be one of {', '.join(NAMED)}, a pose or a function, got {describe(frame)}")
     pose = as_array(frame, (4, 4), "the pose of the frame")
     given = GivenFrame(lambda joints: pose, "given pose")
     _pose_of(model, given, model.neutral().joints)
@@ -99,22 +98,22 @@ def _pose_of(model: Model, frame: GivenFrame, joints: Any) -> np.ndarray:
     try:
         H = np.asarray(as_array(frame.pose(joints), (4, 4), f"the pose of the frame {frame.name!r}"), dtype=float)
     except TypeError as error:
-        raise ModelError(f"the frame {frame.name!r} is a function of the joints: {error}") from error
+        raise ModelError(f"the frame {frame.name!r} must be a function of the joints: {error}") from error
     if not model.base.contains(H, 1e-6):
-        raise ModelError(f"the frame {frame.name!r} is no pose in the base's group {model.base}")
+        raise ModelError(f"the frame {frame.name!r} must be a pose in the base's group {model.base}")
     return H
 
 
 def _check_named(model: Model, frame: str) -> None:
     if frame in ("virtual_chassis", "principal_axes") and not isinstance(model.base, SE3):
         what = frame.replace("_", " ")
-        raise ModelError(f"the {what} of {model.name!r} needs a free base, not {model.base}")
+        raise ModelError(f"the {what} of {model.name!r} needs a free base (SE(3)), got {model.base}")
     if frame == "center_of_mass" and not _centers_stay(model):
         raise ModelError(f"the center of mass of {model.name!r} does not move in the base group {model.base}")
 
 
 def frame_pose(model: Model, joints: Any, frame: KnownFrame) -> np.ndarray:
-    """``4 x 4``: the frame, seen from the base, at a shape."""
+    """Pose (4 x 4) of the frame on the base at a shape."""
     if isinstance(frame, GivenFrame):
         return _pose_of(model, frame, joints)
     if isinstance(frame, MinimumPerturbation):
@@ -132,15 +131,15 @@ def frame_pose(model: Model, joints: Any, frame: KnownFrame) -> np.ndarray:
 
 
 def frame_poses(model: Model, joints: np.ndarray, frame: KnownFrame) -> np.ndarray:
-    """``N x 4 x 4``: the frame, seen from the base, at shapes (N x n)."""
+    """Poses (N x 4 x 4) of the frame on the base at shapes (N x n)."""
     if isinstance(frame, MinimumPerturbation):
         return frame.poses(joints)
     return np.array([frame_pose(model, q, frame) for q in joints])
 
 
 @takes(x="n", y="n")
-def framed_curvature(model: Model, state: State, x: Any, y: Any, frame: str = "base") -> Any:
-    """``DA(x, y)`` (m) in the base, or at the center of mass: ``Ad(H_cb) DA`` ([Mishra] Prop. 6)."""
+def framed_curvature(model: Model, state: State, x: Vector, y: Vector, frame: str = "base") -> Vector:
+    """Curvature ``DA(x, y)`` (m) in the base, or at the center of mass: ``Ad(H_cb) DA`` ([Mishra] Prop. 6)."""
     F = curvature(model, state, x, y)
     if frame == "base":
         return F
@@ -150,8 +149,8 @@ def framed_curvature(model: Model, state: State, x: Any, y: Any, frame: str = "b
     return G.coselection @ (seen @ (G.selection @ F))
 
 
-def rotational_inertia(model: Model, state: State) -> Any:
-    """``3 x 3``: inertia of the frozen robot about its center of mass, along the axes of the base."""
+def rotational_inertia(model: Model, state: State) -> Matrix:
+    """Inertia (3 x 3) of the frozen robot about its center of mass, along the axes of the base."""
     still = State(np.eye(4), state.joints, state.twist, state.rates)
     return locked_inertia(model, still, "centroidal")[3:, 3:]
 
@@ -170,10 +169,10 @@ def chassis_axes(inertias: np.ndarray, rank: int = 0, nearest: int = 0) -> np.nd
 
 
 def _centers_stay(model: Model) -> bool:
-    """Whether the base can translate to the center of mass, at the neutral shape and at another one."""
+    """True if the base can translate to the center of mass, at the neutral and a random shape."""
     shapes = [model.neutral().joints, model.random_state(np.random.default_rng(0)).joints]
     return all(model.base.contains(_at(center_of_mass(model, model.state(joints=q)))) for q in shapes)
 
 
-def _at(position: Any) -> Any:
+def _at(position: Vector) -> Pose:
     return homogeneous(np.eye(3), position)

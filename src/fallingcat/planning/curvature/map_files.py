@@ -1,4 +1,4 @@
-"""Curvature maps in files: CSV for anybody, netCDF with names and units through xarray."""
+"""Curvature maps in files: CSV, or netCDF with names and units through xarray."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def write(found: CurvatureMap, path: str | Path) -> None:
     check_path(path)
     kinds = {".csv": _as_csv, ".nc": _as_nc}
     if Path(path).suffix not in kinds:
-        raise FileError("a curvature map is written to .csv or .nc", file=path)
+        raise FileError("a curvature map must be written to .csv or .nc", file=path)
     write_bytes(path, kinds[Path(path).suffix](found))
 
 
 def dataset(found: CurvatureMap) -> Any:
-    """As an ``xarray.Dataset``."""
+    """Map as an ``xarray.Dataset``."""
     try:
         import xarray
     except ImportError:
         raise ExtraMissingError("data", package="xarray", purpose="a labelled map") from None
     dims = {"r1": found.first, "r2": found.second, "component": np.arange(found.values.shape[2])}
-    told = {"long_name": f"curvature DA(e1, e2) of the connection, seen from {found.frame}"}
-    curvature = (tuple(dims), found.values, told)
+    described = {"long_name": f"curvature DA(e1, e2) of the connection, in the frame {found.frame}"}
+    curvature = (tuple(dims), found.values, described)
     plane = {
         "directions": (("joint", "direction"), found.plane.directions, {"long_name": "joints per coordinate"}),
         "origin": (("joint",), found.plane.origin, {"long_name": "joints where both coordinates are 0"}),

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Matrix, Pose, Vector
 from ...compiler import compile
 from ...dynamics import center_of_mass
 from ...dynamics.checks import check_model
@@ -34,31 +35,31 @@ from ..gaits.gait import check_shape
 from .regions import Region
 
 ENOUGH, TOLERATED = 1e-14, 1e-7
-"""Relative gradient at which the frame stands, and the largest one that is accepted when it falls no further."""
+"""Relative gradient at which the search ends, and the largest one that is accepted when it falls no further."""
 MOST = 60
-"""Steps of Newton's method."""
+"""Largest number of steps of Newton's method."""
 
 
 class Turned(NamedTuple):
-    """A change of frame by ``exp(x)``."""
+    """Change of frame by ``exp(x)``."""
 
-    pose: Any
+    pose: Pose
     """``4 x 4``"""
-    back: Any
+    back: Matrix
     """``m x m``: ``Ad(exp(-x))``"""
-    rate: Any
+    rate: Matrix
     """``m x m``: the body velocity of ``exp(x)`` per rate of ``x``"""
 
 
-def turned(model: Model, chart: Any) -> Turned:
-    """``exp(x)`` of exponential coordinates ``chart`` (m), its inverse adjoint, and its rate."""
+def turned(model: Model, chart: Vector) -> Turned:
+    """Exponential ``exp(x)`` of exponential coordinates ``chart`` (m), its inverse adjoint, and its rate."""
     G = model.base
     pose = G.exp(chart)
     return Turned(pose, G.Ad(G.inverse(pose)), G.dexp_right(chart))
 
 
 def translations(model: Model) -> np.ndarray:
-    """``3 x 3``: the projection onto the directions in which the base can translate without turning."""
+    """Projection (3 x 3) onto the directions in which the base can translate without turning."""
     S = model.base.selection
     _, sizes, rows = np.linalg.svd(S[3:])
     still = rows[int((sizes > 1e-12).sum()) :].T
@@ -67,9 +68,10 @@ def translations(model: Model) -> np.ndarray:
 
 
 class Robot:
-    """The compiled pieces of one robot, with the base at the identity."""
+    """Compiled functions of one robot, with the base at the identity."""
 
     def __init__(self, model: Model) -> None:
+        """Compile connection, center of mass and exponential."""
         self.model, G = model, model.base
         self._connection, self._center = (compile(model, f, state=["joints"]) for f in (connection, center_of_mass))
         self._turned: Any = compile(model, turned, inputs={"chart": model.m})
@@ -80,22 +82,22 @@ class Robot:
         self.brackets = ad[np.ix_(self.free, self.free, self.free)]
 
     def centers(self, joints: np.ndarray) -> np.ndarray:
-        """``N x 3``: the center of mass, as far as the base can translate there."""
+        """Centers of mass (N x 3), as far as the base can translate there."""
         return np.asarray(self._center(joints) @ self._along)
 
     def turning(self, joints: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """``N x f x k``: the connection at the center of mass along directions (n x k), where it is not zero."""
+        """Rotational part (N x f x k) of the connection at the center of mass along directions (n x k)."""
         return np.asarray((self._connection(joints) @ directions)[:, self.free])
 
     def exponential(self, x: np.ndarray) -> Turned:
-        """``exp(x)`` for ``x`` (N x f)."""
+        """Exponential for ``x`` (N x f)."""
         chart = np.zeros((len(x), self.model.m))
         chart[:, self.free] = x
         out: Turned = self._turned(chart)
         return out
 
     def changed(self, A: np.ndarray, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """``Ad(exp(-x)) A - rate dx``: the connection (N x f x k) after a turn ``x`` with slopes ``dx`` (N x k x f)."""
+        """Connection (N x f x k) ``Ad(exp(-x)) A - rate dx`` after a turn ``x`` with slopes ``dx`` (N x k x f)."""
         by, inner = self.exponential(x), np.ix_(self.free, self.free)
         return np.asarray(by.back[:, *inner] @ A - by.rate[:, *inner] @ np.swapaxes(dx, 1, 2))
 
@@ -103,14 +105,21 @@ class Robot:
 @concise
 @dataclass(frozen=True, eq=False)
 class MinimumPerturbation:
-    """A frame that moves least over a region, as a function of the shape; a ``frame`` for maps and displacements.
+    """Minimum-perturbation frame over a region, as a function of the shape; a ``frame`` for maps and displacements.
 
     In the middle of the region its axes are those of the base.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.two_cylinder_cat()
+        >>> found = minimum_perturbation(cat, Region(np.eye(2), np.zeros(2), [-0.5, -0.5], [0.5, 0.5]))
+        >>> found.poses(np.zeros((1, 2))).shape
+        (1, 4, 4)
     """
 
     robot: Robot
     region: Region
-    factors: tuple[np.ndarray, ...]
+    factors: tuple[FloatArray, ...]
     """polynomial coefficients (P x f) of each exponential"""
     before: float
     """root of the mean of ``|A|^2`` over the region, along orthonormal directions, with the axes of the base"""
@@ -121,22 +130,43 @@ class MinimumPerturbation:
 
     name = "minimum_perturbation"
 
-    def poses(self, joints: Any) -> np.ndarray:
-        """``N x 4 x 4``: the frame, seen from the base, at shapes (N x n)."""
+    def poses(self, joints: Matrix) -> FloatArray:
+        """Poses of the frame on the base.
+
+        Args:
+            joints: Shapes (N x n).
+
+        Returns:
+            Poses (N x 4 x 4).
+        """
         q = samples(joints, self.robot.model.n, "joints")
         turn, middle = (self._product(x, lambda by: by.pose) for x in (q, self.region.middle[None]))
         at = np.broadcast_to(np.eye(4), turn.shape).copy()
         at[:, :3, 3] = self.robot.centers(q)
         return np.asarray(at @ turn @ np.linalg.inv(middle[0]))
 
-    def seen(self, joints: np.ndarray) -> np.ndarray:
-        """``N x m x m``: takes algebra vectors at the center of mass, along the base's axes, into the frame."""
+    def seen(self, joints: Matrix) -> FloatArray:
+        """Adjoints from the center of mass, along the base's axes, into the frame.
+
+        Args:
+            joints: Shapes (N x n).
+
+        Returns:
+            Matrices (N x m x m) that map elements of the algebra.
+        """
         q = samples(joints, self.robot.model.n, "joints")
         turn, middle = (self._product(x, lambda by: by.back, back=True) for x in (q, self.region.middle[None]))
         return np.asarray(np.linalg.inv(middle[0]) @ turn)
 
-    def connection(self, joints: Any) -> np.ndarray:
-        """``N x m x k``: ``A_H`` along the directions of the region; zero where the base translates."""
+    def connection(self, joints: Matrix) -> FloatArray:
+        """Connection ``A_H`` in the frame along the directions of the region; zero where the base translates.
+
+        Args:
+            joints: Shapes (N x n).
+
+        Returns:
+            ``A_H`` (N x m x k).
+        """
         q = samples(joints, self.robot.model.n, "joints")
         A = self.robot.turning(q, self.region.directions)
         r = self.region.coordinates(q)
@@ -149,7 +179,7 @@ class MinimumPerturbation:
         return np.asarray(np.linalg.inv(middle) @ out)
 
     def _product(self, q: np.ndarray, part: Callable[[Turned], np.ndarray], back: bool = False) -> np.ndarray:
-        """Of one part of all factors: the first one is leftmost, or rightmost where they act ``back``."""
+        """Product of one part of all factors: the first one is leftmost, or rightmost where they act ``back``."""
         out = np.eye(self.robot.model.m if back else 4) + np.zeros((len(q), 1, 1))
         B = self.region.polynomials(self.region.coordinates(q))
         for factor in self.factors:
@@ -161,18 +191,29 @@ class MinimumPerturbation:
 def minimum_perturbation(model: Model, region: Region) -> MinimumPerturbation:
     """Minimum-perturbation coordinates of a robot over a region of shapes.
 
-    >>> from fallingcat.model import robots
-    >>> cat = robots.two_cylinder_cat()
-    >>> found = minimum_perturbation(cat, Region(np.eye(2), np.zeros(2), [-1.0, -1.0], [1.0, 1.0]))
-    >>> print(f"mean |A| falls from {found.before:.2f} to {found.after:.2f}")
-    mean |A| falls from 0.81 to 0.45
+    Args:
+        model: Robot with a floating base, whose joints are angles and lengths.
+        region: Box of shapes.
+
+    Returns:
+        Frame as a function of the shape, with the mean of ``|A|`` before and after.
+
+    Raises:
+        NumericsError: Newton's method does not converge.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> cat = robots.two_cylinder_cat()
+        >>> found = minimum_perturbation(cat, Region(np.eye(2), np.zeros(2), [-1.0, -1.0], [1.0, 1.0]))
+        >>> print(f"mean |A| falls from {found.before:.2f} to {found.after:.2f}")
+        mean |A| falls from 0.81 to 0.45
     """
     check_model(model)
     check_shape(model, model.n)
     if not isinstance(region, Region):
-        raise ModelError(f"region is a Region of shapes, not {describe(region)}")
+        raise ModelError(f"region must be a Region, got {describe(region)}")
     if len(region.origin) != model.n:
-        raise ModelError(f"the region lies in {len(region.origin)} joints, but {model.name!r} has {model.n}")
+        raise ModelError(f"the region must be in {model.n} joints of {model.name!r}, got {len(region.origin)}")
     search = _Search(Robot(model), region)
     before, factors = search.mean, []
     for _ in range(MOST):
@@ -183,7 +224,7 @@ def minimum_perturbation(model: Model, region: Region) -> MinimumPerturbation:
             break
         factors.append(factor)
     if not search.gradient <= TOLERATED:
-        raise NumericsError("the minimum-perturbation coordinates do not settle", value=search.gradient)
+        raise NumericsError("the minimum-perturbation coordinates do not converge", value=search.gradient)
     return MinimumPerturbation(
         search.robot, region, tuple(factors), before**0.5, search.mean**0.5, float(search.gradient)
     )
@@ -213,7 +254,7 @@ class _Search:
 
     @property
     def slope(self) -> np.ndarray:
-        """``P x f``: how fast the mean falls, halved: the mean of ``<A, dx>``."""
+        """Half the rate (P x f) at which the mean falls: the mean of ``<A, dx>``."""
         weighted = self.weights[:, None, None] * self.A
         return np.asarray(np.einsum("nip,nfi->pf", self.dB, weighted, optimize=True))
 
@@ -222,7 +263,7 @@ class _Search:
         return float(np.abs(self.slope).max(initial=0.0)) / self._scale
 
     def step(self) -> np.ndarray | None:
-        """A factor (P x f) after which the mean is smaller; None where rounding is reached."""
+        """Factor (P x f) after which the mean is smaller; None where rounding is reached."""
         slope, now = self.slope, self.mean
         for hessian in self._hessians():
             x = np.linalg.solve(hessian, slope.ravel()).reshape(slope.shape)
@@ -235,7 +276,10 @@ class _Search:
         return None
 
     def _hessians(self) -> list[np.ndarray]:
-        """Of the mean, halved: ``|dx|^2 + <[x, A], dx>`` with an invariant metric; the first partalone leads down."""
+        """Halved Hessians of the mean: ``|dx|^2 + <[x, A], dx>`` with an invariant metric, and its first part.
+
+        The first part alone is positive definite, so that its step descends.
+        """
         P, f = self.B.shape[1], self.A.shape[1]
         plain = np.einsum("pq,fg->pfqg", self.stiff, np.eye(f)).reshape(P * f, P * f)
         if not self.robot.brackets.any():

@@ -1,14 +1,14 @@
-"""Boxes of shapes in which something is fitted: where they lie, polynomials on them, and how to add up over them."""
+"""Boxes in shape space, with polynomials and quadrature on them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Matrix, Vector
 from ...errors import ModelError
 from ...records import concise
 from ..gaits.curves import finite, samples
@@ -17,43 +17,59 @@ from ..gaits.gait import Motion, check_motion
 DEGREES = (0, 24, 10, 6, 4, 3, 2, 2)
 """Largest total degree of polynomials over a box of 0, 1, 2, ... directions."""
 THIN = 1e-9
-"""Relative width below which a direction does not count."""
+"""Relative width below which a direction is left out."""
 
 
 @concise
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The shapes ``q = origin + directions r`` (n x k) with each ``r`` between ``low`` and ``high`` (k).
+    """Box of shapes ``q = origin + directions r`` with each ``r`` between ``low`` and ``high``.
 
-    >>> Region(np.eye(3)[:, :2], np.zeros(3), [-1.0, -1.0], [1.0, 1.0]).size
-    2
+    Example:
+        >>> Region(np.eye(3)[:, :2], np.zeros(3), [-1.0, -1.0], [1.0, 1.0]).size
+        2
     """
 
-    directions: np.ndarray
-    origin: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    directions: FloatArray
+    """``n x k``"""
+    origin: FloatArray
+    """``n``"""
+    low: FloatArray
+    """``k``"""
+    high: FloatArray
+    """``k``"""
 
     def __post_init__(self) -> None:
+        """Check shapes and values."""
         for name, rank in {"directions": 2, "origin": 1, "low": 1, "high": 1}.items():
             object.__setattr__(self, name, finite(getattr(self, name), rank, f"{name} of a region"))
         n, k = self.directions.shape
         if self.origin.shape != (n,) or self.low.shape != (k,) or self.high.shape != (k,):
-            raise ModelError(f"a region of {k} directions in {n} joints has an origin of {n} and {k} bounds each way")
+            raise ModelError(
+                f"a region of {k} directions in {n} joints must have an origin of {n} and {k} bounds each way"
+            )
         if k >= len(DEGREES):
-            raise ModelError(f"a region has at most {len(DEGREES) - 1} directions, not {k}: choose fewer joints")
+            raise ModelError(f"a region must have at most {len(DEGREES) - 1} directions, got {k}: choose fewer joints")
         if np.linalg.matrix_rank(self.directions) < k or not (self.low < self.high).all():
-            raise ModelError("a region has independent directions, and bounds that leave room between them")
+            raise ModelError("a region must have independent directions, and low below high")
         object.__setattr__(self, "_inverse", np.linalg.pinv(self.directions))
 
     @classmethod
-    def around(cls, motion: Motion, *others: Any) -> Region:
-        """The smallest box around a motion, and around ``others`` (shapes), in the directions in which they spread.
+    def around(cls, motion: Motion, *others: Vector) -> Region:
+        """Smallest box around a motion, in the directions in which it spreads.
 
-        >>> from fallingcat.planning import Circle
-        >>> box = Region.around(Circle(0.5).embedded(np.eye(4)[:, 1:3]))
-        >>> (box.high - box.low).round(6).tolist()
-        [1.0, 1.0]
+        Args:
+            motion: Gait or curve of all joints.
+            *others: Further shapes (n, or N x n) inside the box.
+
+        Returns:
+            Box in the principal directions of the points.
+
+        Example:
+            >>> from fallingcat.planning import Circle
+            >>> box = Region.around(Circle(0.5).embedded(np.eye(4)[:, 1:3]))
+            >>> (box.high - box.low).round(6).tolist()
+            [1.0, 1.0]
         """
         check_motion(motion)
         path = motion(np.linspace(0.0, motion.duration, 513)).q
@@ -61,32 +77,50 @@ class Region:
         middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
         _, sizes, rows = np.linalg.svd(points - middle, full_matrices=False)
         if not sizes[0] > 0.0:
-            raise ModelError("the gait stays at one shape: there is no region around it")
+            raise ModelError("the gait stays at one shape: the region around it is empty")
         directions = rows[sizes > THIN * sizes[0]].T
         r = (points - middle) @ directions
         return cls(directions, middle, r.min(axis=0), r.max(axis=0))
 
     @property
     def size(self) -> int:
-        """k: the number of directions."""
+        """Number of directions k."""
         return len(self.low)
 
     @property
-    def middle(self) -> np.ndarray:
-        """``n``: the shape in the middle."""
+    def middle(self) -> FloatArray:
+        """Shape (n) in the middle."""
         return np.asarray(self.origin + self.directions @ (0.5 * (self.low + self.high)))
 
-    def shapes(self, r: np.ndarray) -> np.ndarray:
-        """Joints (N x n) of coordinates (N x k)."""
+    def shapes(self, r: Matrix) -> FloatArray:
+        """Shapes of coordinates.
+
+        Args:
+            r: Coordinates (N x k).
+
+        Returns:
+            Joint coordinates (N x n).
+        """
         return np.asarray(self.origin + samples(r, self.size, "r") @ self.directions.T)
 
-    def coordinates(self, joints: np.ndarray) -> np.ndarray:
-        """Coordinates (N x k) of the shapes of the region that are nearest to shapes (N x n)."""
-        inverse: np.ndarray = self.__dict__["_inverse"]
+    def coordinates(self, joints: Matrix) -> FloatArray:
+        """Coordinates of the points of the region that are nearest to shapes.
+
+        Args:
+            joints: Shapes (N x n).
+
+        Returns:
+            Coordinates (N x k).
+        """
+        inverse: FloatArray = self.__dict__["_inverse"]
         return np.asarray((samples(joints, len(self.origin), "joints") - self.origin) @ inverse.T)
 
-    def quadrature(self) -> tuple[np.ndarray, np.ndarray]:
-        """Gauss' nodes (N x k) and weights (N), with sum 1, exact for squares of the polynomials and more."""
+    def quadrature(self) -> tuple[FloatArray, FloatArray]:
+        """Gauss quadrature, exact for squares of the polynomials and more.
+
+        Returns:
+            Nodes (N x k) and weights (N) with sum 1.
+        """
         nodes, weights = np.polynomial.legendre.leggauss(self.degree + 2)
         grid = np.stack(np.meshgrid(*[nodes] * self.size, indexing="ij"), axis=-1).reshape(-1, self.size)
         mass = np.prod(np.stack(np.meshgrid(*[0.5 * weights] * self.size, indexing="ij"), axis=-1), axis=-1).ravel()
@@ -94,16 +128,30 @@ class Region:
 
     @property
     def degree(self) -> int:
-        """Of the polynomials, in all coordinates together."""
+        """Total degree of the polynomials."""
         return DEGREES[self.size]
 
-    def polynomials(self, r: np.ndarray) -> np.ndarray:
-        """Products of Legendre's polynomials but the constant one (N x P) at coordinates (N x k)."""
+    def polynomials(self, r: Matrix) -> FloatArray:
+        """Products of Legendre polynomials but the constant one.
+
+        Args:
+            r: Coordinates (N x k).
+
+        Returns:
+            Values (N x P).
+        """
         index, value = self._powers(), self._legendre(r)
         return np.asarray(reduce(np.multiply, [value[:, i][:, index[:, i]] for i in range(self.size)]))
 
-    def slopes(self, r: np.ndarray) -> np.ndarray:
-        """``N x k x P``: the derivatives of the polynomials by r."""
+    def slopes(self, r: Matrix) -> FloatArray:
+        """Derivatives of the polynomials by ``r``.
+
+        Args:
+            r: Coordinates (N x k).
+
+        Returns:
+            Derivatives (N x k x P).
+        """
         index, value = self._powers(), self._legendre(r)
         change = np.polynomial.legendre.legder(np.eye(self.degree + 1))  # column d: the slope of the polynomial d
         slope = value[..., :-1] @ change
@@ -119,6 +167,6 @@ class Region:
         return np.asarray(np.polynomial.legendre.legvander(x, self.degree))
 
     def _powers(self) -> np.ndarray:
-        """``P x k``: the degree of each factor of each polynomial."""
+        """Degrees (P x k) of the factors of each polynomial."""
         picks = [c for d in range(1, self.degree + 1) for c in combinations_with_replacement(range(self.size), d)]
         return np.array([np.bincount(pick, minlength=self.size) for pick in picks])

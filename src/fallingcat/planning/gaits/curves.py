@@ -11,74 +11,118 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays.arguments import shape_of
+from ...arrays.types import FloatArray, Matrix, Vector
 from ...errors import ModelError, describe
 from ...records import concise
+
+RANKS = ("a finite number", "a row of finite numbers", "a matrix of finite numbers")
+"""By number of dimensions, for error messages."""
 
 
 @concise
 class Jet(NamedTuple):
-    """A curve at N times: where it is and its first two derivatives, ``N x k`` each."""
+    """Curve at N parameters: points and first two derivatives, ``N x k`` each.
 
-    q: np.ndarray
-    dq: np.ndarray
-    ddq: np.ndarray
+    Example:
+        >>> Circle(1.0)([0.0, 0.5]).q.round(12) + 0.0
+        array([[ 1.,  0.],
+               [-1.,  0.]])
+    """
+
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
 
 
 class Curve(ABC):
-    """A curve ``s -> r`` in k dimensions for s in [0, 1]; what a gait follows, whatever its speed."""
+    """Base class for curves ``s -> r`` in k dimensions for s in [0, 1], independent of speed.
+
+    Write your own with ``__call__`` and :attr:`size`; :attr:`breaks` and :attr:`corners` where it is not smooth.
+
+    Example:
+        >>> class Parabola(Curve):
+        ...     size = 2
+        ...     def __call__(self, s):
+        ...         s = np.atleast_1d(np.asarray(s, dtype=float))
+        ...         one, zero = np.ones_like(s), np.zeros_like(s)
+        ...         return Jet(*(np.stack(pair, axis=1) for pair in ((s, s**2), (one, 2 * s), (zero, 2 * one))))
+        >>> Parabola().closed
+        False
+    """
 
     duration = 1.0
-    """A curve is a motion too: the one that takes unit time."""
+    """A curve is a motion too, of unit time (s)."""
 
     @abstractmethod
-    def __call__(self, s: Any) -> Jet:
-        """Points and derivatives by ``s`` (N, or one number)."""
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives by ``s``.
+
+        Args:
+            s: Parameters (N) in [0, 1], or one number.
+
+        Returns:
+            Points and first two derivatives (N x k each).
+        """
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """k, the number of coordinates."""
+        """Number of coordinates k."""
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """From 0 to 1: between two of them the curve is smooth."""
+        """Parameters from 0 to 1 between which the curve is smooth."""
         return (0.0, 1.0)
 
     @property
     def corners(self) -> tuple[float, ...]:
-        """The inner breaks where the direction jumps: a gait comes to rest there."""
+        """Inner breaks where the direction jumps: a gait comes to rest there."""
         return ()
 
     @property
     def closed(self) -> bool:
-        """Whether it ends where it starts."""
+        """True if the curve ends where it starts."""
         ends = self(np.array([0.0, 1.0])).q
         return bool(np.abs(ends[1] - ends[0]).max() <= 1e-9 * max(1.0, float(np.abs(ends).max())))
 
     def reversed(self) -> Curve:
-        """The same points in the other direction."""
+        """Same points in the other direction.
+
+        Returns:
+            Curve ``s -> r(1 - s)``.
+        """
         return ReversedCurve(self)
 
-    def embedded(self, directions: Any, origin: Any | None = None) -> Curve:
-        """The curve ``q = origin + directions r`` in more joints ([Mishra] (59)); ``directions`` is n x k."""
+    def embedded(self, directions: Matrix, origin: Vector | None = None) -> Curve:
+        """Curve ``q = origin + directions r`` in more joints ([Mishra] (59)).
+
+        Args:
+            directions: n x k.
+            origin: Shape (n) at ``r = 0``; None: zero.
+
+        Returns:
+            Curve of n coordinates.
+        """
         matrix = finite(directions, 2, "directions")
         if matrix.shape[1] != self.size:
-            raise ModelError(f"directions has {self.size} columns, one for each coordinate of the curve")
+            raise ModelError(f"directions must have {self.size} columns, one for each coordinate of the curve")
         start = np.zeros(len(matrix)) if origin is None else finite(origin, 1, "origin")
         if start.shape != (len(matrix),):
-            raise ModelError(f"origin has shape ({len(matrix)},), not {start.shape}")
+            raise ModelError(f"origin must have shape ({len(matrix)},), got {start.shape}")
         return Embedded(self, matrix, start)
 
 
 @concise
 @dataclass(frozen=True, eq=False)
 class Circle(Curve):
-    """``center + (radius_1 cos a, radius_2 sin a)`` for the angle a from ``start``, ``turns`` times around (rad).
+    """Circle or ellipse ``center + (radius_1 cos a, radius_2 sin a)`` for the angle a from ``start``.
 
-    One number as ``radius`` is a circle, two are an ellipse; negative turns go backwards.
+    One number as ``radius`` is a circle, two are an ellipse; it goes ``turns`` times around, negative turns backwards
+    (angles in rad).
 
-    >>> Circle(0.5)(0.25).q.round(12)
-    array([[0. , 0.5]])
+    Example:
+        >>> Circle(0.5)(0.25).q.round(12)
+        array([[0. , 0.5]])
     """
 
     radius: float | Sequence[float]
@@ -87,19 +131,22 @@ class Circle(Curve):
     turns: float = 1.0
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         radii = at_once(self.radius, "radius")
         if radii.shape not in ((1,), (2,)):
-            raise ModelError(f"radius is one number or two, not {len(radii)}")
+            raise ModelError(f"radius must be one number or two, got {len(radii)}")
         if finite(self.center, 1, "center").shape != (2,):
-            raise ModelError("the center of a circle has two coordinates")
+            raise ModelError("the center of a circle must have two coordinates")
         finite(self.start, 0, "start")
         finite(self.turns, 0, "turns")
 
     @property
     def size(self) -> int:
+        """Two coordinates."""
         return 2
 
-    def __call__(self, s: Any) -> Jet:
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives at ``s``."""
         rate = 2.0 * np.pi * self.turns
         a = self.start + rate * at_once(s, "s")
         radii = np.broadcast_to(np.asarray(self.radius, dtype=float), 2)
@@ -111,31 +158,49 @@ class Circle(Curve):
 @concise
 @dataclass(frozen=True, eq=False)
 class Fourier(Curve):
-    """``mean + sum_h cosines[h] cos(2 pi (h + 1) s) + sines[h] sin(2 pi (h + 1) s)``; H x k coefficients each."""
+    """Closed Fourier series with H harmonics; coefficients are H x k each.
 
-    mean: np.ndarray
-    cosines: np.ndarray
-    sines: np.ndarray
+    ``mean + sum_h cosines[h] cos(2 pi (h + 1) s) + sines[h] sin(2 pi (h + 1) s)``.
+
+    Example:
+        >>> Fourier([0.0, 0.0], [[1.0, 0.0]], [[0.0, 1.0]])(0.25).q.round(12) + 0.0
+        array([[0., 1.]])
+    """
+
+    mean: FloatArray
+    """``k``"""
+    cosines: FloatArray
+    """``H x k``"""
+    sines: FloatArray
+    """``H x k``"""
 
     def __post_init__(self) -> None:
+        """Check shapes and values."""
         object.__setattr__(self, "mean", finite(self.mean, 1, "mean"))
         for name in ("cosines", "sines"):
             value = finite(getattr(self, name), 2, name)
             if value.shape[1:] != self.mean.shape or len(value) != len(np.asarray(self.cosines)):
-                raise ModelError(f"cosines and sines have the same shape (H, {len(self.mean)})")
+                raise ModelError(f"cosines and sines must have the same shape (H, {len(self.mean)})")
             object.__setattr__(self, name, value)
 
     @classmethod
-    def through(cls, samples: Any) -> Fourier:
-        """The smoothest closed curve through ``samples`` (N x k), taken at equal distances of s from 0.
+    def through(cls, samples: Matrix) -> Fourier:
+        """Trigonometric interpolation: the smoothest closed curve through samples.
 
-        >>> points = Circle(0.3, turns=1.0)(np.arange(8) / 8).q
-        >>> bool(abs(Fourier.through(points)(0.1).q - Circle(0.3)(0.1).q).max() < 1e-15)
-        True
+        Args:
+            samples: Points (N x k) at s = 0, 1/N, 2/N, ...; three or more.
+
+        Returns:
+            Series with N // 2 harmonics.
+
+        Example:
+            >>> points = Circle(0.3, turns=1.0)(np.arange(8) / 8).q
+            >>> bool(abs(Fourier.through(points)(0.1).q - Circle(0.3)(0.1).q).max() < 1e-15)
+            True
         """
         points = finite(samples, 2, "samples")
         if len(points) < 3:
-            raise ModelError(f"a closed curve goes through 3 samples or more, not {len(points)}")
+            raise ModelError(f"a closed curve needs 3 samples or more, got {len(points)}")
         spectrum = np.fft.rfft(points, axis=0) / len(points)
         weights = np.full((len(spectrum) - 1, 1), 2.0)
         if len(points) % 2 == 0:
@@ -143,23 +208,32 @@ class Fourier(Curve):
         return cls(spectrum[0].real, weights * spectrum[1:].real, -weights * spectrum[1:].imag)
 
     def repeated(self, count: int) -> Fourier:
-        """The same curve gone around ``count`` times: harmonics become ``count`` times as high.
+        """Curve repeated ``count`` times: harmonics become ``count`` times as high.
 
-        >>> once = Fourier([0.0], [[1.0]], [[0.5]])
-        >>> bool(np.allclose(once.repeated(3)(0.1).q, once(0.3).q))
-        True
+        Args:
+            count: Number of cycles, one or more.
+
+        Returns:
+            Series ``s -> r(count s)``.
+
+        Example:
+            >>> once = Fourier([0.0], [[1.0]], [[0.5]])
+            >>> bool(np.allclose(once.repeated(3)(0.1).q, once(0.3).q))
+            True
         """
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise ModelError(f"a curve is repeated a whole number of times, once or more, not {describe(count)}")
+            raise ModelError(f"count must be an integer of at least 1, got {describe(count)}")
         parts = np.zeros((2, count * len(self.cosines), self.size))
         parts[0, count - 1 :: count], parts[1, count - 1 :: count] = self.cosines, self.sines
         return Fourier(self.mean, *parts)
 
     @property
     def size(self) -> int:
+        """Number of coordinates k."""
         return len(self.mean)
 
-    def __call__(self, s: Any) -> Jet:
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives at ``s``."""
         rates = 2.0 * np.pi * np.arange(1, len(self.cosines) + 1)
         angles = at_once(s, "s")[:, None] * rates
         C, S = np.cos(angles), np.sin(angles)
@@ -171,20 +245,28 @@ class Fourier(Curve):
 @concise
 @dataclass(frozen=True, eq=False)
 class Segment(Curve):
-    """The straight line from ``start`` to ``end``."""
+    """Straight line from ``start`` to ``end``.
+
+    Example:
+        >>> Segment((0.0, 0.0), (1.0, 2.0))(0.5).q
+        array([[0.5, 1. ]])
+    """
 
     start: Sequence[float]
     end: Sequence[float]
 
     def __post_init__(self) -> None:
+        """Check that both ends have the same number of coordinates."""
         if finite(self.start, 1, "start").shape != finite(self.end, 1, "end").shape:
-            raise ModelError("start and end of a segment have the same number of coordinates")
+            raise ModelError("start and end of a segment must have the same number of coordinates")
 
     @property
     def size(self) -> int:
+        """Number of coordinates k."""
         return len(self.start)
 
-    def __call__(self, s: Any) -> Jet:
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives at ``s``."""
         s = at_once(s, "s")[:, None]
         a, b = np.asarray(self.start, dtype=float), np.asarray(self.end, dtype=float)
         return Jet(a + s * (b - a), np.broadcast_to(b - a, (len(s), len(a))), np.zeros((len(s), len(a))))
@@ -193,15 +275,22 @@ class Segment(Curve):
 @concise
 @dataclass(frozen=True, eq=False)
 class Chain(Curve):
-    """Curves one after the other, each beginning where the one before ends; ``shares`` of [0, 1] by length."""
+    """Curves one after the other, each beginning where the one before ends; shares of [0, 1] by length.
+
+    Example:
+        >>> corner = Chain((Segment((0.0, 0.0), (1.0, 0.0)), Segment((1.0, 0.0), (1.0, 3.0))))
+        >>> corner.edges, corner.corners
+        (array([0.  , 0.25, 1.  ]), (0.25,))
+    """
 
     parts: tuple[Curve, ...]
 
     def __post_init__(self) -> None:
+        """Check that the parts fit, and share [0, 1] by their lengths."""
         if not isinstance(self.parts, (tuple, list)) or not all(isinstance(part, Curve) for part in self.parts):
-            raise ModelError("the parts of a chain are curves")
+            raise ModelError("the parts of a chain must be curves")
         if not self.parts or any(part.size != self.parts[0].size for part in self.parts):
-            raise ModelError("a chain has curves of one size, and at least one")
+            raise ModelError("a chain must have curves of one size, and at least one")
         ends = [part(np.array([0.0, 1.0])).q for part in self.parts]
         gaps = [np.abs(b[0] - a[1]).max() for a, b in pairwise(ends)]
         if any(gap > 1e-9 for gap in gaps):
@@ -212,29 +301,33 @@ class Chain(Curve):
         object.__setattr__(self, "_edges", np.concatenate([np.zeros(1), np.cumsum(lengths) / lengths.sum()]))
 
     @property
-    def edges(self) -> np.ndarray:
-        """Where the parts begin and end in [0, 1]."""
-        edges: np.ndarray = self.__dict__["_edges"]
+    def edges(self) -> FloatArray:
+        """Parameters (parts + 1) in [0, 1] at which the parts begin and end."""
+        edges: FloatArray = self.__dict__["_edges"]
         return edges
 
     @property
     def size(self) -> int:
+        """Number of coordinates k."""
         return self.parts[0].size
 
     @property
     def breaks(self) -> tuple[float, ...]:
+        """Breaks of the parts, and their edges."""
         inner = [a + (b - a) * np.array(part.breaks[:-1]) for part, a, b in self._placed()]
         return (*(float(x) for x in np.concatenate(inner)), 1.0)
 
     @property
     def corners(self) -> tuple[float, ...]:
+        """Corners of the parts, and their inner edges."""
         inner = [a + (b - a) * np.array([0.0, *part.corners]) for part, a, b in self._placed()]
         return tuple(float(x) for x in np.concatenate(inner)[1:])
 
     def _placed(self) -> list[tuple[Curve, float, float]]:
         return [(part, float(self.edges[i]), float(self.edges[i + 1])) for i, part in enumerate(self.parts)]
 
-    def __call__(self, s: Any) -> Jet:
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives at ``s``."""
         s = at_once(s, "s")
         out = Jet(*(np.empty((len(s), self.size)) for _ in range(3)))
         which = np.clip(np.searchsorted(self.edges, s, side="right") - 1, 0, len(self.parts) - 1)
@@ -248,23 +341,27 @@ class Chain(Curve):
 
 @dataclass(frozen=True, eq=False)
 class ReversedCurve(Curve):
-    """A curve run backwards."""
+    """Curve in the other direction."""
 
     curve: Curve
 
     @property
     def size(self) -> int:
+        """Number of coordinates k."""
         return self.curve.size
 
     @property
     def breaks(self) -> tuple[float, ...]:
+        """Breaks, counted from the other end."""
         return tuple(1.0 - x for x in self.curve.breaks[::-1])
 
     @property
     def corners(self) -> tuple[float, ...]:
+        """Corners, counted from the other end."""
         return tuple(1.0 - x for x in self.curve.corners[::-1])
 
-    def __call__(self, s: Any) -> Jet:
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives at ``s``."""
         jet = self.curve(1.0 - at_once(s, "s"))
         return Jet(jet.q, -jet.dq, jet.ddq)
 
@@ -272,44 +369,65 @@ class ReversedCurve(Curve):
 @concise
 @dataclass(frozen=True, eq=False)
 class Embedded(Curve):
-    """``q = origin + directions r``: a curve of few coordinates in the space of all joints ([Mishra] (59))."""
+    """Curve ``q = origin + directions r`` of few coordinates in the space of all joints ([Mishra] (59)).
+
+    Example:
+        >>> Embedded(Circle(1.0), np.eye(3)[:, :2], np.zeros(3))(0.0).q
+        array([[1., 0., 0.]])
+    """
 
     curve: Curve
-    directions: np.ndarray
-    origin: np.ndarray
+    directions: FloatArray
+    """``n x k``"""
+    origin: FloatArray
+    """``n``"""
 
     def __post_init__(self) -> None:
+        """Check the shapes."""
         if not isinstance(self.curve, Curve):
-            raise ModelError(f"curve is a Curve, not {describe(self.curve)}")
+            raise ModelError(f"curve must be a Curve, got {describe(self.curve)}")
         object.__setattr__(self, "origin", finite(self.origin, 1, "origin"))
         directions = finite(self.directions, 2, "directions")
         if directions.shape != (len(self.origin), self.curve.size):
-            raise ModelError(f"directions has shape {(len(self.origin), self.curve.size)}, not {directions.shape}")
+            raise ModelError(
+                f"directions must have shape {(len(self.origin), self.curve.size)}, got {directions.shape}"
+            )
         object.__setattr__(self, "directions", directions)
 
     @property
     def size(self) -> int:
+        """Number of joints n."""
         return len(self.origin)
 
     @property
     def breaks(self) -> tuple[float, ...]:
+        """Breaks of the curve."""
         return self.curve.breaks
 
     @property
     def corners(self) -> tuple[float, ...]:
+        """Corners of the curve."""
         return self.curve.corners
 
-    def __call__(self, s: Any) -> Jet:
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives at ``s``."""
         jet = self.curve(s)
         D = self.directions.T
         return Jet(self.origin + jet.q @ D, jet.dq @ D, jet.ddq @ D)
 
 
-def polygon(vertices: Any) -> Chain:
-    """The closed polygon through ``vertices`` (V x k), from the first back to the first.
+def polygon(vertices: Matrix) -> Chain:
+    """Closed polygon, from the first vertex back to the first.
 
-    >>> polygon([[0, 0], [1, 0], [1, 1]]).closed
-    True
+    Args:
+        vertices: Points (V x k).
+
+    Returns:
+        Chain of segments.
+
+    Example:
+        >>> polygon([[0, 0], [1, 0], [1, 1]]).closed
+        True
     """
     points = finite(vertices, 2, "vertices")
     ends = np.roll(points, -1, axis=0)
@@ -317,10 +435,18 @@ def polygon(vertices: Any) -> Chain:
 
 
 def carried_bend(bend: float, turns: float = 1.0) -> Chain:
-    """Bend to ``(bend, 0)`` (rad), carry the bend around ``turns`` times, straighten: how a cat turns.
+    """Righting gait of a cat: bend to ``(bend, 0)``, carry the bend around, straighten.
 
-    >>> carried_bend(0.5)(1.0).q
-    array([[0., 0.]])
+    Args:
+        bend: Angle (rad).
+        turns: Number of turns around the circle.
+
+    Returns:
+        Closed curve of two coordinates from the origin.
+
+    Example:
+        >>> carried_bend(0.5)(1.0).q
+        array([[0., 0.]])
     """
     bend = float(finite(bend, 0, "bend"))
     around = Circle(bend, turns=turns)
@@ -329,29 +455,29 @@ def carried_bend(bend: float, turns: float = 1.0) -> Chain:
 
 
 def length(curve: Curve, points: int = 201) -> float:
-    """The length of a curve in shape space (rad for hinges), from the chords between ``points``."""
+    """Length of a curve in shape space (rad for hinges), from the chords between ``points``."""
     return float(np.linalg.norm(np.diff(curve(np.linspace(0.0, 1.0, points)).q, axis=0), axis=1).sum())
 
 
-def samples(x: Any, width: int, what: str) -> np.ndarray:
+def samples(x: Matrix, width: int, what: str) -> FloatArray:
     """Points (N x width) as an array; a single one is a row."""
     out = np.atleast_2d(finite(x, 1 if shape_of(x) == (width,) else 2, what))
     if out.shape[1] != width:
-        raise ModelError(f"{what} has shape (N, {width}), not {out.shape}")
+        raise ModelError(f"{what} must have shape (N, {width}), got {out.shape}")
     return out
 
 
-def at_once(x: Any, what: str) -> np.ndarray:
+def at_once(x: Vector, what: str) -> FloatArray:
     """One number or a vector of them as a vector."""
     return finite([x] if shape_of(x) == () else x, 1, what)
 
 
-def finite(x: Any, rank: int, what: str) -> np.ndarray:
-    """``x`` as an array of finite numbers of the given rank."""
+def finite(x: Any, rank: int, what: str) -> FloatArray:
+    """Array of finite numbers with the given number of dimensions."""
     try:
         out = np.array(x, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} is an array of finite numbers of rank {rank}, not {describe(x)}") from None
+        raise ModelError(f"{what} must be {RANKS[rank]}, got {describe(x)}") from None
     if out.ndim != rank or not np.isfinite(out).all():
-        raise ModelError(f"{what} is an array of finite numbers of rank {rank}")
+        raise ModelError(f"{what} must be {RANKS[rank]}")
     return out

@@ -1,8 +1,8 @@
-"""How far a gait carries a robot: reconstruction of the base on its group ([Mishra] (9)), to rounding.
+"""Displacement of the base over a gait: reconstruction on its group ([Mishra] (9)), to rounding.
 
 ``dg/dt = g hat(xi)`` with ``xi = -A dq + Mb^-1 Ad(g)' h``, where ``h`` is the momentum, constant in space.  Without
 momentum ``xi`` is a given function of time and Magnus' series of order 6 integrates it; with momentum it depends on
-``g``, and Gauss' collocation of order 6 does in exponential coordinates.  Steps are halved until the pose stands still.
+``g``, and Gauss' collocation of order 6 does in exponential coordinates.  Steps are halved until the pose converges.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arrays import solve, takes
 from ...arrays.arguments import as_array
+from ...arrays.types import FloatArray, Matrix, Pose, Vector
 from ...compiler import compile
 from ...compiler.kernel import compile_step
 from ...dynamics.checks import check_model, positive, vector
@@ -37,35 +38,47 @@ GAUSS = np.array(
 )
 WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 FIRST, LAST = 8, 4096
-"""Fewest and most steps on a smooth piece."""
+"""First and largest number of steps on a smooth piece."""
 
 
 @concise
 class Displacement(NamedTuple):
-    """What a gait does to the base."""
+    """Displacement of the base over a gait.
 
-    pose: np.ndarray
-    """``4 x 4``: the frame at the end, seen from the frame at the start (m)"""
-    times: np.ndarray
+    Example:
+        >>> from fallingcat.planning import Circle
+        >>> from fallingcat.model import robots
+        >>> displacement(robots.two_cylinder_cat(), Circle(0.3)).pose.shape
+        (4, 4)
+    """
+
+    pose: FloatArray
+    """``4 x 4``: the frame at the end, relative to the frame at the start (m)"""
+    times: FloatArray
     """``N`` (s): ends of the steps"""
-    path: np.ndarray
+    path: FloatArray
     """``N x 4 x 4``: the base on the way, from the identity"""
     error: float
     """change of the pose when the steps were last halved"""
 
 
 class Reconstruction:
-    """The compiled connection of one robot, for many gaits.
+    """Compiled connection of one robot, for the displacements of many gaits.
 
-    >>> from fallingcat.planning import carried_bend
-    >>> from fallingcat.model import robots
-    >>> cat = robots.two_cylinder_cat()
-    >>> moved = Reconstruction(cat).displacement(carried_bend(np.radians(20.0)))
-    >>> round(float(np.degrees(cat.base.log(moved.pose)[3])), 1)
-    41.9
+    Args:
+        model: Robot with a floating base, whose joints are angles and lengths.
+
+    Example:
+        >>> from fallingcat.planning import carried_bend
+        >>> from fallingcat.model import robots
+        >>> cat = robots.two_cylinder_cat()
+        >>> moved = Reconstruction(cat).displacement(carried_bend(np.radians(20.0)))
+        >>> round(float(np.degrees(cat.base.log(moved.pose)[3])), 1)
+        41.9
     """
 
     def __init__(self, model: Model) -> None:
+        """Compile the connection and the exponential."""
         check_model(model)
         check_shape(model, model.n)
         self.model = model
@@ -75,15 +88,32 @@ class Reconstruction:
         G = model.base
         self._brackets = np.stack([G.ad(e) for e in np.eye(model.m)], axis=1)  # [x, y] = brackets[:, i, j] x_i y_j
 
-    def connection(self, joints: np.ndarray) -> np.ndarray:
-        """``A`` (N x m x n) at shapes (N x n)."""
-        out: np.ndarray = self._connection(samples(joints, self.model.n, "joints"))
+    def connection(self, joints: Matrix) -> FloatArray:
+        """Mechanical connection at many shapes.
+
+        Args:
+            joints: Shapes (N x n).
+
+        Returns:
+            ``A`` (N x m x n).
+        """
+        out: FloatArray = self._connection(samples(joints, self.model.n, "joints"))
         return out
 
     def displacement(
-        self, motion: Motion, *, momentum: Any | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
+        self, motion: Motion, *, momentum: Vector | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
     ) -> Displacement:
-        """See :func:`displacement`."""
+        """Displacement of the base over a gait, see :func:`displacement`.
+
+        Args:
+            motion: Gait or curve of all joints.
+            momentum: Momentum (m; N s, N m s) relative to the base at the start; None: zero.
+            frame: Frame that is followed.
+            tolerance: Change of the pose at which steps are small enough.
+
+        Returns:
+            Pose at the end (4 x 4), and the base on the way.
+        """
         check_motion(motion)
         check_shape(self.model, motion.size)
         positive(tolerance, "tolerance")
@@ -98,7 +128,7 @@ class Reconstruction:
                     return Displacement(self._seen(motion, path[-1], known), times, path, change)
                 error = change
             steps, before = 2 * steps, path[-1]
-        raise NumericsError(f"the displacement does not settle to {tolerance:g}: is the curve smooth?", value=error)
+        raise NumericsError(f"the displacement does not converge to {tolerance:g}: is the curve smooth?", value=error)
 
     def _seen(self, motion: Motion, pose: np.ndarray, frame: KnownFrame) -> np.ndarray:
         if frame == "base":
@@ -152,63 +182,94 @@ class Reconstruction:
         return np.array(path)
 
 
-def exponential(model: Model, x: Any) -> Any:
-    """``exp(x)`` (4 x 4) on the group of the base."""
+def exponential(model: Model, x: Vector) -> Pose:
+    """Exponential ``exp(x)`` (4 x 4) on the group of the base."""
     return model.base.exp(x)
 
 
 @takes(chart="m", slope="m", h="m")
-def exponential_rate(model: Model, state: State, chart: Any, slope: Any, h: Any) -> Any:
-    """``dexp^-1(x) (slope + Mb^-1 Ad(g exp(x))' h)`` (m): the rate of exponential coordinates ``x`` at ``g exp(x)``."""
+def exponential_rate(model: Model, state: State, chart: Vector, slope: Vector, h: Vector) -> Vector:
+    """Rate (m) ``dexp^-1(x) (slope + Mb^-1 Ad(g exp(x))' h)`` of exponential coordinates ``x`` at ``g exp(x)``."""
     G = model.base
     body = G.Ad(state.pose @ G.exp(chart)).T @ h
     return G.dexp_right_inverse(chart) @ (slope + solve(shape(model, state).Mb, body))
 
 
 def displacement(
-    model: Model, motion: Motion, *, momentum: Any | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
+    model: Model, motion: Motion, *, momentum: Vector | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
 ) -> Displacement:
-    """The exact displacement of the base over a gait, or over any curve of shapes ([Mishra] (9)).
+    """Exact displacement of the base over a gait, or over any curve of shapes ([Mishra] (9)).
 
-    ``momentum`` (m; N s, N m s) is that of the robot, seen from the base at the start; zero if left out, and then the
-    speed of the gait does not matter.  ``frame`` is what is followed: the base, the center of mass with the axes of the
-    base, the virtual chassis, principal axes, minimum-perturbation coordinates over the box around the motion, or a
-    frame of your own, as a pose on the base or a function of the joints (:mod:`fallingcat.planning.curvature.frames`).  Gravity
-    moves every part alike and is left out.
+    Without momentum the speed of the gait does not matter.  Gravity moves every part alike and is left out.
 
-    >>> from fallingcat.planning import Circle
-    >>> from fallingcat.model import robots
-    >>> moved = displacement(robots.two_cylinder_cat(), Circle(0.3))
-    >>> moved.error < 1e-12
-    True
+    Args:
+        model: Robot with a floating base, whose joints are angles and lengths.
+        motion: Gait or curve of all joints.
+        momentum: Momentum (m; N s, N m s) of the robot, relative to the base at the start; None: zero.
+        frame: Frame that is followed: the base, the center of mass with the axes of the base, the virtual chassis,
+            principal axes, minimum-perturbation coordinates over the box around the motion, or a frame of your own, as
+            a pose on the base or a function of the joints (:mod:`fallingcat.planning.curvature.frames`).
+        tolerance: Change of the pose at which steps are small enough.
+
+    Returns:
+        Pose of the frame at the end relative to its start (4 x 4), and the base on the way.
+
+    Raises:
+        NumericsError: The displacement does not converge, as for curves that are not smooth.
+
+    Example:
+        >>> from fallingcat.planning import Circle
+        >>> from fallingcat.model import robots
+        >>> moved = displacement(robots.two_cylinder_cat(), Circle(0.3))
+        >>> moved.error < 1e-12
+        True
     """
     return Reconstruction(model).displacement(motion, momentum=momentum, frame=frame, tolerance=tolerance)
 
 
 @concise
 class LockedFrame(NamedTuple):
-    """The frame that moves with the locked velocity, along a curve of shapes ([Feurstein] (3.70)-(3.75))."""
+    """Frame that moves with the locked velocity, along a curve of shapes ([Feurstein] (3.70)-(3.75)).
 
-    times: np.ndarray
+    Example:
+        >>> from fallingcat.planning import Circle
+        >>> from fallingcat.model import robots
+        >>> locked_frame_along(robots.two_cylinder_cat(), Circle(0.3)).holonomy.shape
+        (4, 4)
+    """
+
+    times: FloatArray
     """``N`` (s)"""
-    poses: np.ndarray
-    """``N x 4 x 4``: ``H_bc``, seen from the base"""
-    holonomy: np.ndarray
+    poses: FloatArray
+    """``N x 4 x 4``: ``H_bc``, relative to the base"""
+    holonomy: FloatArray
     """``4 x 4``: ``H_bc(end) H_bc(start)^-1``; on a closed curve the identity where the frame is integrable, and the
     inverse of the displacement of the base"""
 
 
-def locked_frame_along(model: Model, motion: Motion, start: Any | None = None, tolerance: float = 1e-12) -> LockedFrame:
-    """``H_bc`` along a path, whether or not it is integrable: ``dH_bc/dt H_bc^-1 = hat(A rates)``, from ``start``.
+def locked_frame_along(
+    model: Model, motion: Motion, start: Pose | None = None, tolerance: float = 1e-12
+) -> LockedFrame:
+    """Locked frame ``H_bc`` along a path, whether or not it is integrable ([Feurstein] (3.70), (3.74)).
 
-    [Feurstein] (3.70), (3.74): it depends on the whole path unless the curvature vanishes, and its speed does not
-    matter.  It is the inverse of what the base does without momentum (:func:`displacement`).
+    ``dH_bc/dt H_bc^-1 = hat(A rates)``.  It depends on the whole path unless the curvature vanishes, and its speed does
+    not matter.  It is the inverse of the displacement of the base without momentum (:func:`displacement`).
 
-    >>> from fallingcat.planning import Circle
-    >>> from fallingcat.model import robots
-    >>> found = locked_frame_along(robots.two_cylinder_cat(), Circle(0.3))
-    >>> bool(abs(found.holonomy - np.eye(4)).max() > 1e-3)  # a cat can turn
-    True
+    Args:
+        model: Robot with a floating base, whose joints are angles and lengths.
+        motion: Gait or curve of all joints.
+        start: ``H_bc`` (4 x 4) at the start; None: the identity.
+        tolerance: Change of the pose at which steps are small enough.
+
+    Returns:
+        Times (N), poses (N x 4 x 4) and holonomy (4 x 4).
+
+    Example:
+        >>> from fallingcat.planning import Circle
+        >>> from fallingcat.model import robots
+        >>> found = locked_frame_along(robots.two_cylinder_cat(), Circle(0.3))
+        >>> bool(abs(found.holonomy - np.eye(4)).max() > 1e-3)  # a cat can turn
+        True
     """
     check_model(model)
     moved = Reconstruction(model).displacement(motion, tolerance=tolerance)

@@ -1,4 +1,4 @@
-"""How far a gait carries a robot, to leading order: the corrected body velocity integral ([Mishra] (11), Appendix C).
+"""Leading-order displacement of a gait: the corrected body velocity integral ([Mishra] (11), Appendix C).
 
 ``zeta = - integral of DA over the area inside the gait`` and ``displacement ~ exp(zeta)``.  The area is the cone from a
 point to the curve, ``q(u, s) = apex + u (q(s) - apex)``: any closed curve has one, in any number of joints, and a curve
@@ -8,11 +8,12 @@ that winds twice or crosses itself is counted right.  A momentum ``h`` adds ``in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import solve, takes
+from ...arrays.types import FloatArray, Twist, Vector
 from ...compiler.kernel import compile_step
 from ...dynamics.checks import check_model, positive, vector
 from ...errors import ModelError, NumericsError, describe
@@ -28,12 +29,17 @@ from .gait import Motion, check_motion, check_shape
 
 @concise
 class Estimate(NamedTuple):
-    """What a gait does to the base, by Stokes' theorem and the first bracket."""
+    """Leading-order displacement of the base, by Stokes' theorem and the first bracket.
 
-    zeta: np.ndarray
-    """``m``: the corrected body velocity integral, in ``frame``"""
-    pose: np.ndarray
-    """``4 x 4``: the base at the end, seen from the start: ``exp(Ad zeta)``"""
+    Example:
+        >>> Estimate(np.zeros(6), np.eye(4), "base").frame
+        'base'
+    """
+
+    zeta: FloatArray
+    """``m``: corrected body velocity integral, in ``frame``"""
+    pose: FloatArray
+    """``4 x 4``: the base at the end, relative to the start: ``exp(Ad zeta)``"""
     frame: str
 
 
@@ -41,25 +47,33 @@ def estimate(
     model: Model,
     motion: Motion,
     *,
-    momentum: Any | None = None,
+    momentum: Vector | None = None,
     frame: GaitFrame = "base",
-    apex: Any | None = None,
+    apex: Vector | None = None,
     tolerance: float = 1e-9,
 ) -> Estimate:
-    """The displacement of the base over a small closed gait, from curvature alone ([Mishra] V-B).
+    """Displacement of the base over a small closed gait, from curvature alone ([Mishra] V-B).
 
-    ``frame`` is where the integral is taken.  In the virtual chassis or in minimum-perturbation coordinates (found over
-    the box around the gait) brackets are small and the estimate is good; in the base it can be poor.
-    ``apex`` (n) is the tip of the cone, the mean of the curve if left out; it matters only beyond leading order.
-    ``momentum`` (m; N s, N m s) is that of the robot, seen from the base at the start, and is taken to leading order,
-    too: the way that it carries the frozen robot in this time should be as small as the gait's.
+    Args:
+        model: Robot with a floating base, whose joints are angles and lengths.
+        motion: Closed gait or curve of all joints.
+        momentum: Momentum (m; N s, N m s) of the robot, relative to the base at the start, taken to leading order: the
+            displacement that it causes in this time should be as small as the gait's; None: zero.
+        frame: Frame of the integral.  In the virtual chassis or in minimum-perturbation coordinates (over the box
+            around the gait) brackets are small and the estimate is good; in the base it can be poor.
+        apex: Tip of the cone (n), which matters only beyond leading order; None: the mean of the curve.
+        tolerance: Relative change at which the quadrature is fine enough.
 
-    >>> from fallingcat.planning import Circle, displacement
-    >>> from fallingcat.model import robots
-    >>> cat = robots.two_cylinder_cat()
-    >>> guess, exact = estimate(cat, Circle(0.05)), displacement(cat, Circle(0.05))
-    >>> bool(abs(guess.pose - exact.pose).max() < 0.1 * abs(exact.pose - np.eye(4)).max())
-    True
+    Returns:
+        ``zeta`` (m) in the frame, and the pose of the base at the end (4 x 4).
+
+    Example:
+        >>> from fallingcat.planning import Circle, displacement
+        >>> from fallingcat.model import robots
+        >>> cat = robots.two_cylinder_cat()
+        >>> guess, exact = estimate(cat, Circle(0.05)), displacement(cat, Circle(0.05))
+        >>> bool(abs(guess.pose - exact.pose).max() < 0.1 * abs(exact.pose - np.eye(4)).max())
+        True
     """
     check_motion(motion)
     check_shape(model, motion.size)
@@ -70,9 +84,9 @@ def estimate(
 
 
 def estimate_with(
-    mapper: Mapper, motion: Motion, apex: Any | None = None, tolerance: float = 1e-9, momentum: Any | None = None
+    mapper: Mapper, motion: Motion, apex: Vector | None = None, tolerance: float = 1e-9, momentum: Vector | None = None
 ) -> Estimate:
-    """:func:`estimate` with a curvature that is compiled already."""
+    """:func:`estimate` with a compiled curvature."""
     model, frame = mapper.model, mapper.frame
     check_shape(model, motion.size)
     ends = motion([0.0, motion.duration]).q
@@ -87,28 +101,37 @@ def estimate_with(
     return Estimate(zeta, np.asarray(G.exp(G.Ad(H) @ zeta)), name_of(frame))
 
 
-def estimate_error(model: Model, exact: Displacement, guess: Estimate) -> np.ndarray:
-    """``log(exact^-1 guess)`` (m): the error of an estimate as the paper measures it ([Mishra] V-B).
+def estimate_error(model: Model, exact: Displacement, guess: Estimate) -> FloatArray:
+    """Error ``log(exact^-1 guess)`` of an estimate, as the paper measures it ([Mishra] V-B).
 
-    ``exact`` is the displacement of the base.
+    Args:
+        model: Robot.
+        exact: Displacement of the base.
+        guess: Estimate of it.
 
-    >>> from fallingcat.planning import Circle, displacement
-    >>> from fallingcat.model import robots
-    >>> cat, gait = robots.two_cylinder_cat(), Circle(0.3)
-    >>> error = estimate_error(cat, displacement(cat, gait), estimate(cat, gait, frame="minimum_perturbation"))
-    >>> bool(np.degrees(np.linalg.norm(error[3:])) < 0.1)
-    True
+    Returns:
+        Error (m; m, rad).
+
+    Example:
+        >>> from fallingcat.planning import Circle, displacement
+        >>> from fallingcat.model import robots
+        >>> cat, gait = robots.two_cylinder_cat(), Circle(0.3)
+        >>> error = estimate_error(cat, displacement(cat, gait), estimate(cat, gait, frame="minimum_perturbation"))
+        >>> bool(np.degrees(np.linalg.norm(error[3:])) < 0.1)
+        True
     """
     check_model(model)
     if not isinstance(exact, Displacement) or not isinstance(guess, Estimate):
-        raise ModelError(f"exact is a Displacement and guess an Estimate, not {describe(exact)} and {describe(guess)}")
+        raise ModelError(
+            f"exact must be a Displacement and guess an Estimate, got {describe(exact)} and {describe(guess)}"
+        )
     G = model.base
     return np.asarray(G.log(G.inverse(exact.pose) @ guess.pose))
 
 
 @takes(h="m")
-def locked_twist(model: Model, state: State, h: Any) -> Any:
-    """``Mb^-1 h`` (m): how the frozen robot moves with the momentum ``h``, seen from the base."""
+def locked_twist(model: Model, state: State, h: Vector) -> Twist:
+    """Twist ``Mb^-1 h`` (m) of the frozen robot with the momentum ``h``, in the base frame."""
     return solve(shape(model, state).Mb, h)
 
 
@@ -118,14 +141,14 @@ def _mean(motion: Motion) -> np.ndarray:
 
 
 def _settled(integral: Callable[[int], np.ndarray], tolerance: float) -> np.ndarray:
-    """An integral by Gauss' rules that grow until the value stands still."""
+    """Integral by Gauss' rules of increasing order until it converges."""
     before = None
     for order in (8, 16, 32, 64, 128):
         now = integral(order)
         if before is not None and np.abs(now - before).max() <= tolerance * max(1.0, float(np.abs(now).max())):
             return now
         before = now
-    raise NumericsError("the area integral of the curvature does not settle: is the curve smooth?")
+    raise NumericsError("the area integral of the curvature does not converge: is the curve smooth?")
 
 
 def _times(motion: Motion, order: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Gaits: curves in shape space, with a speed."""
+"""Gaits: curves in shape space with a time parametrization."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...arrays.types import Vector
 from ...dynamics.checks import check_model, choice, positive
 from ...errors import ModelError, describe
 from ...model import Model
@@ -17,36 +18,41 @@ PROFILES = ("smooth", "constant")
 
 
 class Motion(Protocol):
-    """What moves a shape: a :class:`Gait`, or a bare :class:`Curve` as the motion that takes unit time."""
+    """Protocol of shape motions: a :class:`Gait`, or a bare :class:`Curve` as the motion that takes unit time."""
 
     @property
-    def duration(self) -> float: ...
+    def duration(self) -> float:
+        """Duration (s)."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Number of coordinates."""
 
     @property
-    def breaks(self) -> tuple[float, ...]: ...
+    def breaks(self) -> tuple[float, ...]:
+        """Times (s) between which the motion is smooth."""
 
-    def __call__(self, t: Any, /) -> Jet: ...
+    def __call__(self, t: Vector, /) -> Jet:
+        """Shapes, rates and accelerations (N x k each) at times (s)."""
 
 
 @concise
 @dataclass(frozen=True, eq=False)
 class Gait:
-    """A curve followed in ``duration`` (s).
+    """Curve in shape space, followed in ``duration`` (s).
 
-    ``profile="smooth"`` starts and ends at rest and rests at every corner, with ``s = 10 x^3 - 15 x^4 + 6 x^5`` on
-    the pieces between, which makes rates and accelerations continuous; ``"constant"`` has ``s = t / duration``.
+    ``profile="smooth"`` starts and ends at rest and rests at every corner, with ``s = 10 x^3 - 15 x^4 + 6 x^5`` on the
+    pieces between, which makes rates and accelerations continuous; ``"constant"`` has ``s = t / duration``.
 
-    >>> from fallingcat.planning import Circle
-    >>> gait = Gait(Circle(0.5), duration=2.0)
-    >>> gait([0.0, 1.0, 2.0]).q.round(12) + 0.0
-    array([[ 0.5,  0. ],
-           [-0.5,  0. ],
-           [ 0.5,  0. ]])
-    >>> bool(abs(gait([0.0, 2.0]).dq).max() == 0.0)
-    True
+    Example:
+        >>> from fallingcat.planning import Circle
+        >>> gait = Gait(Circle(0.5), duration=2.0)
+        >>> gait([0.0, 1.0, 2.0]).q.round(12) + 0.0
+        array([[ 0.5,  0. ],
+               [-0.5,  0. ],
+               [ 0.5,  0. ]])
+        >>> bool(abs(gait([0.0, 2.0]).dq).max() == 0.0)
+        True
     """
 
     curve: Curve
@@ -54,8 +60,9 @@ class Gait:
     profile: str = "smooth"
 
     def __post_init__(self) -> None:
+        """Check the fields."""
         if not isinstance(self.curve, Curve):
-            raise ModelError(f"a gait follows a curve, not {describe(self.curve)}")
+            raise ModelError(f"curve of a gait must be a Curve, got {describe(self.curve)}")
         positive(self.duration, "the duration of a gait")
         choice(self.profile, tuple(PROFILES), "profile")
 
@@ -69,8 +76,15 @@ class Gait:
         """Times (s) from 0 to the duration between which the motion is smooth."""
         return tuple(self._time(s) for s in self.curve.breaks)
 
-    def __call__(self, t: Any) -> Jet:
-        """Shapes, rates and accelerations (N x k each) at times (s); before and after the gait it rests."""
+    def __call__(self, t: Vector) -> Jet:
+        """Shapes, rates and accelerations; at rest before and after the gait.
+
+        Args:
+            t: Times (N; s), or one number.
+
+        Returns:
+            Shapes, rates and accelerations (N x k each).
+        """
         times = at_once(t, "t")
         s, ds, dds = self._pace(np.clip(times / self.duration, 0.0, 1.0))
         outside = (times < 0.0) | (times > self.duration)
@@ -93,7 +107,7 @@ class Gait:
         return a + w * value, 30.0 * (y * (1.0 - y)) ** 2, 60.0 * y * (1.0 - y) * (1.0 - 2.0 * y) / w
 
     def _time(self, s: float) -> float:
-        """When the curve's parameter is ``s``, by bisection: the pace is monotone."""
+        """Time at which the curve's parameter is ``s``, by bisection: the parameter is monotone."""
         if s in self._rests() or self.profile == "constant":
             return s * self.duration
         low, high = 0.0, 1.0
@@ -104,24 +118,27 @@ class Gait:
 
 
 def check_motion(motion: Any) -> None:
-    """An error unless this is a :class:`Motion`."""
+    """Raise an error unless this is a :class:`Motion`."""
     if not (callable(motion) and hasattr(motion, "size") and hasattr(motion, "duration")):
-        raise ModelError(f"a motion is a gait or a curve, not {describe(motion)}")
+        raise ModelError(f"motion must be a gait or a curve, got {describe(motion)}")
 
 
 def check_shape(model: Model, size: int) -> None:
-    """Whether curves of ``size`` coordinates are shapes of the model: angles and lengths, one for each freedom."""
+    """Raise an error unless curves of ``size`` coordinates are shapes of the model.
+
+    Its joints are angles and lengths, one coordinate for each degree of freedom.
+    """
     check_model(model)
     if not model.m:
         raise ModelError(f"the base of {model.name!r} is fixed: no gait moves it")
     for joint in model.joints:
         if not joint.kind.group.additive:
-            raise ModelError(f"joint {joint.name!r}: gaits take joints that are angles and lengths")
+            raise ModelError(f"joint {joint.name!r}: gaits need joints that are angles and lengths")
     if size != model.n:
         raise ModelError(f"the gait has {size} coordinates, but {model.name!r} has {model.n}: embed the curve")
 
 
 def turning_axes(model: Model) -> np.ndarray:
-    """``k x 3``: orthogonal axes about which the base can turn at all, in its frame."""
+    """Orthogonal axes (k x 3) about which the base can turn, in its frame."""
     U, sizes, _ = np.linalg.svd(model.base.selection[3:])
     return np.asarray(U[:, : int((sizes > 1e-9).sum())].T)

@@ -1,4 +1,4 @@
-"""Where to begin: the plane of joints in which small gaits turn or carry a robot most, and circles in it."""
+"""Initial guesses: the plane of joints in which small gaits turn or carry a robot most, and circles in it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...model import Model
 from .curves import Circle, Curve
 
 SAMPLES = 48
-"""Random centers that are looked at beside the given one."""
+"""Random centers that are tried beside the given one."""
 
 
 class Bend(NamedTuple):
-    """Two directions of joints, and how much a small gait in their plane does."""
+    """Two directions of joints, and the displacement of small gaits in their plane."""
 
     center: np.ndarray
     """``n``: the shape"""
@@ -27,10 +27,10 @@ class Bend(NamedTuple):
     strength: float
     """displacement per area in the coordinates of the two directions"""
     axis: np.ndarray
-    """``3``: what is turned about, or moved along"""
+    """``3``: axis of the rotation, or direction of the translation"""
 
     def circle(self, share: float) -> Curve:
-        """A circle of shapes that takes a share of the room, beginning in the first direction."""
+        """Circle of shapes that takes a share of the room, beginning in the first direction."""
         return Circle(share).embedded(np.stack([self.first, self.second], axis=1), self.center)
 
 

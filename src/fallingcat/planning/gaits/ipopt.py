@@ -1,4 +1,4 @@
-"""IPOPT, and what it is asked about gaits."""
+"""IPOPT problem of gaits, and its solution."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .objectives import Aim
 from .transcription import Transcription
 
 LARGE = 70
-"""Unknowns times joints up to which second derivatives are exact."""
+"""Number of unknowns times joints up to which second derivatives are exact."""
 SAMPLES = 32
-"""Shapes for each harmonic that are held within limits."""
+"""Points for each harmonic at which shapes are held within limits."""
 SOLVED = ("Solve_Succeeded",)
 INTERRUPTED = "User_Requested_Stop"
 HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not_Enough_Degrees_Of_Freedom")
@@ -24,7 +24,7 @@ HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not_Enough_Deg
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Most of an aim minus ``weight`` times effort; or, with a target, the least effort that reaches it."""
+    """Maximum of an objective minus ``weight`` times effort; or, with a target, the least effort that reaches it."""
 
     model: Model
     """with the joints that move and no others"""
@@ -39,13 +39,13 @@ class Question:
 
     @property
     def bounded(self) -> bool:
-        """Whether something keeps the gait from growing without end."""
+        """True if limits, weight, budget or target keep the gait finite."""
         limited = bool(np.isfinite(self.high - self.low).all())
         return limited or self.weight > 0.0 or self.budget is not None or self.target is not None
 
 
 class Answer(NamedTuple):
-    """What IPOPT found."""
+    """Solution of IPOPT."""
 
     x: np.ndarray
     value: float
@@ -58,16 +58,17 @@ class Answer(NamedTuple):
 
     @property
     def status(self) -> str:
-        """``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``."""
+        """Status: ``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``."""
         if self.words == INTERRUPTED:
             return "interrupted"
         return "optimal" if self.words in SOLVED else "infeasible" if self.words in HOPELESS else "unfinished"
 
 
 class Solver:
-    """A question with a fixed number of integration steps."""
+    """Problem with a fixed number of integration steps."""
 
     def __init__(self, question: Question, steps: int) -> None:
+        """Build the program."""
         self.question, model = question, question.model
         self.graph = Transcription(model, question.harmonics, steps, question.effort)
         casadi = self.casadi = self.graph.casadi
@@ -106,12 +107,12 @@ class Solver:
         before: Answer | None = None,
         near: float = 1e-7,
     ) -> Answer:
-        """From ``x``, or from an answer ``before`` to a question as ``near``; limits are ``margin`` narrower.
+        """Solve from ``x``, or from a solution ``before`` of a nearby problem; limits are ``margin`` narrower.
 
-        Ctrl-C raises :class:`Interrupted` after the iteration that it came in, with the answer so far.
+        Ctrl-C raises :class:`Interrupted` after the current iteration, with the answer so far.
         """
         ipopt: dict[str, Any] = {"print_level": 0, "sb": "yes", "max_iter": most, "tol": tolerance}
-        ipopt["acceptable_iter"] = 0  # nearly is not optimal
+        ipopt["acceptable_iter"] = 0  # do not accept points that are only nearly optimal
         if self.graph.size * self.question.model.n > LARGE:
             ipopt |= {"hessian_approximation": "limited-memory", "limited_memory_max_history": 30}
         start: dict[str, Any] = {"x0": x, "p": weight}

@@ -1,4 +1,4 @@
-"""What can be wanted of a displacement: a coordinate, an angle, a length; of poses, and of CasADi's expressions."""
+"""Objectives of a displacement: a coordinate, an angle, a length; of poses, and of CasADi's expressions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from ...lie.rotations import quaternion_from_matrix
 from ...model import Model
 
 AIMS = ("x", "y", "z", "rx", "ry", "rz", "turn", "travel")
-"""Of a displacement of the base, seen from where it starts: a coordinate of its position (m); its turn about an axis of
-the base (rad: the twist of its swing and twist, up to a full turn, and without end where the base turns about one axis
-only); the angle of the whole turn (rad); the length of the way (m)."""
+"""Objectives of a displacement of the base, relative to its start: a coordinate of its position (m); its turn about an
+axis of the base (rad: the twist of its swing and twist, up to a full turn, and without end where the base turns about
+one axis only); the angle of the whole turn (rad); the length of the way (m)."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """One of :data:`AIMS`, forwards or backwards.
+    """Objective: one of :data:`AIMS`, forwards or backwards.
 
-    >>> Aim.of("-rz").sign
-    -1.0
+    Example:
+        >>> Aim.of("-rz").sign
+        -1.0
     """
 
     name: str
@@ -30,34 +31,35 @@ class Aim:
 
     @classmethod
     def of(cls, text: str) -> Aim:
-        """From ``rz``, ``-rz``, ``turn`` ..."""
+        """Objective from a text: ``rz``, ``-rz``, ``turn`` ..."""
         name = text.removeprefix("-")
         if name not in AIMS or (name != text and name in AIMS[6:]):
-            raise ModelError(f"maximize is one of {', '.join(AIMS)} (or minus one of the first six), not {text!r}")
+            raise ModelError(f"maximize must be one of {', '.join(AIMS)} (or minus one of the first six), got {text!r}")
         return cls(name, -1.0 if name != text else 1.0)
 
     @property
     def place(self) -> int:
-        """In ``[position; quaternion]``, and in a twist."""
+        """Index in ``[position; quaternion]``, and in a twist."""
         return AIMS.index(self.name)
 
     @property
     def is_angle(self) -> bool:
-        """Whether it is measured in rad, else in m."""
+        """True if it is measured in rad, else in m."""
         return self.name in ("rx", "ry", "rz", "turn")
 
     def rows(self, model: Model) -> np.ndarray:
-        """``p x m``: the components of the base's algebra that count."""
+        """Components (p x m) of the base's algebra that count."""
         S = model.base.selection
         whole = {"turn": S[3:], "travel": S[:3]}
         return np.asarray(whole[self.name] if self.name in whole else S[self.place][None])
 
     def of_pose(self, pose: np.ndarray, near: float = 0.0) -> float:
-        """Its value for a pose (4 x 4); turns are known up to full ones: take the one ``near``.
+        """Value for a pose (4 x 4); angles are determined up to full turns: the one ``near`` is returned.
 
-        >>> from fallingcat.lie import SE3
-        >>> round(Aim("rz").of_pose(SE3().exp(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.2]))), 12)
-        1.2
+        Example:
+            >>> from fallingcat.lie import SE3
+            >>> round(Aim("rz").of_pose(SE3().exp(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.2]))), 12)
+            1.2
         """
         if self.name == "travel":
             return float(np.linalg.norm(pose[:3, 3]))
@@ -71,7 +73,7 @@ class Aim:
         return angle + 2.0 * np.pi * round((near - angle) / (2.0 * np.pi))
 
     def of_graph(self, casadi: Any, model: Model, pose: Any, logs: Any) -> Any:
-        """Its value for ``[position; quaternion]`` and the sum of the steps' logarithms (m), as expressions."""
+        """Value for ``[position; quaternion]`` and the sum of the steps' logarithms (m), as expressions."""
         if self.name == "travel":
             return casadi.sqrt(casadi.sumsqr(pose[:3]) + 1e-24)
         if not self.is_angle:

@@ -1,7 +1,7 @@
-"""The best gait: most displacement per cycle, or least effort for a wanted one, within the limits of the joints.
+"""Optimal gaits: most displacement per cycle, or least effort for a wanted one, within the limits of the joints.
 
-Fourier series of the joints are the unknowns; CasADi differentiates the exact displacement, and IPOPT looks for a gait
-at which no small change is better.  That is a local optimum: several starts make it likely to be the best one.
+Fourier series of the joints are the unknowns; CasADi differentiates the exact displacement, and IPOPT looks for a
+local optimum: several starts make it likely to be the best one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.types import Vector
 from ...dynamics.checks import positive, vector
 from ...errors import Interrupted, ModelError, NumericsError
 from ...model import Model
@@ -25,20 +26,25 @@ from .objectives import Aim
 from .transcription import EFFORTS
 
 ROOM = 1.5
-"""How far (rad, m) starts reach where joints have no limits."""
+"""Reach (rad, m) of starts where joints have no limits."""
 SHARE = 0.6
-"""Of the room around a start that its circle takes."""
+"""Share of the room around a start that its circle takes."""
 GAP, EXCESS = 1e-6, 1e-9
-"""What the exact gait may differ from the discrete one in its value, and how far it may leave the limits (rad, m)."""
+"""Largest error of the discrete value, and largest violation of the limits (rad, m), of the exact gait."""
 NEAR = 1e-7
-"""IPOPT's barrier where it goes on from an answer to another weight."""
+"""Barrier parameter of IPOPT where it continues from a solution to another weight."""
 _RANKS = {"optimal": 0, "unfinished": 1, "interrupted": 2, "infeasible": 3}
 
 
 @tabulated
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """A gait that was looked for, and whether it is what was wanted."""
+    """Result of :func:`optimize`: a gait, with its status.
+
+    Example:
+        >>> [*Optimum.__dataclass_fields__][:4]
+        ['gait', 'series', 'joints', 'value']
+    """
 
     gait: Curve
     """closed, over all joints of the model, for s in [0, 1]"""
@@ -46,7 +52,7 @@ class Optimum:
     """of the joints that move"""
     joints: tuple[str, ...]
     value: float
-    """of what was wanted (m, rad), exact"""
+    """value of the objective (m, rad), exact"""
     displacement: Displacement
     """of the base, exact"""
     effort: float
@@ -54,7 +60,7 @@ class Optimum:
     status: str
     """``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``"""
     message: str
-    """what the solver says"""
+    """message of the solver"""
     iterations: int
     gradient: float
     """largest entry of the gradient of the Lagrangian: zero at an optimum"""
@@ -63,7 +69,7 @@ class Optimum:
 
     @property
     def optimal(self) -> bool:
-        """Whether it is (a local) one."""
+        """True if it is a local optimum."""
         return self.status == "optimal"
 
 
@@ -81,42 +87,61 @@ def optimize(
     harmonics: int = 3,
     start: Curve | None = None,
     starts: int = 2,
-    origin: Any | None = None,
+    origin: Vector | None = None,
     iterations: int = 500,
     tolerance: float = 1e-8,
     strict: bool = True,
 ) -> Optimum:
-    """The gait of the named joints (all, if left out) with most of ``maximize`` minus ``weight`` times effort.
+    """Optimal gait of some joints: most of ``maximize`` minus ``weight`` times effort.
 
-    ``maximize`` is one of :data:`~fallingcat.planning.gaits.objectives.AIMS`, or minus one of its coordinates.  With a ``target``
-    (m, rad) it is a constraint instead: the gait with least effort that reaches it.  ``effort`` counts squares of joint
-    ``rates`` (rad^2/s) or ``forces`` (N^2 m^2 s) over a cycle of 1 s; ``budget`` bounds it.  Joints stay within the
-    model's ``limits``, and within ``reach`` (rad, m) of ``origin`` (n, neutral if left out), where joints that do not
-    move stay.  The search begins at ``start``, a closed curve of the moving joints (or of all), or at the ``starts``
-    most promising circles, and stays with gaits that go around once where it can: twice around is twice as far.
+    The search prefers gaits that go around once where it can: twice around is twice as far.  Ctrl-C ends it after an
+    iteration: it raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the best
+    gait so far.  Needs CasADi.
 
-    What is not an optimum raises a :class:`~fallingcat.errors.NumericsError` that says why, and how much is in reach;
-    with ``strict=False`` it is returned, and its ``status`` says so.  Ctrl-C ends the search after an iteration: it
-    raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the best gait so far.
-    Needs CasADi.
+    Args:
+        model: Robot with a floating base, whose joints are angles and lengths.
+        maximize: One of :data:`~fallingcat.planning.gaits.objectives.AIMS`, or minus one of its coordinates.
+        joints: Names of the joints that move; None: all.
+        target: Value (m, rad) of ``maximize`` as a constraint: the gait with least effort that reaches it; None:
+            maximize.
+        effort: Squares of joint ``"rates"`` (rad^2/s) or ``"forces"`` (N^2 m^2 s) over a cycle of 1 s.
+        weight: Weight of the effort.
+        budget: Bound of the effort; None: none.
+        limits: Keep joints within the limits of the model.
+        reach: Largest distance (rad, m) of joints from ``origin``; None: any.
+        harmonics: Harmonics of the Fourier series.
+        start: Closed curve of the moving joints, or of all, at which the search begins; None: circles.
+        starts: Number of most promising circles at which the search begins.
+        origin: Shape (n) of the joints that do not move; None: neutral.
+        iterations: Iterations of the solver at most.
+        tolerance: Tolerance of the solver.
+        strict: Raise an error where no optimum was found; else return it with its ``status``.
 
-    >>> from fallingcat.model import robots
-    >>> best = optimize(robots.two_cylinder_cat(), "turn", reach=0.5, harmonics=1)
-    >>> best.status, best.violation < 1e-8
-    ('optimal', True)
+    Returns:
+        Gait of all joints for s in [0, 1], its value and the exact displacement of the base.
+
+    Raises:
+        NumericsError: No optimum was found, and ``strict`` is True; the message gives the reason, and the largest value
+            within reach.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> best = optimize(robots.two_cylinder_cat(), "turn", reach=0.5, harmonics=1)
+        >>> best.status, best.violation < 1e-8
+        ('optimal', True)
     """
     check_shape(model, model.n)
     aim = Aim.of(maximize)
     if effort not in EFFORTS:
-        raise ModelError(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
+        raise ModelError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     if harmonics < 1 or not (np.isfinite(weight) and weight >= 0.0):
-        raise ModelError("a gait has one harmonic or more, and effort a finite weight that is not negative")
+        raise ModelError("harmonics must be 1 or more, and weight finite and not negative")
     positive(tolerance, "tolerance")
     part = Part.of(model, joints, origin)
     low, high = part.bounds(limits, reach)
     question = Question(part.moving, aim, target, effort, weight, budget, low, high, harmonics)
     if not question.bounded:
-        raise ModelError("nothing bounds the gait: give a weight of effort, a budget, limits or a reach")
+        raise ModelError("the gait is unbounded: give a weight of effort, a budget, limits or a reach")
     search = _Search(part, question, iterations, tolerance)
     found = search.best(search.starts(start, starts))
     if strict and not found.optimal:
@@ -126,23 +151,23 @@ def optimize(
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some joints of a robot: the others are welded where they are."""
+    """Some joints of a robot, with the others welded."""
 
     model: Model
     moving: Model
     places: np.ndarray
-    """where its joints are among those of the model"""
+    """indices of its joints among those of the model"""
     origin: np.ndarray
     """``n``: of all joints"""
 
     @classmethod
     def of(cls, model: Model, joints: Sequence[str] | None, origin: Any | None) -> Part:
-        """The named joints, or all."""
+        """Part of the named joints, or of all."""
         at = np.asarray(model.neutral().joints if origin is None else vector(origin, model.n, "origin"), dtype=float)
         names = list(model.joint_names if joints is None else joints)
         places = np.sort([model.v_slices[model.leading_index(name)].start for name in names])
         if len(set(names)) < max(len(names), 2):
-            raise ModelError(f"a gait takes two different joints or more, not {', '.join(names) or 'none'}")
+            raise ModelError(f"a gait needs two different joints or more, got {', '.join(names) or 'none'}")
         rest = {
             j.name: at[place]
             for j, place in zip(model.joints, model.q_slices, strict=True)
@@ -152,7 +177,7 @@ class Part:
 
     @property
     def middle(self) -> np.ndarray:
-        """``k``: the moving joints at the origin."""
+        """Moving joints at the origin (k)."""
         return np.asarray(self.origin[self.places])
 
     def bounds(self, limits: bool, reach: float | None) -> tuple[np.ndarray, np.ndarray]:
@@ -163,7 +188,7 @@ class Part:
             low, high = np.full(len(own), -np.inf), np.full(len(own), np.inf)
         if reach is not None:
             if not reach > 0.0:
-                raise ModelError(f"reach is positive, not {reach!r}")
+                raise ModelError(f"reach must be positive, got {reach!r}")
             low, high = np.maximum(low, self.middle - reach), np.minimum(high, self.middle + reach)
         if not (low < high).all():
             raise ModelError(f"joint {self.moving.joint_names[int(np.argmin(low < high))]!r} has no room to move")
@@ -177,7 +202,7 @@ class Part:
 
 
 class _Search:
-    """Asks, looks at the exact gait of the answer, and asks again until it keeps what was promised."""
+    """Search that validates the exact gait of each solution, and refines until it keeps its limits."""
 
     def __init__(self, part: Part, question: Question, iterations: int, tolerance: float) -> None:
         self.part, self.question, self.iterations, self.tolerance = part, question, iterations, tolerance
@@ -185,18 +210,18 @@ class _Search:
         self.solvers: dict[int, Solver] = {}
 
     def starts(self, start: Curve | None, count: int) -> list[np.ndarray]:
-        """Coefficients of where to begin."""
+        """Coefficients of the initial guesses."""
         asked, s = self.question, np.arange(256) / 256.0
         if start is not None:
             chosen = start.size == asked.model.n
             if not start.closed or not (chosen or start.size == self.part.model.n):
-                raise ModelError(f"the start is a closed curve of {asked.model.n} joints, or of all")
+                raise ModelError(f"the start must be a closed curve of {asked.model.n} joints, or of all")
             return [self._series(start(s).q if chosen else start(s).q[:, self.part.places])]
         middle = np.clip(self.part.middle, asked.low, asked.high)
         low, high = np.maximum(asked.low, middle - ROOM), np.minimum(asked.high, middle + ROOM)
         found = bends(asked.model, self._direction() * asked.aim.rows(asked.model), low, high, middle)
         if not found[0].strength > 1e-9:
-            raise ModelError(f"small gaits of these joints do nothing for {asked.aim.name!r}: the curvature is zero")
+            raise ModelError(f"small gaits of these joints do not change {asked.aim.name!r}: the curvature is zero")
         return [self._series(bend.circle(SHARE)(s).q) for bend in found[: max(count, 1)]]
 
     def _direction(self) -> float:
@@ -208,7 +233,7 @@ class _Search:
         return np.vstack([spectrum[:1].real, 2.0 * spectrum[1:].real, -2.0 * spectrum[1:].imag]).ravel()
 
     def best(self, starts: list[np.ndarray]) -> Optimum:
-        """The best of what the starts lead to."""
+        """Best result from all starts."""
         found: list[Optimum] = []
         try:
             for x in starts:
@@ -232,14 +257,14 @@ class _Search:
         return one.effort if asked.target is not None else asked.weight * one.effort - asked.aim.sign * one.value
 
     def _farthest(self, stuck: Optimum) -> str:
-        """How much is in reach, when a target is not."""
+        """Message about the largest value within reach, when a target is not."""
         asked = replace(self.question, target=None, weight=1e-6, aim=Aim(self.question.aim.name, self._direction()))
         other = _Search(self.part, asked, self.iterations, self.tolerance)
         most = other._from(self._series(stuck.series(np.arange(256) / 256.0).q))
         if not most.optimal:
-            return "how much is in reach is not known"
+            return "the largest value within reach is not known"
         size = f"{np.degrees(most.value):.4g} degrees" if asked.aim.is_angle else f"{most.value:.4g} m"
-        return f"{asked.aim.name} of {size} is in reach"
+        return f"{asked.aim.name} of {size} is within reach"
 
     def _from(self, x: np.ndarray) -> Optimum:
         steps, margin, weight = 12 + 4 * self.question.harmonics, 0.0, self.question.weight
@@ -266,7 +291,10 @@ class _Search:
         return self.solvers[steps]
 
     def _weights(self, solver: Solver, x: np.ndarray) -> list[float]:
-        """From a weight at which going around once is best, down to the wanted one: else gaits wind as they can."""
+        """Weights of a continuation from one at which going around once is best, down to the wanted one.
+
+        Otherwise gaits may wind several times.
+        """
         asked = self.question
         value, effort = (float(y) for y in solver.outcome(x))
         first = 0.3 * abs(value) / effort
@@ -276,7 +304,7 @@ class _Search:
         return [*(first * 0.3**k for k in range(count)), asked.weight]
 
     def _judged(self, answer: Answer) -> tuple[Optimum, float, float]:
-        """The gait of an answer, how far its value is from the promised one, and how far it leaves its limits."""
+        """Gait of a solution, the error of its discrete value, and its violation of the limits."""
         asked, H = self.question, self.question.harmonics
         table = answer.x.reshape(-1, asked.model.n)
         series = Fourier(table[0], table[1 : 1 + H], table[1 + H :])
@@ -306,5 +334,5 @@ class _Search:
             words += f"; the last gait reaches {value:.4g} with an effort of {answer.effort:.4g}"
             return words + ("" if asked.target is None else f", {asked.target:.4g} was wanted")
         if asked.target is None and abs(value) < 1e-6:
-            return words + "; around here effort outweighs displacement, and the best gait is to stay"
+            return words + "; near here effort outweighs displacement, and the best gait is to stay"
         return words

@@ -1,4 +1,4 @@
-"""The example of [Mishra] V-B: an arm of seven joints on a small spacecraft turns it with a circular gait of three.
+"""Example of [Mishra] V-B: an arm of seven joints on a small spacecraft turns it with a circular gait of three.
 
 The paper does not give the arm's inertias; :func:`fallingcat.robots.orbital_arm` is an arm of that kind, so the method
 is compared with the paper, and the digits with an independent integration: the study ``orbital-gait``.
@@ -21,11 +21,11 @@ from .displacement import Displacement, displacement
 from .estimate import Estimate, estimate, estimate_error
 
 SIZE = {"width": 370, "height": 315}
-"""Of pictures (pixels)."""
+"""Size of pictures (pixels)."""
 
 
 class OrbitalExample(NamedTuple):
-    """What the gait does, exactly and by curvature in every frame."""
+    """Displacement of the gait, exactly and by curvature in every frame."""
 
     model: Model
     plane: Plane
@@ -38,19 +38,19 @@ class OrbitalExample(NamedTuple):
 
     @property
     def guess(self) -> Estimate:
-        """The estimate in the frame of the map."""
+        """Estimate in the frame of the map."""
         return self.estimates[self.map.frame]
 
     def angles(self, pose: np.ndarray) -> np.ndarray:
-        """``3`` (degrees): XYZ angles of a pose, as the paper gives them."""
+        """XYZ angles (3; degrees) of a pose, as the paper gives them."""
         return np.degrees(np.asarray(EulerXYZ().from_matrix(pose[:3, :3])))
 
     def error(self, frame: str) -> np.ndarray:
-        """``6``: ``log(exact^-1 guess)`` of the estimate in a frame."""
+        """Error ``log(exact^-1 guess)`` (6) of the estimate in a frame."""
         return estimate_error(self.model, self.exact, self.estimates[frame])
 
     def off(self, frame: str) -> float:
-        """degrees: the angle between the estimate in a frame and the integration."""
+        """Angle (degrees) between the estimate in a frame and the integration."""
         return float(np.degrees(np.linalg.norm(self.error(frame)[3:])))
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Vector
 from ...errors import ModelError
 from ...records import concise
 from .curves import Curve, Jet, at_once, finite
 
 
-def hermite(x: Any) -> np.ndarray:
-    """``3 x N x 4``: weights of ``a, b, a', b'`` in the cubic from a to b, and in its first two derivatives, at shares
-    ``x`` (N) of the way.
+def hermite(x: Vector) -> FloatArray:
+    """Weights (3 x N x 4) of ``a, b, a', b'`` in a cubic from a to b and its two derivatives, at shares ``x`` (N).
 
-    >>> hermite(0.5)[0].tolist()
-    [[0.5, 0.5, 0.125, -0.125]]
+    Example:
+        >>> hermite(0.5)[0].tolist()
+        [[0.5, 0.5, 0.125, -0.125]]
     """
     x = np.atleast_1d(np.asarray(x, dtype=float))
     y = 1.0 - x
@@ -30,50 +30,75 @@ def hermite(x: Any) -> np.ndarray:
 @concise
 @dataclass(frozen=True, eq=False)
 class Spline(Curve):
-    """The curve through ``points`` (N + 1 x k) with ``slopes`` (N + 1 x k, by s) at s = 0, 1/N, ..., 1: cubic between
-    them, with a second derivative that is linear there and may jump at the nodes.
+    """Cubic spline through ``points`` with ``slopes`` at s = 0, 1/N, ..., 1.
 
-    >>> half = Spline([[0.0], [1.0]], [[0.0], [0.0]])(0.5)
-    >>> half.q.item(), half.dq.item(), half.ddq.item()
-    (0.5, 1.5, 0.0)
+    Its second derivative is linear between the nodes and may jump there.
+
+    Example:
+        >>> half = Spline([[0.0], [1.0]], [[0.0], [0.0]])(0.5)
+        >>> half.q.item(), half.dq.item(), half.ddq.item()
+        (0.5, 1.5, 0.0)
     """
 
-    points: np.ndarray
-    slopes: np.ndarray
+    points: FloatArray
+    """``N + 1 x k``"""
+    slopes: FloatArray
+    """``N + 1 x k``, by s"""
 
     def __post_init__(self) -> None:
+        """Check shapes and values."""
         for name in ("points", "slopes"):
             object.__setattr__(self, name, finite(getattr(self, name), 2, name))
         if len(self.points) < 2 or self.points.shape != self.slopes.shape:
-            raise ModelError(f"points {self.points.shape} and slopes {self.slopes.shape} are as many, two or more")
+            raise ModelError(
+                f"points {self.points.shape} and slopes {self.slopes.shape} must have one shape, of two rows or more"
+            )
 
     @classmethod
     def along(cls, curve: Curve, intervals: int) -> Spline:
-        """Through the nodes of another curve; exact where that is a spline whose intervals are divided."""
+        """Spline through points of another curve; exact where that is a spline whose intervals are divided.
+
+        Args:
+            curve: Curve of k coordinates.
+            intervals: Number of intervals N.
+
+        Returns:
+            Spline with N + 1 nodes.
+        """
         jet = curve(np.arange(intervals + 1) / intervals)
         return cls(jet.q, jet.dq)
 
     @property
     def size(self) -> int:
+        """Number of coordinates k."""
         return self.points.shape[1]
 
     @property
     def intervals(self) -> int:
-        """N"""
+        """Number of intervals N."""
         return len(self.points) - 1
 
     @property
     def breaks(self) -> tuple[float, ...]:
+        """Nodes."""
         return tuple((np.arange(self.intervals + 1) / self.intervals).tolist())
 
-    def __call__(self, s: Any) -> Jet:
-        """At a node: as the interval after it."""
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives at ``s``; at a node those of the interval after it."""
         place = at_once(s, "s") * self.intervals
         k = np.clip(np.floor(place).astype(int), 0, self.intervals - 1)
         return self.within(k, place - k)
 
-    def within(self, k: Any, x: Any) -> Jet:
-        """At shares ``x`` (N) of the intervals ``k`` (N), their ends included."""
+    def within(self, k: Vector, x: Vector) -> Jet:
+        """Points and derivatives inside given intervals, their ends included.
+
+        Args:
+            k: Indices (N) of the intervals.
+            x: Shares (N) of the intervals, from 0 to 1.
+
+        Returns:
+            Points and first two derivatives (N x k each).
+        """
         h = 1.0 / self.intervals
         ends = np.stack([self.points[k], self.points[k + 1], h * self.slopes[k], h * self.slopes[k + 1]], axis=1)
         q, dq, ddq = np.einsum("dni,nik->dnk", hermite(x), ends)

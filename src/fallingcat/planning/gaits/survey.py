@@ -1,4 +1,4 @@
-"""Two joints of a robot: the map of their curvature, how far bends that are carried around go, and their best gait."""
+"""Survey of two joints of a robot: curvature map, displacement of carried bends, and optimal gait."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .estimate import estimate_with
 from .optimization import Optimum, optimize
 
 COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
-"""Of a displacement ``log(g)`` embedded in se(3): three lengths (m), three angles (rad)."""
+"""Components of a displacement ``log(g)`` embedded in se(3): three lengths (m), three angles (rad)."""
 RADII, GRID = 6, 61
 
 
 class Cycle(NamedTuple):
-    """One cycle of a gait, and what it does."""
+    """One cycle of a gait, and its displacement."""
 
     radius: float
-    """rad (or m): of its circle; the largest bend of the best gait"""
+    """rad (or m): radius of its circle; the largest bend of the best gait"""
     exact: np.ndarray
     """``6``: logarithm of the exact displacement, ``[v; w]``"""
     estimate: np.ndarray
@@ -37,20 +37,20 @@ class Cycle(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """How a joint's coordinate is shown."""
+    """Display unit of a joint's coordinate."""
 
     factor: float
     name: str
 
 
 def unit_of(model: Model, joint: str) -> Unit:
-    """Degrees for hinges, m for sliders."""
+    """Unit of a joint: degrees for hinges, m for sliders."""
     kind = model.joints[model.leading_index(joint)].kind
     return Unit(1.0, "m") if isinstance(kind, Prismatic) else Unit(float(np.degrees(1.0)), "degrees")
 
 
 class Survey(NamedTuple):
-    """What two joints can do."""
+    """Result of :func:`survey`."""
 
     model: Model
     joints: tuple[str, str]
@@ -69,23 +69,23 @@ class Survey(NamedTuple):
 
     @property
     def middle(self) -> np.ndarray:
-        """``2`` (rad): the joints in the middle of the map, where every gait starts and ends."""
+        """Coordinates (2; rad) of the joints in the middle of the map, where every gait starts and ends."""
         return np.asarray(self.map.plane.directions.T @ self.map.plane.origin)
 
     @property
     def units(self) -> tuple[Unit, Unit]:
-        """Of the two joints."""
+        """Units of the two joints."""
         first, second = (unit_of(self.model, name) for name in self.joints)
         return first, second
 
     @property
     def bend(self) -> Unit:
-        """Of a radius: degrees, if both are hinges."""
+        """Unit of a radius: degrees, if both joints are hinges."""
         first, second = self.units
         return first if first == second else Unit(1.0, "rad, m")
 
     def header(self) -> list[str]:
-        """Of the table."""
+        """Header of the table."""
         return [
             f"bend {self.bend.name.replace('degrees', 'deg')}",
             *COMPONENTS[:3],
@@ -95,7 +95,7 @@ class Survey(NamedTuple):
         ]
 
     def rows(self) -> list[list[str]]:
-        """The table: exact displacements (m, degrees), estimate of the shown component, gap between the ends."""
+        """Rows of the table: exact displacements (m, degrees), estimate of the shown component, gap of the ends."""
         out = []
         for row in self.circles:
             guess = shown(row.estimate, self.component)
@@ -106,7 +106,7 @@ class Survey(NamedTuple):
         return out
 
     def data(self) -> dict[str, Any]:
-        """As plain data: radii in rad, displacements as ``[v; w]`` in m and rad."""
+        """Plain data: radii in rad, displacements as ``[v; w]`` in m and rad."""
         bends = [{"radius": row.radius, **_plain(row)} for row in self.circles]
         circle = {"center": (self.middle + self.center).tolist(), "radius": self.circle.radius, **_plain(self.circle)}
         out: dict[str, Any] = {
@@ -134,7 +134,7 @@ class Survey(NamedTuple):
 
     @property
     def curve(self) -> Curve:
-        """The best gait that was found, over the two joints, from the middle of the map."""
+        """Best gait that was found, over the two joints, from the middle of the map."""
         if self.optimum is not None and self.optimum.optimal:
             return self.optimum.series.embedded(np.eye(2)[self._order(self.optimum)], -self.middle)
         return Circle(self.circle.radius, (float(self.center[0]), float(self.center[1])))
@@ -145,10 +145,11 @@ def _plain(row: Cycle) -> dict[str, Any]:
 
 
 def fixed(x: float, digits: int) -> str:
-    """With so many digits, and no minus before a zero.
+    """Number with so many digits, and no minus before a zero.
 
-    >>> fixed(-1e-9, 2)
-    '0.00'
+    Example:
+        >>> fixed(-1e-9, 2)
+        '0.00'
     """
     return f"{round(float(x), digits) + 0.0:.{digits}f}"
 
@@ -177,22 +178,23 @@ def survey(
     frame: GaitFrame = "minimum_perturbation",
     best: bool | None = None,
 ) -> Survey:
-    """The curvature map of two joints, what bends up to ``reach`` (rad) do, and the best gait.
+    """Curvature map of two joints, displacement of bends up to ``reach`` (rad), and the optimal gait.
 
-    The middle of the map is the neutral shape, or the shape next to it from which both joints have room both ways.
-    Each bend is carried once around it, anticlockwise: out along the first joint, a circle, and back.
-    The best gait goes around the same way as the best circle, and both start in the middle, too.  ``best`` says whether
-    to look for it; if left out, that is done where CasADi is installed.
+    The middle of the map is the neutral shape, or the shape next to it from which both joints have room both ways. Each
+    bend is carried once around it, anticlockwise: out along the first joint, a circle, and back. The optimal gait goes
+    around the same way as the best circle, and both start in the middle, too.  ``best`` is True to look for it, and
+    False not to; None: where CasADi is installed.
 
-    >>> from fallingcat.model import robots
-    >>> found = survey(robots.two_cylinder_cat(), ("spine_z", "spine_y"), 0.6, best=False)
-    >>> COMPONENTS[found.component], len(found.circles)
-    ('rx', 6)
+    Example:
+        >>> from fallingcat.model import robots
+        >>> found = survey(robots.two_cylinder_cat(), ("spine_z", "spine_y"), 0.6, best=False)
+        >>> COMPONENTS[found.component], len(found.circles)
+        ('rx', 6)
     """
     if joints[0] == joints[1]:
-        raise ModelError(f"a gait takes two joints, not {joints[0]!r} twice")
+        raise ModelError(f"a gait needs two different joints, got {joints[0]!r} twice")
     if component is not None and component not in COMPONENTS:
-        raise ModelError(f"component is one of {', '.join(COMPONENTS)}, not {component!r}")
+        raise ModelError(f"component must be one of {', '.join(COMPONENTS)}, got {component!r}")
     model = _alone(model, joints)
     reach, middle = _within(model, joints, reach)
     plane = Plane.of_joints(model, *joints, origin=middle)
@@ -234,11 +236,12 @@ def from_middle(curve: Curve) -> Curve:
 
 
 def logarithm(pose: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """``6``: the logarithm of a pose, with the full turns that bring its angles next to those of a twist ``near``.
+    """Logarithm (6) of a pose, with the full turns that bring its angles next to those of a twist ``near``.
 
-    >>> half_more = np.array([0.0, 0.0, 0.1, 0.0, 0.0, 3.5])
-    >>> bool(np.abs(logarithm(SE3().exp(half_more), half_more) - half_more).max() < 1e-12)
-    True
+    Example:
+        >>> half_more = np.array([0.0, 0.0, 0.1, 0.0, 0.0, 3.5])
+        >>> bool(np.abs(logarithm(SE3().exp(half_more), half_more) - half_more).max() < 1e-12)
+        True
     """
     x = np.asarray(SE3().log(pose))
     angle = float(np.linalg.norm(x[3:]))

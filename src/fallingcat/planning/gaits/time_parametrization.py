@@ -1,4 +1,4 @@
-"""How fast a robot without momentum can follow a curve of shapes: the least time within its drives.
+"""Time parametrization of a curve of shapes without momentum: the least time within limits of the drives.
 
 Along ``q(s)`` the joints have rates ``q' ds/dt`` and, the base floating along, forces ``a(s) u + b(s) x`` with
 ``x = (ds/dt)^2`` and ``u = d^2s/dt^2 = (dx/ds) / 2``: both are linear in ``(x, u)``.  So on a grid of the curve the
@@ -8,10 +8,11 @@ two unknowns; and going forward with the largest ``u`` within that is the motion
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Vector
 from ...compiler import compile
 from ...dynamics.checks import positive
 from ...errors import ModelError, NumericsError, describe
@@ -23,26 +24,33 @@ from .gait import check_shape
 from .shape_forces import shape_forces
 
 POINTS = 200
-"""Of the grid, for each smooth piece of a curve."""
+"""Grid points for each smooth piece of a curve."""
 
 
 @concise
 class TimeParametrization(NamedTuple):
-    """A curve with the times at which its points are passed; a :class:`.Motion`, as a :class:`.Gait` is."""
+    """Curve with a time parametrization; a :class:`.Motion`, as a :class:`.Gait` is.
+
+    Example:
+        >>> from fallingcat.planning import Segment
+        >>> grid, times = np.linspace(0.0, 1.0, 3), np.array([0.0, 1.0, 2.0])
+        >>> TimeParametrization(Segment((0.0,), (1.0,)), grid, times, np.array([0.0, 1.0, 0.0]), np.array([1.0, -1.0]))(1.0).q
+        array([[0.5]])
+    """
 
     curve: Curve
-    grid: np.ndarray
+    grid: FloatArray
     """``N + 1``: from 0 to 1"""
-    times: np.ndarray
-    """``N + 1`` (s): when the curve is there"""
-    speeds: np.ndarray
+    times: FloatArray
+    """``N + 1`` (s): times of the grid points"""
+    speeds: FloatArray
     """``N + 1`` (1/s): ``ds/dt`` there; at rest at both ends"""
-    gains: np.ndarray
+    gains: FloatArray
     """``N`` (1/s^2): ``d^2s/dt^2`` from there to the next"""
 
     @property
     def duration(self) -> float:
-        """s."""
+        """Duration (s)."""
         return float(self.times[-1])
 
     @property
@@ -55,8 +63,15 @@ class TimeParametrization(NamedTuple):
         """Times (s) between which the curve is smooth; its accelerations jump in between, too."""
         return tuple(float(x) for x in np.interp(self.curve.breaks, self.grid, self.times))
 
-    def __call__(self, t: Any) -> Jet:
-        """Shapes, rates and accelerations (N x k each) at times (s); before and after it rests."""
+    def __call__(self, t: Vector) -> Jet:
+        """Shapes, rates and accelerations; at rest before and after.
+
+        Args:
+            t: Times (N; s), or one number.
+
+        Returns:
+            Shapes, rates and accelerations (N x k each).
+        """
         given = at_once(t, "t")
         at = np.clip(given, 0.0, self.duration)
         i = np.clip(np.searchsorted(self.times, at, side="right") - 1, 0, len(self.gains) - 1)
@@ -71,23 +86,30 @@ class TimeParametrization(NamedTuple):
 def time_parametrization(
     model: Model, curve: Curve, *, share: float = 1.0, points: int = POINTS
 ) -> TimeParametrization:
-    """``curve`` from rest to rest, without momentum, in the least time within ``share`` of the efforts and speeds of
-    the model's joints; on ``points`` for each smooth piece, between which the limits hold up to the square of their
-    distance.
+    """Least-time parametrization of a curve from rest to rest, without momentum.
 
-    >>> from fallingcat.planning import Circle
-    >>> import fallingcat as fc
-    >>> from dataclasses import replace
-    >>> cat = fc.robots.two_cylinder_cat()
-    >>> time_parametrization(cat, Circle(0.3))
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: nothing limits how fast 'two_cylinder_cat' moves: its joints have no effort or speed
+    Args:
+        model: Robot with a floating base, with limits of effort or speed.
+        curve: Curve of all joints, without corners.
+        share: Share of the efforts and speeds of the model's joints that may be used.
+        points: Grid points for each smooth piece; between them the limits hold up to the square of their distance.
+
+    Returns:
+        Curve with times (s), speeds and accelerations.
+
+    Example:
+        >>> from fallingcat.planning import Circle
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> time_parametrization(cat, Circle(0.3))
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: nothing limits how fast 'two_cylinder_cat' moves: its joints have no effort ...
     """
     check_shape(model, curve.size if isinstance(curve, Curve) else model.n)
     if not isinstance(curve, Curve):
-        raise ModelError(f"paced takes a curve of shapes, not {describe(curve)}")
+        raise ModelError(f"curve must be a Curve of shapes, got {describe(curve)}")
     if curve.corners:
-        raise ModelError("paced takes curves without corners: at a corner it would have to rest")
+        raise ModelError("curve must have no corners: at a corner the motion would have to rest")
     share = positive(share, "share")
     edges = np.unique(curve.breaks)
     steps = np.diff(edges)[:, None] * np.arange(points) / points
@@ -96,7 +118,7 @@ def time_parametrization(
 
 
 class _Demand(NamedTuple):
-    """What the points of a grid ask of the joints, over what these have: ``|a u + b x| <= 1`` and ``x <= most``."""
+    """Constraints of the grid points, relative to the limits: ``|a u + b x| <= 1`` and ``x <= most``."""
 
     a: np.ndarray
     """``(N + 1) x n``"""
@@ -127,7 +149,7 @@ class _Demand(NamedTuple):
 
 
 def _fastest(demand: _Demand, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``x`` (N + 1) at the points and ``u`` (N) between them: largest everywhere."""
+    """Largest ``x`` (N + 1) at the points and ``u`` (N) between them."""
     bounds = [_Bounds.between(demand, i, step) for i, step in enumerate(steps)]
     most = demand.most.copy()  # from which the end can be reached
     for i in range(len(steps) - 1, -1, -1):
@@ -143,7 +165,7 @@ def _fastest(demand: _Demand, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 class _Bounds(NamedTuple):
-    """``|a u + b x| <= 1`` at both ends of a step as ``center x - half <= u <= center x + half``; and ``x <= most``."""
+    """Bounds ``|a u + b x| <= 1`` at both ends of a step as ``|u - center x| <= half``; and ``x <= most``."""
 
     center: np.ndarray
     half: np.ndarray
@@ -153,17 +175,21 @@ class _Bounds(NamedTuple):
     def between(cls, demand: _Demand, i: int, step: float) -> _Bounds:
         b = np.concatenate([demand.b[i], demand.b[i + 1]])
         a = np.concatenate([demand.a[i], demand.a[i + 1] + 2.0 * step * demand.b[i + 1]])  # x there is x + 2 step u
-        weak = np.abs(a) * (2.0 * step) <= 1e-9 * np.abs(b)  # forces on which u has no say
+        weak = np.abs(a) * (2.0 * step) <= 1e-9 * np.abs(
+            b
+        )  # forces that hardly depend on u: dividing by a would amplify rounding
         level = np.abs(b[weak]).max(initial=0.0)
         a, b = a[~weak], b[~weak]
         return cls(-b / a, 1.0 / np.abs(a), 1.0 / level if level else np.inf)
 
     def upper(self, x: float) -> float:
+        """Largest ``u`` at ``x``."""
         return float((self.center * x + self.half).min(initial=np.inf))
 
     def largest(self, then: float, step: float) -> float:
-        """The largest ``x`` with a ``u`` within the bounds that takes it to between 0 and ``then``: each lower bound of
-        ``u`` against each upper one.
+        """Largest ``x`` with a ``u`` within the bounds that takes it to between 0 and ``then``.
+
+        Each lower bound of ``u`` is compared with each upper one.
         """
         back = -1.0 / (2.0 * step)
         low, low_slope = np.append(-self.half, 0.0), np.append(self.center, back)

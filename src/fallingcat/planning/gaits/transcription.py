@@ -1,4 +1,4 @@
-"""A Fourier gait's displacement and effort as functions of its coefficients, in CasADi: exact gradients for a solver.
+"""Displacement and effort of a Fourier gait as functions of its coefficients, in CasADi: exact gradients for a solver.
 
 The reconstruction ``dg/dt = g hat(-A dq)`` ([Mishra] (9)) is integrated by Magnus' series of order 6 with a fixed
 number of steps; attitudes are unit quaternions that are followed from the identity, so that angles pass 180 degrees.
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import array, concatenate, cos, from_casadi, scale, sin, sqrt, to_casadi
+from ...arrays.types import Twist, Vector
 from ...compiler import compile
 from ...errors import ExtraMissingError
 from ...formulations import connection
@@ -21,11 +22,11 @@ from .displacement import WEIGHTS
 from .shape_forces import shape_forces
 
 EFFORTS = ("rates", "forces")
-"""What an effort adds up over one cycle of 1 s: squares of joint rates, or of joint forces."""
+"""Efforts: integrals of the squares of joint rates, or of joint forces, over one cycle of 1 s."""
 
 
 def casadi_module(purpose: str) -> Any:
-    """CasADi, or an error that says how to get it."""
+    """CasADi, or an error that names the extra to install."""
     try:
         import casadi
     except ImportError:
@@ -33,8 +34,8 @@ def casadi_module(purpose: str) -> Any:
     return casadi
 
 
-def following_twist(model: Model, state: State) -> Any:
-    """``-A rates`` (m): how the base follows the joints without momentum."""
+def following_twist(model: Model, state: State) -> Twist:
+    """Twist ``-A rates`` (m) of the base that follows the joints without momentum."""
     return -(connection(model, state) @ state.rates)
 
 
@@ -56,12 +57,12 @@ def fourier_basis(s: np.ndarray, harmonics: int) -> np.ndarray:
     )
 
 
-def advanced(group: Group, pose: Any, x: Any) -> Any:
-    """``7``: a pose ``[position; quaternion xyzw]`` after the step ``exp(x)``; the quaternion is followed."""
+def advanced(group: Group, pose: Vector, x: Vector) -> Vector:
+    """Pose (7) ``[position; quaternion xyzw]`` after the step ``exp(x)``; the sign of the quaternion is continuous."""
     position, u, w = pose[:3], pose[3:6], pose[6]
     twist = group.selection @ x
     v, turn = twist[:3], twist[3:]
-    half = sqrt(0.25 * (turn @ turn) + 1e-40)  # never zero: the root has a slope there
+    half = sqrt(0.25 * (turn @ turn) + 1e-40)  # 1e-40: the derivative of sqrt is infinite at zero
     step, real = scale(0.5 * sin(half) / half, turn), cos(half)
     R, J = rotations.matrix_from_quaternion(pose[3:]), rotations.left_jacobian(turn)
     vector = scale(w, step) + scale(real, u) + rotations.skew(u) @ step
@@ -69,12 +70,13 @@ def advanced(group: Group, pose: Any, x: Any) -> Any:
 
 
 class Transcription:
-    """One robot whose joints all follow Fourier series: ``q = mean + sum of cosines and sines`` (k joints).
+    """Robot whose joints all follow Fourier series: ``q = mean + sum of cosines and sines`` (k joints).
 
     Coefficients are a flat vector: ``mean, cosines[0], ..., sines[0], ...`` with k numbers each.
     """
 
     def __init__(self, model: Model, harmonics: int, steps: int, effort: str) -> None:
+        """Build the function of displacement and effort."""
         self.casadi = casadi_module("the optimisation of gaits")
         self.model, self.harmonics, self.steps, self.effort = model, harmonics, steps, effort
         self.size = model.n * (1 + 2 * harmonics)

@@ -1,4 +1,4 @@
-"""Turning the base by a wanted rotation with joints alone: closed gaits, repeated, without momentum.
+"""Reorientation of the base by a wanted rotation with joints alone: closed gaits, repeated, without momentum.
 
 A small closed gait turns the base by the curvature times the area that it encloses.  An area is a bivector of the
 joints; the smallest whose curvature gives the wanted turn is split into planes, one for each harmonic of a Fourier
@@ -11,10 +11,11 @@ keeps the turn, and takes away what does not help it: at its end the gait is one
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Vector
 from ...compiler.kernel import compile_step
 from ...dynamics.checks import positive, vector
 from ...errors import ModelError, NumericsError, describe
@@ -28,25 +29,30 @@ from ..gaits.displacement import Displacement, Reconstruction
 from ..gaits.gait import check_shape, turning_axes
 
 EXACT = 1e-10
-"""rad: how far a cycle may miss its share of the turn"""
+"""rad: largest error of a cycle's share of the turn"""
 STEPS, RELAXED = 60, 0.5
-"""Steps of a solution at most, and how much of what does not turn the base each takes away."""
+"""Steps of a solution at most, and the share of the part that does not turn the base that each removes."""
 FIRST = 0.3
-"""rad: how far the first and smallest gait goes, about"""
+"""rad: approximate reach of the first and smallest gait"""
 FEWER = 0.7
-"""Cycles that are tried next, over those that did."""
+"""Ratio of the number of cycles tried next to the last one that worked."""
 LOOKS = 400
-"""Points of a cycle at which its reach is looked at."""
+"""Points of a cycle at which its reach is evaluated."""
 
 
 @tabulated
 class Reorientation(NamedTuple):
-    """A gait that turns the base, and how often."""
+    """Result of :func:`reorient`: a gait that turns the base, and the number of cycles.
+
+    Example:
+        >>> Reorientation._fields[:3]
+        ('gait', 'cycles', 'turn')
+    """
 
     gait: Fourier
     """closed, of all joints, beginning and ending at the origin"""
     cycles: int
-    turn: np.ndarray
+    turn: FloatArray
     """``3`` (rad): wanted rotation vector of the base, in its own frame at the start"""
     cycle: Displacement
     """of the base, exact, by one cycle"""
@@ -57,37 +63,51 @@ class Reorientation(NamedTuple):
 
     @property
     def per_cycle(self) -> float:
-        """rad: how far one cycle turns."""
+        """Angle (rad) of one cycle."""
         return float(np.linalg.norm(log(self.cycle.pose[:3, :3])))
 
 
 def reorient(
     model: Model,
-    turn: Any,
+    turn: Vector,
     *,
-    origin: Any | None = None,
+    origin: Vector | None = None,
     reach: float = 0.5,
     harmonics: int = 3,
     most: int = 200,
     start: Fourier | None = None,
 ) -> Reorientation:
-    """The gait around the shape ``origin`` (n; neutral if left out), within ``reach`` (rad or m) of it and the joints'
-    limits, that turns the base by the rotation vector ``turn`` (3, rad, body-fixed) in fewest cycles.
+    """Gait that turns the base by a rotation in fewest cycles.
 
-    Any turn is in reach of a robot whose curvature spans the rotations, if cycles are enough; ``most`` bounds them.
-    ``start`` is a gait to begin with instead of what the curvature at the origin says, where it is zero.
+    Any turn is within reach of a robot whose curvature spans the rotations, with enough cycles.
 
-    >>> from fallingcat.model import robots
-    >>> found = reorient(robots.two_cylinder_cat(), [0.0, 0.0, 0.0])
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: turn is a rotation: it has an angle above zero, up to pi
+    Args:
+        model: Robot with a floating base, whose joints are angles and lengths.
+        turn: Rotation vector (3, rad, body-fixed), of an angle up to pi.
+        origin: Shape (n) at which the gait starts and ends; None: neutral.
+        reach: Largest distance (rad or m) of joints from the origin, beside their limits.
+        harmonics: Harmonics of the Fourier series.
+        most: Largest number of cycles.
+        start: Gait at which the search begins, where the curvature at the origin is zero; None: from this curvature.
+
+    Returns:
+        Gait of all joints, number of cycles, and the error of the final attitude (rad).
+
+    Raises:
+        NumericsError: The turn needs more than ``most`` cycles.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> found = reorient(robots.two_cylinder_cat(), [0.0, 0.0, 0.0])
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: turn must be a rotation vector with an angle above zero, up to pi
     """
     check_shape(model, model.n)
     reach, turn = positive(reach, "reach"), np.asarray(vector(turn, 3, "turn"), dtype=float)
     if not 0.0 < np.linalg.norm(turn) <= np.pi:
-        raise ModelError("turn is a rotation: it has an angle above zero, up to pi")
+        raise ModelError("turn must be a rotation vector with an angle above zero, up to pi")
     if harmonics < 1 or most < 1:
-        raise ModelError("a gait has one harmonic or more, and one cycle or more")
+        raise ModelError("harmonics and most must be 1 or more")
     at = np.asarray(model.neutral().joints if origin is None else vector(origin, model.n, "origin"), dtype=float)
     room = np.minimum(reach, [min(x.upper - q, q - x.lower) for x, q in zip(model.limits, at, strict=True)])
     if not (room > 0.0).all():
@@ -156,9 +176,9 @@ class _Search:
         return x.ravel()
 
     def coefficients(self, start: Fourier) -> np.ndarray:
-        """Of a gait that is known, without what it has beyond our harmonics."""
+        """Coefficients of a given gait, truncated to the harmonics of the search."""
         if not isinstance(start, Fourier) or start.size != self.model.n:
-            raise ModelError(f"start is a Fourier series of {self.model.n} joints, not {describe(start)}")
+            raise ModelError(f"start must be a Fourier series of {self.model.n} joints, got {describe(start)}")
         x = np.zeros((2, self.harmonics, self.model.n))
         count = min(self.harmonics, len(start.cosines))
         x[0, :count], x[1, :count] = start.cosines[:count], start.sines[:count]
@@ -195,7 +215,9 @@ class _Search:
                 break
             settled = np.linalg.norm(missed) < 1e-3 * np.linalg.norm(turn)
             toward = light.T @ np.linalg.solve(grip, missed)
-            toward *= min(1.0, 0.5 * float(np.linalg.norm(x)) / max(float(np.linalg.norm(toward)), EXACT))  # no leaps
+            toward *= min(
+                1.0, 0.5 * float(np.linalg.norm(x)) / max(float(np.linalg.norm(toward)), EXACT)
+            )  # limit the step: the linearization holds nearby only
             x = x + toward - settled * RELAXED * idle
         for _ in range(STEPS):  # now the turn alone
             now, J = self.turned(x)
@@ -206,11 +228,11 @@ class _Search:
         return None
 
     def farthest(self, x: np.ndarray) -> np.ndarray:
-        """``n``: how far each joint goes from the origin."""
+        """Largest distance (n) of each joint from the origin."""
         return np.asarray(np.abs(self.gait(x)(np.linspace(0.0, 1.0, LOOKS)).q - self.origin).max(axis=0))
 
     def judged(self, x: np.ndarray, turn: np.ndarray, cycles: int) -> Reorientation:
-        """What all cycles do, multiplied out."""
+        """Result of all cycles, multiplied out."""
         moved = self.reconstruction.displacement(self.gait(x))
         whole = np.linalg.matrix_power(moved.pose[:3, :3], cycles)
         error = float(np.linalg.norm(log(np.asarray(exp(turn)).T @ whole)))

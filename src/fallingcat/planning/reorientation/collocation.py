@@ -1,4 +1,4 @@
-"""The least time of a turn as a nonlinear program: direct collocation on compiled dynamics, for IPOPT through CasADi.
+"""Least-time turn as a nonlinear program: direct collocation on compiled dynamics, for IPOPT through CasADi.
 
 Without momentum the base follows the shape, and joint forces go with the square of its speed: on the clock ``s = t/T``
 
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate, cross, stack
+from ...arrays.types import Vector
 from ...compiler import compile
 from ...errors import Interrupted
 from ...lie import SO3, rotations
@@ -31,22 +32,23 @@ from ..gaits.transcription import advanced, casadi_module, following_twist
 
 UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 FORCED = (0.0, 0.5, 1.0)
-"""Where in an interval forces are within limits."""
+"""Parts of an interval at which forces are held within limits."""
 BARRIER = 1e-3
-"""IPOPT's first: the start is near enough that a larger one would only leave it."""
+"""First barrier parameter of IPOPT: a larger one would only leave the start, which is near the optimum."""
 
 
 # one interval ---------------------------------------------------------------------------------------------------------
 
 
-def demanded(model: Model, joints: Any, slopes: Any, bends: Any) -> Any:
+def demanded(model: Model, joints: Vector, slopes: Vector, bends: Vector) -> Vector:
     """Joint forces (n) of a motion without momentum, from the shape and its first two derivatives (n each)."""
     return shape_forces(model, _following(model, joints, slopes), bends)
 
 
-def passed(model: Model, first: Any, second: Any, *, h: float) -> Any:
-    """``[attitude (4) at the end; forces (n) at the start; in the middle; at the end]`` of an interval of length ``h``
-    between two nodes ``[shape; slope; attitude]``.
+def passed(model: Model, first: Vector, second: Vector, *, h: float) -> Vector:
+    """Attitude (4) at the end and forces (n) at the start, in the middle and at the end of an interval of length ``h``.
+
+    ``first`` and ``second`` are its nodes ``[shape; slope; attitude]``.
     """
     n = model.n
     ends = stack([first[:n], second[:n], h * first[n : 2 * n], h * second[n : 2 * n]])
@@ -58,8 +60,8 @@ def passed(model: Model, first: Any, second: Any, *, h: float) -> Any:
     return concatenate([attitude, *forces])
 
 
-def _following(model: Model, joints: Any, rates: Any) -> State:
-    """Shape and rates, and the base as it follows without momentum."""
+def _following(model: Model, joints: Vector, rates: Vector) -> State:
+    """State with the twist of the base that follows without momentum."""
     state = State(np.eye(4), joints, np.zeros(model.m), rates)
     return state._replace(twist=following_twist(model, state))
 
@@ -68,7 +70,7 @@ def _following(model: Model, joints: Any, rates: Any) -> State:
 
 
 class Bounds(NamedTuple):
-    """``n`` each: what joints may do (rad, rad/s, N m; m, m/s, N)."""
+    """Limits of the joints (n each; rad, rad/s, N m; m, m/s, N)."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -77,34 +79,34 @@ class Bounds(NamedTuple):
 
     @classmethod
     def of(cls, model: Model) -> Bounds:
-        """Those of the model."""
+        """Limits of the model."""
         names = ("lower", "upper", "velocity", "effort")
         return cls(*(np.array([getattr(x, name) for x in model.limits]) for name in names))
 
     def time(self, slopes: np.ndarray, forces: np.ndarray) -> float:
-        """s: the least within speeds and efforts, of a motion with these slopes and forces (N x n) if it takes 1 s."""
+        """Least time (s) within speeds and efforts, of a motion with these slopes and forces (N x n) in 1 s."""
         return float(max((np.abs(slopes) / self.speed).max(), np.sqrt((np.abs(forces) / self.effort).max())))
 
 
 class Answer(NamedTuple):
-    """What IPOPT found."""
+    """Solution of IPOPT."""
 
     spline: Spline
     time: float
-    """s: at which limits hold where they are looked at"""
+    """s: least time at which limits hold at the collocation points"""
     words: str
     iterations: int
 
 
 class Collocation:
-    """The least ``T`` over so many intervals: ``x = [T; shape, slope, attitude of every node]``; with a rotation vector
-    ``turn`` (3) the base ends there.
+    """Least ``T`` over N intervals: ``x = [T; shape, slope, attitude of every node]``.
 
-    Everything nonlinear is ``T^2`` or in :func:`passed`, whose derivatives are taken for one interval and mapped over
-    all: ``g = linear x + passing passed(x) + square T^2``.
+    With a rotation vector ``turn`` (3) the base ends there.  Everything nonlinear is ``T^2`` or in :func:`passed`,
+    whose derivatives are taken for one interval and mapped over all: ``g = linear x + passing passed(x) + square T^2``.
     """
 
     def __init__(self, model: Model, bounds: Bounds, turn: np.ndarray | None, intervals: int) -> None:
+        """Build the program and its derivatives."""
         casadi = self.casadi = casadi_module("the least time")
         self.model, self.bounds, self.intervals, self.width = model, bounds, intervals, 2 * model.n + 4
         inputs = {"first": self.width, "second": self.width}
@@ -121,7 +123,7 @@ class Collocation:
         self.problem, self.options = self._derived(x, nodes[:, :-1], nodes[:, 1:], parts)
 
     def _rows(self, T: Any, nodes: Any, out: Any, square: Any, turn: np.ndarray | None) -> list[tuple[Any, Any, Any]]:
-        """What must lie between which numbers, linear in ``T``, nodes, what intervals give, and the square of ``T``."""
+        """Constraints with bounds, linear in ``T``, nodes, outputs of intervals, and the square of ``T``."""
         casadi, n, N, bounds = self.casadi, self.model.n, self.intervals, self.bounds
         shapes, slopes, attitudes = nodes[:n, :], nodes[n : 2 * n, :], nodes[2 * n :, :]
         before, after = slice(0, N), slice(1, N + 1)
@@ -165,9 +167,9 @@ class Collocation:
         return {"x": x, "p": p, "f": x[0], "g": g}, options
 
     def solve(self, spline: Spline, T: float, most: int, tolerance: float) -> Answer:
-        """From a spline on these intervals that takes ``T``; its ends stay.
+        """Solve from a spline on these intervals that takes ``T``; its ends stay.
 
-        Ctrl-C raises :class:`Interrupted` after the iteration that it came in, with the answer so far.
+        Ctrl-C raises :class:`Interrupted` after the current iteration, with the answer so far.
         """
         n, nodes = self.model.n, np.hstack([spline.points, spline.slopes])
         start = [np.append(nodes[0], UPRIGHT)]
@@ -179,7 +181,10 @@ class Collocation:
         for side in (low, high):
             side[0], side[-1, : 2 * n] = start[0], nodes[-1]
         ipopt: dict[str, Any] = {"print_level": 0, "sb": "yes", "max_iter": most, "tol": tolerance, "mu_init": BARRIER}
-        ipopt |= {"dual_inf_tol": 10.0 * tolerance, "acceptable_iter": 0}  # else large multipliers pass for an optimum
+        ipopt |= {
+            "dual_inf_tol": 10.0 * tolerance,
+            "acceptable_iter": 0,
+        }  # else a point with large multipliers is accepted as optimum
         with ctrl_c() as pressed:
             look = watch(self.casadi, self.problem, pressed)
             options = {"print_time": False, "ipopt": ipopt, "iteration_callback": look, **self.options}
@@ -198,7 +203,7 @@ class Collocation:
 
 
 def missing(turn: np.ndarray) -> np.ndarray:
-    """``3 x 4``: takes an attitude to the vector part of what it lacks to the rotation vector ``turn``."""
+    """Matrix (3 x 4) from an attitude to the vector part of its error to the rotation vector ``turn``."""
     wanted = rotations.quaternion_from_matrix(np.asarray(rotations.exp(turn)))
     return np.asarray(left_matrix(inverse(wanted)))[:3]
 

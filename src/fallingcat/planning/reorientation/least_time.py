@@ -1,4 +1,4 @@
-"""The quickest turn: the motion of a shape that turns the base without momentum in the least time that limits allow."""
+"""Least-time turn: the shape motion that turns the base without momentum in the least time that limits allow."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Vector
 from ...compiler import compile
 from ...dynamics.checks import vector
 from ...errors import ModelError, NumericsError, describe
@@ -21,11 +22,11 @@ from ..gaits.splines import Spline
 from .collocation import Answer, Bounds, Collocation, demanded
 
 LOOKS = 17
-"""Places in an interval, its ends included, at which limits are looked at in the end."""
+"""Points of an interval, its ends included, at which limits are validated in the end."""
 NEAR = 0.01
-"""Of a limit of speeds and efforts, and rad or m of one of shapes: what is as near is taken to be at it."""
+"""Distance at which a joint counts as at its limit: relative for speeds and efforts, rad or m for shapes."""
 SLACK = 1e-4
-"""rad: how far the base may end from where it shall"""
+"""rad: largest error of the final attitude"""
 SOLVED = "Solve_Succeeded"
 _STATUS = {SOLVED: "optimal"} | dict.fromkeys(HOPELESS, "infeasible")
 
@@ -33,44 +34,49 @@ _STATUS = {SOLVED: "optimal"} | dict.fromkeys(HOPELESS, "infeasible")
 @tabulated
 @dataclass(frozen=True, eq=False)
 class LeastTime:
-    """The quickest motion that was found, and what it takes."""
+    """Fastest motion that was found, with its status.
+
+    Example:
+        >>> [*LeastTime.__dataclass_fields__][:4]
+        ['curve', 'time', 'displacement', 'error']
+    """
 
     curve: Spline
     """of all joints, on the clock ``s = t / time``"""
     time: float
-    """s: the least within speeds and efforts, between nodes too"""
+    """s: least time within speeds and efforts, between nodes too"""
     displacement: Displacement
     """of the base, exact"""
     error: float
-    """rad: how far the base ends from where it shall"""
-    at_limits: np.ndarray
-    """``3 x n``: the share of the time that each joint is at its lower or upper limit, speed and effort, at the pace of
-    the solver, which holds efforts at its own places only
+    """rad: error of the final attitude of the base"""
+    at_limits: FloatArray
+    """``3 x n``: share of the time that each joint is at its position, speed and effort limit, in the time of the
+    solver, which holds efforts at its own points only
     """
     refined: tuple[tuple[int, float], ...]
     """numbers of intervals, from coarse to fine, and the time (s) found with each"""
     tried: tuple[float, ...]
-    """s: where each start led to, on the coarsest intervals; NaN: to no optimum"""
+    """s: time found from each start, on the coarsest intervals; NaN: no optimum"""
     status: str
     """``optimal`` (a local one), ``infeasible`` or ``unfinished``"""
     message: str
-    """what the solver says"""
+    """message of the solver"""
     iterations: int
 
     @property
     def optimal(self) -> bool:
-        """Whether no small change is quicker."""
+        """True if it is a local optimum."""
         return self.status == "optimal"
 
     @property
     def gait(self) -> Gait:
-        """The motion in its time."""
+        """Motion in its time."""
         return Gait(self.curve, self.time, "constant")
 
 
 def least_time(
     model: Model,
-    turn: Any,
+    turn: Vector | None,
     starts: Motion | Sequence[Motion],
     *,
     intervals: Sequence[int] = (16, 32),
@@ -78,21 +84,34 @@ def least_time(
     tolerance: float = 1e-6,
     strict: bool = True,
 ) -> LeastTime:
-    """The motion from rest to rest that turns the base by the rotation vector ``turn`` (3, rad, body-fixed; None: by
-    any) in the least time within the model's limits of shapes, speeds and efforts.
+    """Motion from rest to rest that turns the base in the least time within limits of shapes, speeds and efforts.
 
-    The robot floats, without momentum, or falls freely.  The search begins at every one of the ``starts``, motions with
-    the wanted ends, such as a righting manoeuvre; forces are collocated on a cubic spline of so many ``intervals``, and
-    the quickest motion that was found is refined, from coarse to fine (see :mod:`fallingcat.planning.reorientation.collocation`).  It is a local
-    optimum: other starts may lead to others.  What is none raises a :class:`~fallingcat.errors.NumericsError`; with
-    ``strict=False`` it is returned, and its ``status`` says so.  Ctrl-C raises
-    :class:`~fallingcat.errors.Interrupted`, whose ``result`` is the solver's answer so far.  Needs CasADi.
+    The robot floats without momentum, or falls freely.  Forces are collocated on a cubic spline, and the fastest motion
+    that was found is refined, from coarse to fine (see :mod:`fallingcat.planning.reorientation.collocation`).  It is a local optimum: other starts may
+    lead to others.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, whose ``result`` is the solver's answer so
+    far. Needs CasADi.
 
-    >>> from fallingcat.planning import Circle, Gait
-    >>> from fallingcat.model import robots
-    >>> least_time(robots.two_cylinder_cat(), [1.0, 0.0, 0.0], Gait(Circle(0.3)))
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: nothing bounds the time: no joint of 'two_cylinder_cat' has a limit of speed or effort
+    Args:
+        model: Robot with a floating base, whose joints are angles and lengths, with limits of speed or effort.
+        turn: Rotation vector (3, rad, body-fixed) of the base; None: any.
+        starts: Motions with the wanted ends at which the search begins, one or several, such as a righting manoeuvre.
+        intervals: Numbers of spline intervals, from coarse to fine.
+        iterations: Iterations of the solver at most.
+        tolerance: Tolerance of the solver.
+        strict: Raise an error where no optimum was found; else return it with its ``status``.
+
+    Returns:
+        Curve of all joints, its time (s) and the exact displacement of the base.
+
+    Raises:
+        NumericsError: No optimum was found, and ``strict`` is True.
+
+    Example:
+        >>> from fallingcat.planning import Circle, Gait
+        >>> from fallingcat.model import robots
+        >>> least_time(robots.two_cylinder_cat(), [1.0, 0.0, 0.0], Gait(Circle(0.3)))
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: nothing bounds the time: no joint of 'two_cylinder_cat' has a limit of speed ...
     """
     check_shape(model, model.n)
     turn = None if turn is None else np.asarray(vector(turn, 3, "turn"), dtype=float)
@@ -100,7 +119,7 @@ def least_time(
     search = _Search(_weightless(model), turn)
     begun = [search.begun(motion, grids[0]) for motion in motions]
     if not begun:
-        raise ModelError("starts are motions, one or more")
+        raise ModelError("starts must be one motion or more")
     first = Collocation(search.model, search.bounds, turn, grids[0])
     answers = [first.solve(spline, T, iterations, tolerance) for spline, T in begun]
     tried = [search.time(answer) if answer.words == SOLVED else np.nan for answer in answers]
@@ -118,20 +137,20 @@ def _grids(intervals: Any) -> list[int]:
     given = [intervals] if isinstance(intervals, int) else intervals
     fine = isinstance(given, Sequence) and all(isinstance(x, int) and not isinstance(x, bool) and x > 1 for x in given)
     if not fine or not given or list(given) != sorted(given):
-        raise ModelError(f"intervals are numbers above one, from coarse to fine, not {describe(intervals)}")
+        raise ModelError(f"intervals must be integers above one, from coarse to fine, got {describe(intervals)}")
     return list(given)
 
 
 def _weightless(model: Model) -> Model:
-    """Without gravity, which asks nothing of the joints of what falls."""
+    """Model without gravity, which loads no joint of a falling robot."""
     along = model.base.selection[:3]
     if not np.allclose(along @ np.linalg.pinv(along) @ model.gravity, model.gravity, rtol=1e-9, atol=0.0):
-        raise ModelError(f"the base of {model.name!r} cannot fall ({model.base}): gravity would pull on its joints")
+        raise ModelError(f"the base of {model.name!r} cannot fall ({model.base}): gravity would load its joints")
     return replace(model, gravity=np.zeros(3))
 
 
 class _Search:
-    """Where to begin, and how to judge what was found."""
+    """Initial guesses, and validation of the solution."""
 
     def __init__(self, model: Model, turn: np.ndarray | None) -> None:
         self.model, self.turn, self.bounds = model, turn, Bounds.of(model)
@@ -144,10 +163,10 @@ class _Search:
         self._forces = compile(model, demanded, inputs={"joints": n, "slopes": n, "bends": n})
 
     def begun(self, start: Motion, intervals: int) -> tuple[Spline, float]:
-        """A start from rest to rest, and the time (s) that it takes."""
+        """Spline of a start from rest to rest, and its time (s)."""
         check_motion(start)
         if start.size != self.model.n:
-            raise ModelError(f"a start moves {start.size} joints, but {self.model.name!r} has {self.model.n}")
+            raise ModelError(f"a start must move {self.model.n} joints of {self.model.name!r}, got {start.size}")
         jet = start(start.duration * np.arange(intervals + 1) / intervals)
         points, slopes = np.clip(jet.q, self.bounds.lower, self.bounds.upper), start.duration * jet.dq
         slopes[[0, -1]] = 0.0
@@ -159,7 +178,7 @@ class _Search:
         return spline, self.bounds.time(*self.taken(spline)[1:])
 
     def time(self, answer: Answer) -> float:
-        """s: the least that keeps the limits between nodes too."""
+        """Least time (s) that keeps the limits between nodes too."""
         return self.bounds.time(*self.taken(answer.spline)[1:])
 
     def taken(self, spline: Spline) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -169,7 +188,7 @@ class _Search:
         return jet.q, jet.dq, np.asarray(self._forces(*jet))
 
     def judged(self, answers: Sequence[Answer], tried: tuple[float, ...]) -> LeastTime:
-        """The last of those on finer and finer intervals, and how it was found."""
+        """Result from the last of the solutions on finer and finer intervals."""
         times = [self.time(answer) for answer in answers]
         last, refined = answers[-1], zip((answer.spline.intervals for answer in answers), times, strict=True)
         moved = Reconstruction(self.model).displacement(last.spline)
@@ -177,7 +196,7 @@ class _Search:
         error = float(np.linalg.norm(log(wanted.T @ moved.pose[:3, :3])))
         status, words = _STATUS.get(last.words, "unfinished"), last.words.replace("_", " ").lower()
         if status == "optimal" and error > SLACK:
-            status, words = "unfinished", f"{words}, but the base ends {error:.0e} rad off: take more intervals"
+            status, words = "unfinished", f"{words}, but the base ends {error:.0e} rad off: use more intervals"
         shares = self._at_limits(last.spline, last.time)
         steps = sum(answer.iterations for answer in answers)
         return LeastTime(last.spline, times[-1], moved, error, shares, tuple(refined), tried, status, words, steps)

@@ -1,6 +1,6 @@
-"""The righting manoeuvre of a falling cat: which joints bend, by how much, and the fall in which they do it.
+"""Righting manoeuvre of a falling cat: the joints that bend, their amplitude, and the simulated fall.
 
-``drop()`` plans the manoeuvre (:class:`Planner`), follows it (:func:`tracker`) and accounts for what it cost.
+``drop()`` plans the manoeuvre (:class:`Planner`), follows it (:func:`tracker`) and records momentum and energy.
 """
 
 from .bending import Bending, bendings

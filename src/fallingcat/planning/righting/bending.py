@@ -1,4 +1,4 @@
-"""Which joints bend a robot that shall turn over, and by which share of the bend each."""
+"""Bending directions of a robot that turns over: the joints, and their shares of the bend."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays.types import FloatArray
 from ...dynamics.checks import check_model
 from ...errors import ModelError, describe
 from ...formulations import curvature
@@ -20,26 +21,33 @@ REACH = 1.4
 """Largest bend (rad) of joints without limits."""
 SPINE = ("spine_side", "spine_arch")
 STRETCHED = 1.4
-"""How far (rad) the sample cat stretches its legs along its body, forward and backward: where it bends, they would hit
-its other half if it drew them in."""
+"""Angle (rad) by which the sample cat stretches its legs along its body, forward and backward: where it bends, they
+would hit its other half if it drew them in."""
 LITTLE = 0.05
-"""Share of the largest bend below which a joint is left alone."""
+"""Share of the largest bend below which a joint is locked."""
 
 
 @concise
 class Bending(NamedTuple):
-    """A robot with what is not needed locked, and two directions of its joints between which a bend is carried."""
+    """Robot with unused joints locked, and two directions of its joints between which a bend is carried.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> bendings(fc.robots.two_cylinder_cat(), ["spine_z", "spine_y"])[0].names
+        ('spine_z', 'spine_y')
+    """
 
     model: Model
-    first: np.ndarray
+    first: FloatArray
     """``n``: share of each joint in the bend; the largest share in the plane is 1"""
-    second: np.ndarray
+    second: FloatArray
+    """``n``: the same in the second direction"""
     tuck: dict[str, float]
-    """rad: taken up on the way"""
+    """rad: posture taken up on the way, by joint"""
 
     @property
     def names(self) -> tuple[str, str]:
-        """Of the two directions: joints, where there is one in each."""
+        """Names of the two directions: joints, where there is one in each."""
         out = []
         for place, direction in enumerate((self.first, self.second)):
             used = np.flatnonzero(direction)
@@ -49,11 +57,26 @@ class Bending(NamedTuple):
 
 
 def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]:
-    """What may turn a robot over, to be tried: the sample cat's spine, the named joints, or what curvature suggests.
+    """Candidates for turning a robot over: the sample cat's spine, the named joints, or those of most curvature.
 
     Two named joints bend alone.  Of more, or of all hinges that can bend both ways if none is named, three planes are
-    taken at the neutral shape: the one that turns most for the least joint rates, the one that turns most of what
-    limits leave room for, and that one with every joint bent as far as it can; and the two joints that turn most.
+    taken at the neutral shape: the one that turns most for the least joint rates, the one that turns most within the
+    limits, and that one with every joint bent as far as it can; and the two joints that turn most.
+
+    Args:
+        model: Robot with a free base.
+        joints: Names of two joints or more; None: chosen by the curvature.
+
+    Returns:
+        Bendings to be tried, see :func:`easiest`.
+
+    Raises:
+        ModelError: The base is not free, or no two joints turn the robot.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> [len(bending.first) for bending in bendings(fc.robots.two_cylinder_cat())]
+        [2]
     """
     _check(model, joints)
     if joints is None and set(SPINE) <= set(model.joint_names):
@@ -74,7 +97,7 @@ def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]
 def _check(model: Model, joints: Sequence[str] | None) -> None:
     check_model(model)
     if isinstance(joints, str) or (joints is not None and (not isinstance(joints, Sequence) or len(joints) < 2)):
-        raise ModelError(f"joints are names of two joints or more, not {describe(joints)}")
+        raise ModelError(f"joints must be names of two joints or more, got {describe(joints)}")
     if not isinstance(model.base, SE3):
         raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
 
@@ -83,7 +106,7 @@ def hinges(model: Model) -> tuple[str, ...]:
     """Names of the hinges that can bend both ways from the neutral shape."""
     found = [j.name for j in model.joints if isinstance(j.kind, Revolute) and j.nv and _room(model, j.name) > 0.0]
     if len(found) < 2:
-        raise ModelError(f"{model.name!r} has {len(found)} hinges that bend both ways: turning over takes two")
+        raise ModelError(f"{model.name!r} has {len(found)} hinges that bend both ways: turning over needs two")
     return tuple(found)
 
 
@@ -105,7 +128,7 @@ def _planes(model: Model, room: np.ndarray) -> list[tuple[np.ndarray, np.ndarray
 
 
 def _shared(model: Model, first: np.ndarray, second: np.ndarray) -> Bending:
-    """Only with the joints that matter, and the largest share 1."""
+    """Bending with the joints that matter, whose largest share is 1."""
     size = np.hypot(first, second)
     keep = size > LITTLE * size.max()
     names = [name for name, used in zip(model.joint_names, keep, strict=True) if not used]
@@ -114,7 +137,7 @@ def _shared(model: Model, first: np.ndarray, second: np.ndarray) -> Bending:
 
 def _pair(model: Model, names: tuple[str, str], tuck: dict[str, float]) -> Bending:
     if names[0] == names[1]:
-        raise ModelError(f"a bend is carried by two joints, not by {names[0]!r} alone")
+        raise ModelError(f"a bend needs two joints, got {names[0]!r} alone")
     needed = {*names, *tuck}
     for name in names:
         model.leading_index(name)  # a name that does not exist is an error that says so
@@ -123,18 +146,18 @@ def _pair(model: Model, names: tuple[str, str], tuck: dict[str, float]) -> Bendi
 
 
 def direction(model: Model, joints: Mapping[str, float]) -> np.ndarray:
-    """``n``: a direction of shapes from entries of named joints."""
+    """Direction (n) of shapes from entries of named joints."""
     out = np.zeros(model.n)
     for name, value in joints.items():
         place = model.v_slices[model.leading_index(name)]
         if place.stop - place.start != 1:
-            raise ModelError(f"joint {name!r} has {place.stop - place.start} degrees of freedom, not one")
+            raise ModelError(f"joint {name!r} must have one degree of freedom, got {place.stop - place.start}")
         out[place] = value
     return out
 
 
 def _different(found: list[Bending]) -> list[Bending]:
-    """Without those that span the same plane of the same joints as one before."""
+    """Bendings without those that span the same plane of the same joints as one before."""
     out: list[Bending] = []
     for one in found:
         P = _projection(one)
@@ -150,11 +173,12 @@ def _projection(bending: Bending) -> np.ndarray:
 
 
 def strongest_pair(model: Model) -> tuple[str, str]:
-    """The two joints whose small gaits turn the robot most at the neutral shape: largest angular curvature.
+    """Two joints whose small gaits turn the robot most at the neutral shape: largest angular curvature.
 
-    >>> from fallingcat.model import robots
-    >>> strongest_pair(robots.two_cylinder_cat())
-    ('spine_z', 'spine_y')
+    Example:
+        >>> from fallingcat.model import robots
+        >>> strongest_pair(robots.two_cylinder_cat())
+        ('spine_z', 'spine_y')
     """
     F = np.asarray(curvature(model, model.neutral()))
     turning = np.linalg.norm((model.base.selection @ F.reshape(model.m, -1))[3:], axis=0).reshape(model.n, model.n)

@@ -1,12 +1,12 @@
-"""The curve of a righting manoeuvre: bend and tuck, carry the bend around, straighten and stretch."""
+"""Curve of a righting manoeuvre: bend and tuck, carry the bend around, straighten and stretch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Scalar, Vector
 from ...errors import ModelError
 from ...records import concise
 from ..gaits.curves import Curve, Jet, finite
@@ -15,44 +15,56 @@ from ..gaits.curves import Curve, Jet, finite
 @concise
 @dataclass(frozen=True, eq=False)
 class RightingCurve(Curve):
-    """``q = origin + w(s) (tuck + bend (cos a first + sin a second))`` with the angle ``a = start + 2 pi turns s``.
+    """Righting curve ``q = origin + w(s) (tuck + bend (cos a first + sin a second))``.
 
-    ``w`` rises smoothly from 0 to 1 within ``ramp``, and falls again at the end: the motion starts and ends at rest in
-    ``origin``, with any number of turns.
+    The angle is ``a = start + 2 pi turns s``; ``w`` rises smoothly from 0 to 1 within ``ramp``, and falls again at the
+    end: the motion starts and ends at rest in ``origin``, with any number of turns.
 
-    >>> curve = RightingCurve(np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]), bend=0.8)
-    >>> curve.closed
-    True
+    Example:
+        >>> curve = RightingCurve(np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]), bend=0.8)
+        >>> curve.closed
+        True
     """
 
-    origin: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    origin: FloatArray
+    """``n``: shape at both ends"""
+    first: FloatArray
+    """``n``: first direction of the bend"""
+    second: FloatArray
+    """``n``: second direction of the bend"""
     bend: float
-    tuck: Any = 0.0
+    """rad"""
+    tuck: Scalar | Vector = 0.0
+    """``n`` (rad): posture taken up on the way"""
     turns: float = 1.0
     start: float = 0.0
+    """rad"""
     ramp: float = 0.3
+    """share of the time, up to one half"""
 
     def __post_init__(self) -> None:
+        """Check shapes and values."""
         for name in ("origin", "first", "second"):
             object.__setattr__(self, name, finite(getattr(self, name), 1, name))
         for name in ("bend", "turns", "start", "ramp"):
             finite(getattr(self, name), 0, name)
         if not len(self.origin) == len(self.first) == len(self.second):
-            raise ModelError("origin, first and second have one number for each joint")
+            raise ModelError("origin, first and second must have one number for each joint")
         if not 0.0 < self.ramp <= 0.5:
-            raise ModelError(f"ramp is a share of the time, above 0 and up to one half, not {self.ramp!r}")
+            raise ModelError(f"ramp must be above 0 and up to one half, got {self.ramp!r}")
 
     @property
     def size(self) -> int:
+        """Number of joints n."""
         return len(self.origin)
 
     @property
     def breaks(self) -> tuple[float, ...]:
+        """Ends of the ramps."""
         return (0.0, self.ramp, 1.0 - self.ramp, 1.0)
 
-    def __call__(self, s: Any) -> Jet:
+    def __call__(self, s: Vector) -> Jet:
+        """Points and derivatives at ``s``."""
         s = np.atleast_1d(np.asarray(s, dtype=float))[:, None]
         rate = 2.0 * np.pi * self.turns
         a = self.start + rate * s
@@ -64,8 +76,15 @@ class RightingCurve(Curve):
         dq = dw * held + w * across
         return Jet(q, dq, ddw * held + 2.0 * dw * across - w * rate**2 * along)
 
-    def weight(self, s: Any) -> np.ndarray:
-        """``w(s)`` (N)."""
+    def weight(self, s: Vector) -> FloatArray:
+        """Weight ``w(s)`` of bend and tuck.
+
+        Args:
+            s: Parameters (N) in [0, 1], or one number.
+
+        Returns:
+            Weights (N) from 0 to 1.
+        """
         return self._weight(np.atleast_1d(np.asarray(s, dtype=float)))[0]
 
     def _weight(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Dropping a cat: plan the righting manoeuvre, track it in a simulated fall, and account for momentum and energy."""
+"""Drop of a cat: plan the righting manoeuvre, track it in a simulated fall, and record momentum and energy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays.types import FloatArray
 from ...dynamics import center_of_mass, momentum_matrix
 from ...dynamics.kinematics import world_poses
 from ...errors import ModelError, NumericsError
@@ -21,50 +22,55 @@ from .plan import Manoeuvre, easiest, tilted
 from .tracking import tracker
 
 STEPS = 1024
-"""Of a fall, unless a step is given."""
+"""Steps of a fall, unless a step size is given."""
 REST = 0.04
-"""The share of the fall that is left after the manoeuvre, to land with a straight back."""
+"""Share of the fall after the manoeuvre, to land with a straight back."""
 
 
 @concise
 class Drop(NamedTuple):
-    """A fall, and what it cost."""
+    """Result of :func:`drop`: a fall, with its turn, momentum and energy.
+
+    Example:
+        >>> Drop._fields[:4]
+        ('model', 'bending', 'manoeuvre', 'duration')
+    """
 
     model: Model
-    """what falls: joints that the manoeuvre does not need are locked"""
+    """robot that falls: joints that the manoeuvre does not need are locked"""
     bending: Bending
     manoeuvre: Manoeuvre
     duration: float
-    """s: of the manoeuvre"""
+    """s: duration of the manoeuvre"""
     trajectory: Trajectory
     turned: float
-    """rad: the angle between the base's attitudes at the start and at touchdown"""
+    """rad: angle between the attitudes of the base at the start and at touchdown"""
     landing_tilt: float
-    """rad: the angle between the base's up and the world's at touchdown"""
-    angular_momentum: np.ndarray
-    """``N``: its size about the center of mass, relative to what the joints move (:func:`momentum_scale`)"""
-    energy: np.ndarray
+    """rad: angle between the base's up and the world's at touchdown"""
+    angular_momentum: FloatArray
+    """``N``: norm about the center of mass, relative to that of the joints alone (:func:`momentum_scale`)"""
+    energy: FloatArray
     """``N`` (J): kinetic and potential, from the start"""
-    work: np.ndarray
+    work: FloatArray
     """``N`` (J): of the joints, from the start"""
     peak_force: float
     """N m: the largest joint force"""
     planning: float
-    """s: time it took to plan"""
+    """s: time of planning"""
 
     @property
     def energy_residual(self) -> float:
-        """Largest gap between energy and work, as every run has it: :attr:`.Trajectory.energy_residual`."""
+        """Largest difference between energy and work, relative: :attr:`.Trajectory.energy_residual`."""
         return self.trajectory.energy_residual
 
     @property
     def start_tilt(self) -> float:
-        """rad: the angle between the base's up and the world's at the start."""
+        """Angle (rad) between the base's up and the world's at the start."""
         return tilted(self.trajectory.poses[0], -self.model.gravity / np.linalg.norm(self.model.gravity))
 
     @property
     def fallen(self) -> float:
-        """m: the way of the center of mass."""
+        """Distance (m) that the center of mass falls."""
         path = self.trajectory
         ends = [model_center(self.model, path.poses[i], path.joints[i]) for i in (0, -1)]
         return float(np.linalg.norm(ends[1] - ends[0]))
@@ -80,13 +86,33 @@ def drop(
     dt: float | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> Drop:
-    """Let a robot fall with its center of mass ``height`` (m) above the floor, rolled over by ``tilt`` (rad).
+    """Simulate the fall of a robot that rights itself.
 
-    It starts at rest, rolled about the axis that its manoeuvre turns about, so that it lands upright; with a ``seed``
-    it faces a random direction and drifts sideways.  The joints are driven by inverse dynamics of the shape; nothing
-    pulls on the base but gravity.  The bend is carried by ``joints``, two or more, or by those that the curvature
-    suggests (:func:`~fallingcat.planning.bendings`).  Too low a height raises a :class:`ModelError` that says how
-    much is needed; so does a robot whose joints turn it about the vertical only, which is not turning over.
+    It starts at rest, rolled about the axis that its manoeuvre turns about, so that it lands upright.  The joints are
+    driven by inverse dynamics of the shape; no wrench but gravity acts on the base.
+
+    Args:
+        height: Height (m) of the center of mass above the floor.
+        tilt: Angle (rad) by which it is rolled over.
+        model: Robot with a free base; None: the sample cat.
+        joints: Two joints or more that carry the bend; None: those that the curvature suggests
+            (:func:`~fallingcat.planning.bendings`).
+        seed: Seed of a random heading and a sideways drift; None: neither.
+        dt: Step size (s); None: the fall in 1024 steps.
+        progress: Function of a phase and its share, called on the way.
+
+    Returns:
+        Trajectory and manoeuvre, with turn, momentum and energy.
+
+    Raises:
+        ModelError: The height is too low (the message gives the needed one), or the joints turn the robot about the
+            vertical only, which is not turning over.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> drop(0.1, model=fc.robots.planar_arm())
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: the base of 'planar_arm' is not free (1): it does not fall
     """
     tell = progress or (lambda what, share: None)
     began = time.perf_counter()
@@ -121,7 +147,7 @@ def drop(
 
 
 def _duration(height: float, standing: float, g: float, manoeuvre: Manoeuvre) -> float:
-    """How long the manoeuvre may take; an error that says what height it needs if that is too short."""
+    """Longest duration (s) of the manoeuvre, or an error that gives the height that it needs."""
     if not isinstance(height, (int, float)) or not np.isfinite(height):
         raise ModelError(f"the height is a number of meters, not {height!r}")
     least = standing + 0.5 * g * (manoeuvre.shortest / (1.0 - REST)) ** 2
@@ -135,7 +161,7 @@ def _duration(height: float, standing: float, g: float, manoeuvre: Manoeuvre) ->
 
 
 def _start(model: Model, manoeuvre: Manoeuvre, height: float, up: np.ndarray, seed: int | None) -> State:
-    """At rest, turned back by what the manoeuvre turns, with the center of mass at the height."""
+    """State at rest, turned back by the turn of the manoeuvre, with the center of mass at the height."""
     pose = np.eye(4)
     pose[:3, :3] = manoeuvre.pose[:3, :3].T
     drift = np.zeros(3)
@@ -151,7 +177,7 @@ def _start(model: Model, manoeuvre: Manoeuvre, height: float, up: np.ndarray, se
 
 
 def _clearance(model: Model, state: State, up: np.ndarray, absolute: bool = False) -> float:
-    """How far the center of mass (or the floor) lies above (below) the lowest frame, joint or center of a link."""
+    """Height of the center of mass (or of the floor) above (below) the lowest frame, joint or center of a link."""
     poses = dict(zip(model.link_names, world_poses(model, state), strict=True))
     points = [H[:3, 3] for H in poses.values()]
     points += [poses[x.name][:3, :3] @ x.body.center + poses[x.name][:3, 3] for x in model.links]
@@ -185,12 +211,12 @@ def _accounted(
 
 
 def momentum_scale(trajectory: Trajectory) -> float:
-    """The largest angular momentum (N m s) that the joint rates alone carry: what must cancel in a turn."""
+    """Largest angular momentum (N m s) that the joint rates alone carry, which must cancel in a turn."""
     columns = trajectory.measure(momentum_matrix, frame="centroidal")[:, 3:, trajectory.model.m :]
     return float(np.linalg.norm(np.einsum("kij,kj->ki", columns, trajectory.rates), axis=1).max())
 
 
 def model_center(model: Model, pose: np.ndarray, joints: np.ndarray) -> np.ndarray:
-    """The center of mass (3, m) in the world."""
+    """Center of mass (3, m) in the world."""
     still = State(pose, joints, np.zeros(model.m), np.zeros(model.n))
     return np.asarray(center_of_mass(model, still))

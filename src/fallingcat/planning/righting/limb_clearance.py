@@ -1,13 +1,14 @@
-"""Limbs that keep apart: what it costs a motion that two of them come too near, and which way is better."""
+"""Clearance between limbs: cost of a motion in which two of them come too near, and its gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import concatenate
+from ...arrays.types import Tensor
 from ...compiler.kernel import compile_step
 from ...dynamics import jacobian, link_pose
 from ...dynamics.checks import check_model
@@ -16,10 +17,10 @@ from ...model import Model, State
 
 
 class Nearness(NamedTuple):
-    """Of limbs at N shapes."""
+    """Clearance of limbs at N shapes."""
 
     distance: np.ndarray
-    """``N`` (m): between the two center lines that are nearest to each other"""
+    """``N`` (m): smallest distance between two center lines"""
     cost: np.ndarray
     """``N``: sum of ``(1 - d / wanted)^2`` over all pairs of points that are nearer than wanted"""
     slope: np.ndarray
@@ -27,20 +28,21 @@ class Nearness(NamedTuple):
 
 
 class Limbs:
-    """The chains from the base to each of the ``tips``, as points along their center lines: joints, and the middles
-    between them.
+    """Chains from the base to each of the ``tips``, as points along their center lines: joints and midpoints.
 
-    >>> import fallingcat as fc
-    >>> dog = fc.robots.quadruped()
-    >>> limbs = Limbs(dog, ["front_left_foot", "front_right_foot"])
-    >>> limbs.nearness(np.zeros((1, 12)), 0.1).distance.round(12)
-    array([0.32])
+    Example:
+        >>> import fallingcat as fc
+        >>> dog = fc.robots.quadruped()
+        >>> limbs = Limbs(dog, ["front_left_foot", "front_right_foot"])
+        >>> limbs.nearness(np.zeros((1, 12)), 0.1).distance.round(12)
+        array([0.32])
     """
 
     def __init__(self, model: Model, tips: Sequence[str]) -> None:
+        """Compile the positions of the points."""
         check_model(model)
         if isinstance(tips, str) or len(tips) < 2:
-            raise ModelError(f"limbs that keep apart are two or more, by the names of their tips, not {describe(tips)}")
+            raise ModelError(f"tips must be the names of two limbs or more, got {describe(tips)}")
         chains = [_chain(model, tip) for tip in tips]
         places = tuple(name for chain in chains for name in chain)
         self.model, self._nodes = model, compile_step(model, nodes, {}, ["joints"], places=places)
@@ -55,7 +57,7 @@ class Limbs:
         self._between = points[first] - points[second]  # pairs x places
 
     def nearness(self, joints: np.ndarray, wanted: float) -> Nearness:
-        """At shapes (N x n), where points should be ``wanted`` (m) apart."""
+        """Clearance at shapes (N x n), where points should be ``wanted`` (m) apart."""
         found = np.asarray(self._nodes(joints))
         way = self._between @ found[..., 0]  # N x pairs x 3
         d = np.maximum(np.linalg.norm(way, axis=2), 1e-12)
@@ -65,8 +67,8 @@ class Limbs:
         return Nearness(d.min(axis=1), np.sum(near**2, axis=1), np.einsum("nki,nkij->nj", force, found[..., 1:]))
 
 
-def nodes(model: Model, state: State, *, places: tuple[str, ...]) -> Any:
-    """``K x 3 x (1 + n)``: where places are in the frame of the base (m), and the derivatives by the joints."""
+def nodes(model: Model, state: State, *, places: tuple[str, ...]) -> Tensor:
+    """Positions of places in the frame of the base (m), and derivatives by the joints, ``K x 3 x (1 + n)``."""
     still = state._replace(pose=np.eye(4))
     rows = [
         concatenate([link_pose(model, still, place)[:3, 3:], jacobian(model, still, place, "mixed")[:3, model.m :]], 1)
@@ -76,7 +78,7 @@ def nodes(model: Model, state: State, *, places: tuple[str, ...]) -> Any:
 
 
 def _chain(model: Model, tip: str) -> list[str]:
-    """Links from the first that a joint moves to the tip, and the tip; those that move with the base alone left out."""
+    """Links from the first that a joint moves to the tip, and the tip; without those fixed to the base."""
     link, above = model.frame(tip).link, {joint.child: joint for joint in model.joints}
     chain = [tip] if tip != link else []
     while link in above:
@@ -86,7 +88,7 @@ def _chain(model: Model, tip: str) -> list[str]:
 
 
 def _halves(count: int) -> np.ndarray:
-    """``(2 count - 1) x count``: nodes, and the middles between them."""
+    """Matrix ``(2 count - 1) x count`` of nodes and the midpoints between them."""
     out = np.zeros((2 * count - 1, count))
     out[::2] = np.eye(count)
     out[1::2] = 0.5 * (np.eye(count)[:-1] + np.eye(count)[1:])

@@ -1,21 +1,22 @@
-"""The quickest way to turn over with many joints at once, such as four legs that each draw a circle.
+"""Fastest righting with many joints at once, such as four legs that each draw a circle.
 
 All joints go around together, ``q = middle + first cos a + second sin a``, from a posture and back to it
 (:class:`.RightingCurve`).  Within a period a joint that is as fast as it can be goes around with a certain amplitude;
 among all motions within these amplitudes and the joints' limits the one that turns most is looked for.  The derivative
 of the turn is exact: when a curve with fixed ends changes by ``dq``, its displacement changes by
 ``int Ad(g(1)^-1 g(s)) DA(q', dq) ds`` - curvature.  The set of motions is convex, a product of one small set for each
-joint, on which a linear function is largest at a place that is known: steps go towards that place (Frank and Wolfe).
+joint, on which the maximum of a linear function is known: steps go towards it (Frank and Wolfe).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Vector
 from ...compiler.kernel import compile_step
 from ...dynamics.checks import positive, vector
 from ...errors import ModelError, describe
@@ -32,17 +33,17 @@ from .limb_clearance import Limbs
 from .plan import smallest_bend
 
 ASIDE = 10.0
-"""1/rad: what the square of a turn about other axes costs"""
+"""1/rad: penalty of the square of a turn about other axes"""
 NEAR = 50.0
-"""rad: what limbs that lie in each other cost, per pair of points"""
+"""rad: penalty of overlapping limbs, per pair of points"""
 MARGIN = 0.02
-"""rad: that joints stay away from their limits"""
+"""rad: distance of joints from their limits"""
 SHARE = 0.9
-"""Of efforts and speeds that the plan uses: the law that follows it needs some."""
+"""Share of efforts and speeds that the plan uses; the tracking controller needs the rest."""
 STARTS, STEPS, LAST = 8, 20, 40
 """Random motions from which the search begins, its steps from each, and more from the best."""
 LEARNED = RightingCurve(np.zeros(1), np.zeros(1), np.zeros(1), 1.0, turns=2.0, ramp=0.2)
-"""How often, and with which ramps, motions go around that are compared: short of a turn of 180 degrees."""
+"""Number of turns and ramps with which motions are compared: short of a turn of 180 degrees."""
 RAMPS = (0.25, 0.5)
 """Turns within which the motion is taken up, and left again, at the end."""
 MOST_TURNS, POINTS = 12, 80
@@ -52,7 +53,12 @@ COARSE, FINE = 1e-6, 1e-11
 
 @concise
 class QuickRighting(NamedTuple):
-    """A motion from rest to rest, from a posture and back to it, that turns a robot over without momentum."""
+    """Motion from rest to rest, from a posture and back to it, that turns a robot over without momentum.
+
+    Example:
+        >>> QuickRighting._fields
+        ('curve', 'motion', 'moved')
+    """
 
     curve: RightingCurve
     motion: TimeParametrization
@@ -61,15 +67,15 @@ class QuickRighting(NamedTuple):
     """of the base, exact"""
 
     @property
-    def turn(self) -> np.ndarray:
-        """``3`` (rad): rotation vector of the base, in its own frame."""
+    def turn(self) -> FloatArray:
+        """Rotation vector (3, rad) of the base, in its own frame."""
         return np.asarray(log(self.moved.pose[:3, :3]), dtype=float)
 
 
 def quickest(
     model: Model,
     angle: float,
-    origin: Any,
+    origin: Vector,
     *,
     axis: Sequence[float] = (1.0, 0.0, 0.0),
     period: float = 0.28,
@@ -77,26 +83,39 @@ def quickest(
     apart: float = 0.1,
     seed: int = 0,
 ) -> QuickRighting:
-    """The motion from the shape ``origin`` (n) and back that turns the base by ``angle`` (rad, up to pi) about nearly
-    ``axis`` (3, base frame; forward if left out) in the least time within the limits of the joints and their drives.
+    """Fastest motion from a shape and back that turns the base by an angle, within limits of joints and drives.
 
-    The limbs that end in ``tips`` (links or frames) keep their center lines ``apart`` (m), about, of each other.
-    Amplitudes are those that drives allow within a ``period`` (s); the search begins at random motions, by ``seed``.
+    Args:
+        model: Robot with a free base.
+        angle: Angle (rad, up to pi).
+        origin: Shape (n) at the start and the end.
+        axis: Axis of the turn (3, base frame), reached approximately.
+        period: Time (s) of one turn, from which amplitudes follow by the speeds of the drives.
+        tips: Links or frames at the ends of limbs that keep apart.
+        apart: Distance (m) between the center lines of these limbs, kept approximately.
+        seed: Seed of the random motions at which the search begins.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.two_cylinder_cat()
-    >>> quickest(cat, 4.0, np.zeros(2))
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: an angle is above zero and up to pi, not 4.0
+    Returns:
+        Curve, its motion in the least time, and the displacement of the base.
+
+    Raises:
+        ModelError: The base is not free, or no motion turns the robot that far.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> quickest(cat, 4.0, np.zeros(2))
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: angle must be above zero and up to pi, got 4.0
     """
     check_shape(model, model.n)
     if not isinstance(model.base, SE3):
         raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
     if not isinstance(angle, (int, float, np.number)) or not 0.0 < angle <= np.pi:
-        raise ModelError(f"an angle is above zero and up to pi, not {describe(angle)}")
+        raise ModelError(f"angle must be above zero and up to pi, got {describe(angle)}")
     about = np.asarray(vector(axis, 3, "axis"), dtype=float)
     if not np.linalg.norm(about) > 0.0:
-        raise ModelError("axis is a direction, not zero")
+        raise ModelError("axis must not be zero")
     at = np.asarray(vector(origin, model.n, "origin"), dtype=float)
     search = _Search(model, at, about / np.linalg.norm(about), positive(period, "period"))
     if tips:
@@ -105,7 +124,7 @@ def quickest(
 
 
 class _Search:
-    """Motions by their three parts ``[middle, first, second]`` (3 x n)."""
+    """Search over motions by their three parts ``[middle, first, second]`` (3 x n)."""
 
     limbs: Limbs | None = None
     apart: float = 0.0
@@ -131,7 +150,7 @@ class _Search:
     # which motion -------------------------------------------------------------------------------------------------
 
     def best(self, rng: np.random.Generator) -> np.ndarray:
-        """The motion that turns most about the axis, of those that were found from random ones."""
+        """Motion that turns most about the axis, of those found from random ones."""
         found = [self.climbed(self.random(rng), STEPS) for _ in range(STARTS)]
         turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], LAST)
         if not turn > 1e-3:
@@ -144,7 +163,7 @@ class _Search:
         return np.array([rng.uniform(low, np.maximum(low, high)), self.most * np.cos(phase), self.most * np.sin(phase)])
 
     def climbed(self, parts: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
-        """The turn about the axis (rad), larger from step to step, and where it ends."""
+        """Turn about the axis (rad) after ascent, and the motion."""
         turn, slope = self.turned(parts)
         for _ in range(steps):
             way = self.farthest(slope) - parts
@@ -160,14 +179,14 @@ class _Search:
         return turn, parts
 
     def farthest(self, slope: np.ndarray) -> np.ndarray:
-        """Where a linear function with this ``slope`` (3 x n) is largest: joints go as far as they can, or stay."""
+        """Maximizer of a linear function with this ``slope`` (3 x n): joints go as far as they can, or stay."""
         size = np.hypot(slope[1], slope[2])
         reach = np.where(size > np.abs(slope[0]), self.most, 0.0)
         way = slope[1:] / np.maximum(size, 1e-300)
         return np.vstack([np.where(slope[0] > 0.0, self.high - reach, self.low + reach), reach * way])
 
     def turned(self, parts: np.ndarray) -> tuple[float, np.ndarray]:
-        """The turn about the axis (rad), less what goes aside and what comes too near; its derivative by the parts."""
+        """Turn about the axis (rad), less penalties of other axes and of clearance; its derivative by the parts."""
         curve = self.curve(parts, LEARNED.turns, LEARNED.ramp)
         moved = self.reconstruction.displacement(curve, tolerance=COARSE)
         s, R = moved.times, moved.path[:, :3, :3]
@@ -190,7 +209,7 @@ class _Search:
     # how often, and how fast --------------------------------------------------------------------------------------
 
     def quickest(self, parts: np.ndarray, angle: float) -> QuickRighting:
-        """The quickest of the motions that turn by ``angle`` (rad): once around with large circles, or more often."""
+        """Fastest of the motions that turn by ``angle`` (rad): once around with large circles, or more often."""
         found: list[QuickRighting] = []
         for turns in range(1, MOST_TURNS + 1):
             for ramp in RAMPS:
@@ -204,7 +223,7 @@ class _Search:
         return min(found, key=lambda x: x.motion.duration)
 
     def fitting(self, parts: np.ndarray, angle: float, turns: float, ramp: float) -> QuickRighting | None:
-        """With circles as large as the angle needs; None where they would be too large."""
+        """Motion with circles as large as the angle needs; None where they would be too large."""
 
         def pose(bend: float) -> np.ndarray:
             curve = self.curve(parts, turns, ramp, bend)

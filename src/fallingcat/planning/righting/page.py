@@ -1,4 +1,4 @@
-"""The page of a drop: the fall, the curvature that makes it turn, and the books of momentum and energy."""
+"""Page of a drop: the fall, the curvature that turns it, and the balance of momentum and energy."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..curvature.maps import Mapper, Plane
 from .drop import Drop
 
 FRAMES, SHOWN = 160, 5.0
-"""Of the animation, and how long it takes (s): slow motion for a fall of half a second."""
+"""Frames of the animation, and its duration (s): slow motion for a fall of half a second."""
 HIGH = 3.0
-"""Of a fall (m): from here on the camera falls along."""
+"""Height of a fall (m) from which on the camera falls along."""
 FUR, LIGHT, DARK = "#e8974e", "#f3cfa2", "#2a2320"
 _TITLE = "A cat that falls without spin lands on its feet"
 _SAYING = (
-    "It starts at rest and nothing but gravity pulls on it. It bends, carries the bend around, and straightens: the "
+    "It starts at rest and falls under gravity alone. It bends, carries the bend around, and straightens: the "
     "curvature of its mechanical connection turns it over, with zero angular momentum all the way."
 )
 
 
 def drop_page(fall: Drop, whole: Model, is_cat: bool) -> Page:
-    """The page of ``fall``; ``whole`` is the robot with all of its links, for the looks."""
+    """Page of ``fall``; ``whole`` is the robot with all of its links, for its geometry."""
     keep = _kept(fall)
     times = fall.trajectory.times[keep]
     title = _TITLE if is_cat else f"{fall.model.name} falls without spin and turns over"
@@ -139,7 +139,7 @@ def _map(fall: Drop) -> HeatMap:
 
 
 def _shares(fall: Drop) -> str:
-    """Which joints make up the two bends, where they are not single joints."""
+    """Joints of the two bends, where they are not single joints."""
     words = []
     for name, shares in zip(fall.bending.names, (fall.bending.first, fall.bending.second), strict=True):
         if name not in fall.model.joint_names:

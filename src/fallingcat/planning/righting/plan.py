@@ -1,4 +1,4 @@
-"""Planning: the bend, and how often to carry it around, that turn a falling robot by a wanted angle."""
+"""Planning of righting manoeuvres: the bend and the number of turns for a wanted angle."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays.types import FloatArray, Vector
 from ...compiler import compile
 from ...dynamics.checks import check_model, vector
 from ...errors import ModelError, describe
@@ -21,51 +22,74 @@ from .bending import REACH, Bending, direction
 from .curve import RightingCurve
 
 TURNS = (1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)
-"""How often the bend is carried around: candidates, from which the quickest is taken."""
+"""Candidates for the number of turns of the bend, from which the fastest is taken."""
 TUCKS = (1.0, 0.7, 0.0)
 """Shares of the tuck that are tried: a small turn needs none, and is over sooner."""
 COARSE, FINE = 1e-7, 1e-11
 """Tolerances of displacements while searching, and of the result."""
 OVER = 0.9
-"""The share of a turn by which up has to tilt: less is a turn about an axis too near the vertical."""
+"""Share of a turn by which up has to tilt: less is a turn about an axis too near the vertical."""
 SAMPLES = 240
 
 
 @concise
 class Manoeuvre(NamedTuple):
-    """A shape motion from rest to rest that turns the robot without angular momentum."""
+    """Shape motion from rest to rest that turns the robot without angular momentum.
+
+    Example:
+        >>> Manoeuvre._fields
+        ('curve', 'turn', 'pose', 'shortest', 'unit_forces', 'axis')
+    """
 
     curve: RightingCurve
     turn: float
-    """rad: the angle of the turn"""
-    pose: np.ndarray
-    """``4 x 4``: the base at the end, seen from the start"""
+    """rad: angle of the turn"""
+    pose: FloatArray
+    """``4 x 4``: the base at the end, relative to the start"""
     shortest: float
-    """s: the time it takes when a joint moves or pulls as hard as it can; 0 without limits"""
-    unit_forces: np.ndarray
+    """s: least time within rates and efforts; 0 without limits"""
+    unit_forces: FloatArray
     """``n``: peak joint forces when it takes 1 s; ``duration^-2`` of them otherwise"""
-    axis: np.ndarray
-    """``3``: what it turns about, by the right-hand rule, in the base frame"""
+    axis: FloatArray
+    """``3``: axis of the turn, by the right-hand rule, in the base frame"""
 
     def gait(self, duration: float) -> Gait:
-        """The manoeuvre within ``duration`` (s)."""
+        """Gait of the manoeuvre.
+
+        Args:
+            duration: Duration (s).
+
+        Returns:
+            Motion of all joints.
+        """
         return Gait(self.curve, duration, "constant")
 
 
 class Planner:
-    """Righting manoeuvres of one robot: compiled once, for many angles.
+    """Planner of righting manoeuvres of one robot: compiled once, for many angles.
 
-    ``first`` and ``second`` are the directions of joints that carry the bend: a joint's name, or shares of several
-    joints (joint name: share, or n numbers).  ``tuck`` (joint name: rad) is taken up on the way and left again: legs
-    along its body make a cat slimmer, and a smaller bend turns it.
+    Args:
+        model: Robot with a floating base.
+        first: First direction of joints that carry the bend: a joint's name, or shares of several joints (joint name:
+            share, or n numbers).
+        second: Second direction.
+        tuck: Angles (joint name: rad) taken up on the way and left again: legs along its body make a cat slimmer, and a
+            smaller bend turns it; None: none.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> planner = Planner(fc.robots.two_cylinder_cat(), "spine_z", "spine_y")
+        >>> planner.curve(bend=0.5, turns=1.0).closed
+        True
     """
 
     def __init__(self, model: Model, first: Any, second: Any, tuck: Mapping[str, float] | None = None) -> None:
+        """Compile the connection and the forces."""
         check_model(model)
         self.model, self.origin = model, np.asarray(model.neutral().joints, dtype=float)
         self.first, self.second = (self._direction(x) for x in (first, second))
         if np.linalg.matrix_rank(np.stack([self.first, self.second])) < 2:
-            raise ModelError(f"a bend is carried by two joints, not by {first!r} alone")
+            raise ModelError(f"a bend needs two joints, got {first!r} alone")
         self.reconstruction = Reconstruction(model)
         self._forces = compile(model, shape_forces, state=["joints", "twist", "rates"])
         self.tuck = direction(model, tuck or {})
@@ -79,7 +103,7 @@ class Planner:
         return np.asarray(vector(joints, self.model.n, "a direction of the bend"), dtype=float)
 
     def _reach(self) -> float:
-        """The bend at which the first joint meets its limit."""
+        """Bend at which the first joint meets its limit."""
         limits = self.model.limits
         room = np.array([min(x.upper, -x.lower) for x in limits])
         size = np.hypot(self.first, self.second)
@@ -87,11 +111,31 @@ class Planner:
         return float(min(REACH / size.max(), (room[used] / size[used]).min()))
 
     def curve(self, bend: float, turns: float, tucked: float = 1.0) -> RightingCurve:
-        """The manoeuvre with a given bend, and a share of the tuck."""
+        """Curve of a manoeuvre.
+
+        Args:
+            bend: Amplitude (rad).
+            turns: Number of turns of the bend.
+            tucked: Share of the tuck.
+
+        Returns:
+            Closed curve of all joints.
+        """
         return RightingCurve(self.origin, self.first, self.second, bend, tucked * self.tuck, turns)
 
     def plan(self, turn: float = np.pi, turns: Iterable[float] = TURNS) -> Manoeuvre:
-        """The quickest manoeuvre that turns by ``turn`` (rad, up to pi): the one that asks least of the joints."""
+        """Fastest manoeuvre that turns by an angle: the one with the least torques and rates.
+
+        Args:
+            turn: Angle (rad, up to pi).
+            turns: Candidates for the number of turns of the bend.
+
+        Returns:
+            Manoeuvre.
+
+        Raises:
+            ModelError: The angle is out of reach; the message gives the largest one.
+        """
         found, most = self.search(turn, turns)
         if found is None:
             raise ModelError(
@@ -101,9 +145,17 @@ class Planner:
         return found
 
     def search(self, turn: float, turns: Iterable[float] = TURNS) -> tuple[Manoeuvre | None, float]:
-        """The quickest manoeuvre, if there is one, and the largest turn (rad) in reach."""
+        """Fastest manoeuvre, if there is one, and the largest turn within reach.
+
+        Args:
+            turn: Angle (rad, up to pi).
+            turns: Candidates for the number of turns of the bend.
+
+        Returns:
+            Manoeuvre or None, and the largest turn (rad).
+        """
         if not isinstance(turn, (int, float, np.number)) or not 0.0 < turn <= np.pi:
-            raise ModelError(f"a turn is an angle between 0 and 180 degrees (pi), not {describe(turn)}")
+            raise ModelError(f"turn must be an angle between 0 and pi (rad), got {describe(turn)}")
         found, best = [], 0.0
         for count, share in product(turns, TUCKS if self.tuck.any() else (0.0,)):
             bend, attitude, most = self._bend(turn, count, share)
@@ -113,7 +165,7 @@ class Planner:
         return min(found, key=ease, default=None), best
 
     def _bend(self, turn: float, turns: float, tucked: float) -> tuple[float | None, np.ndarray, float]:
-        """See :func:`smallest_bend`."""
+        """Smallest bend, see :func:`smallest_bend`."""
 
         def pose(bend: float) -> np.ndarray:
             return self.reconstruction.displacement(self.curve(bend, turns, tucked), tolerance=COARSE).pose
@@ -132,7 +184,7 @@ class Planner:
         return Manoeuvre(curve, _angle(quaternion), moved.pose, least, peak_forces, axis)
 
     def _shortest(self, forces: np.ndarray, rates: np.ndarray) -> float:
-        """Joints as hard as they can: rates go with 1 / T, forces with 1 / T^2 (gravity asks nothing in free fall)."""
+        """Least time (s) within limits: rates scale with 1 / T, forces with 1 / T^2 (no gravity in free fall)."""
         limits = self.model.limits
         speed, effort = (np.array([getattr(x, what) for x in limits]) for what in ("velocity", "effort"))
         return float(max((rates / speed).max(), np.sqrt((forces / effort).max())))
@@ -141,8 +193,10 @@ class Planner:
 def smallest_bend(
     pose: Callable[[float], np.ndarray], reach: float, turn: float
 ) -> tuple[float | None, np.ndarray, float]:
-    """The smallest bend up to ``reach`` whose ``pose`` (4 x 4) is turned by ``turn`` (rad), if there is one; about
-    where to (a quaternion); and the largest turn in reach (rad, beyond pi where it goes on).
+    """Smallest bend up to ``reach`` whose ``pose`` (4 x 4) is turned by ``turn`` (rad), attitude, and largest turn.
+
+    The bend is None where there is none; the attitude is a quaternion near the result; the largest turn (rad) may
+    exceed pi.
     """
 
     def rotation(bend: float) -> np.ndarray:
@@ -163,17 +217,31 @@ def smallest_bend(
 
 
 def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:
-    """Smaller is better: the shortest time, then the largest force."""
+    """Sort key of manoeuvres: the shortest time, then the largest force."""
     return round(manoeuvre.shortest, 6), float(manoeuvre.unit_forces.max())
 
 
-def easiest(found: Sequence[Bending], turn: float, up: np.ndarray | None = None) -> tuple[Bending, Manoeuvre]:
-    """The bending with the quickest manoeuvre that turns by ``turn`` (rad), and that manoeuvre.
+def easiest(found: Sequence[Bending], turn: float, up: Vector | None = None) -> tuple[Bending, Manoeuvre]:
+    """Bending with the fastest manoeuvre for an angle, and that manoeuvre.
 
-    With ``up`` (3, base frame) it turns over: a turn about the vertical is none.
+    Args:
+        found: Bendings, as of :func:`bendings`.
+        turn: Angle (rad).
+        up: Vertical (3, base frame); the manoeuvre must turn over, not about the vertical; None: any axis.
+
+    Returns:
+        Bending and manoeuvre.
+
+    Raises:
+        ModelError: No bending turns the robot that far; the message gives the largest angle.
+
+    Example:
+        >>> easiest([], 1.0)
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: found must be a list of bendings, as of bendings(model), got an empty list
     """
     if not isinstance(found, Sequence) or not found or not all(isinstance(bending, Bending) for bending in found):
-        raise ModelError(f"found is a list of bendings, as bendings(model) gives it, not {describe(found)}")
+        raise ModelError(f"found must be a list of bendings, as of bendings(model), got {describe(found)}")
     plans, most = [], 0.0
     for bending in found:
         planner = Planner(bending.model, bending.first, bending.second, bending.tuck)
@@ -197,19 +265,21 @@ def easiest(found: Sequence[Bending], turn: float, up: np.ndarray | None = None)
 
 
 def tilted(pose: np.ndarray, up: np.ndarray) -> float:
-    """rad: how far a rotation (of a 4 x 4 pose) takes ``up`` (3) from itself.
+    """Angle (rad) between ``up`` (3) and its image under a rotation (of a 4 x 4 pose).
 
-    >>> float(np.degrees(tilted(np.diag([1.0, -1.0, -1.0, 1.0]), np.array([0.0, 0.0, 1.0]))))
-    180.0
+    Example:
+        >>> float(np.degrees(tilted(np.diag([1.0, -1.0, -1.0, 1.0]), np.array([0.0, 0.0, 1.0]))))
+        180.0
     """
     return float(np.arccos(np.clip(up @ pose[:3, :3] @ up, -1.0, 1.0)))
 
 
 def root(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
-    """Where ``function`` is zero between two arguments at which its signs differ: secants that bisect when slow.
+    """Zero of ``function`` between two arguments at which its signs differ: secants that bisect when slow.
 
-    >>> round(root(lambda x: x * x - 2.0, 0.0, 2.0, 1e-12), 10)
-    1.4142135624
+    Example:
+        >>> round(root(lambda x: x * x - 2.0, 0.0, 2.0, 1e-12), 10)
+        1.4142135624
     """
     f_low, f_high = function(low), function(high)
     if f_low * f_high > 0.0:
@@ -234,7 +304,7 @@ def _quaternion(pose: np.ndarray) -> np.ndarray:
 
 
 def _near(quaternion: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The one of the two quaternions of a rotation that lies on the side of ``other``."""
+    """Quaternion of a rotation, of the two, that lies on the side of ``other``."""
     return quaternion if quaternion @ other >= 0.0 else -quaternion
 
 
@@ -247,5 +317,5 @@ def _followed(quaternions: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _angle(quaternion: np.ndarray) -> float:
-    """In [0, 2 pi]."""
+    """Angle in [0, 2 pi]."""
     return 2.0 * float(np.arctan2(np.linalg.norm(quaternion[:3]), quaternion[3]))

@@ -1,4 +1,4 @@
-"""The energy ledger: what went through every port."""
+"""Energy ledger: work through every port."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ ROUNDING = 16.0 * float(np.finfo(float).eps)
 
 @concise
 class Ledger(NamedTuple):
-    """Work (J) from the start to every sample, through every port.
+    """Energy ledger: work (J) from the start to every sample, through every port.
 
-    Integrated beside the motion by the same rule.  Everything positive has gone into the robot's mechanical energy,
-    kinetic and gravitational; what a virtual spring holds, it holds outside.
+    Integrated with the motion by the same rule.  Positive work increases the robot's mechanical energy, kinetic and
+    gravitational; the energy of a virtual spring is not part of it.
+
+    Example:
+        >>> Ledger(("push",), np.array([[0.0], [2.0]]), np.zeros((2, 1))).work("push")
+        array([0., 2.])
     """
 
     ports: tuple[str, ...]
@@ -29,25 +33,40 @@ class Ledger(NamedTuple):
 
     @property
     def works(self) -> np.ndarray:
-        """``N x ports``: both together."""
+        """Work through base and joints (N x ports; J)."""
         return self.base + self.joints
 
     def work(self, port: str) -> np.ndarray:
-        """``N``: through one port."""
+        """Work through one port.
+
+        Args:
+            port: Name of the port.
+
+        Returns:
+            Work (N; J) from the start to every sample.
+        """
         k = self.ports.index(choice(port, self.ports, "port"))
         return np.asarray(self.base[:, k] + self.joints[:, k])
 
     def residual(self, kinetic: np.ndarray, potential: np.ndarray) -> float:
-        """How well the books balance, given kinetic and potential energy (N, J) at the samples.
+        """Relative violation of the energy balance.
 
         ``max |E(t) - E(0) - W(t)| / max (T(t) + sum |W_p(t)|)`` with ``E = T + V`` and the works ``W_p`` of the ports:
-        the largest energy that nothing accounts for, relative to the most that moved or was passed on.  It does not
-        depend on where the potential energy is zero.  A gap of the size of the rounding of ``E`` is none, so that a
-        robot at rest has 0; energy that changes while nothing moves or works is ``inf``.
+        the largest unaccounted energy, relative to the largest energy that moved or was transferred.  It does not
+        depend on where the potential energy is zero.  A gap of the size of the rounding of ``E`` counts as zero, so
+        that a robot at rest has 0; energy that changes while nothing moves or works is ``inf``.
 
-        >>> still = Ledger((), np.zeros((2, 0)), np.zeros((2, 0)))
-        >>> still.residual(np.array([0.0, 2.0]), np.array([5.0, 3.0])), still.residual(np.zeros(2), np.ones(2))
-        (0.0, 0.0)
+        Args:
+            kinetic: Kinetic energy (N; J) at the samples.
+            potential: Potential energy (N; J) at the samples.
+
+        Returns:
+            Residual, 0 for an exact balance.
+
+        Example:
+            >>> still = Ledger((), np.zeros((2, 0)), np.zeros((2, 0)))
+            >>> still.residual(np.array([0.0, 2.0]), np.array([5.0, 3.0])), still.residual(np.zeros(2), np.ones(2))
+            (0.0, 0.0)
         """
         kinetic, potential = (numbers(np.asarray(x), (len(self.base),), "energy") for x in (kinetic, potential))
         return float(residuals(kinetic, potential, self.works))

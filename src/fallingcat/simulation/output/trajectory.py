@@ -1,4 +1,4 @@
-"""What a simulation gives back."""
+"""Result of a simulation."""
 
 from __future__ import annotations
 
@@ -36,8 +36,15 @@ if TYPE_CHECKING:
 class Trajectory:
     """Named time series of a run: ``N`` samples, in SI units.
 
-    ``code`` says how the run ended, ``warnings`` what is wrong with it, ``status`` both in words; of a run that stopped
+    ``code`` is the outcome of the run, ``warnings`` are its problems, ``status`` is both as text; of a run that stopped
     early the samples up to then are kept.  Where an impact changes the velocity, two samples have the same time.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> run = fc.simulate(cat, cat.state(rates=[1.0, 0.5]), 0.01)
+        >>> run.status, run.joints.shape
+        ('finished', (11, 2))
     """
 
     model: Model
@@ -72,46 +79,61 @@ class Trajectory:
     """error of the last configuration caused by the size of steps, where these are fixed; None: not estimated"""
 
     def __len__(self) -> int:
+        """Number of samples."""
         return len(self.times)
 
     @property
     def status(self) -> str:
-        """How the run ended, and its warnings: ``finished``, or a text for people; programs ask :attr:`code`."""
+        """Outcome and warnings as text: ``finished``, or a message for people; programs use :attr:`code`."""
         return status_text(self.code, self.reason, self.warnings)
 
     def __repr__(self) -> str:
-        """What it is in one line; arrays of thousands of numbers are asked for by name."""
+        """Model, duration, samples, integrator and status in one line."""
         about = f"{self.times[-1]:g} s, {len(self)} samples, {self.integrator}, {self.status}"
         return f"<Trajectory of {self.model.name!r}: {about}>"
 
     def state(self, i: int) -> State:
-        """The state at sample ``i``; negative ones count from the end."""
+        """State at a sample.
+
+        Args:
+            i: Index of the sample; negative ones count from the end.
+
+        Returns:
+            Configuration and velocity.
+        """
         if not isinstance(i, (int, np.integer)) or not -len(self) <= i < len(self):
             raise ModelError(f"the run has samples 0 to {len(self) - 1}, not {describe(i)}")
         return State(self.poses[i], self.joints[i], self.twists[i], self.rates[i])
 
     @property
     def states(self) -> Iterator[State]:
-        """All states, in order."""
+        """States of all samples, in order."""
         return (self.state(i) for i in range(len(self)))
 
     # quantities along the run ---------------------------------------------------------------------------------
 
     @cached_property
     def touching(self) -> tuple[frozenset[str], ...]:
-        """``N``: the names of the points on the ground."""
+        """Names of the points on the ground, for each sample."""
         contact = self._known_system().contact
         return tuple(contact.touching(mode) if contact else frozenset() for mode in self.modes)
 
     @cached_property
     def port_forces(self) -> dict[str, np.ndarray]:
-        """Generalised forces (N x nv) of every law, controller and contact."""
+        """Generalized forces (N x nv) of every law, controller and contact."""
         ports = self._known_system().ports
         out = self._by_mode(port_forces, (len(ports), self.model.nv))
         return {port: out[:, k] for k, port in enumerate(ports)}
 
     def remembered(self, law: str) -> np.ndarray:
-        """``N x k``: the state of a law of its own, by name; of a sampled law, what it knew at its last look."""
+        """State of a law that has one; for a sampled law, the state at its last sample.
+
+        Args:
+            law: Name of the law.
+
+        Returns:
+            Its state (N x k) at every sample of the run.
+        """
         system = self._known_system()
         names, sizes = [one.name for one in system.laws], system.sizes
         if law in names:
@@ -127,28 +149,28 @@ class Trajectory:
 
     @property
     def contact_points(self) -> tuple[str, ...]:
-        """The points that may touch, in the order of the next three."""
+        """Points that may touch, in the order of the next three."""
         contact = self._known_system().contact
         return getattr(contact, "points", ())
 
     @property
     def contact_forces(self) -> np.ndarray:
-        """``N x points x 3``: the force (N, world) of the ground on the robot at each point; zero in the air."""
+        """Forces (N x points x 3; N, world) of the ground on the robot at each point; zero in the air."""
         return self._contacts[:, :, :3]
 
     @property
     def contact_pushes(self) -> np.ndarray:
-        """``N x points``: the part of :attr:`contact_forces` (N) along the normal of the ground."""
+        """Normal components (N x points; N) of :attr:`contact_forces`."""
         return self._contacts[:, :, 5]
 
     @property
     def penetration(self) -> np.ndarray:
-        """``N x points``: how deep each point is in the ground (m); 0 above it."""
+        """Depth (N x points; m) of each point in the ground; 0 above it."""
         return np.maximum(-self._contacts[:, :, 3], 0.0)
 
     @property
     def slip(self) -> np.ndarray:
-        """``N x points``: the speed (m/s) at which a point that touches moves along the ground; 0 in the air."""
+        """Speed (N x points; m/s) of touching points along the ground; 0 in the air."""
         return self._contacts[:, :, 4]
 
     @cached_property
@@ -179,44 +201,76 @@ class Trajectory:
 
     @property
     def forces(self) -> np.ndarray:
-        """``N x nv``: the sum of all generalised forces."""
+        """Sum of all generalized forces (N x nv)."""
         return sum(self.port_forces.values(), start=np.zeros((len(self), self.model.nv)))
 
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
-        """Kinetic and potential energy (J) at every sample."""
+        """Kinetic and potential energy at every sample.
+
+        Returns:
+            Kinetic and potential energy (N each; J).
+        """
         kinetic, potential = energies(self.model)(self.poses, self.joints, self.twists, self.rates)
         return kinetic, potential
 
     def momenta(self, frame: MomentumFrame = "world") -> np.ndarray:
-        """``N x 6``: momentum ``[p; l]`` at every sample; frames as in :func:`fallingcat.momentum`."""
+        """Momentum at every sample.
+
+        Args:
+            frame: Frame, as in :func:`fallingcat.momentum`.
+
+        Returns:
+            ``[p; l]`` (N x 6; N s, N m s).
+        """
         return self.measure(momentum, frame=frame)
 
     def measure(self, function: Any, **options: Any) -> np.ndarray:
-        """Any function of the library (or composition of such) ``f(model, state, **options)`` at every sample,
-        compiled.
+        """Function of the robot at every sample, compiled.
+
+        Args:
+            function: Function of the library, or a composition of such, ``f(model, state, **options)``.
+            **options: Options of the function.
+
+        Returns:
+            Values (N x ...).
         """
         kernel = compile(self.model, function, state=State._fields, **options)
         return np.asarray(kernel(self.poses[:, :3], self.joints, self.twists, self.rates))
 
     def joint_work(self) -> np.ndarray:
-        """Work (J) that drives do through the joints, from the start to every sample: commanded laws and controller."""
+        """Work of the drives through the joints: of commanded laws and controller.
+
+        Returns:
+            Work (N; J) from the start to every sample.
+        """
         driven = [self.ledger.ports.index(port) for port in self._known_system().driven_ports]
         return np.asarray(self.ledger.joints[:, driven].sum(axis=1))
 
     def loop_errors(self) -> np.ndarray:
-        """``N``: how far the worst of the robot's loops is open (m or rad) at every sample."""
+        """Largest error of the loop closures at every sample.
+
+        Returns:
+            Error (N; m or rad).
+        """
         return loop_errors(self.model, self.poses, self.joints, self.twists, self.rates)
 
     @property
     def energy_residual(self) -> float:
-        """How well the books balance, relative to the energy moved or passed on: see :meth:`Ledger.residual`."""
+        """Relative violation of the energy balance, see :meth:`Ledger.residual`."""
         states = (self.poses, self.joints, self.twists, self.rates)
         return self.ledger.residual(*energies(self.model)(*states, self.lag))
 
     # pictures and files ---------------------------------------------------------------------------------------
 
     def at(self, t: float) -> State:
-        """The state at any time (s) of the run: between samples a cubic on the group, of order 4."""
+        """State at any time of the run: between samples a cubic on the group, of order 4.
+
+        Args:
+            t: Time (s).
+
+        Returns:
+            Configuration and velocity.
+        """
         first, last = float(self.times[0]), float(self.times[-1])
         if isinstance(t, (int, float, np.number)) and last < t <= last * (1.0 + ROUNDING):
             t = last  # 0.1 + 0.2 is no time after 0.3
@@ -230,18 +284,31 @@ class Trajectory:
         return interpolate(self.model, self.state(i - 1), self.state(i), dt, s)
 
     def plot(self, *names: str) -> Page:
-        """A page of charts over time: ``joints``, ``rates``, ``forces``, ``energies``, ``works``, ``momenta``,
-        ``center``, ``contacts``; the first four if nothing is said.  ``page.write("run.html")`` writes it.
+        """Page of charts over time; ``page.write("run.html")`` writes it.
+
+        Args:
+            *names: Any of ``joints``, ``rates``, ``forces``, ``energies``, ``works``, ``momenta``, ``center``,
+                ``contacts``; the first four by default.
+
+        Returns:
+            Page.
         """
         from . import pages as pictures  # with all of views, which most runs do without
 
         return pictures.page(self, names or ("joints", "rates", "forces", "energies"))
 
     def animate(self, *names: str, speed: float = 1.0, shapes: Mapping[str, Sequence[Shape]] | None = None) -> Page:
-        """A page with the robot in motion, above the charts of :meth:`plot`.
+        """Page with the robot in motion, above the charts of :meth:`plot`.
 
-        Links are drawn with the shapes of their file (:func:`fallingcat.visualization.appearance`) unless ``shapes`` says otherwise
-        (link or frame: solids).  Buttons show the center of mass, contact forces and frames.
+        Buttons show the center of mass, contact forces and frames.
+
+        Args:
+            *names: Charts, as of :meth:`plot`.
+            speed: Speed of the animation; 1 is real time.
+            shapes: Solids by link or frame; None: the shapes of the file (:func:`fallingcat.visualization.appearance`).
+
+        Returns:
+            Page.
         """
         from . import pages as pictures
 
@@ -256,43 +323,71 @@ class Trajectory:
         size: tuple[int, int] = (960, 720),
         shapes: Mapping[str, Sequence[Shape]] | None = None,
     ) -> None:
-        """Write the robot in motion to an ``.mp4`` or ``.gif`` file of ``rate`` pictures a second (extra ``video``).
+        """Write a video of the robot in motion (extra ``video``).
 
-        The pictures are those of :meth:`animate`, which also has a button that records; ``size`` is in pixels.
+        The pictures are those of :meth:`animate`, which also has a button that records.
+
+        Args:
+            path: ``.mp4`` or ``.gif`` file.
+            speed: Speed of the animation; 1 is real time.
+            rate: Pictures a second.
+            size: Width and height (pixels).
+            shapes: Solids by link or frame; None: the shapes of the file.
         """
         from . import pages as pictures
 
         pictures.video(self, path, speed, rate, size, shapes)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write time, base, joints, rates, works and contact forces as a table with names and units, atomically."""
+        """Write time, base, joints, rates, works and contact forces as a table with names and units, atomically.
+
+        Args:
+            path: ``.csv`` file.
+        """
         tables.save_table(self, path)
 
     def to_dataframe(self) -> Any:
-        """The same table as a ``pandas.DataFrame``, by time (extra ``data``)."""
+        """Table of :meth:`to_csv` as a ``pandas.DataFrame``, by time (extra ``data``).
+
+        Returns:
+            Table.
+        """
         return tables.dataframe(self)
 
     def _repr_html_(self) -> str:
-        """For notebooks: what it is, in a few lines."""
+        """Summary for notebooks."""
         from . import pages as pictures
 
         return pictures.summary(self)
 
     def to_xarray(self) -> Any:
-        """An ``xarray.Dataset`` of all series, with names and units (extra ``data``)."""
+        """All time series as an ``xarray.Dataset``, with names and units (extra ``data``).
+
+        Returns:
+            Dataset.
+        """
         return files.dataset(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file, atomically: NumPy's ``.npz``, or netCDF ``.nc`` with names and units (extra ``data``).
+        """Write to a file, atomically.
 
         Model and laws are not part of it.
+
+        Args:
+            path: NumPy's ``.npz``, or netCDF ``.nc`` with names and units (extra ``data``).
         """
         files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model, system: System | None = None) -> Trajectory:
-        """Read a file that :meth:`save` wrote, for the same robot; nothing in it is executed.
+        """Read a file that :meth:`save` wrote; nothing in it is executed.
 
-        The laws and contacts are not in the file: give ``system`` to have forces again.
+        Args:
+            path: ``.npz`` or ``.nc`` file.
+            model: The same robot.
+            system: Laws and contacts, which are not in the file, to have forces again; None: without.
+
+        Returns:
+            Trajectory.
         """
         return cls(**files.load(path, model, system))

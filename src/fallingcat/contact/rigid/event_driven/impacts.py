@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....arrays import concatenate, is_numeric
+from ....arrays.types import Matrix, Scalar
 from ....constraints.redundant_constraints import Response, check_consistent, hold, plane_axes, resolved, responding
 from ....dynamics import kinetic_energy
 from ....dynamics.checks import check_robot
@@ -24,16 +25,23 @@ CREATED = 1e-12
 
 @concise
 class Impact(NamedTuple):
-    """What an impact leaves."""
+    """Result of an impact.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> ball = robots.free_body()
+        >>> impact(ball, ball.state(twist=[0.0, 0.0, -1.0, 0.0, 0.0, 0.0]), ["body"]).status
+        ('stick',)
+    """
 
     state: State
     """the same configuration, with the velocities after"""
-    impulses: Any
+    impulses: Matrix
     """``points x 3``: on the robot at each point, in the world (N s)"""
-    loss: Any
-    """kinetic energy that is gone (J), never negative"""
+    loss: Scalar
+    """lost kinetic energy (J), never negative"""
     status: tuple[str, ...] = ()
-    """what each point did: stick, slide or open"""
+    """status of each point: stick, slide or open"""
 
 
 def impact(
@@ -46,22 +54,33 @@ def impact(
     pulling: bool = False,
     normal: tuple[float, float, float] | None = None,
 ) -> Impact:
-    """The state after all of ``points`` have hit the ground at once ([ETH] (3.66)-(3.72)).
+    """State after points have hit the ground simultaneously ([ETH] (3.66)-(3.72)).
 
-    ``M (v+ - v-) = J' impulses``: without ``restitution`` the points come to rest, ``J v+ = 0``, and the loss is
-    ``1/2 v_s' Lambda v_s`` with ``v_s = J v-`` and ``Lambda = (J M^-1 J')^-1``.  With it (Newton's, one number or one
-    for each point) ``v+_n = -restitution v-_n`` along the normal of the ground, by default against gravity.
+    ``M (v+ - v-) = J' impulses``: without restitution the points come to rest, ``J v+ = 0``, and the loss is
+    ``1/2 v_s' Lambda v_s`` with ``v_s = J v-`` and ``Lambda = (J M^-1 J')^-1``; with it ``v+_n = -restitution v-_n``.
 
-    Points push and do not pull: those that would have to are let go, and ``friction`` bounds what the others hold along
-    the ground; see :class:`.Collision`.  With ``pulling`` every point comes to rest, as if glued, which runs on every
-    kind of number.  Redundant points share the impulses of least norm.  Newton's law can create energy where normal and
-    tangential motion are coupled: then the restitution is lowered until none is created.
+    Points push and do not pull: those that would have to are released, and friction bounds the tangential impulses of
+    the others; see :class:`.Collision`.  Redundant points share the impulses of least norm.  Newton's law can create
+    energy where normal and tangential motion are coupled: then the restitution is lowered until none is created.
 
-    >>> from fallingcat.model import robots
-    >>> ball = robots.free_body()
-    >>> hit = impact(ball, ball.state(twist=[0.0, 0.0, -2.0, 0.0, 0.0, 0.0]), ["body"], restitution=0.5)
-    >>> [round(float(x), 12) for x in (hit.state.twist[2], hit.impulses[0, 2], hit.loss)]
-    [1.0, 6.0, 3.0]
+    Args:
+        model: Robot.
+        state: State before the impact.
+        points: Links or frames whose origins hit the ground.
+        restitution: Newton's coefficient from 0 to 1, one number or one for each point.
+        friction: Coulomb's coefficient; None: points that touch stick.
+        pulling: Every point comes to rest, as if glued, which works on every kind of number.
+        normal: Normal of the ground (3, world); None: against gravity.
+
+    Returns:
+        State after the impact, impulses (points x 3, N s, world) and lost energy (J).
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> ball = robots.free_body()
+        >>> hit = impact(ball, ball.state(twist=[0.0, 0.0, -2.0, 0.0, 0.0, 0.0]), ["body"], restitution=0.5)
+        >>> [round(float(x), 12) for x in (hit.state.twist[2], hit.impulses[0, 2], hit.loss)]
+        [1.0, 6.0, 3.0]
     """
     points = named_points(points)
     checked_points(model, points)
@@ -99,19 +118,29 @@ def touching(model: Model, points: Sequence[str], parts: list[Any], directions: 
 
 
 def switch(model: Model, state: State, closed_before: Sequence[str], closed_after: Sequence[str]) -> Impact:
-    """Another set of closed points, for planners: what is released goes on, what is gained hits without bouncing.
+    """Change of the set of closed points, for planners: released points go on, new ones hit without bouncing.
 
-    The points of ``closed_after`` are at rest afterwards, whether they would have to pull or not: the set is the
-    planner's.  Without a new point nothing changes.  Runs on every kind of number.
+    The points of ``closed_after`` are at rest afterwards, whether they would have to pull or not.  Without a new point
+    nothing changes.  Works on every kind of number.
 
-    >>> import numpy as np
-    >>> from fallingcat.model import robots
-    >>> dog = robots.quadruped()
-    >>> trot = dog.state(twist=[0.5, 0.0, -0.2, 0.0, 0.0, 0.0])
-    >>> feet = ("front_left_foot", "rear_right_foot")
-    >>> landed = switch(dog, trot, (), feet)
-    >>> bool(landed.loss > 0.0), switch(dog, landed.state, feet, feet[:1]).loss
-    (True, 0.0)
+    Args:
+        model: Robot.
+        state: State before the switch.
+        closed_before: Points closed before.
+        closed_after: Points closed after.
+
+    Returns:
+        State after the switch, impulses (points x 3, N s, world) and lost energy (J).
+
+    Example:
+        >>> import numpy as np
+        >>> from fallingcat.model import robots
+        >>> dog = robots.quadruped()
+        >>> trot = dog.state(twist=[0.5, 0.0, -0.2, 0.0, 0.0, 0.0])
+        >>> feet = ("front_left_foot", "rear_right_foot")
+        >>> landed = switch(dog, trot, (), feet)
+        >>> bool(landed.loss > 0.0), switch(dog, landed.state, feet, feet[:1]).loss
+        (True, 0.0)
     """
     closed_before, closed_after = named_points(closed_before), named_points(closed_after)
     checked_points(model, closed_before)
