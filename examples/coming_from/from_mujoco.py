@@ -1,6 +1,6 @@
 """The same robot in MuJoCo and in fallingcat, side by side: load, dynamics, servos on the ground, free flight.
 
-    pip install mujoco; python examples/coming_from/from_mujoco.py
+pip install mujoco; python examples/coming_from/from_mujoco.py
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def landing(theirs: mujoco.MjModel, ours: fc.Model, duration: float = 1.0) -> tu
 
 def flight(theirs: mujoco.MjModel, ours: fc.Model, duration: float = 2.0) -> tuple[float, float]:
     """Relative change of the angular momentum of a free flight: in MuJoCo (Euler), here."""
-    start = ours.state(position=[0.0, 0.0, 30.0], joints=CTRL, twist=[0, 0, 0, 2.0, 1.0, 0.5], rates=[3.0, -4.0, -2.0, 5.0])
+    start = ours.state(
+        position=[0.0, 0.0, 30.0], joints=CTRL, twist=[0, 0, 0, 2.0, 1.0, 0.5], rates=[3.0, -4.0, -2.0, 5.0]
+    )
     theirs.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_ACTUATION
     data = mujoco.MjData(theirs)
     data.qpos[:], data.qvel[:] = ours.to_mujoco(start)

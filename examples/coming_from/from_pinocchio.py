@@ -1,6 +1,6 @@
 """The same robot in Pinocchio and in fallingcat, side by side: load, dynamics, frames, centroidal quantities, IK.
 
-    pip install pin; python examples/coming_from/from_pinocchio.py
+pip install pin; python examples/coming_from/from_pinocchio.py
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def inverse_kinematics() -> dict[str, str]:
     """A fixed cat puts a paw somewhere: a loop of one's own with Pinocchio, one call here."""
     theirs, ours = pin.buildModelFromUrdf(str(URDF)), fc.load(URDF, base="fixed")
     data, frame = theirs.createData(), theirs.getFrameId("rear_left_paw")
-    goal = fc.link_pose(ours, ours.state(joints={"spine_side": 0.4, "spine_arch": 0.3, "rear_left_leg": 0.5}), "rear_left_paw")[:3, 3]
+    bent = ours.state(joints={"spine_side": 0.4, "spine_arch": 0.3, "rear_left_leg": 0.5})
+    goal = fc.link_pose(ours, bent, "rear_left_paw")[:3, 3]
     q = pin.neutral(theirs)
-    for rounds in range(1000):
+    rounds, error = 0, np.inf
+    while np.linalg.norm(error) > 1e-6 and rounds < 1000:
         pin.framesForwardKinematics(theirs, data, q)
-        error = goal - data.oMf[frame].translation
-        if np.linalg.norm(error) < 1e-6:
-            break
+        error, rounds = goal - data.oMf[frame].translation, rounds + 1
         J = pin.computeFrameJacobian(theirs, data, q, frame, pin.LOCAL_WORLD_ALIGNED)[:3]
         q = pin.integrate(theirs, q, J.T @ np.linalg.solve(J @ J.T + 1e-8 * np.eye(3), error))
     task = fc.control.PositionTask("rear_left_paw", goal)

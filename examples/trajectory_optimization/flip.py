@@ -37,10 +37,11 @@ def acrobat() -> fc.Model:
     trunk = fc.Body(32.0, (0.0, 0.0, 0.0), np.diag([0.1, 1.2, 1.2]))
     links = (fc.Link("trunk", trunk), fc.Link("arms", rod(8.0, 0.7)), fc.Link("legs", rod(20.0, 0.9)))
     hinge, SE3 = fc.joints.Revolute((0.0, 0.0, 1.0)), fc.lie.SE3()
+    shoulder, hip = SE3.exp([0.25, 0, 0, 0, 0, 0]), SE3.exp([-0.25, 0, 0, 0, 0, 0]) @ SE3.exp([0, 0, 0, 0, 0, np.pi])
     joints = (
-        fc.Joint("shoulder", hinge, "trunk", "arms", SE3.exp([0.25, 0.0, 0.0, 0.0, 0.0, 0.0])),
-        fc.Joint("hip", hinge, "trunk", "legs", SE3.exp([-0.25, 0.0, 0.0, 0.0, 0.0, 0.0]) @ SE3.exp([0, 0, 0, 0, 0, np.pi])),
-    )  # fmt: skip
+        fc.Joint("shoulder", hinge, "trunk", "arms", shoulder),
+        fc.Joint("hip", hinge, "trunk", "legs", hip),
+    )
     return fc.Model("acrobat", fc.lie.SE3(), links, joints, gravity=(0.0, -9.81, 0.0))
 
 
@@ -89,8 +90,11 @@ def spin(model: fc.Model, plan: Plan) -> float:
 def report(name: str, model: fc.Model, plan: Plan) -> str:
     run = replay(model, plan)
     there = turned(model.flatten(run.state(-1))[0])
-    return (f"{name}: planned turn {turned(plan.q[-1]):.1f} deg, simulated {there:.1f} deg, "
-            f"momentum in the plan {spin(model, plan):.0e}, torques up to {np.abs(plan.torques).max():.0f} N m")  # fmt: skip
+    torque = np.abs(plan.torques).max()
+    return (
+        f"{name}: planned turn {turned(plan.q[-1]):.1f} deg, simulated {there:.1f} deg, "
+        f"momentum in the plan {spin(model, plan):.0e}, torques up to {torque:.0f} N m"
+    )
 
 
 if __name__ == "__main__":
