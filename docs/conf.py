@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -128,6 +129,12 @@ def sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: l
         lines[:] = GoogleDocstring(lines, Config(), app, what, name, obj, options).lines()
 
 
+def close_examples(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Examples end with a blank line, which ends their expected output; it is not shown."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("source-read", close_examples)
     app.connect("autodoc-process-docstring", plain_fields)
     app.connect("autodoc-process-docstring", sections)

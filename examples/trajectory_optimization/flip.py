@@ -88,17 +88,14 @@ def spin(model: fc.Model, plan: Plan) -> float:
 
 
 def report(name: str, model: fc.Model, plan: Plan) -> str:
-    run = replay(model, plan)
-    there = turned(model.flatten(run.state(-1))[0])
+    there = turned(model.flatten(replay(model, plan).state(-1))[0])
     torque = np.abs(plan.torques).max()
-    return (
-        f"{name}: planned turn {turned(plan.q[-1]):.1f} deg, simulated {there:.1f} deg, "
-        f"momentum in the plan {spin(model, plan):.0e}, torques up to {torque:.0f} N m"
-    )
+    return f"{name:20} {turned(plan.q[-1]):5.1f} deg {there:8.1f} deg {spin(model, plan):9.0e} {torque:10.0f} N m"
 
 
 if __name__ == "__main__":
     robot = acrobat()
+    print("step                 planned    simulated   momentum   torque up to")
     exact = solve(robot, fc.simulation.step(robot, dt=T / N, target="casadi"))
     print(report("fc.simulation.step", robot, exact))
     euler = fc.simulation.step(robot, dt=T / N, method="semi_implicit", target="casadi")
