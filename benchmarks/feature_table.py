@@ -9,14 +9,14 @@ from readme_tables import load
 
 PAGE = Path(__file__).parents[1] / "docs" / "features.md"
 MARKS = {"yes": "yes", "part": "in part", "no": "-"}
-ABOUT = """# Beside other libraries
+ABOUT = """# Feature comparison with other libraries
 
-What each library offers to people who need the structure of the equations of motion of floating-base robots. The table
-is made by `benchmarks/features.py`: "yes" and "in part" name something that was imported from the installed library and
-found; "-" was looked for: no public name of it contains one of the words of that row. It tells what a library has, not
-how good it is, and nothing of the many things that these libraries have and this one has not (cameras, soft bodies,
-muscles, optimisers, C++). Packages around them are not counted: pink and TSID bring inverse kinematics and whole-body
-control to Pinocchio, mink to MuJoCo.
+Features of libraries for the equations of motion of floating-base robots, each cell against the release that is named
+below with its date. `benchmarks/features.py` makes the table: "yes" and "in part" name something that was imported from
+the installed library; "-" means that no public name of it contains one of the words of that row. The table does not
+rate quality, and leaves out what these libraries have and this one does not (cameras, soft bodies, muscles, optimisers,
+C++). Packages around them are not counted: pink and TSID bring inverse kinematics and whole-body control to Pinocchio,
+mink to MuJoCo.
 """
 
 

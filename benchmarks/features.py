@@ -103,8 +103,9 @@ FEATURES = (
     Feature(
         "another base link, same robot",
         "Model.reroot",
-        ("setfloatingbase", "reroot", "changebase"),
+        ("setfloatingbase", "reroot", "changebase", "setrootlink"),
         {"iDynTree": f"{IDYN}.setFloatingBase"},
+        {"adam": (ADAM, "`set_root_link` in its source since pull request 160; release 0.5.0 ignores `root_link`")},
     ),
     Feature(
         "centroidal momentum matrix",
@@ -122,7 +123,7 @@ FEATURES = (
         },
     ),
     Feature(
-        "its rate",
+        "its time derivative",
         "centroidal_momentum_matrix_derivative",
         ("dccrba", "centroidalmaptimevariation", "momentummatrixderivative", "momentummatrixdot"),
         {"Pinocchio": "pinocchio.dccrba"},
@@ -180,8 +181,9 @@ FEATURES = (
     Feature(
         "closed kinematic loops",
         "Loop",
-        ("rigidconstraint", "ballconstraint", "weldconstraint", "mjteq", "loopclosure"),
+        ("rigidconstraint", "ballconstraint", "weldconstraint", "mjteq", "loopclosure", "constraintmap"),
         {
+            "JaxSim": "jaxsim.rbda.kinematic_constraints.ConstraintMap",
             "Pinocchio": "pinocchio.RigidConstraintModel",
             "Drake": f"{PLANT}.AddWeldConstraint",
             "MuJoCo": "mujoco.mjtEq",
@@ -203,7 +205,7 @@ FEATURES = (
         "control.WholeBody",
         ("wholebody", "taskprior", "hierarchicalqp"),
     ),
-    Feature("equations that check themselves", "EquationsOfMotion.certify", ("certif",)),
+    Feature("certificates of the equations", "EquationsOfMotion.certify", ("certif",)),
 )
 
 

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -47,6 +48,8 @@ def public_modules(name: str) -> Iterator[str]:
     """The layers of the package, and the submodules that a layer names in `__all__`; the package itself comes last."""
     module = importlib.import_module(name)
     for info in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        if info.name.startswith("_"):
+            continue
         exported = info.name in getattr(module, "__all__", ()) and inspect.ismodule(getattr(module, info.name))
         if name == "fallingcat" or exported:
             yield from public_modules(f"{name}.{info.name}")
@@ -95,7 +98,7 @@ def overview(exported: dict[str, Any], home: dict[int, str]) -> str:
         row = f"   * - :py:obj:`{name} <{place}>`\n     - {summary}\n"
         layers.setdefault(place.rpartition(".")[0], []).append(row)
     text = (
-        "What ``import fallingcat as fc`` brings, by layer; a name leads to its page.\n\n.. py:module:: fallingcat\n\n"
+        "Names of ``import fallingcat as fc``, by package, with links to their pages.\n\n.. py:module:: fallingcat\n\n"
     )
     for layer, rows in sorted(layers.items()):
         text += f".. rubric:: :py:mod:`{layer}`\n\n.. list-table::\n   :widths: 30 70\n\n{''.join(rows)}\n"
@@ -130,6 +133,12 @@ def sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: l
         lines[:] = GoogleDocstring(lines, Config(), app, what, name, obj, options).lines()
 
 
+def close_examples(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Examples end with a blank line, which ends their expected output; it is not shown."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("source-read", close_examples)
     app.connect("autodoc-process-docstring", plain_fields)
     app.connect("autodoc-process-docstring", sections)

@@ -1,7 +1,7 @@
 """The falling cat: dropped upside down without spin, it lands on its feet.
 
-A manoeuvre planned from the curvature of its own shape, tracked by its joints, its angular momentum zero to rounding
-all the way. The command `fallingcat drop` does the same.
+A manoeuvre planned from the curvature of its own shape, tracked by its joints, with zero angular momentum to rounding
+throughout. The command `fallingcat drop` does the same.
 """
 
 from __future__ import annotations

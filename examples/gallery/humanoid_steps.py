@@ -1,7 +1,7 @@
 """A humanoid steps in place, controlled with its base at the foot that stands.
 
 On one foot a robot is an arm: the wrench that holds the foot follows from the motion of the joints, and stays inside
-the cone of its sole. In the middle of each shift of weight the other foot becomes the base, and nothing jumps.
+the cone of its sole. In the middle of each shift of weight the other foot becomes the base; torques stay continuous.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A quadruped lands on a slope: what each foot feels.
+"""A quadruped lands on a slope: contact forces of its feet.
 
-Compliant ground, friction, joints with springs and dampers; the linearly implicit rule takes all modes of contact in
-one piece of machine code.
+Compliant ground, friction, joints with springs and dampers; the linearly implicit integrator covers all contact
+modes in one compiled step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A satellite's arm holds still though the satellite tumbles and nobody measures how fast.
+"""Output feedback: an arm holds still on a satellite that tumbles at an unknown rate.
 
-[Mishra] V-A: an observer on the base's group finds the locked velocity from poses alone, and joints are driven against
-what the momentum does to them. Beside it springs and dampers alone, which stay off.
+[Mishra] V-A: an observer on the base's group estimates the locked velocity from poses, and the joint torques compensate
+the momentum. For comparison: springs and dampers alone, with a steady-state error.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A satellite turns without thrusters: its arm draws a loop, and the base does not come back.
 
-How far is what the curvature of the mechanical connection says, added up over the area inside the loop.
+The rotation is, to leading order, the integral of the curvature of the mechanical connection over the loop's area.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pinocchio's and MuJoCo's quantities as changes of velocity: every line of docs/coming_from.md that is not in
+"""Pinocchio's and MuJoCo's quantities as changes of velocity: every line of reference/coming_from.md that is not in
 tests/dynamics/test_peers.py."""
 
 from pathlib import Path

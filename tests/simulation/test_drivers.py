@@ -114,7 +114,7 @@ def test_flights_of_fleets_keep_their_momentum():
 
 
 def test_preferences_are_those_of_the_table():
-    """docs/choosing_an_integrator.md has the same rows as examples."""
+    """docs/guides/choosing_an_integrator.md has the same rows as examples."""
     system = fc.simulation.problem(DOG, fc.State.stack(landing(1)), HOLD, SOFT)
     assert [method.name for method in defaults.preferred(system, landing(1)[0], None)] == ["implicit", "rosenbrock"]
     hard = replace(system, contact=HardContacts(("front_left_foot",)))

@@ -23,7 +23,7 @@ def wheel(inertia, actuator):
 
 
 def seen_by_a_damper(z, v, ahead):
-    """Which velocity a damper with ``z = dt D / m`` sees in a step from ``v`` to ``ahead``: docs/simulation.md."""
+    """Which velocity a damper with ``z = dt D / m`` sees in a step from ``v`` to ``ahead``: implicit_steps.md."""
     return v + (3.0 + z) / (6.0 + z) * (ahead - v)
 
 

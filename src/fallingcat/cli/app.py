@@ -23,7 +23,7 @@ SCHEMA: Final = 1
 _OPTION: Final = re.compile(r'\b(base|physics|inside|root|massless|xacro|loops)="([^"]*)"')
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/cli.md.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/reference/cli_json.md.")]
 
 app = typer.Typer(
     help="Floating-base robots: inspect files, check equations, plan gaits, export code.",

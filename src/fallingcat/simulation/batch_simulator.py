@@ -32,7 +32,7 @@ TARGETS = ("cpu", "cuda")
 
 class BatchSimulator:
     """``N`` simulations of one robot in steps of ``dt`` (s), by default in the method that :func:`fallingcat.simulate`
-    takes, among those of fixed steps (``docs/choosing_an_integrator.md``); by :class:`Located` in steps of their own of
+    takes, among those of fixed steps (``guides/choosing_an_integrator``); by :class:`Located` in steps of their own of
     at most ``dt``.
 
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint

@@ -1,6 +1,6 @@
 """Which integrator runs a problem where the caller names none: one order of preference, the same for every entry point.
 
-The table is in ``docs/choosing_an_integrator.md``.  A driver takes the first method of :func:`preferred` that it can
+The table is in ``guides/choosing_an_integrator``.  A driver takes the first method of :func:`preferred` that it can
 run: :func:`fallingcat.simulate` and :func:`fallingcat.rollout` run all of them, what is stepped from outside
 (:class:`.Simulator`, :class:`.BatchSimulator`, environments) those of fixed steps in one code (:func:`takes_fixed_steps`).
 """

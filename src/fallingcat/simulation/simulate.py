@@ -46,7 +46,7 @@ def simulate(
     (:func:`fallingcat.loops.assemble`).
 
     The default integrator is that of :func:`fallingcat.simulation.default_method`, the same for all entry points (table
-    in ``docs/choosing_an_integrator.md``): momentum-exact in free flight, ``implicit`` on compliant floors, ``moreau``
+    in ``guides/choosing_an_integrator``): momentum-exact in free flight, ``implicit`` on compliant floors, ``moreau``
     on hard contacts, methods that locate events for single bodies and planar hoppers on one point, an implicit method
     for joints that are too stiff for steps, else RKMK4.
 
