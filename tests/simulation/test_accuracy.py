@@ -162,14 +162,19 @@ def test_rollouts_estimate_and_choose_as_well():
     many = [start._replace(twist=start.twist + 0.01 * i) for i in range(20)]
     errors = [fc.rollout(model, many, 0.2, laws, floor, dt=dt).error_estimate for dt in (1e-3, 2e-3, 4e-3)]
     assert errors[0].position < errors[1].position < errors[2].position
-    alone = fc.simulate(model, many[0], 0.2, laws, floor, dt=2e-3).error_estimate
-    assert alone.position <= errors[1].position * (1.0 + 1e-9)
+    few = [fc.rollout(model, many[:k], 1.2, laws, floor, dt=2e-3) for k in (1, 2)]
+    alone = [fc.simulate(model, start, 1.2, laws, floor, dt=2e-3).error_estimate for start in many[:2]]
+    np.testing.assert_allclose(few[0].error_estimate, alone[0], rtol=1e-9)  # the estimator of single runs
+    np.testing.assert_allclose(few[1].error_estimate, np.max(alone, axis=0), rtol=1e-9)
     body, spinning = turning()
     fast = spinning._replace(twist=50.0 * spinning.twist)
     coarse, chosen = (
         fc.rollout(body, [fast] * 3, 0.1, integrator="semi_implicit", dt=dt, every=1) for dt in (1e-3, None)
     )
     assert coarse.error_estimate.relative > REPORTED
+    (found,) = (warning for warning in coarse.warnings if warning.kind is fc.simulation.Kind.STEP_ERROR)
+    assert found.robots.tolist() == [0, 1, 2]
+    assert found.value == coarse.error_estimate.relative
     assert chosen.error_estimate.relative < 0.2 * coarse.error_estimate.relative
     np.testing.assert_allclose(chosen.times, coarse.times, atol=1e-12)
     foot = fc.contact.CompliantFloor(floor.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)

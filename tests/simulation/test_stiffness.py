@@ -93,7 +93,7 @@ def test_rollouts_say_it_too(hopping):
     assert np.abs(away).max() < 1e-6  # steps of its own, switches located
     far = above(HOPPER, 10.0)
     wrong = fc.rollout(HOPPER, [state, far], 0.5, JointDamper(1e-3), FLOOR, integrator="rkmk4", dt=1e-3)
-    assert "the energy balance of 1 of 2 simulations is violated" in wrong.status
+    assert "in 1 of 2 simulations the energy balance is violated" in wrong.status
     assert "rad/s" in wrong.status
     assert wrong.residual[0] > 0.01 > 1e-6 > wrong.residual[1]
 
@@ -103,7 +103,7 @@ def test_a_rollout_that_breaks_says_so():
     starts = [cat.state(rates=[1.0, 0.5]), cat.neutral()]
     broken = fc.rollout(cat, starts, 0.2, JointDamper(1e3), dt=1e-3, integrator="rkmk4")
     assert broken.finite.tolist() == [False, True]
-    assert "the numbers of 1 of 2 simulations are no longer finite; springs and dampers" in broken.status
+    assert "in 1 of 2 simulations the motion is no longer finite; springs and dampers" in broken.status
     assert np.isnan(broken.residual[0])
     assert broken.residual[1] < 1e-9
 

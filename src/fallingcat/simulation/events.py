@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact import Contact
+from ..contact.contact import Mode
 from ..errors import ModelError, NumericsError, told
 from ..model import State
 
@@ -61,13 +63,15 @@ class Happened(NamedTuple):
     """energy that an impact took (J)"""
 
 
-def contact_events(times: np.ndarray, touching: Sequence[frozenset[str]]) -> tuple[Happened, ...]:
+def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -> tuple[Happened, ...]:
     """Touchdowns and lift-offs of runs that do not locate them: at the first sample after each.
 
-    >>> contact_events(np.array([0.0, 0.1, 0.2]), [frozenset(), frozenset({"foot"}), frozenset({"foot"})])
+    >>> from fallingcat.contact import CompliantFloor
+    >>> contact_events(np.array([0.0, 0.1, 0.2]), [(False,), (True,), (True,)], CompliantFloor(("foot",)))
     (Happened(name='touchdown foot', time=0.1, loss=0.0),)
     """
-    found = []
+    known = {mode: contact.touching(mode) for mode in set(modes)}
+    found, touching = [], [known[mode] for mode in modes]
     for t, before, after in zip(times[1:].tolist(), touching, touching[1:], strict=False):
         for what, names in (("lift-off", before - after), ("touchdown", after - before)):
             if names:

@@ -50,8 +50,6 @@ FAR = 1e9
 """s: the aim of a step that aims at nothing"""
 PATIENCE, OFTEN = 300_000.0, 1e6
 """Attempts, and attempts a second, at most: a robot that needs so many more than that ends as no number."""
-STALLED = "stopped: their contacts chatter, or their steps are endlessly small"
-"""What is said of them."""
 HEAD = 4
 """Numbers of a robot before those that say what touches: time, advised step, aim, attempts beyond :data:`OFTEN`."""
 ATTEMPTS = 16
@@ -157,6 +155,18 @@ class LocatedMarch:
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` when all have come ``steps`` of ``dt`` farther, on the machine ``on`` which it is."""
         return self._arrived(on, x, on.times(x) + steps * dt, dt, forces)
+
+    def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
+        """``x`` after ``rows * every`` times ``dt``, and ``rows x N x size``: after every ``every`` times it."""
+        found = []
+        for _ in range(rows):
+            x = self.taken(on, x, dt, every, forces)
+            found.append(np.array(on.fetched(x), dtype=float))
+        return x, np.array(found)
+
+    def restarted(self, x: np.ndarray, times: float) -> np.ndarray:
+        """``x`` itself, whose time is not counted in steps."""
+        return x.copy()
 
     def _arrived(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
         """``x`` when each is at its time in ``until`` (N), to which a few go on alone; :data:`PATIENCE` ends it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +12,13 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError
 from ..model import Model, State
-from .diagnostics import diagnosed
 from .events import contact_events
 from .fleet import Fleet
-from .ledger import Ledger
 from .located import HEAD, PATIENCE, Located
 from .outcome import Code
 from .rosenbrock import Rosenbrock
+from .run import OneRobot
+from .runner import FINISHED, End
 from .system import System
 from .trajectory import Trajectory
 
@@ -97,33 +98,13 @@ def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, record: _Record)
     rows = record.rows
     broke, stalled = not np.isfinite(rows[-1]).all(), rows[-1, HEAD - 1] > PATIENCE
     rows = rows[:-1] if broke else rows
-    contact = system.contact
+    contact, head = system.contact, fleet.march.head
     assert contact is not None
-    touches, times = rows[:, HEAD : fleet.march.head] > 0.5, rows[:, 0].copy()
-    series = fleet.layout.series(rows[:, fleet.march.head :])
-    poses, joints, twists, rates = map(np.ascontiguousarray, series.states)  # which are read many times
-    ledger = Ledger(system.ports, *(np.ascontiguousarray(x) for x in (series.base_works, series.joint_works)))
-    modes = tuple(map(tuple, touches.tolist()))
-    events = contact_events(times, [contact.touching(mode) for mode in modes])
-    code, reason = Code.FINISHED, ""
+    modes, times = tuple(map(tuple, (rows[:, HEAD:head] > 0.5).tolist())), rows[:, 0].copy()
+    end, known = FINISHED, dict[str, Any]()
     if broke or record.chatters:
         often = f"contacts chatter, {contact.most_events + 1} events within {WITHIN:g} s"
         why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
-        code, reason = Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}"
-    run = Trajectory(
-        system.model,
-        times,
-        poses,
-        joints,
-        twists,
-        rates,
-        series.memory,
-        modes,
-        system,
-        ledger,
-        events,
-        code,
-        reason,
-        integrator="located",
-    )
-    return run if reason else replace(run, warnings=diagnosed(run, None, rule.stable))
+        end = End(Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}")
+    one, events = OneRobot(system, Located(rule), None, fleet.layout), contact_events(times, modes, contact)
+    return one.trajectory(times, rows[:, head:], modes, events, end, known if end is FINISHED else None)

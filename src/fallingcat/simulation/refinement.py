@@ -25,6 +25,9 @@ PARTS, LEVELS = 4, 3
 """A step is refined to 4, 16 and at most 64 parts: at 4 ms joints may turn at up to 4,800 rad/s."""
 
 
+NOBODY = np.zeros(0, dtype=int)
+
+
 @functools.lru_cache(maxsize=64)
 def turning_rates(model: Model) -> tuple[int, ...]:
     """Places of the joint rates that turn a link, but for those of continuous joints.
@@ -62,7 +65,7 @@ def refined(on: Machine, before: Any, after: Any, dt: float, steps: int, forces:
     The last number of a robot counts its coarse steps, the one before those that were refined.  What is refined counts
     as coarse only if its finest steps are.
     """
-    which = _coarser(on, before, after)
+    which = coarser(on, before, after)
     if len(which) and level < LEVELS:
         part, x, given = on.part(which), on.kept(before, which), on.kept(forces, which)
         for _ in range(steps):
@@ -74,7 +77,7 @@ def refined(on: Machine, before: Any, after: Any, dt: float, steps: int, forces:
 def _refined_step(on: Machine, x: Any, dt: float, forces: Any, level: int) -> Any:
     """A step of robots, in quarters where it is coarse."""
     after = on.iterated(x, np.array([dt]), forces, 1)
-    which = _coarser(on, x, after)
+    which = coarser(on, x, after)
     if len(which):
         part, start, given, quarter = on.part(which), on.kept(x, which), on.kept(forces, which), dt / PARTS
         part.rows(start)[:, 0] *= PARTS  # steps are counted, and times are that count times the step
@@ -86,7 +89,9 @@ def _refined_step(on: Machine, x: Any, dt: float, forces: Any, level: int) -> An
     return after
 
 
-def _coarser(on: Machine, before: Any, after: Any) -> np.ndarray:
+def coarser(on: Machine, before: Any, after: Any) -> np.ndarray:
     """Places of the robots that took coarse steps, but for those whose numbers were not finite before."""
     start, end = on.rows(before), on.rows(after)
+    if len(start) == 1 and end[0, -1] == start[0, -1]:
+        return NOBODY
     return np.flatnonzero(on.fetched((end[:, -1] != start[:, -1]) & (start[:, 1] == start[:, 1])))

@@ -47,7 +47,7 @@ def separate_runs(
         for robot in range(count):
             own = _with_own_controller(system, many.at(robot), robot)
             run = Run(own, method, many.at(robot), float(times[-1]), dt, MOST_STEPS, stops=times[1:])
-            runs.append(run.trajectory())
+            runs.append(run.result())
             if progress is not None:
                 progress((robot + 1) / count)
     except KeyboardInterrupt as stop:

@@ -14,6 +14,7 @@ from ..model import Model, State
 from .compiled import energy
 from .diagnostics import Account, at_rest
 from .field import layout_of
+from .fleet import Fleet
 from .implicit import March
 from .integrator import HALVINGS, Integrator, Step
 from .ledger import ROUNDING
@@ -38,8 +39,8 @@ def _default_of(method: Integrator) -> Callable[[System, State], float]:
 
 
 class Stepping:
-    """Time, packed state and mode of a run, and its steps: of ``dt`` (s), or as the method chooses, or, where nothing
-    else says how long they may be, of at most ``longest``.
+    """Time, packed state and mode of one robot, and its steps: of ``dt`` (s), or as the method chooses, or, where
+    nothing else says how long they may be, of at most ``longest``.
     """
 
     def __init__(
@@ -68,10 +69,11 @@ class Stepping:
         held = self.system.controller is None or self.system.sampling is not None
         stepping = smooth(self.method, self.system) if held and whole else self.method
         step = stepping.stepper(self.system, self.mode, self.layout.memory)
-        self.march = step if isinstance(step, March) else None
-        if self.march is not None:
-            self.mode = ()  # of no matter to it: see Run._record
-            self.march.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
+        self.fleet = None
+        if isinstance(step, March):
+            self.mode = ()  # of no matter to it: see Run.recorded
+            step.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
+            self.fleet = Fleet.alone(self.system, step, self.layout, self.largest)
         self._steps: dict[Mode, Step] = {self.mode: step}
 
     stops: np.ndarray = np.zeros(0)
@@ -137,7 +139,7 @@ class Stepping:
         grow without bound within a step may leave no other trace.
         """
         contact = self.system.contact
-        if out[-1] > 1.0 or self.adaptive or self.march is not None or contact is None or not contact.passive:
+        if out[-1] > 1.0 or self.adaptive or self.fleet is not None or contact is None or not contact.passive:
             return bool(out[-1] <= 1.0)
         if self._account[0] is not self.packed:
             self._account = self.packed, self._energies(self.packed)

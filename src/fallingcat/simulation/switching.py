@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..contact.capabilities import LinearizedForces, offers
-from ..contact.contact import Mode
 from ..control import Law
 from ..dynamics import mass_matrix
 from ..model import State
@@ -23,13 +22,6 @@ SWITCHED = 0.05
 """Part of the fastest rate that a switch may be wrong by, in a run that is called finished."""
 LOOKED_AT = 16
 """Samples, at most."""
-
-
-def switching(modes: Sequence[Mode]) -> np.ndarray:
-    """Some of the samples at which something touches, and before or after which nothing does."""
-    air = np.array([not any(mode) for mode in modes])
-    beside = np.append(False, air[:-1]) | np.append(air[1:], False)
-    return thinned(np.flatnonzero(~air & beside))
 
 
 def thinned(many: Any) -> Any:
