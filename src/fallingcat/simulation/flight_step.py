@@ -49,6 +49,9 @@ WEIGHTS = (
 the end.  Weights of the end are not negative, and others small: where forces have kinks, as at joint stops, others of
 this order err more."""
 STAGES = len(WEIGHTS)
+UNROLLED = 10 * STAGES
+"""Rounds where they are written one after the other (C, CasADi, derivatives): one joint that comes to rest in a step
+takes about 36"""
 _ROWS = np.array([row + (0.0,) * (STAGES - len(row)) for row in WEIGHTS])
 _TWICE = _ROWS @ np.vstack([np.zeros(STAGES), _ROWS[:-1]])
 """The same for what is the integral of an integral: joint coordinates, of joint accelerations."""
@@ -74,7 +77,7 @@ def flown(
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
     system = System(model, tuned(laws, numbers), None, held if len(forces) else None)
     step = _Step(system, x[0] * clock[0], clock[0], carried, packed, forces[6:])
-    after = step.end(repeat(step.around, step.begun, step.rounds))
+    after = step.end(repeat(step.around, step.begun, step.rounds, UNROLLED))
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 
 
@@ -207,7 +210,9 @@ class _Step:
         return 3 + self.system.model.nv + sum(self.system.sizes)
 
     def end(self, x: Any) -> Any:
-        """What is packed at the end of the step, after all rounds."""
+        """What is packed at the end of the step, after all rounds; infinite if they were too few."""
+        if self.friction is not None:
+            x = where(less(0.0, self._modes(x).left), np.inf, x)
         R, v, q, works, memory = self._parts(self.point(x))
         t, spin = self.t + self.dt, self.carried[7:]
         v = concatenate([conserved_twist(self.light, q, v[6:], R.T @ spin), v[6:]])

@@ -26,7 +26,9 @@ from .numbers import tuned
 from .system import System, held
 
 _ROTATIONS = SO3()
-ITERATIONS = 150
+ITERATIONS, UNROLLED = 150, 16
+"""Passes at most, and where they are written one after the other (C, CasADi, derivatives): a pass leaves about ``dt``
+times the fastest rate of the error, so that steps for which 16 are not enough are far too long, and end as infinite"""
 TOLERANCE, STALLED, LOOSE = 1e-15, 1e-13, 1e-9
 """Changes of velocity, relative to it: with which passes end, with which they end unless they still shrink, and beyond
 which a step has failed."""
@@ -131,7 +133,7 @@ def stepped(
         return concatenate(list(found)), arrived(model, change, at.change[0], dt)
 
     first = Guess.first(model, flying, foreseen)
-    x = better(guess)[0] if len(guess) else repeat(better, first, ITERATIONS)
+    x = better(guess)[0] if len(guess) else repeat(better, first, ITERATIONS, UNROLLED)
     v, slope, impulses, *_, change = Guess.of(model, x)
     end_R, end_q = R @ exp(dt * v[3:6]), q + dt * v[6:]
     end_v = _velocity(light, end_R.T @ spin, end_q, p + dt * slope + closing.forces(impulses))
