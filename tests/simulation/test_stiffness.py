@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper
 from fallingcat.simulation import System
-from fallingcat.simulation.stiffness import REBOUND, RESOLVED, default_step, fastest, stable_step
+from fallingcat.simulation.stiffness import MAX_REBOUND_ERROR, MAX_RESOLVED_PHASE, default_step, fastest, stable_step
 
 BALL = fc.robots.free_body()
 HOPPER = fc.robots.revolute_hopper()
@@ -65,7 +65,7 @@ def test_without_a_step_a_stiff_floor_is_resolved(hopping):
     state, reference = hopping
     system = reference.system
     dt = default_step(system, state)
-    assert dt * fastest(system, state) <= RESOLVED
+    assert dt * fastest(system, state) <= MAX_RESOLVED_PHASE
     assert dt < 1e-3
     run = fc.simulate(HOPPER, state, 0.5, JointDamper(1e-3), FLOOR, integrator="rkmk4")
     assert run.times[1] == pytest.approx(dt)
@@ -189,4 +189,4 @@ def test_what_lands_on_damped_corners_leaves_as_it_should_in_default_steps(rate,
         return speeds.max(initial=0.0) / (9.81 * fall)
 
     exact = leaves(0.05, 1e-5)
-    assert max(abs(leaves(height) - exact) for height in np.linspace(0.05, 0.053, 6)) < REBOUND
+    assert max(abs(leaves(height) - exact) for height in np.linspace(0.05, 0.053, 6)) < MAX_REBOUND_ERROR

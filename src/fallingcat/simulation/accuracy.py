@@ -15,24 +15,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model import Model
-from .events import PRECISION
+from .events import TIME_TOLERANCE
 from .field import Layout
 
 STEPS_PER_PART = 250
 """Long enough for a robot that lands to forget errors that it will forget."""
-WHOLE = 250
+MIN_STEPS_REPEATED = 250
 """Steps that are repeated of any run: a millisecond of work."""
-SHARE = 0.2
+SHARE_REPEATED = 0.2
 """Part of longer runs that is repeated, which takes half as many steps: a tenth of the time."""
-LANES = 8
+MAX_ROBOTS_REPEATED = 8
 """Robots of a batch whose errors are estimated: parts of them share SIMD lanes."""
-LEAST_MOTION = np.array([5e-3, 1e-2, 5e-3, 1e-2])
+MIN_MOTION = np.array([5e-3, 1e-2, 5e-3, 1e-2])
 """m, rad: motions that errors are compared with are at least this large, so that 0.1 mm and 0.2 mrad are 2 %."""
-TOLERANCE = 0.02
+MAX_DEFAULT_ERROR = 0.02
 """Estimated error relative to the motion that default steps are chosen to meet."""
-REPORTED = 0.05
+MAX_ERROR = 0.05
 """The same above which a run reports it."""
-MOST_HALVINGS = 4
+MAX_HALVINGS = 4
 """Default steps are at least a sixteenth of the first ones."""
 
 
@@ -74,7 +74,7 @@ class Checkpoints:
     def see(self, t: float, x: np.ndarray) -> None:
         """The run is there now; states within steps are passed over."""
         steps = self._steps(t)
-        if abs(t - steps * self.dt) > PRECISION:
+        if abs(t - steps * self.dt) > TIME_TOLERANCE:
             return
         self._last = Checkpoint(steps, x)
         if steps % STEPS_PER_PART == 0 and (not self._states or self._states[-1].steps < steps):
@@ -106,7 +106,7 @@ class Errors(NamedTuple):
     def each(self) -> list[ErrorEstimate]:
         """Of every robot; what is not finite is infinitely wrong."""
         errors = np.where(np.isfinite(self.errors), self.errors, np.inf)
-        motions = np.where(np.isfinite(self.motions), np.maximum(LEAST_MOTION, self.motions), LEAST_MOTION)
+        motions = np.where(np.isfinite(self.motions), np.maximum(MIN_MOTION, self.motions), MIN_MOTION)
         largest = [x.max(axis=1).tolist() for x in (errors[:, ::2], errors[:, 1::2], errors / motions)]
         return [ErrorEstimate(*found) for found in zip(*largest, strict=True)]
 
@@ -117,8 +117,8 @@ class Errors(NamedTuple):
 
 
 def some_of(count: int) -> np.ndarray:
-    """Up to :data:`LANES` of ``count`` robots."""
-    return np.unique(np.linspace(0, count - 1, LANES).round().astype(int))
+    """Up to :data:`MAX_ROBOTS_REPEATED` of ``count`` robots."""
+    return np.unique(np.linspace(0, count - 1, MAX_ROBOTS_REPEATED).round().astype(int))
 
 
 def estimate(march: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int) -> Errors | None:
@@ -155,13 +155,13 @@ def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterat
 
 
 def halvings(error: ErrorEstimate | None) -> int:
-    """How often steps are halved to meet :data:`TOLERANCE`, if errors fall as the steps do."""
-    if error is None or error.relative <= TOLERANCE:
+    """How often steps are halved to meet :data:`MAX_DEFAULT_ERROR`, if errors fall as the steps do."""
+    if error is None or error.relative <= MAX_DEFAULT_ERROR:
         return 0
     return (
-        MOST_HALVINGS
+        MAX_HALVINGS
         if np.isinf(error.relative)
-        else min(MOST_HALVINGS, math.ceil(math.log2(error.relative / TOLERANCE)))
+        else min(MAX_HALVINGS, math.ceil(math.log2(error.relative / MAX_DEFAULT_ERROR)))
     )
 
 
@@ -177,7 +177,7 @@ def _chosen(activity: np.ndarray, steps: int) -> list[tuple[int, float]]:
     the rest is spread evenly over the others.
     """
     count = len(activity)
-    few = max(2, math.ceil(max(WHOLE, SHARE * steps) * count / steps))
+    few = max(2, math.ceil(max(MIN_STEPS_REPEATED, SHARE_REPEATED * steps) * count / steps))
     if count <= few:
         return [(part, 1.0) for part in range(count)]
     by_activity = np.argsort(-activity, kind="stable")

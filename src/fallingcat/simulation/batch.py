@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,22 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..arrays import is_numeric
-from ..contact.contact import Mode
 from ..control import Sampled
 from ..errors import ModelError, told
-from ..kernels import compile
 from ..model import State
 from ..records import table
-from .accuracy import WHOLE, Checkpoints, ErrorEstimate, estimate, halvings
+from .accuracy import MIN_STEPS_REPEATED, Checkpoints, ErrorEstimate, estimate, halvings
 from .arguments import answered
-from .compiled import remembered
 from .diagnostics import diagnosed
-from .field import layout_of
 from .fleet import Fleet
-from .implicit_step import commanded_at
 from .integrator import Marching
 from .motion import Motion
-from .numbers import apart
 from .outcome import Code, Diagnostic, status_text
 from .runner import FINISHED, End, Runner
 from .sampling import Looking, SampledTogether
@@ -104,8 +97,9 @@ class Batch(Runner[Rollout]):
         if system.sampling is not None:
             sampled = system.sampling.sampled
             self.held = SampledTogether(sampled, np.zeros((fleet.count, system.sampling.size)), fleet.dt)
-            if Looking.wanted(system.model, sampled.laws):
-                self.looking = Looking(system.model, sampled, [fleet.state.at(i) for i in range(fleet.count)])
+            if sampled.laws:
+                states = [fleet.state.at(i) for i in range(fleet.count)]
+                self.looking = Looking(system.model, sampled, states, system.contact)
 
     @property
     def packed(self) -> np.ndarray:
@@ -129,38 +123,19 @@ class Batch(Runner[Rollout]):
         assert self.held is not None
         assert self.system.sampling is not None
         sampled: Sampled = self.system.sampling.sampled
-        t, shape = self.t, self.held.forces.shape
-        if sampled.together is None:
-            forces = self._commanded(t, sampled) if self.looking is None else self._looked(t)
+        t, shape, packed = self.t, self.held.forces.shape, self.packed
+        states = self.layout.series(packed).states
+        if self.looking is not None:
+            forces = self.looking(t, states, lambda: self._touching(packed))
             return forces[:, self.system.model.nv - shape[1] :]
-        given = answered(sampled.together, t, State(*self.layout.series(self.packed).states))
+        given = answered(sampled.together, t, State(*states))
         if not is_numeric(given) or np.shape(given) != shape:
             raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {told(given)}")
         return np.array(given, dtype=float)
 
-    def _commanded(self, t: float, sampled: Sampled) -> np.ndarray:
-        """``N x nv``: what sampled laws without a state of their own ask for."""
-        model, contact, memory = self.system.model, self.system.contact, self.layout.memory
-        laws, numbers = apart(sampled.laws, model)
-        size = layout_of(System(model, laws, contact), memory).size
-        inputs = {"packed": size, "clock": 1, "numbers": len(numbers)}
-        about: dict[str, Any] = {"laws": laws, "contact": contact, "memory": memory}
-        make = functools.partial(compile, model, commanded_at, inputs=inputs, **about)
-        kernel = remembered((commanded_at, model, *inputs.values(), *about.values()), make)
-        packed = self.packed
-        return np.asarray(kernel(_resized(packed, size), np.full((len(packed), 1), t), numbers))
-
-    def _looked(self, t: float) -> np.ndarray:
-        """``N x nv``: what sampled laws with a state of their own ask for."""
-        assert self.looking is not None
-        packed, contact, groups = self.packed, self.system.contact, dict[Mode, list[int]]()
-        states, out = self.layout.series(packed).states, np.zeros((len(packed), self.system.model.nv))
-        for robot, mode in enumerate(self.fleet.march.modes(packed)):
-            groups.setdefault(mode, []).append(robot)
-        for mode, robots in groups.items():
-            touching = contact.touching(mode) if contact is not None else frozenset[str]()
-            out[robots] = self.looking(t, tuple(x[robots] for x in states), touching, np.array(robots))
-        return out
+    def _touching(self, packed: np.ndarray) -> list[frozenset[str]]:
+        contact: Any = self.system.contact
+        return [contact.touching(mode) for mode in self.fleet.march.modes(packed)]
 
     def keep(self) -> None:
         """A sample now."""
@@ -179,7 +154,7 @@ class Batch(Runner[Rollout]):
 
     def halvings(self) -> int:
         """How often the estimated error of the first steps asks for default steps to be halved."""
-        steps, fleet = min(self.steps, WHOLE), self.fleet
+        steps, fleet = min(self.steps, MIN_STEPS_REPEATED), self.fleet
         if not self.estimates or steps < 2:
             return 0
         on, start, points = fleet._on.part(self.lanes), fleet.some(self.lanes), Checkpoints(self.dt)
@@ -198,7 +173,6 @@ class Batch(Runner[Rollout]):
             self.keep()
         packed, march, stalled = self.samples.packed, self.fleet.march, self.fleet.stalled
         series = self.layout.series(packed)
-        counts = march.counts(packed[-1]) if hasattr(march, "counts") else {}
         motion = Motion(
             self.system,
             self.method,
@@ -209,7 +183,7 @@ class Batch(Runner[Rollout]):
             parameters=self.fleet.parameters,
             errors=self.errors(),
             estimated=self.lanes,
-            counts=counts,
+            counts=march.counts(packed[-1]),
             steps=self.accepted,
             stalled=stalled,
         )
@@ -220,8 +194,3 @@ class Batch(Runner[Rollout]):
         error = None if motion.errors is None else motion.errors.worst
         more |= {"error_estimate": error, "code": end.code, "reason": end.reason, "integrator": self.method.name}
         return Rollout(*made, diagnosed(motion), **more)
-
-
-def _resized(packed: np.ndarray, size: int) -> np.ndarray:
-    """``N x size``: packed for a system with other works, which come last."""
-    return np.pad(packed[:, :size], ((0, 0), (0, max(0, size - packed.shape[1]))))

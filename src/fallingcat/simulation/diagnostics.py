@@ -18,13 +18,13 @@ from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
 from ..errors import NumericsError
 from ..model import Model, State
-from .accuracy import REPORTED, TOLERANCE
-from .closed import OPENED, loop_errors
+from .accuracy import MAX_DEFAULT_ERROR, MAX_ERROR
+from .closed import MAX_OPENING, loop_errors
 from .ledger import ROUNDING
 from .motion import SMALLER_STEPS, Motion
 from .outcome import Diagnostic, Kind
 from .parameters import BEHIND, hefts
-from .stiffness import REBOUND, RESOLVED, Rebound, at_most, too_fast, too_long, unresolved
+from .stiffness import MAX_REBOUND_ERROR, MAX_RESOLVED_PHASE, Rebound, at_most, too_fast, too_long, unresolved
 from .switching import asking, late_switches, thinned
 
 MAX_ENERGY_RESIDUAL = 0.01
@@ -125,13 +125,13 @@ def _step_error(run: Motion) -> Diagnostic | None:
         return None
     each, dt, sound = run.errors.each, run.dt, run.finite[run.estimated]
     relative = np.where(sound, [error.relative for error in each], 0.0)
-    robots, worst = np.flatnonzero(relative > REPORTED), int(relative.argmax())
+    robots, worst = np.flatnonzero(relative > MAX_ERROR), int(relative.argmax())
     if not len(robots):
         return None
     largest = float(relative[worst])
-    enough = at_most(dt * TOLERANCE / largest) if np.isfinite(largest) else at_most(0.5 * dt)
+    enough = at_most(dt * MAX_DEFAULT_ERROR / largest) if np.isfinite(largest) else at_most(0.5 * dt)
     message = f"the estimated error of steps of {dt:g} s is {each[worst]}"
-    found = Diagnostic(Kind.STEP_ERROR, message, largest, REPORTED, f"take {enough:g} s")
+    found = Diagnostic(Kind.STEP_ERROR, message, largest, MAX_ERROR, f"take {enough:g} s")
     if not run.many:
         return found
     message = f"in {len(robots)} of {len(each)} simulations that were repeated {message}"
@@ -146,7 +146,7 @@ def _open_loops(run: Motion) -> Diagnostic | None:
     lead = states[0].shape[:2]
     flat = (x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in states)
     opened = np.where(run.finite, loop_errors(run.system.model, *flat).reshape(lead).max(axis=0), 0.0)
-    return run.above(Kind.LOOP_OPEN, opened, OPENED, lambda i: f"loops opened by up to {opened[i]:.2g}")
+    return run.above(Kind.LOOP_OPEN, opened, MAX_OPENING, lambda i: f"loops opened by up to {opened[i]:.2g}")
 
 
 def _contact_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray, rounding: np.ndarray) -> Diagnostic | None:
@@ -235,9 +235,9 @@ def _unresolved_laws(run: Motion) -> Diagnostic | None:
     for law in run.system.laws:
         rate = law.fastest(run.system.model)
         acted = law.name in ports and (run.works[:, :, ports.index(law.name)] != 0.0).any(axis=0) & run.finite
-        if rate * dt > 2.0 * RESOLVED and np.any(acted):
+        if rate * dt > 2.0 * MAX_RESOLVED_PHASE and np.any(acted):
             message, advice = unresolved(f"{law.name!r} moves links", rate, dt)
-            about = (rate, 2.0 * RESOLVED / dt, advice, law.name)
+            about = (rate, 2.0 * MAX_RESOLVED_PHASE / dt, advice, law.name)
             return run.about(Diagnostic(Kind.UNRESOLVED_RATE, message, *about), np.flatnonzero(acted))
     return None
 
@@ -252,7 +252,7 @@ def _landings(run: Motion) -> Iterator[Diagnostic | None]:
         return
     own = (None, None) if run.parameters is None else hefts(run.parameters, model, floor)  # type: ignore[arg-type]
     rebound = Rebound.of(run.system, run.start(0), *own)
-    long = np.broadcast_to(False if rebound is None else rebound.off(dt) > REBOUND, run.count)
+    long = np.broadcast_to(False if rebound is None else rebound.off(dt) > MAX_REBOUND_ERROR, run.count)
     if rebound is not None and long.any():
         flies = run.air.copy()
         if run.every_step:

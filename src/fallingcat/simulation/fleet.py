@@ -18,7 +18,7 @@ from .defaults import default_method, one_code, takes_fixed_steps
 from .field import Layout, layout_of
 from .integrator import Integrator, Marching
 from .law_inputs import LawInputs
-from .located import ATTEMPTS, Located, LocatedMarch
+from .located import ATTEMPTS_PER_CALL, Located, LocatedMarch
 from .machines import Cpu, Gpu, Machine
 from .numbers import apart, numbers_of
 from .parameters import Parameters, checked, masses
@@ -250,7 +250,7 @@ class Fleet:
         """``k x size``: the robots ``which``, as they are kept, in this computer's memory."""
         return np.array(self._on.fetched(self._on.kept(self._x, which)), dtype=float)
 
-    attempts = ATTEMPTS
+    attempts = ATTEMPTS_PER_CALL
     """at steps, of every robot, in each :meth:`approach`"""
 
     def approach(self, until: Any, forces: Any = None) -> Any:

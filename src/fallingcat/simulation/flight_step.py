@@ -29,7 +29,7 @@ from ..model import Model, State
 from .field import Layout, layout_of
 from .flight_friction import Friction, Modes
 from .implicit_step import law_that_grips
-from .momentum_step import CARRIED, Parabola, carried_at
+from .momentum_step import CARRIED_SIZE, Parabola, carried_at
 from .numbers import tuned
 from .parameters import edited, size
 from .system import System, held
@@ -49,7 +49,7 @@ WEIGHTS = (
 the end.  Weights of the end are not negative, and others small: where forces have kinks, as at joint stops, others of
 this order err more."""
 STAGES = len(WEIGHTS)
-UNROLLED = 10 * STAGES
+UNROLLED_ROUNDS = 10 * STAGES
 """Rounds where they are written one after the other (C, CasADi, derivatives): one joint that comes to rest in a step
 takes about 36"""
 _ROWS = np.array([row + (0.0,) * (STAGES - len(row)) for row in WEIGHTS])
@@ -70,14 +70,14 @@ def flown(
     varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
-    carried, packed = x[1 : 1 + CARRIED], x[1 + CARRIED :]
+    carried, packed = x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
     if varied:  # of a robot with numbers of its own, what is carried is measured where it starts
         model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
         start = layout_of(System(model, laws, None, held if len(forces) else None), memory).unpack(packed)[0]
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
     system = System(model, tuned(laws, numbers), None, held if len(forces) else None)
     step = _Step(system, x[0] * clock[0], clock[0], carried, packed, forces[6:])
-    after = step.end(repeat(step.around, step.begun, step.rounds, UNROLLED))
+    after = step.end(repeat(step.around, step.begun, step.rounds, UNROLLED_ROUNDS))
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 
 
@@ -93,7 +93,7 @@ def one_round(model: Model, packed: Any, carried: Any, clock: Any, x: Any, given
 
 def round_size(system: System) -> int:
     """How many numbers rounds change."""
-    packed, carried = np.zeros(layout_of(system, 0).size), np.zeros(CARRIED)
+    packed, carried = np.zeros(layout_of(system, 0).size), np.zeros(CARRIED_SIZE)
     return len(_Step(system, 0.0, 1.0, carried, packed, np.zeros(system.model.n)).begun)
 
 

@@ -82,12 +82,8 @@ class Implicit(Marching):
         stops = max(16.0 * dt * max(K), 0.25 * max(D))
         return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> March:
-        """Machine code for all modes."""
-        return self.march(system, memory)
-
     def march(self, system: System, memory: int) -> March:
-        """The same, for many robots."""
+        """Machine code for all modes."""
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return March(self.suited(system), memory, sweeps=self.sweeps)

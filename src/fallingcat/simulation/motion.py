@@ -20,7 +20,7 @@ from .outcome import Diagnostic, Kind
 from .parameters import Parameters
 from .system import System
 
-SAMPLES = 250
+MAX_ENERGY_SAMPLES = 250
 """of a single run at which energies are looked at"""
 SMALLER_STEPS = "take smaller steps"
 
@@ -67,7 +67,9 @@ class Motion:
     @cached_property
     def _looked_at(self) -> Any:
         """Samples at which energies are looked at: all of a batch."""
-        few = {*np.linspace(0, len(self.times) - 1, SAMPLES).round().astype(int).tolist()}  # imports no np.ma
+        few = {
+            *np.linspace(0, len(self.times) - 1, MAX_ENERGY_SAMPLES).round().astype(int).tolist()
+        }  # imports no np.ma
         return slice(None) if self.many else np.array(sorted(few))
 
     @cached_property

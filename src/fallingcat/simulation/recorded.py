@@ -14,7 +14,7 @@ from ..errors import ModelError
 from ..model import Model, State
 from .events import contact_events
 from .fleet import Fleet
-from .located import HEAD, PATIENCE, Located
+from .located import HEAD_SIZE, MAX_EXCESS, Located
 from .outcome import Code
 from .rosenbrock import Rosenbrock
 from .run import OneRobot
@@ -22,11 +22,11 @@ from .runner import FINISHED, End
 from .system import System
 from .trajectory import Trajectory
 
-ATTEMPTS = 256
+ATTEMPTS_PER_CALL = 256
 """At steps, of all robots, between two looks at who has arrived."""
-CROWD = 8
+ROBOTS_PER_ARRIVAL = 8
 """Robots that have arrived leave when they are one in so many."""
-WITHIN = 1.0
+CHATTER_TIME = 1.0
 """s: in which a motion may have :attr:`.Contact.most_events`; feet that settle have 40,000 and go on"""
 
 
@@ -53,13 +53,13 @@ def simulate_many(
     records = [_Record(row, fleet.march.head, contact.most_events) for row in fleet.whole()]
     who = np.arange(len(states))
     while len(who):
-        before, seen = fleet.times, fleet.recorded(duration, ATTEMPTS)
+        before, seen = fleet.times, fleet.recorded(duration, ATTEMPTS_PER_CALL)
         before = np.vstack([np.asarray(fleet.fetched(before))[None], seen[:-1, :, 0]])
         taken = seen[:, :, 0] > before
         for k, robot in enumerate(who):
             records[robot].add(seen[taken[:, k], k])
         away = (seen[-1, :, 0] < duration) & ~np.array([records[robot].chatters for robot in who])
-        if np.count_nonzero(~away) * CROWD >= len(away):
+        if np.count_nonzero(~away) * ROBOTS_PER_ARRIVAL >= len(away):
             fleet.keep(away)
             who = who[away]
         elif not away.any():
@@ -82,13 +82,13 @@ class _Record:
         return np.concatenate(self._parts)
 
     def add(self, rows: np.ndarray) -> None:
-        """Further steps; those after more than ``most`` events :data:`WITHIN` some time are left out."""
+        """Further steps; those after more than ``most`` events :data:`CHATTER_TIME` some time are left out."""
         if self.chatters or not len(rows):
             return
-        touches = np.vstack([self._parts[-1][-1:], rows])[:, HEAD : self._head] > 0.5
+        touches = np.vstack([self._parts[-1][-1:], rows])[:, HEAD_SIZE : self._head] > 0.5
         switches = np.repeat(rows[:, 0], np.count_nonzero(touches[1:] != touches[:-1], axis=1))
         times = np.concatenate([self._switches, switches])
-        soon = np.flatnonzero(times[self._most :] - times[: -self._most] < WITHIN)
+        soon = np.flatnonzero(times[self._most :] - times[: -self._most] < CHATTER_TIME)
         self.chatters, self._switches = bool(len(soon)), times[-self._most :]
         self._parts.append(rows[rows[:, 0] <= times[self._most + soon[0]]] if self.chatters else rows)
 
@@ -96,14 +96,14 @@ class _Record:
 def _trajectory(system: System, fleet: Fleet, rule: Rosenbrock, record: _Record) -> Trajectory:
     """One motion from its record."""
     rows = record.rows
-    broke, stalled = not np.isfinite(rows[-1]).all(), rows[-1, HEAD - 1] > PATIENCE
+    broke, stalled = not np.isfinite(rows[-1]).all(), rows[-1, HEAD_SIZE - 1] > MAX_EXCESS
     rows = rows[:-1] if broke else rows
     contact, head = system.contact, fleet.march.head
     assert contact is not None
-    modes, times = tuple(map(tuple, (rows[:, HEAD:head] > 0.5).tolist())), rows[:, 0].copy()
+    modes, times = tuple(map(tuple, (rows[:, HEAD_SIZE:head] > 0.5).tolist())), rows[:, 0].copy()
     end, known = FINISHED, dict[str, Any]()
     if broke or record.chatters:
-        often = f"contacts chatter, {contact.most_events + 1} events within {WITHIN:g} s"
+        often = f"contacts chatter, {contact.most_events + 1} events within {CHATTER_TIME:g} s"
         why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
         end = End(Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}")
     one, events = OneRobot(system, Located(rule), None, fleet.layout), contact_events(times, modes, contact)

@@ -20,7 +20,7 @@ from .integrator import Integrator
 from .problem import problem
 from .sampling import common_step
 from .separate import separate_runs
-from .stiffness import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, stable_step
+from .stiffness import DEFAULT_STEP, MIN_DEFAULT_STEP, default_step, stable_step
 from .system import System
 
 ONE_CODE = "on contacts, other targets than the CPU and parameters of each robot take 'implicit', 'moreau' or 'located'"
@@ -69,7 +69,7 @@ def rollout(
     check_concrete(states, duration, controller, dt)
     duration = seconds(duration, "duration")
     dt = None if dt is None else seconds(dt, "dt")
-    countable(duration, SHORTEST_DEFAULT if dt is None else dt)
+    countable(duration, MIN_DEFAULT_STEP if dt is None else dt)
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
     first = many.at(0)

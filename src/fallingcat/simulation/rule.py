@@ -23,7 +23,7 @@ from .integrator import Integrator, Step
 from .numbers import apart, tuned
 from .system import System, given_size, with_given
 
-SMALL = 8
+MAX_DIFFERENTIATED_NV = 8
 """Degrees of freedom; a step that differentiates is compiled as a whole up to here."""
 
 
@@ -47,7 +47,7 @@ class Rule(Integrator):
         """
         if not system.compilable:
             return functools.partial(advance, system, mode, memory, rule=self)
-        if self.differentiates and system.model.nv > SMALL:
+        if self.differentiates and system.model.nv > MAX_DIFFERENTIATED_NV:
             slope = compiled_slope(system, mode, memory)
             return functools.partial(advance, system, mode, memory, rule=self, slope=slope)
         return self.kernel(system, mode, memory)

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..contact.contact import Mode
 from ..model import State
-from .arguments import MOST_STEPS, keepable, read_only
+from .arguments import MAX_STEPS, keepable, read_only
 from .diagnostics import diagnosed
-from .events import LOCATED, PRECISION, Event, Happened, contact_events, first_crossing
+from .events import CROSSING_TIME_TOLERANCE, TIME_TOLERANCE, Event, Happened, contact_events, first_crossing
 from .field import Layout, Series
 from .fleet import Fleet
-from .integrator import HALVINGS, Integrator, Step
+from .integrator import MAX_STEP_HALVINGS, Integrator, Step
 from .ledger import Ledger
 from .motion import Motion
 from .outcome import Code
@@ -25,15 +25,15 @@ from .stepping import Stepping
 from .system import System
 from .trajectory import Trajectory
 
-WATCHED_STEP = 1e-2
+MAX_STEP_WITH_EVENTS = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
-WHILE = 1e-3
+CHATTER_TIME = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
-SEIZED = -1
+NO_STEP_HOLDS = -1
 """Instead of the number of a guard: no step, however small, holds what the contact should hold."""
-AN_INSTANT = 0.01
+INSTANT_SHARE = 0.01
 """Part of a step in which something has to happen there, at the latest, to count as happening at once."""
-MANY = 100_000
+PROGRESS_STEPS = 100_000
 """Steps between two looks at whether they lead anywhere."""
 
 
@@ -61,7 +61,7 @@ class Run(Runner[Trajectory], Stepping):
         progress: Callable[[float], None] | None = None,
         stops: np.ndarray | None = None,
     ) -> None:
-        Stepping.__init__(self, system, method, state, duration, dt, WATCHED_STEP if events else duration)
+        Stepping.__init__(self, system, method, state, duration, dt, MAX_STEP_WITH_EVENTS if events else duration)
         Runner.__init__(self, duration, self.largest, every, 1, progress)
         self.events = events
         self.stops = self.stops if stops is None else stops
@@ -101,18 +101,18 @@ class Run(Runner[Trajectory], Stepping):
         end = self._handle(hits) if hits else FINISHED
         if self.t == instant and end is FINISHED:
             self._sample()
-        return self._progress() if self.accepted % MANY == 0 and end is FINISHED else end
+        return self._progress() if self.accepted % PROGRESS_STEPS == 0 and end is FINISHED else end
 
     def _progress(self) -> End:
         """Whether the last steps led anywhere: they are far longer than what events are located to."""
         within, self._looked = self.t - self._looked, self.t
-        if within >= MANY * min(10.0 * PRECISION, self.largest / 2**HALVINGS):
+        if within >= PROGRESS_STEPS * min(10.0 * TIME_TOLERANCE, self.largest / 2**MAX_STEP_HALVINGS):
             return FINISHED
-        return self.stopped(Code.STALLED, f"steps are endlessly small, {MANY} of them within {within:.2g} s")
+        return self.stopped(Code.STALLED, f"steps are endlessly small, {PROGRESS_STEPS} of them within {within:.2g} s")
 
     def _sample(self) -> None:
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
-        if self.duration - self.t <= PRECISION:
+        if self.duration - self.t <= TIME_TOLERANCE:
             return
         contact, sampling = self.system.contact, self.system.sampling
         if sampling is None or sampling.next > self.t:
@@ -127,7 +127,7 @@ class Run(Runner[Trajectory], Stepping):
     def _marched(self, fleet: Fleet) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
         dt, at = self.dt, round(self.t / self.dt)
-        whole = abs(self.t - at * dt) <= PRECISION and not self.eases
+        whole = abs(self.t - at * dt) <= TIME_TOLERANCE and not self.eases
         until = min(int(self.duration / dt + 1e-9), at + self._undisturbed()) if whole else at
         if until <= at:
             return False
@@ -147,7 +147,7 @@ class Run(Runner[Trajectory], Stepping):
     def _undisturbed(self) -> int:
         """Steps before a controller is asked again; 0: it looks within a step."""
         if self.system.controller is None:
-            return MOST_STEPS
+            return MAX_STEPS
         ahead = 1.0 if self.system.sampling is None else (self.instant - self.t) / self.largest
         return round(ahead) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
@@ -156,7 +156,7 @@ class Run(Runner[Trajectory], Stepping):
         while True:
             out, dt = self._step(dt)
             if dt == 0.0:
-                return out, dt, self._values, [Hit(0.0, SEIZED)]
+                return out, dt, self._values, [Hit(0.0, NO_STEP_HOLDS)]
             values = self._events_at(out, self.t + dt) if self.events else []
             hits = self._hits(out, dt, values)
             last = max((hit.dt for hit in hits), default=dt)
@@ -177,7 +177,7 @@ class Run(Runner[Trajectory], Stepping):
                 value = lambda s, event=event: event.value(self.t + s, self._seen(self._call(s)))  # noqa: E731
                 reached = lambda f, event=event, start=start: event.happens(start, f)  # noqa: E731
                 hits.append(Hit(first_crossing(value, start, end, dt, reached), event))
-        instant = min((hit.dt for hit in hits), default=0.0) + LOCATED
+        instant = min((hit.dt for hit in hits), default=0.0) + CROSSING_TIME_TOLERANCE
         return [hit for hit in hits if hit.dt <= instant]  # feet that land at once land together
 
     def _guard_hit(self, after: np.ndarray, dt: float) -> list[Hit]:
@@ -225,10 +225,10 @@ class Run(Runner[Trajectory], Stepping):
         while guard is not None:
             jump = self._jump(guard)
             self.recent.append(self.t)
-            while self.t - self.recent[0] >= WHILE:
+            while self.t - self.recent[0] >= CHATTER_TIME:
                 self.recent.popleft()
             if len(self.recent) > self.system.contact.most_events:  # type: ignore[union-attr]
-                often = f"{len(self.recent)} events within {WHILE:g} s, {jump!r} the last"
+                often = f"{len(self.recent)} events within {CHATTER_TIME:g} s, {jump!r} the last"
                 return self.stopped(Code.STALLED, f"contacts chatter, {often}")
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
         if switched:
@@ -245,8 +245,8 @@ class Run(Runner[Trajectory], Stepping):
         system, memory = self.system.recalling(remembered)
         applied = system.applied_at(self.mode, self.t, state)
         model, mode = self.system.model, self.mode
-        if guard == SEIZED:
-            jump = contact.seize(model, mode, state, memory, applied, AN_INSTANT * self.largest)
+        if guard == NO_STEP_HOLDS:
+            jump = contact.seize(model, mode, state, memory, applied, INSTANT_SHARE * self.largest)
         else:
             jump = contact.jump(model, mode, guard, state, memory, applied)
         told = Happened(jump.name, self.t, jump.loss)

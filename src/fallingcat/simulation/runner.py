@@ -12,7 +12,7 @@ from ..contact.contact import Mode
 from ..errors import FallingCatError, Interrupted
 from .accuracy import STEPS_PER_PART, Checkpoints, Errors, estimate, some_of
 from .arguments import carry
-from .events import PRECISION
+from .events import TIME_TOLERANCE
 from .field import Layout
 from .fleet import Fleet
 from .integrator import Integrator
@@ -119,7 +119,7 @@ class Runner(ABC, Generic[R]):
         self.see()
         try:
             with np.errstate(all="ignore"):  # what is not finite stops the run by name
-                while self.t < self.duration - 0.5 * PRECISION and end is FINISHED:
+                while self.t < self.duration - 0.5 * TIME_TOLERANCE and end is FINISHED:
                     end = self.advance()
                     if self.progress is not None:
                         self.progress(self.t / self.duration)
@@ -178,7 +178,7 @@ class Runner(ABC, Generic[R]):
         """Time, samples and checkpoints after ``rows`` times ``stride`` steps from step ``at``."""
         end = at + rows * stride
         times = self.dt * np.arange(at + stride, end + 1, stride)
-        if abs(times[-1] - instant) <= PRECISION:
+        if abs(times[-1] - instant) <= TIME_TOLERANCE:
             times[-1] = instant
         self.t, self.accepted = float(times[-1]), self.accepted + rows * stride
         if found is not None and (at + stride) % self.every == 0:  # and so are all, if there are more
@@ -186,7 +186,7 @@ class Runner(ABC, Generic[R]):
         if not self.estimates:
             return
         marks = list(range(at - at % STEPS_PER_PART + STEPS_PER_PART, end + 1, STEPS_PER_PART))
-        marks += [end] if self.watched or self.t >= self.duration - PRECISION else []
+        marks += [end] if self.watched or self.t >= self.duration - TIME_TOLERANCE else []
         for mark in (mark for mark in marks if (mark - at) % stride == 0):
             row = (mark - at) // stride - 1
             self.checkpoints.see(mark * self.dt, fleet.some(self.lanes) if found is None else found[row, self.lanes])

@@ -11,7 +11,7 @@ import numpy as np
 from ..control import Sampled
 from ..errors import Interrupted
 from ..model import State
-from .arguments import MOST_STEPS, carry
+from .arguments import MAX_STEPS, carry
 from .batch import Rollout
 from .integrator import Integrator
 from .outcome import Code, Diagnostic, Kind
@@ -46,7 +46,7 @@ def separate_runs(
     try:
         for robot in range(count):
             own = _with_own_controller(system, many.at(robot), robot)
-            run = Run(own, method, many.at(robot), float(times[-1]), dt, MOST_STEPS, stops=times[1:])
+            run = Run(own, method, many.at(robot), float(times[-1]), dt, MAX_STEPS, stops=times[1:])
             runs.append(run.result())
             if progress is not None:
                 progress((robot + 1) / count)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, concatenate
-from ..contact.contact import Mode
 from ..control import Law
 from ..kernels import compile
 from ..model import Model, State
@@ -17,7 +16,7 @@ from .implicit import March
 from .integrator import Integrator, Marching
 from .numbers import tuned
 from .parameters import edited, size
-from .rule import SMALL, Rule, advance
+from .rule import MAX_DIFFERENTIATED_NV, Rule, advance
 from .system import System, with_given
 
 
@@ -25,7 +24,7 @@ def smooth(method: Integrator, system: System) -> Integrator:
     """The method in whole runs, where nothing can happen between two of its steps; else as it is."""
     if not isinstance(method, Rule) or method.tolerance is not None or system.contact is not None:
         return method
-    large = method.differentiates and system.model.nv > SMALL  # too much code: see Rule.stepper
+    large = method.differentiates and system.model.nv > MAX_DIFFERENTIATED_NV  # too much code: see Rule.stepper
     return method if large else Smooth(method)
 
 
@@ -40,13 +39,9 @@ class Smooth(Marching):
         for own in ("name", "order", "stable"):
             object.__setattr__(self, own, getattr(self.rule, own))
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> SmoothMarch:
-        """Machine code."""
-        return SmoothMarch(system, memory, rule=self.rule)
-
     def march(self, system: System, memory: int) -> SmoothMarch:
-        """The same, for many robots."""
-        return self.stepper(system, (), memory)
+        """Machine code, for one robot or many."""
+        return SmoothMarch(system, memory, rule=self.rule)
 
 
 class SmoothMarch(March):
