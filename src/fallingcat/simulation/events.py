@@ -66,8 +66,8 @@ class Happened(NamedTuple):
 def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -> tuple[Happened, ...]:
     """Touchdowns and lift-offs of runs that do not locate them: at the first sample after each.
 
-    >>> from fallingcat.contact import CompliantFloor
-    >>> contact_events(np.array([0.0, 0.1, 0.2]), [(False,), (True,), (True,)], CompliantFloor(("foot",)))
+    >>> from fallingcat.contact import HardContacts
+    >>> contact_events(np.array([0.0, 0.1, 0.2]), [("open",), ("stick",), ("stick",)], HardContacts(("foot",)))
     (Happened(name='touchdown foot', time=0.1, loss=0.0),)
     """
     known = {mode: contact.touching(mode) for mode in set(modes)}
