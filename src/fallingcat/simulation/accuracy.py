@@ -118,7 +118,9 @@ class Errors(NamedTuple):
 
 def some_of(count: int) -> np.ndarray:
     """Up to :data:`MAX_ROBOTS_REPEATED` of ``count`` robots."""
-    return np.unique(np.linspace(0, count - 1, MAX_ROBOTS_REPEATED).round().astype(int))
+    if count <= MAX_ROBOTS_REPEATED:
+        return np.arange(count)
+    return np.linspace(0, count - 1, MAX_ROBOTS_REPEATED).round().astype(int)
 
 
 def estimate(march: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int) -> Errors | None:
@@ -148,7 +150,7 @@ def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterat
     lengths = np.diff(ends)[[part for part, _, _ in jobs]]
     groups = [[job] for job in jobs]
     if len(chosen) > 1:
-        groups = [[jobs[i] for i in np.flatnonzero(lengths == length)] for length in np.unique(lengths)]
+        groups = [[jobs[i] for i in np.flatnonzero(lengths == length)] for length in sorted({*lengths.tolist()})]
     for group in groups:
         parts, robots, weights = zip(*group, strict=True)
         yield np.array(parts), np.array(robots), np.array(weights)

@@ -243,27 +243,36 @@ def _unresolved_laws(run: Motion) -> Diagnostic | None:
 
 
 def _landings(run: Motion) -> Iterator[Diagnostic | None]:
-    """Rebounds in too long steps of robots that were in the air before the floor did work, and laws that switched late.
-
-    A robot that is put on the ground may hover for a step.
-    """
-    floor, model, dt = run.system.contact, run.system.model, run.dt
-    if dt is None or not run.method.stable or not offers(floor, LinearizedForces):
+    """Rebounds in too long steps of robots that landed, and laws that switched late."""
+    dt = run.dt
+    if dt is None or not run.method.stable or not offers(run.system.contact, LinearizedForces):
         return
-    own = (None, None) if run.parameters is None else hefts(run.parameters, model, floor)  # type: ignore[arg-type]
+    if run.many or _landed(run).any():  # modes of many samples take longer than the rebound
+        yield _rebounds(run, dt)
+    if not run.many or asking(run.system, 0.0, run.start(0)):
+        yield _late_switches(run, dt)
+
+
+def _rebounds(run: Motion, dt: float) -> Diagnostic | None:
+    floor, own = run.system.contact, (None, None)
+    if run.parameters is not None:
+        own = hefts(run.parameters, run.system.model, floor)  # type: ignore[arg-type, assignment]
     rebound = Rebound.of(run.system, run.start(0), *own)
     long = np.broadcast_to(False if rebound is None else rebound.off(dt) > MAX_REBOUND_ERROR, run.count)
-    if rebound is not None and long.any():
-        flies = run.air.copy()
-        if run.every_step:
-            flies[1:] &= run.air[:-1]
-            flies[0] = False
-        robots = np.flatnonzero(long & (flies & (run.pushed != run.pushed[-1])).any(axis=0))
-        if len(robots):
-            m, gives = (np.broadcast_to(x, run.count)[robots] for x in (rebound.m, rebound.gives))
-            yield run.about(too_long(rebound._replace(m=m, gives=gives), dt), robots)
-    if not run.many or asking(run.system, 0.0, run.start(0)):  # modes of many samples take longer than to ask
-        yield _late_switches(run, dt)
+    robots = np.flatnonzero(long & _landed(run)) if long.any() else np.zeros(0, dtype=int)
+    if rebound is None or not len(robots):
+        return None
+    m, gives = (np.broadcast_to(x, run.count)[robots] for x in (rebound.m, rebound.gives))
+    return run.about(too_long(rebound._replace(m=m, gives=gives), dt), robots)
+
+
+def _landed(run: Motion) -> np.ndarray:
+    """``N``: who was in the air before the floor did work; one that is put on the ground may hover for a step."""
+    flies = run.air.copy()
+    if run.every_step:
+        flies[1:] &= run.air[:-1]
+        flies[0] = False
+    return np.asarray((flies & (run.pushed != run.pushed[-1])).any(axis=0))
 
 
 def _late_switches(run: Motion, dt: float) -> Diagnostic | None:
@@ -276,7 +285,7 @@ def _late_switches(run: Motion, dt: float) -> Diagnostic | None:
         marked = np.broadcast_to(run.pushed[-1] != 0.0, air.shape)
     places = thinned(np.argwhere(marked & run.finite))
     samples = [(float(run.times[k]), run.at(k, i)) for k, i in places]
-    robots = np.unique(places[:, 1])
+    robots = np.array(sorted({*places[:, 1].tolist()}), dtype=int)  # np.unique imports np.ma
     fastest = float(np.abs(run.series.states[3][:, robots]).max(initial=0.0))
     return run.about(late_switches(run.system, samples, fastest, dt), robots)
 
