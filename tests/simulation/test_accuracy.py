@@ -8,10 +8,10 @@ import pytest
 import fallingcat as fc
 from fallingcat.model import robots
 from fallingcat.simulation.accuracy import (
-    LEAST_MOTION,
-    REPORTED,
+    MAX_DEFAULT_ERROR,
+    MAX_ERROR,
+    MIN_MOTION,
     STEPS_PER_PART,
-    TOLERANCE,
     Checkpoints,
     ErrorEstimate,
     _chosen,
@@ -70,7 +70,7 @@ def test_the_estimate_bounds_the_error_of_a_landing(dt, duration):
 def test_errors_that_are_large_are_reported():
     model, start, laws, floor = landing(0.5)
     coarse = fc.simulate(model, start, 0.4, laws, floor, dt=2e-2)
-    assert coarse.error_estimate.relative > REPORTED
+    assert coarse.error_estimate.relative > MAX_ERROR
     assert coarse.status.startswith("finished, but")
     turned = fc.simulate(*turning(), 0.4, integrator="semi_implicit", dt=0.02)
     assert "the estimated error of steps of 0.02 s is" in turned.status
@@ -92,9 +92,9 @@ def test_default_steps_meet_the_tolerance():
     given, chosen = (fc.simulate(model, start, 0.2, contact=floor, dt=dt) for dt in (1e-3, None))
     fine = fc.simulate(model, start, 0.2, contact=floor, dt=1e-6, every=1000)
     off = [np.linalg.norm(run.poses[-1, :3, 3] - fine.poses[-1, :3, 3]) for run in (given, chosen)]
-    assert given.error_estimate.relative > TOLERANCE >= chosen.error_estimate.relative
+    assert given.error_estimate.relative > MAX_DEFAULT_ERROR >= chosen.error_estimate.relative
     assert off[1] < off[0]
-    assert off[1] < TOLERANCE * np.linalg.norm(fine.poses[-1, :3, 3] - fine.poses[0, :3, 3])
+    assert off[1] < MAX_DEFAULT_ERROR * np.linalg.norm(fine.poses[-1, :3, 3] - fine.poses[0, :3, 3])
     np.testing.assert_allclose(chosen.times[:-1], np.arange(len(chosen) - 1) * chosen.times[1], atol=1e-12)
 
 
@@ -103,7 +103,7 @@ def test_runs_that_events_end_meet_the_tolerance_too():
     low = fc.Event("low", lambda t, state: state.pose[2, 3] - 0.31, terminal=True)
     run = fc.simulate(model, start, 1.0, laws, floor, events=[low])
     assert run.status == "stopped by the event 'low'"
-    assert run.error_estimate.relative <= TOLERANCE
+    assert run.error_estimate.relative <= MAX_DEFAULT_ERROR
 
 
 def test_what_is_not_estimated():
@@ -118,7 +118,7 @@ def test_what_is_not_estimated():
 
 def test_steps_that_run_away_at_twice_the_size():
     assert halvings(ErrorEstimate(np.inf, 0.0, np.inf)) == 4
-    assert [halvings(ErrorEstimate(0.0, 0.0, TOLERANCE * x)) for x in (0.5, 1.0, 1.1, 2.0, 2.1, 1e9)] == [
+    assert [halvings(ErrorEstimate(0.0, 0.0, MAX_DEFAULT_ERROR * x)) for x in (0.5, 1.0, 1.1, 2.0, 2.1, 1e9)] == [
         0,
         0,
         1,
@@ -155,7 +155,7 @@ def test_parts_stand_for_all_of_a_run():
     assert {(17, 1.0), (500, 1.0)} <= set(chosen)
     assert sum(weight for _, weight in chosen) == pytest.approx(1000.0)
     assert _chosen(np.ones(2), 500) == [(0, 1.0), (1, 1.0)]
-    assert (LEAST_MOTION > 0.0).all()
+    assert (MIN_MOTION > 0.0).all()
 
 
 def test_rollouts_estimate_and_choose_as_well():
@@ -164,14 +164,19 @@ def test_rollouts_estimate_and_choose_as_well():
     many = [start._replace(twist=start.twist + 0.01 * i) for i in range(20)]
     errors = [fc.rollout(model, many, 0.2, laws, floor, dt=dt).error_estimate for dt in (1e-3, 2e-3, 4e-3)]
     assert errors[0].position < errors[1].position < errors[2].position
-    alone = fc.simulate(model, many[0], 0.2, laws, floor, dt=2e-3).error_estimate
-    assert alone.position <= errors[1].position * (1.0 + 1e-9)
+    few = [fc.rollout(model, many[:k], 1.2, laws, floor, dt=2e-3) for k in (1, 2)]
+    alone = [fc.simulate(model, start, 1.2, laws, floor, dt=2e-3).error_estimate for start in many[:2]]
+    np.testing.assert_allclose(few[0].error_estimate, alone[0], rtol=1e-9)  # the estimator of single runs
+    np.testing.assert_allclose(few[1].error_estimate, np.max(alone, axis=0), rtol=1e-9)
     body, spinning = turning()
     fast = spinning._replace(twist=50.0 * spinning.twist)
     coarse, chosen = (
         fc.rollout(body, [fast] * 3, 0.1, integrator="semi_implicit", dt=dt, every=1) for dt in (1e-3, None)
     )
-    assert coarse.error_estimate.relative > REPORTED
+    assert coarse.error_estimate.relative > MAX_ERROR
+    (found,) = (warning for warning in coarse.warnings if warning.kind is fc.simulation.Kind.STEP_ERROR)
+    assert found.robots.tolist() == [0, 1, 2]
+    assert found.value == coarse.error_estimate.relative
     assert chosen.error_estimate.relative < 0.2 * coarse.error_estimate.relative
     np.testing.assert_allclose(chosen.times, coarse.times, atol=1e-12)
     foot = fc.contact.CompliantFloor(floor.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)

@@ -13,7 +13,7 @@ from fallingcat.arrays import sqrt
 from fallingcat.contact import CompliantFloor
 from fallingcat.simulation import RKMK4, BatchSimulator, Located, Rosenbrock, System
 from fallingcat.simulation.devices import Gpu
-from fallingcat.simulation.integrators.event_located import HEAD, Ends, LocatedStepper
+from fallingcat.simulation.integrators.event_located import HEAD_SIZE, Ends, LocatedStepper
 from fallingcat.studies import load
 from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 
@@ -62,8 +62,8 @@ def test_switches_happen_where_they_do_in_a_single_run(hop):
     x, ahead, found = fleet._x, np.array([PERIOD, 5e-3]), []
     while x[0, 0] < PERIOD:
         after = march.kernel.iterate(x, ahead, march.numbers, np.zeros((1, 0)), rows=1)[0]
-        if after[0, HEAD] != x[0, HEAD]:
-            found.append((after[0, 0], after[0, HEAD]))
+        if after[0, HEAD_SIZE] != x[0, HEAD_SIZE]:
+            found.append((after[0, 0], after[0, HEAD_SIZE]))
         x = after
     assert [touches for _, touches in found] == [e.name == "touchdown foot" for e in hop.events]
     np.testing.assert_allclose([t for t, _ in found], [e.time for e in hop.events], atol=2e-8)

@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.errors import ModelError, NumericsError
-from fallingcat.simulation.events import PRECISION
+from fallingcat.simulation.events import TIME_TOLERANCE
 
 BODY = fc.robots.free_body()
 CLOCK = replace(BODY, gravity=np.zeros(3))
@@ -33,8 +33,8 @@ def ticks(function, duration=0.05, dt=1e-2, *, direction=0, terminal=False, **ho
 @pytest.mark.parametrize("integrator", ["momentum", "rkmk4", "rosenbrock"])
 def test_a_zero_at_the_end_of_a_step_happens_once_and_there(sign, terminal, integrator):
     run = ticks(lambda t: sign * (t - 0.02), terminal=terminal, integrator=integrator)
-    assert [event.time for event in run.events] == pytest.approx([0.02], abs=PRECISION)
-    assert run.times[-1] == pytest.approx(0.02 if terminal else 0.05, abs=PRECISION)
+    assert [event.time for event in run.events] == pytest.approx([0.02], abs=TIME_TOLERANCE)
+    assert run.times[-1] == pytest.approx(0.02 if terminal else 0.05, abs=TIME_TOLERANCE)
 
 
 @pytest.mark.parametrize("direction", [-1, 0, 1])
@@ -47,7 +47,7 @@ def test_touching_zero_counts_from_the_side_it_came(direction, sign):
 
 def test_zero_over_an_interval_happens_when_it_is_reached():
     run = ticks(lambda t: min(0.0, t - 0.02) + max(0.0, t - 0.03))
-    assert [event.time for event in run.events] == pytest.approx([0.02], abs=PRECISION)
+    assert [event.time for event in run.events] == pytest.approx([0.02], abs=TIME_TOLERANCE)
 
 
 @pytest.mark.parametrize("function", [lambda t: 0.0, lambda t: t, lambda t: -t])
@@ -57,23 +57,23 @@ def test_zero_at_the_start_is_no_event(function):
 
 def test_a_zero_that_is_left_and_comes_back_is_one():
     run = ticks(lambda t: t * (0.035 - t), terminal=True)
-    assert run.times[-1] == pytest.approx(0.035, abs=PRECISION)
+    assert run.times[-1] == pytest.approx(0.035, abs=TIME_TOLERANCE)
 
 
 def test_a_step_between_two_values_is_located():
     run = ticks(lambda t: -1.0 if t < 0.0234 else 1.0)
-    assert [event.time for event in run.events] == pytest.approx([0.0234], abs=PRECISION)
+    assert [event.time for event in run.events] == pytest.approx([0.0234], abs=TIME_TOLERANCE)
 
 
 def test_infinite_values_are_signs():
     run = ticks(lambda t: -np.inf if t < 0.0234 else np.inf)
-    assert [event.time for event in run.events] == pytest.approx([0.0234], abs=PRECISION)
+    assert [event.time for event in run.events] == pytest.approx([0.0234], abs=TIME_TOLERANCE)
 
 
 def test_two_crossings_within_a_step_cancel_out():
     bump = lambda t: (t - 0.012) * (t - 0.018)  # noqa: E731
     assert ticks(bump, dt=1e-2).events == ()
-    assert [event.time for event in ticks(bump, dt=4e-3).events] == pytest.approx([0.012, 0.018], abs=PRECISION)
+    assert [event.time for event in ticks(bump, dt=4e-3).events] == pytest.approx([0.012, 0.018], abs=TIME_TOLERANCE)
 
 
 def test_adaptive_steps_do_not_pass_over_events():
@@ -95,7 +95,7 @@ def test_a_terminal_event_stops_wherever_it_is_listed(order):
     run = fc.simulate(BODY, BODY.neutral(), 0.5, events=[heights[k] for k in order], dt=0.05)
     assert [event.name for event in run.events] == [str(k) for k in order]
     assert len({event.time for event in run.events}) == 1
-    assert run.times[-1] == pytest.approx(np.sqrt(0.2 / 9.81), abs=PRECISION)
+    assert run.times[-1] == pytest.approx(np.sqrt(0.2 / 9.81), abs=TIME_TOLERANCE)
     assert run.status == "stopped by the event '1'"
 
 

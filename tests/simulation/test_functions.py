@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import fallingcat as fc
 from fallingcat.simulation import System
 from fallingcat.simulation.defaults import default_method
-from fallingcat.simulation.feedback import CHECKED_EVERY, Feedback
+from fallingcat.simulation.feedback import STEPS_PER_CHECK, Feedback
 
 AXES = ["0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1"]
 MASSES = [2.4, 1.9, 1.6, 1.7, 1.3, 1.3, 0.17]
@@ -98,7 +98,7 @@ def test_a_step_asks_once_but_for_checks(robot):
     run = fc.simulate(robot, robot.state(joints=START), 0.1, asked)
     steps, first = len(run) - 1, 2 * robot.n + 4
     assert run.integrator == "implicit"
-    assert len(calls) <= first + steps + steps // CHECKED_EVERY
+    assert len(calls) <= first + steps + steps // STEPS_PER_CHECK
     assert sum(t > 0.0 for t in calls) >= steps
 
 

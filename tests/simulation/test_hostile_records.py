@@ -109,7 +109,7 @@ def test_hostile_files_for_a_while(tmp_path):
 
 
 def test_a_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 1 << 20)
     stream = io.BytesIO()
     with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
         with archive.open("times.npy", "w", force_zip64=True) as out:

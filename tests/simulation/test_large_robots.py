@@ -8,9 +8,9 @@ import pytest
 import fallingcat as fc
 from fallingcat.compiler.ir.trace import Recipe, trace
 from fallingcat.simulation import System
-from fallingcat.simulation.defaults import LARGE, default_method
+from fallingcat.simulation.defaults import MIN_IMPLICIT_NV, default_method
 from fallingcat.simulation.integrators.compiled_rule import RuleStepper
-from fallingcat.simulation.integrators.rkmk4 import LOOPED, RKMK4
+from fallingcat.simulation.integrators.rkmk4 import MIN_LOOPED_NV, RKMK4
 from fallingcat.simulation.integrators.rule import advance
 from fallingcat.simulation.step_size import fastest, swinging, unforeseen
 from fallingcat.simulation.vector_field import layout_of
@@ -39,7 +39,8 @@ def bent(model):
 
 
 @pytest.mark.parametrize(
-    ("count", "dt"), [(10, 1e-3), *(pytest.param(LARGE + 1, dt, marks=pytest.mark.slow) for dt in (1e-3, None))]
+    ("count", "dt"),
+    [(10, 1e-3), *(pytest.param(MIN_IMPLICIT_NV + 1, dt, marks=pytest.mark.slow) for dt in (1e-3, None))],
 )
 def test_a_chain_under_a_pd_is_stepped_by_the_implicit_rule_and_is_right(count, dt):
     """By ``rosenbrock`` the first call of 50 joints took half a minute.  Against RKMK4 in steps that resolve it all."""
@@ -66,7 +67,7 @@ class Wave(fc.control.Law):
 
 def test_the_stages_of_a_large_robot_are_one_loop_with_the_same_numbers():
     """Beside the same step on plain numbers, stage by stage."""
-    model, law, dt = chain(LOOPED + 1), Wave(), 2e-3
+    model, law, dt = chain(MIN_LOOPED_NV + 1), Wave(), 2e-3
     start = bent(model)
     run = fc.simulate(model, start, 3.0 * dt, law, integrator="rkmk4", dt=dt)
     system, layout = run.system, layout_of(run.system, 0)

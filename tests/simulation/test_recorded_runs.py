@@ -13,7 +13,7 @@ from fallingcat.simulation import Located, Rosenbrock
 from fallingcat.simulation import run as run_module
 from fallingcat.simulation.integrators import event_located as located
 from fallingcat.simulation.output import recorded_runs as recorded
-from fallingcat.simulation.output.recorded_runs import WITHIN, record_runs
+from fallingcat.simulation.output.recorded_runs import CHATTER_TIME, record_runs
 
 BODY = fc.robots.free_body(fc.lie.SE2())
 
@@ -55,7 +55,7 @@ def test_one_that_chatters_stops_and_the_others_finish(together):
     assert together[0].times[-1] == together[2].times[-1] == 0.2
     run, most = together[1], Impatient.most_events
     end = run.times[-1]
-    assert run.status == f"stopped after {end:.6g} s: contacts chatter, {most + 1} events within {WITHIN:g} s"
+    assert run.status == f"stopped after {end:.6g} s: contacts chatter, {most + 1} events within {CHATTER_TIME:g} s"
     assert 0.0 < end < 0.1
     assert len(run.events) == most + 1
     assert run.events[-1].time == end
@@ -85,12 +85,12 @@ GROUND = CompliantFloor(("body",), (1e3, 1e3), (5.0, 5.0), normal=(0.0, 1.0, 0.0
 
 def test_one_whose_steps_are_endless_leaves_a_rollout_and_the_others_arrive(monkeypatch):
     """In 10 ms it would take 1e9 steps."""
-    monkeypatch.setattr(located, "PATIENCE", 3e4)
+    monkeypatch.setattr(located, "MAX_EXCESS", 3e4)
     states = [at(5.0 + 0.01 * i) for i in range(20)]
     shaken = [*states[:7], at(3.0), *states[8:]]
     run = fc.rollout(BODY, shaken, 0.01, Ringing(), GROUND)
-    words = "stopped: their contacts chatter, or their steps are endlessly small"
-    assert run.status == f"finished, but 1 of 20 simulations {words}"
+    words = "the run stopped: contacts chatter, or steps are endlessly small"
+    assert run.status == f"finished, but in 1 of 20 simulations {words}"
     assert np.flatnonzero(~run.finite).tolist() == [7]
     others = np.arange(20) != 7
     alone = fc.rollout(BODY, states, 0.01, Ringing(), GROUND)
@@ -110,8 +110,8 @@ def test_robots_with_numbers_of_their_own_go_on_alone():
 
 
 def test_a_motion_whose_steps_are_endless_stops(monkeypatch):
-    monkeypatch.setattr(located, "PATIENCE", 3e3)
-    monkeypatch.setattr(recorded, "PATIENCE", 3e3)
+    monkeypatch.setattr(located, "MAX_EXCESS", 3e3)
+    monkeypatch.setattr(recorded, "MAX_EXCESS", 3e3)
     floor = CompliantFloor(("body",), (2e3, 1e3), (5.0, 5.0), normal=(0.0, 1.0, 0.0))  # its code is made anew
     laws, states = [(Ringing(),)] * 2, [at(3.0), at(5.0)]
     runs = record_runs(BODY, states, 0.01, laws, floor, rule=Rosenbrock(1e-6), dt=1e-2)
@@ -124,7 +124,7 @@ def test_a_motion_whose_steps_are_endless_stops(monkeypatch):
 
 
 def test_a_single_run_whose_steps_are_endless_stops(monkeypatch):
-    monkeypatch.setattr(run_module, "MANY", 500)
+    monkeypatch.setattr(run_module, "PROGRESS_STEPS", 500)
     run = fc.simulate(BODY, at(3.0), 0.01, Ringing(), integrator="rosenbrock")
     assert run.status.startswith(f"stopped after {run.times[-1]:.6g} s: steps are endlessly small, 500 of them within")
     assert len(run) == 501

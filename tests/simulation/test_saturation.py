@@ -132,7 +132,7 @@ def test_a_rollout_tells_it_too(integrator):
     single = fc.simulate(arm, states[0], 0.05, Pull(4e3), **about)
     assert single.status.startswith("finished, but joint 'joint3' goes")
     words = single.status.removeprefix("finished, but ")
-    assert strong.status == f"finished, but in 1 of 3 simulations a stop is passed: {words}"
+    assert strong.status == f"finished, but in 1 of 3 simulations {words}"
     assert fc.rollout(arm, states, 0.05, Pull(4.0), **about).status == "finished"
     assert "a stop" not in fc.rollout(arm, states, 0.05, Pull(4e3), **about, passive=False).status  # there are none
 

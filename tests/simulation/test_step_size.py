@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper
 from fallingcat.simulation import System
-from fallingcat.simulation.step_size import REBOUND, RESOLVED, default_step, fastest, stable_step
+from fallingcat.simulation.step_size import MAX_REBOUND_ERROR, MAX_RESOLVED_PHASE, default_step, fastest, stable_step
 
 BALL = fc.robots.free_body()
 HOPPER = fc.robots.revolute_hopper()
@@ -65,7 +65,7 @@ def test_without_a_step_a_stiff_floor_is_resolved(hopping):
     state, reference = hopping
     system = reference.system
     dt = default_step(system, state)
-    assert dt * fastest(system, state) <= RESOLVED
+    assert dt * fastest(system, state) <= MAX_RESOLVED_PHASE
     assert dt < 1e-3
     run = fc.simulate(HOPPER, state, 0.5, JointDamper(1e-3), FLOOR, integrator="rkmk4")
     assert run.times[1] == pytest.approx(dt)
@@ -93,7 +93,7 @@ def test_rollouts_say_it_too(hopping):
     assert np.abs(away).max() < 1e-6  # steps of its own, switches located
     far = above(HOPPER, 10.0)
     wrong = fc.rollout(HOPPER, [state, far], 0.5, JointDamper(1e-3), FLOOR, integrator="rkmk4", dt=1e-3)
-    assert "the energy balance of 1 of 2 simulations is violated" in wrong.status
+    assert "in 1 of 2 simulations the energy balance is violated" in wrong.status
     assert "rad/s" in wrong.status
     assert wrong.residual[0] > 0.01 > 1e-6 > wrong.residual[1]
 
@@ -103,7 +103,7 @@ def test_a_rollout_that_breaks_says_so():
     starts = [cat.state(rates=[1.0, 0.5]), cat.neutral()]
     broken = fc.rollout(cat, starts, 0.2, JointDamper(1e3), dt=1e-3, integrator="rkmk4")
     assert broken.finite.tolist() == [False, True]
-    assert "the numbers of 1 of 2 simulations are no longer finite; springs and dampers" in broken.status
+    assert "in 1 of 2 simulations the motion is no longer finite; springs and dampers" in broken.status
     assert np.isnan(broken.residual[0])
     assert broken.residual[1] < 1e-9
 
@@ -189,4 +189,4 @@ def test_what_lands_on_damped_corners_leaves_as_it_should_in_default_steps(rate,
         return speeds.max(initial=0.0) / (9.81 * fall)
 
     exact = leaves(0.05, 1e-5)
-    assert max(abs(leaves(height) - exact) for height in np.linspace(0.05, 0.053, 6)) < REBOUND
+    assert max(abs(leaves(height) - exact) for height in np.linspace(0.05, 0.053, 6)) < MAX_REBOUND_ERROR

@@ -25,7 +25,9 @@ class TooManyRounds(ModelError):
     """Error of a loop that cannot be written out: it has more rounds than numbers without loops take."""
 
 
-def while_loop(step: Callable[[Any], Found | Iterator[Found]], start: Vector, most: int) -> Vector:
+def while_loop(
+    step: Callable[[Any], Found | Iterator[Found]], start: Vector, most: int, unrolled: int | None = None
+) -> Vector:
     """Iterate ``x, arrived = step(x)`` from ``start`` until ``arrived > 0``, ``most`` times at most.
 
     A step may yield such pairs one after the other, cheap ones first: the first that has arrived is taken, else the
@@ -34,7 +36,7 @@ def while_loop(step: Callable[[Any], Found | Iterator[Found]], start: Vector, mo
     Traced numbers become one loop of machine code, which holds the step once; what the step does not change is worked
     out before.  Each state of a block of SIMD lanes, or of a warp of a GPU, stays as it is once it has arrived.
     Where there are no such loops (C, CasADi, derivatives), up to 16 rounds are written one after the other, with the
-    same result; more are refused.
+    same result; more are refused, unless ``unrolled`` says how many will do there: for what tells whether it arrived.
 
     Example:
         >>> while_loop(lambda x: (0.5 * (x + 2.0 / x), 1e-9 - abs(x * x - 2.0)[0]), np.ones(1), 20).round(12)
@@ -42,9 +44,9 @@ def while_loop(step: Callable[[Any], Found | Iterator[Found]], start: Vector, mo
     """
     graph = next((x.graph for x in np.asarray(start).flat if type(x) is Traced), None)
     if graph is None:
-        return _repeated(step, start, most)
+        return _repeated(step, start, most) if is_numeric(start) else _unrolled(step, start, most, unrolled)
     if graph.loops is False:
-        return _unrolled(step, start, most)
+        return _unrolled(step, start, most, unrolled)
     symbols = [graph.symbol() for _ in start]
     graph.recording = True
     try:
@@ -81,8 +83,6 @@ def _exits(pairs: Iterator[Found]) -> list[list[Any]]:
 
 
 def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int) -> Any:
-    if not is_numeric(x):
-        return _unrolled(step, x, most)
     for _ in range(most):
         for found, arrived in _pairs(step, x):
             if arrived > 0.0:
@@ -91,13 +91,13 @@ def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int)
     return x
 
 
-def _unrolled(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int) -> Any:
-    """All rounds one after the other: those after the one that has arrived change nothing."""
-    if most > MOST_UNROLLED:
+def _unrolled(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int, enough: int | None) -> Any:
+    """All rounds, or as many as are ``enough``, one after the other: those after the last one change nothing."""
+    if most > MOST_UNROLLED and enough is None:
         rule = f"what is repeated up to {most} times runs on this processor or a GPU alone"
         raise TooManyRounds(f"{rule}: C, CasADi and derivatives take at most {MOST_UNROLLED} rounds")
     arrived: Any = -1.0
-    for _ in range(most):
+    for _ in range(most if enough is None else min(most, enough)):
         for found, here in _pairs(step, x):
             x = where(less(0.0, arrived), x, found)
             arrived = where(less(0.0, arrived), arrived, here)

@@ -15,24 +15,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model import Model
-from .events import PRECISION
+from .events import TIME_TOLERANCE
 from .vector_field import Layout
 
 STEPS_PER_PART = 250
 """Long enough for a robot that lands to forget errors that it will forget."""
-WHOLE = 250
+MIN_STEPS_REPEATED = 250
 """Steps that are repeated of any run: a millisecond of work."""
-SHARE = 0.2
+SHARE_REPEATED = 0.2
 """Part of longer runs that is repeated, which takes half as many steps: a tenth of the time."""
-LANES = 8
-"""Robots of a batch that are repeated: they share the SIMD lanes of one block."""
-LEAST_MOTION = np.array([5e-3, 1e-2, 5e-3, 1e-2])
+MAX_ROBOTS_REPEATED = 8
+"""Robots of a batch whose errors are estimated: parts of them share SIMD lanes."""
+MIN_MOTION = np.array([5e-3, 1e-2, 5e-3, 1e-2])
 """m, rad: motions that errors are compared with are at least this large, so that 0.1 mm and 0.2 mrad are 2 %."""
-TOLERANCE = 0.02
+MAX_DEFAULT_ERROR = 0.02
 """Estimated error relative to the motion that default steps are chosen to meet."""
-REPORTED = 0.05
+MAX_ERROR = 0.05
 """The same above which a run reports it."""
-MOST_HALVINGS = 4
+MAX_HALVINGS = 4
 """Default steps are at least a sixteenth of the first ones."""
 
 
@@ -55,14 +55,15 @@ class ErrorEstimate(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """A state of a run after a whole number of steps."""
+    """Robots of a run after a whole number of steps."""
 
     steps: int
-    packed: np.ndarray
+    x: np.ndarray
+    """``L x size``: see :class:`.CompiledStepper`"""
 
 
 class Checkpoints:
-    """States of a run at the start, after every :data:`STEPS_PER_PART` steps of ``dt`` (s), and after the last one: not
+    """Robots of a run at the start, after every :data:`STEPS_PER_PART` steps of ``dt`` (s), and after the last one: not
     those that are kept, on which the choice of default steps should not depend.
     """
 
@@ -70,12 +71,12 @@ class Checkpoints:
         self.dt, self._states = dt, list[Checkpoint]()
         self._last: Checkpoint | None = None
 
-    def see(self, t: float, packed: np.ndarray) -> None:
+    def see(self, t: float, x: np.ndarray) -> None:
         """The run is there now; states within steps are passed over."""
         steps = self._steps(t)
-        if abs(t - steps * self.dt) > PRECISION:
+        if abs(t - steps * self.dt) > TIME_TOLERANCE:
             return
-        self._last = Checkpoint(steps, packed)
+        self._last = Checkpoint(steps, x)
         if steps % STEPS_PER_PART == 0 and (not self._states or self._states[-1].steps < steps):
             self._states.append(self._last)
 
@@ -93,54 +94,76 @@ class Checkpoints:
             yield self._last
 
 
-def estimate(march: Any, model: Model, layout: Layout, checkpoints: Checkpoints, order: int) -> ErrorEstimate | None:
-    """Error of a run by the compiled steps of ``march``; None where there are not two steps to compare."""
+class Errors(NamedTuple):
+    """Estimated errors of robots, and how far they moved: base (m, rad), joints that slide (m) and that turn (rad)."""
+
+    errors: np.ndarray
+    """``L x 4``"""
+    motions: np.ndarray
+    """``L x 4``"""
+
+    @property
+    def each(self) -> list[ErrorEstimate]:
+        """Of every robot; what is not finite is infinitely wrong."""
+        errors = np.where(np.isfinite(self.errors), self.errors, np.inf)
+        motions = np.where(np.isfinite(self.motions), np.maximum(MIN_MOTION, self.motions), MIN_MOTION)
+        largest = [x.max(axis=1).tolist() for x in (errors[:, ::2], errors[:, 1::2], errors / motions)]
+        return [ErrorEstimate(*found) for found in zip(*largest, strict=True)]
+
+    @property
+    def worst(self) -> ErrorEstimate:
+        """The largest of them."""
+        return ErrorEstimate(*map(max, zip(*self.each, strict=True)))
+
+
+def some_of(count: int) -> np.ndarray:
+    """Up to :data:`MAX_ROBOTS_REPEATED` of ``count`` robots."""
+    if count <= MAX_ROBOTS_REPEATED:
+        return np.arange(count)
+    return np.linspace(0, count - 1, MAX_ROBOTS_REPEATED).round().astype(int)
+
+
+def estimate(march: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int) -> Errors | None:
+    """Errors of the robots on a machine, in compiled steps of ``march``; None where there are not two steps."""
     states, dt = list(checkpoints), checkpoints.dt
     if len(states) < 2 or states[-1].steps < 2:
         return None
-    nodes = np.array([state.packed for state in states])
-    error = np.zeros(4)
-    for part, weight in _chosen(_activity(layout, nodes), states[-1].steps):
-        start, end = states[part], states[part + 1]
-        steps = end.steps - start.steps
-        half = max(1, steps // 2)  # of twice the size, or a little more
-        coarse = march.rows(start.steps * dt, start.packed, steps * dt / half, 1, half)[-1]
-        error = error + weight * _distances(model, layout, end.packed, coarse) / (2.0**order - 1.0)
-    return _judged(error, _distances(model, layout, nodes[0], nodes).max(axis=0))
+    x, ends = np.array([state.x for state in states]), np.array([state.steps for state in states])
+    nodes, model, lanes = x[..., march.head :], march.system.model, range(x.shape[1])
+    errors = np.zeros((len(lanes), 4))
+    for parts, robots, weights in _together([_chosen(_activity(layout, nodes[:, i]), ends[-1]) for i in lanes], ends):
+        steps = int(ends[parts[0] + 1] - ends[parts[0]])
+        half, some = max(1, steps // 2), on.part(robots)  # of twice the size, or a little more
+        start = march.restarted(x[parts, robots], half / steps)
+        after = march.taken(some, some.sent(start), steps * dt / half, half, some.sent(np.zeros((len(parts), 0))))
+        coarse = np.asarray(some.fetched(after), dtype=float)[:, march.head :]
+        off = _distances(model, layout, nodes[parts + 1, robots], coarse) / (2.0**order - 1.0)
+        np.add.at(errors, robots, weights[:, None] * off)
+    return Errors(errors, _distances(model, layout, nodes[0], nodes).max(axis=0))
 
 
-def worst_of_some(
-    fleet: Any, begun: np.ndarray, dt: float, steps: int, order: int, ended: np.ndarray | None = None
-) -> ErrorEstimate:
-    """Largest error of up to eight robots of a batch after ``steps`` of ``dt`` (s), beside half as many longer ones.
-
-    Where they have ``ended`` (N x size) may be known.
+def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+    """Parts, robots and weights of what is repeated in one call: parts of equal length, of one robot each alone, for
+    which the code of single robots is there already.
     """
-    some, half = np.unique(np.linspace(0, len(begun) - 1, LANES).round().astype(int)), steps // 2
-    start, model, layout = begun[some], fleet.system.model, fleet.layout
-    end = fleet.ahead(some, start, dt, steps) if ended is None else ended[some]
-    coarse = fleet.ahead(some, start, steps * dt / half, half)
-    with np.errstate(all="ignore"):
-        errors = _distances(model, layout, end, coarse) / (2.0**order - 1.0)
-        return _judged(errors, _distances(model, layout, start, end))
-
-
-def _judged(errors: np.ndarray, motions: np.ndarray) -> ErrorEstimate:
-    """The largest of errors (... x 4), beside motions of the same kind; what is not finite is infinitely wrong."""
-    errors = np.where(np.isfinite(errors), errors, np.inf)
-    motions = np.where(np.isfinite(motions), np.maximum(LEAST_MOTION, motions), LEAST_MOTION)
-    position, angle = (float(errors[..., which].max()) for which in ([0, 2], [1, 3]))
-    return ErrorEstimate(position, angle, float((errors / motions).max()))
+    jobs = [(part, robot, weight) for robot, own in enumerate(chosen) for part, weight in own]
+    lengths = np.diff(ends)[[part for part, _, _ in jobs]]
+    groups = [[job] for job in jobs]
+    if len(chosen) > 1:
+        groups = [[jobs[i] for i in np.flatnonzero(lengths == length)] for length in sorted({*lengths.tolist()})]
+    for group in groups:
+        parts, robots, weights = zip(*group, strict=True)
+        yield np.array(parts), np.array(robots), np.array(weights)
 
 
 def halvings(error: ErrorEstimate | None) -> int:
-    """How often steps are halved to meet :data:`TOLERANCE`, if errors fall as the steps do."""
-    if error is None or error.relative <= TOLERANCE:
+    """How often steps are halved to meet :data:`MAX_DEFAULT_ERROR`, if errors fall as the steps do."""
+    if error is None or error.relative <= MAX_DEFAULT_ERROR:
         return 0
     return (
-        MOST_HALVINGS
+        MAX_HALVINGS
         if np.isinf(error.relative)
-        else min(MOST_HALVINGS, math.ceil(math.log2(error.relative / TOLERANCE)))
+        else min(MAX_HALVINGS, math.ceil(math.log2(error.relative / MAX_DEFAULT_ERROR)))
     )
 
 
@@ -156,7 +179,7 @@ def _chosen(activity: np.ndarray, steps: int) -> list[tuple[int, float]]:
     the rest is spread evenly over the others.
     """
     count = len(activity)
-    few = max(2, math.ceil(max(WHOLE, SHARE * steps) * count / steps))
+    few = max(2, math.ceil(max(MIN_STEPS_REPEATED, SHARE_REPEATED * steps) * count / steps))
     if count <= few:
         return [(part, 1.0) for part in range(count)]
     by_activity = np.argsort(-activity, kind="stable")

@@ -15,9 +15,9 @@ from ..model import Model, State
 
 DEVICES = ("cpu", "cuda")
 """What simulations run on; other targets are those of :func:`fallingcat.compile`."""
-MOST_STEPS = 2**53
+MAX_STEPS = 2**53
 """Beyond it, time plus a step is the same time."""
-MOST_BYTES = 8e9
+MAX_RECORD_BYTES = 8e9
 """What a run may keep."""
 
 
@@ -52,15 +52,15 @@ def seconds(x: Any, what: str, *, zero: bool = False) -> float:
 
 def countable(duration: float, dt: float) -> None:
     """An error if there are so many steps that time would stand still."""
-    if duration > MOST_STEPS * dt:
-        raise ModelError(f"{duration:g} s in steps of {dt:g} s are more than {MOST_STEPS:.0e} steps")
+    if duration > MAX_STEPS * dt:
+        raise ModelError(f"{duration:g} s in steps of {dt:g} s are more than {MAX_STEPS:.0e} steps")
 
 
 def keepable(samples: float, numbers: int) -> None:
     """An error if samples of so many numbers each are more than memory should be asked for."""
     size = 8.0 * numbers * samples
-    if size > MOST_BYTES:
-        enough = 10 ** int(np.ceil(np.log10(size / MOST_BYTES)))
+    if size > MAX_RECORD_BYTES:
+        enough = 10 ** int(np.ceil(np.log10(size / MAX_RECORD_BYTES)))
         raise ModelError(f"{samples:.2g} samples are {size / 1e9:.2g} GB: keep fewer, every={enough} steps, say")
 
 

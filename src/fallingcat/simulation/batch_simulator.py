@@ -17,7 +17,7 @@ from .defaults import default_method, one_code, takes_fixed_steps
 from .devices import Cpu, Device, Gpu
 from .integrators.base import Integrator, Marching
 from .integrators.compiled_rule import smooth
-from .integrators.event_located import ATTEMPTS, Located, LocatedStepper
+from .integrators.event_located import ATTEMPTS_PER_CALL, Located, LocatedStepper
 from .law_inputs import LawInputs
 from .law_parameters import apart, numbers_of
 from .loop_closure import check_closed
@@ -25,7 +25,7 @@ from .problem import problem
 from .robot_parameters import Parameters, checked, masses
 from .step_size import DEFAULT_STEP
 from .system import System, held
-from .vector_field import layout_of
+from .vector_field import Layout, layout_of
 
 TARGETS = ("cpu", "cuda")
 
@@ -102,6 +102,18 @@ class BatchSimulator:
             system = replace(system, controller=held, external=True)
         fleet._begin(system, many, method, dt, [], target, dtype, threads, parameters)
         return fleet
+
+    @classmethod
+    def alone(cls, system: System, march: Any, layout: Layout, dt: float) -> BatchSimulator:
+        """The one robot of a run, in its compiled steps; :meth:`place` says where it is."""
+        fleet = cls.__new__(cls)
+        fleet.system, fleet.march, fleet.layout, fleet.dt, fleet._on = system, march, layout, dt, march.alone
+        fleet.parameters = Parameters((), np.zeros((1, 0)))
+        return fleet
+
+    def place(self, t: float, packed: np.ndarray) -> None:
+        """One robot is there at a time (s)."""
+        self._x = self.march.at(t, self.dt, packed)[None]
 
     def _begin(
         self,
@@ -224,19 +236,21 @@ class BatchSimulator:
             self._on.tune(place, value, self.count)
 
     def marched(self, steps: int, applied: Any) -> None:
-        """:meth:`step` under forces (N x nv) on bases and joints, as the machine keeps them."""
+        """:meth:`step` under forces (N x nv or N x 0) on bases and joints, as the machine keeps them."""
         self._x = self.march.taken(self._on, self._x, self.dt, steps, applied)
 
-    def ahead(self, which: np.ndarray, packed: np.ndarray, dt: float, steps: int) -> np.ndarray:
-        """Packed states (k x size) of the robots ``which`` after ``steps`` of ``dt`` (s) from others, at time zero; the
-        fleet stays where it is.
+    def rows(self, rows: int, every: int, applied: Any) -> np.ndarray:
+        """``rows x N x size``, in this computer's memory: the robots after every ``every``-th of ``rows * every`` steps
+        under forces, as :meth:`marched` takes them.
         """
-        on = self._on.part(which)
-        x = on.sent(self.march.begun(State(*self.layout.series(packed).states), packed))
-        after = self.march.taken(on, x, dt, steps, on.sent(np.zeros((len(packed), 0))))
-        return np.asarray(on.fetched(after), dtype=float)[:, self.march.head :]
+        self._x, found = self.march.rows(self._on, self._x, self.dt, rows, every, applied)
+        return found
 
-    attempts = ATTEMPTS
+    def some(self, which: np.ndarray) -> np.ndarray:
+        """``k x size``: the robots ``which``, as they are kept, in this computer's memory."""
+        return np.array(self._on.fetched(self._on.kept(self._x, which)), dtype=float)
+
+    attempts = ATTEMPTS_PER_CALL
     """at steps, of every robot, in each :meth:`approach`"""
 
     def approach(self, until: Any, forces: Any = None) -> Any:

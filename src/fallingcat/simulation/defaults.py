@@ -15,7 +15,7 @@ from ..errors import ModelError
 from ..model import State
 from .integrators.base import Integrator, Marching
 from .integrators.compiled_rule import smooth
-from .integrators.event_located import FEW, Located
+from .integrators.event_located import MAX_POINTS, Located
 from .integrators.implicit import Implicit
 from .integrators.implicit_step import law_that_grips
 from .integrators.joint_friction import creeps
@@ -24,15 +24,15 @@ from .integrators.momentum import check as check_flight
 from .integrators.moreau import Moreau
 from .integrators.rkmk4 import RKMK4
 from .integrators.rosenbrock import Rosenbrock
-from .integrators.rule import SMALL, Rule
+from .integrators.rule import MAX_DIFFERENTIATED_NV, Rule
 from .integrators.scipy_methods import SciPy
 from .integrators.semi_implicit import SemiImplicitEuler
 from .late_switching import asking
 from .step_size import (
-    RESOLVED,
-    STABLE,
+    MAX_EXPLICIT_PHASE,
+    MAX_RESOLVED_PHASE,
+    MAX_SWING_PHASE,
     STIFF_STEP,
-    SWINGS_AT_MOST,
     default_step,
     fastest,
     stable_step,
@@ -55,13 +55,13 @@ INTEGRATORS: dict[str, Integrator] = {
         SciPy(),
     )
 }
-FEW_EVENTS = 6
+MAX_LOCATED_SIZE = 6
 """Contact points times degrees of freedom up to which events are located: single bodies, planar hoppers on a point"""
-MANY_MODES = 3
+MIN_UNLOCATED_POINTS = 3
 """Contact points from which on events of laws that ask what touches are too many to be located one by one"""
-LARGE = 30
+MIN_IMPLICIT_NV = 30
 """Degrees of freedom from which on default steps under stiff laws take ``implicit``: ``rosenbrock`` takes minutes"""
-STAGES = 4
+RKMK4_STAGES = 4
 """How often a step of RKMK4 asks a function"""
 
 
@@ -99,9 +99,9 @@ def _on_contact(system: System) -> Iterator[Integrator]:
     contact = system.contact
     assert contact is not None
     sticks = creeps(system.laws, system.model) and not system.model.loops
-    few = len(getattr(contact, "points", ())) * system.model.nv <= FEW_EVENTS
+    few = len(getattr(contact, "points", ())) * system.model.nv <= MAX_LOCATED_SIZE
     if offers(contact, LinearizedForces):
-        switches = len(contact.points) < MANY_MODES and bool(asking(system, 0.0, system.model.neutral()))
+        switches = len(contact.points) < MIN_UNLOCATED_POINTS and bool(asking(system, 0.0, system.model.neutral()))
         if not sticks and (few or switches):
             yield Rosenbrock()
         yield Implicit()
@@ -122,13 +122,13 @@ def _without_contact(system: System, state: State, dt: float | None) -> Iterator
     if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
         yield from _long_steps(system, state, dt) if flight is None else (flight,)
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
-    if fast > STABLE:
+    if fast > MAX_EXPLICIT_PHASE:
         if flight is None:
             yield from _long_steps(system, state, dt)
         yield Rosenbrock()
     if flight is not None:
         yield flight
-    if fast <= STABLE:
+    if fast <= MAX_EXPLICIT_PHASE:
         yield RKMK4()
     yield Implicit()
 
@@ -141,14 +141,14 @@ def _long_steps(system: System, state: State, dt: float | None) -> Iterator[Inte
     """
     function = asks_function(system)
     suits = not any(system.sizes) and not system.model.loops and not flies(system)
-    if not suits or not (function or system.model.nv > (LARGE if dt is None else SMALL)):
+    if not suits or not (function or system.model.nv > (MIN_IMPLICIT_NV if dt is None else MAX_DIFFERENTIATED_NV)):
         yield Rosenbrock()
         return
     if dt is None:
-        follows = stable_step(system, state) >= STAGES * default_step(system, state)
+        follows = stable_step(system, state) >= RKMK4_STAGES * default_step(system, state)
     else:
-        slow = SWINGS_AT_MOST / dt
-        follows = unforeseen(system, state) * dt <= RESOLVED and swinging(system, state, slow) <= slow
+        slow = MAX_SWING_PHASE / dt
+        follows = unforeseen(system, state) * dt <= MAX_RESOLVED_PHASE and swinging(system, state, slow) <= slow
     if follows:
         yield Implicit()
     elif not function:
@@ -176,7 +176,7 @@ def momentum_method(system: System, state: State, dt: float | None) -> MomentumR
     if dt is None:  # under sampled forces, which jump, default steps resolve dampers
         unresolved = system.sampling is None and stiff(system, state)
     else:
-        unresolved = fastest(system, state) * dt > RESOLVED * (1.0 + 1e-6)
+        unresolved = fastest(system, state) * dt > MAX_RESOLVED_PHASE * (1.0 + 1e-6)
     return MomentumMidpoint() if asks_function(system) or unresolved else MomentumRungeKutta()
 
 
@@ -188,7 +188,7 @@ def _flight_method(system: System, state: State, dt: float | None) -> MomentumRu
     fast = fastest(system, state) * (STIFF_STEP if dt is None else dt) if rubs else 0.0
     method = momentum_method(system, state, dt)
     remembers = isinstance(method, MomentumRungeKutta) or not any(system.sizes)
-    return method if fast <= STABLE and remembers else None
+    return method if fast <= MAX_EXPLICIT_PHASE and remembers else None
 
 
 def flies(system: System) -> bool:
@@ -209,10 +209,12 @@ def one_code(method: Integrator, system: System) -> Marching | None:
     found = smooth(method, system)
     if isinstance(found, Marching):
         return found
-    if not isinstance(method, Rule) or any(system.sizes) or (method.differentiates and system.model.nv > SMALL):
+    if not isinstance(method, Rule) or any(system.sizes):
+        return None
+    if method.differentiates and system.model.nv > MAX_DIFFERENTIATED_NV:
         return None
     floor = system.contact
-    few = floor is None or (offers(floor, LinearizedForces) and len(floor.points) <= FEW)
+    few = floor is None or (offers(floor, LinearizedForces) and len(floor.points) <= MAX_POINTS)
     return Located(method) if few else None
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..caching import cached_property
 from ..errors import ExtraMissingError
 
 
@@ -42,8 +44,10 @@ class Device(ABC):
         """``x`` after ``count`` iterations; ``ahead`` is one vector for all robots, or as :meth:`paired` gives it."""
 
     @abstractmethod
-    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
-        """As :meth:`iterated`, and ``count x N x size`` in this computer's memory: ``x`` after each iteration."""
+    def recorded(self, x: Any, ahead: Any, forces: Any, rows: int, every: int = 1) -> tuple[Any, np.ndarray]:
+        """``x`` after ``rows * every`` iterations, and ``rows x N x size`` in this computer's memory: after every
+        ``every``-th of them.
+        """
 
     @abstractmethod
     def kept(self, x: Any, which: Any) -> Any:
@@ -76,10 +80,11 @@ class Device(ABC):
 
 
 class Cpu(Device):
-    """Robots in rows."""
+    """Robots in rows; one alone in code of its own, which has no idle SIMD lanes."""
 
-    def __init__(self, kernel: Any, numbers: np.ndarray, threads: int) -> None:
-        self._kernel, self._numbers, self._threads = kernel, np.array(numbers), threads
+    def __init__(self, kernel: Any, numbers: np.ndarray, threads: int = 1) -> None:
+        own = numbers[0] if numbers.ndim == 2 and len(numbers) == 1 else numbers
+        self._kernel, self._numbers, self._threads = kernel, np.array(own), threads
 
     @property
     def numbers(self) -> np.ndarray:
@@ -89,7 +94,7 @@ class Cpu(Device):
         return np.asarray(x, dtype=float)
 
     def tune(self, place: slice, values: Any, robots: int) -> None:
-        if values.ndim == 2 and self._numbers.ndim == 1:
+        if values.ndim == 2 and self._numbers.ndim == 1 and robots > 1:
             self._numbers = np.tile(self._numbers, (robots, 1))
         self._numbers[..., place] = values
 
@@ -109,12 +114,40 @@ class Cpu(Device):
         return np.hstack([np.zeros((len(forces), above)), forces])
 
     def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
-        given = (x, ahead, self._numbers, forces)
-        return self._kernel.iterate(*given, rows=1, every=count, threads=self._threads)[0] if len(x) else x
+        if len(x) == 1 and count == 1:
+            return self._once(x, ahead, forces)
+        return self._rows(x, ahead, forces, 1, count)[0] if len(x) else x
 
-    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
-        rows = self._kernel.iterate(x, ahead, self._numbers, forces, rows=count, every=1, threads=self._threads)
-        return rows[-1].copy(), rows
+    def recorded(self, x: Any, ahead: Any, forces: Any, rows: int, every: int = 1) -> tuple[Any, np.ndarray]:
+        if len(x) == rows == every == 1:
+            return (after := self._once(x, ahead, forces)), after[None].copy()
+        found = self._rows(x, ahead, forces, rows, every)
+        return found[-1].copy(), found
+
+    def _rows(self, x: Any, ahead: Any, forces: Any, rows: int, every: int) -> np.ndarray:
+        given = (x, ahead, self._numbers, forces)
+        if len(x) == 1:
+            alone = self._kernel.iterate(*(a[0] if a.ndim == 2 else a for a in given), rows=rows, every=every)
+            return np.asarray(alone[:, None])
+        return np.asarray(self._kernel.iterate(*given, rows=rows, every=every, threads=self._threads))
+
+    def _once(self, x: Any, ahead: Any, forces: Any) -> np.ndarray:
+        """A step of one robot, without what a call costs that may have any shape."""
+        go, out, *memory = self.single
+        for own, given in zip(memory, (x, ahead, self._numbers, forces), strict=True):
+            if own is not given:
+                own[:] = np.ravel(given)
+        go()
+        return np.array(out)[None]
+
+    @cached_property
+    def single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A step of one robot: what takes it, the memory in which its end is, and those of its arguments ``x, ahead,
+        numbers, forces``.
+        """
+        x, ahead, _, forces = (np.zeros(argument.size) for argument in self._kernel.signature)
+        go, out = self._kernel.stepper(x, ahead, self._numbers, forces)
+        return go, out, x, ahead, self._numbers, forces
 
     def kept(self, x: Any, which: Any) -> Any:
         return x[which]
@@ -184,12 +217,12 @@ class Gpu(Device):
             x = last.columns(x, ahead, numbers, forces, *seen)
         return x
 
-    def recorded(self, x: Any, ahead: Any, forces: Any, count: int) -> tuple[Any, np.ndarray]:
-        rows = self._cupy.empty((count, x.shape[1], x.shape[0]), dtype=x.dtype)
-        for k in range(count):
-            x = self.iterated(x, ahead, forces, 1)
-            rows[k] = x.T
-        return x, np.asarray(self._cupy.asnumpy(rows))
+    def recorded(self, x: Any, ahead: Any, forces: Any, rows: int, every: int = 1) -> tuple[Any, np.ndarray]:
+        found = self._cupy.empty((rows, x.shape[1], x.shape[0]), dtype=x.dtype)
+        for k in range(rows):
+            x = self.iterated(x, ahead, forces, every)
+            found[k] = x.T
+        return x, np.asarray(self._cupy.asnumpy(found))
 
     def kept(self, x: Any, which: Any) -> Any:
         which = self._cupy.asarray(which)

@@ -1,26 +1,31 @@
-"""What makes the numbers of a finished run doubtful: energy balance, error estimate, contacts, joint limits."""
+"""What makes the numbers of runs doubtful: energy balance, error estimate, contacts, joint limits.
+
+One robot or many: every check looks at ``K`` samples of ``N`` robots, and warns of the worst in the words of one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
-from ..contact.base import Mode
+from ..contact.capabilities import LinearizedForces, offers
 from ..contact.rigid.joint_stops import LAW, beyond, joint_stops
 from ..control.laws.passive_joints import SUNK
+from ..dynamics import mass_matrix
+from ..dynamics.forward import check_mass
+from ..errors import NumericsError
 from ..model import Model, State
-from .accuracy import REPORTED, TOLERANCE, ErrorEstimate
-from .compiled_dynamics import energies
-from .late_switching import late_switches, switching
-from .loop_closure import OPENED
+from .accuracy import MAX_DEFAULT_ERROR, MAX_ERROR
+from .late_switching import asking, late_switches, thinned
+from .loop_closure import MAX_OPENING, loop_errors
+from .motion import SMALLER_STEPS, Motion
 from .outcome import Diagnostic, Kind
-from .output.ledger import ROUNDING, Ledger
-from .output.trajectory import Trajectory
-from .step_size import RESOLVED, Rebound, at_most, too_fast, too_long, unresolved
-from .system import System
+from .output.ledger import ROUNDING
+from .robot_parameters import BEHIND, total_masses
+from .step_size import MAX_REBOUND_ERROR, MAX_RESOLVED_PHASE, Rebound, at_most, too_fast, too_long, unresolved
 
 MAX_ENERGY_RESIDUAL = 0.01
 """Energy residual above which the energy balance is reported as violated"""
@@ -28,12 +33,10 @@ MAX_CONTACT_GAIN = 1e-3
 """Work of contacts that can only take energy, relative to the energy that moved, that is more than drift"""
 SPEED_AT_REST = 1e-9
 """m/s: a robot whose parts are no faster on average is at rest, and its energy balance is rounding"""
-SAMPLES = 250
-"""of a run at which energies are looked at"""
 OSCILLATING_STEPS, OSCILLATING_RATE = 40, 1e-2
 """So many steps, half of which or more undo what the step before did to a rate, by so many rad/s or m/s or more, are no
 motion of a robot"""
-SMALLER_STEPS = "take smaller steps"
+STALLED = "the run stopped: contacts chatter, or steps are endlessly small"
 COUNTED = {
     "unconverged": (Kind.UNCONVERGED, 0.05, "contact forces of {:.2g} % of the steps did not converge"),
     "coarse": (
@@ -58,91 +61,109 @@ class Account(NamedTuple):
         return self.kinetic + self.potential - self.works
 
 
-def diagnosed(run: Trajectory, dt: float | None, stable: bool) -> tuple[Diagnostic, ...]:
-    """All warnings of a run that got to its end.
-
-    Args:
-        run: The run.
-        dt: Size of its steps (s); None: it chose them.
-        stable: Whether steps of its method are never too long for springs.
-    """
-    return tuple(found for found in _checks(run, dt, stable) if found is not None)
+def diagnosed(motion: Motion) -> tuple[Diagnostic, ...]:
+    """All warnings."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return tuple(found for found in _checks(motion) if found is not None)
 
 
-def _checks(run: Trajectory, dt: float | None, stable: bool) -> Iterator[Diagnostic | None]:
-    some = np.array(sorted({*np.linspace(0, len(run) - 1, SAMPLES).round().astype(int).tolist()}))  # imports no np.ma
-    ledger = Ledger(run.ledger.ports, run.ledger.base[some], run.ledger.joints[some])
-    states = (run.poses, run.joints, run.twists, run.rates)
-    kinetic, potential = energies(run.model)(*(x[some] for x in states), run.lag)
-    most = float(kinetic.max())
-    yield _open_loops(run, some)
-    if most <= at_rest(run.model):
-        return
-    yield _contact_energy(run, most, ROUNDING * float(np.abs(potential).max()))
-    yield unresolved_laws(run.system, run.ledger.works, dt or 0.0)
-    yield _law_energy(run, most)
-    yield contact_law(run.system, run.memory[-1])
-    if stable and dt is not None:
-        yield too_long(Rebound.of(run.system, run.state(0)), dt) if _landed(run.modes) else None
-        samples = [(float(run.times[i]), run.state(i)) for i in switching(run.modes)]
-        yield late_switches(run.system, samples, float(np.abs(run.rates).max(initial=0.0)), dt)
-    resolves = 0.0 if stable or dt is None else dt
-    yield energy_balance(ledger.residual(kinetic, potential), run.system, run.state(0), resolves)
-    yield step_error(run.error_estimate, dt)
-    yield passed_stops(run.system, run.joints)
-    yield _oscillation(run, dt) if dt is not None else None
+def _checks(run: Motion) -> Iterator[Diagnostic | None]:
+    yield _stalled(run)
+    yield _not_finite(run)
+    yield _open_loops(run)
+    kinetic, potential = run.energies
+    most = np.where(run.finite, kinetic.max(axis=0), 0.0)
+    moved = most > at_rest(run.system.model)
+    if moved.any():
+        yield _contact_energy(run, most, moved, ROUNDING * np.abs(potential).max(axis=0))
+        yield _unresolved_laws(run)
+        yield _law_energy(run, most, moved)
+        yield _contact_law(run)
+        yield from _landings(run)
+        yield _energy_balance(run, moved)
+        yield _step_error(run)
+        yield _passed_stops(run)
+        yield _oscillation(run)
+    yield from _counted_steps(run)
+    yield _nominal_stiffness(run)
 
 
-def counted_steps(counts: Mapping[str, Any], steps: int) -> Iterator[Diagnostic]:
-    """Steps that a method has counted (one number, or ``N``) as unconverged, or coarse however finely divided.
+def _stalled(run: Motion) -> Diagnostic | None:
+    robots = np.flatnonzero(run.stalled)
+    return run.about(Diagnostic(Kind.STALLED, STALLED), robots) if len(robots) else None
 
-    >>> [str(found) for found in counted_steps({"unconverged": 80.0, "coarse": 0.0}, 1000)]
-    ['contact forces of 8 % of the steps did not converge; take smaller steps']
-    """
+
+def _not_finite(run: Motion) -> Diagnostic | None:
+    robots = np.flatnonzero(~run.finite & ~np.asarray(run.stalled))
+    if not len(robots):
+        return None
+    start = run.start(int(robots[0]))
+    advice = _singular(run.system.model, start) or too_fast(run.system, start, run.resolves) or SMALLER_STEPS
+    return run.about(Diagnostic(Kind.NOT_FINITE, "the motion is no longer finite", advice=advice), robots)
+
+
+def _singular(model: Model, start: State) -> str:
+    """Which joint has no inertia, if that is why numbers are not finite."""
+    try:
+        check_mass(model, np.asarray(mass_matrix(model, start), dtype=float))
+    except NumericsError as error:
+        return str(error)
+    return ""
+
+
+def _counted_steps(run: Motion) -> Iterator[Diagnostic | None]:
+    """Steps that a method has counted as unconverged, or coarse however finely divided."""
     for name, (kind, limit, words) in COUNTED.items():
-        share = np.atleast_1d(counts.get(name, 0.0)) / max(steps, 1)
-        robots = np.flatnonzero(share > limit)
-        if len(robots):
-            worst, of = float(share[robots].max()), np.ndim(counts[name])
-            whose = f"in {len(robots)} of {len(share)} simulations " if of else ""
-            message = f"{whose}{words.format(100.0 * worst)}"
-            yield Diagnostic(kind, message, worst, limit, SMALLER_STEPS, robots=robots if of else None)
+        share = np.atleast_1d(run.counts.get(name, 0.0)) / max(run.steps, 1)
+        worst = words.format(100.0 * np.nan_to_num(share).max())
+        yield run.above(kind, share, limit, lambda i, worst=worst: worst)  # type: ignore[misc]
 
 
-def step_error(error: ErrorEstimate | None, dt: float | None) -> Diagnostic | None:
-    """The estimated error, where it is large beside the motion, and steps that would do."""
-    if error is None or dt is None or error.relative <= REPORTED:
+def _step_error(run: Motion) -> Diagnostic | None:
+    """Estimated errors that are large beside the motion, and steps that would do."""
+    if run.errors is None or run.dt is None:
         return None
-    enough = at_most(dt * TOLERANCE / error.relative) if np.isfinite(error.relative) else at_most(0.5 * dt)
-    message = f"the estimated error of steps of {dt:g} s is {error}"
-    return Diagnostic(Kind.STEP_ERROR, message, error.relative, REPORTED, f"take {enough:g} s")
+    each, dt, sound = run.errors.each, run.dt, run.finite[run.estimated]
+    relative = np.where(sound, [error.relative for error in each], 0.0)
+    robots, worst = np.flatnonzero(relative > MAX_ERROR), int(relative.argmax())
+    if not len(robots):
+        return None
+    largest = float(relative[worst])
+    enough = at_most(dt * MAX_DEFAULT_ERROR / largest) if np.isfinite(largest) else at_most(0.5 * dt)
+    message = f"the estimated error of steps of {dt:g} s is {each[worst]}"
+    found = Diagnostic(Kind.STEP_ERROR, message, largest, MAX_ERROR, f"take {enough:g} s")
+    if not run.many:
+        return found
+    message = f"in {len(robots)} of {len(each)} simulations that were repeated {message}"
+    return replace(found, message=message, robots=run.estimated[robots])
 
 
-def _open_loops(run: Trajectory, some: np.ndarray) -> Diagnostic | None:
+def _open_loops(run: Motion) -> Diagnostic | None:
     """How far loops opened."""
-    opened = float(run.loop_errors()[some].max()) if run.model.loops else 0.0
-    if opened <= OPENED:
+    if not run.system.model.loops:
         return None
-    return Diagnostic(Kind.LOOP_OPEN, f"loops opened by up to {opened:.2g}", opened, OPENED, SMALLER_STEPS)
+    states = [x[run._looked_at] for x in run.series.states]
+    lead = states[0].shape[:2]
+    flat = (x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in states)
+    opened = np.where(run.finite, loop_errors(run.system.model, *flat).reshape(lead).max(axis=0), 0.0)
+    return run.above(Kind.LOOP_OPEN, opened, MAX_OPENING, lambda i: f"loops opened by up to {opened[i]:.2g}")
 
 
-def _contact_energy(run: Trajectory, kinetic: float, rounding: float) -> Diagnostic | None:
-    """Energy from contacts that can only take it; ``kinetic`` (J) is the most that the robot had."""
+def _contact_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray, rounding: np.ndarray) -> Diagnostic | None:
+    """Energy from contacts that can only take it; ``kinetic`` (N, J) is the most that robots had."""
     contact = run.system.contact
-    if contact is None or not contact.passive:
+    if contact is None or not contact.passive or not run.system.ledger:
         return None
-    work = run.ledger.works[:, -len(run.system.contact_ports) :].sum(axis=1)
-    gain = float((work - np.minimum.accumulate(work)).max())
-    limit = rounding + MAX_CONTACT_GAIN * max(kinetic, float(np.ptp(work)))
-    if gain <= limit:
-        return None
-    message = f"contacts gave {gain:.2g} J, which they cannot"
-    return Diagnostic(Kind.CONTACT_ENERGY, message, gain, limit, SMALLER_STEPS)
+    work = run.works[:, :, -len(run.system.contact_ports) :].sum(axis=2)
+    gain = np.where(moved, (work - np.minimum.accumulate(work)).max(axis=0), 0.0)
+    limit = rounding + MAX_CONTACT_GAIN * np.maximum(kinetic, np.ptp(work, axis=0))
+    return run.above(Kind.CONTACT_ENERGY, gain, limit, lambda i: f"contacts gave {gain[i]:.2g} J, which they cannot")
 
 
-def contact_law(system: System, memory: np.ndarray) -> Diagnostic | None:
-    """By how much steps missed the contact law, as the contact finds in what it remembers (..., k)."""
-    words = system.contact.end_diagnosis(memory) if system.contact is not None else ""
+def _contact_law(run: Motion) -> Diagnostic | None:
+    """By how much steps missed the contact law, as the contact finds in what it remembers."""
+    sound = run.series.memory[-1][run.finite]
+    words = run.system.contact.end_diagnosis(sound) if run.system.contact is not None and len(sound) else ""
     message, _, advice = words.partition("; ")
     return Diagnostic(Kind.CONTACT_LAW, message, advice=advice) if words else None
 
@@ -152,88 +173,140 @@ def at_rest(model: Model) -> float:
     return 0.5 * model.mass * SPEED_AT_REST**2
 
 
-def _law_energy(run: Trajectory, kinetic: float) -> Diagnostic | None:
-    """Which law gave more than it held and was given; ``kinetic`` (J) is the most that the robot had."""
+def _law_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray) -> Diagnostic | None:
+    """Which law gave more than it held and was given; ``kinetic`` (N, J) is the most that robots had."""
     limit = MAX_ENERGY_RESIDUAL * kinetic
-    for law in run.system.laws:
-        lent = law.stored_energy(run.model, run.state(0))
-        gave = 0.0 if lent is None else float(run.ledger.work(law.name).max()) - lent
-        if gave > limit:
-            message = f"{law.name!r} gave {gave:.2g} J, which it cannot"
-            return Diagnostic(Kind.LAW_ENERGY, message, gave, limit, SMALLER_STEPS, law.name)
+    for law in run.system.laws if run.system.ledger else ():
+        given = np.where(moved, run.works[:, :, run.system.ports.index(law.name)].max(axis=0), 0.0)
+        gave = np.zeros(run.count)
+        for i in thinned(np.flatnonzero(given > limit)).tolist():
+            lent = law.stored_energy(run.system.model, run.start(i))
+            gave[i] = 0.0 if lent is None else given[i] - lent
+        words = lambda i, law=law, gave=gave: f"{law.name!r} gave {gave[i]:.2g} J, which it cannot"  # noqa: E731
+        found = run.above(Kind.LAW_ENERGY, gave, limit, words, name=law.name)
+        if found is not None:
+            return found
     return None
 
 
-def passed_stops(system: System, joints: np.ndarray) -> Diagnostic | None:
-    """Which joint went, in these coordinates (... x joints), as far beyond a stop as no run may start: light ones do,
-    under strong drives.
-    """
-    if LAW not in (law.name for law in system.laws):
+def _passed_stops(run: Motion) -> Diagnostic | None:
+    """Which joint went as far beyond a stop as no run may start: light ones do, under strong drives."""
+    model, joints = run.system.model, run.series.states[1][:, run.finite]
+    if LAW not in (law.name for law in run.system.laws) or not joints.size:
         return None
-    stops = joint_stops(system.model)
-    far = beyond(system.model, joints, stops, SUNK, "goes")
+    stops = joint_stops(model)
+    far = beyond(model, joints, stops, SUNK, "goes")
     if not far:
         return None
-    depths = [-float(stop.gap(system.model, joints).min()) for stop in stops]
-    worst = int(np.argmax(depths))
-    message = f"{far}, whose spring yields to the load"
+    depths = -np.array([stop.gap(model, joints).min(axis=0) for stop in stops])
+    worst, robots = int(depths.max(axis=1).argmax()), np.flatnonzero(run.finite)[depths.max(axis=0) > SUNK]
     advice = "take hard ones, HardContacts(stops=joint_stops(model))"
-    return Diagnostic(Kind.JOINT_LIMIT, message, depths[worst], SUNK, advice, stops[worst].joint)
+    about = (float(depths.max()), SUNK, advice, stops[worst].joint)
+    return run.about(Diagnostic(Kind.JOINT_LIMIT, f"{far}, whose spring yields to the load", *about), robots)
 
 
-def _oscillation(run: Trajectory, dt: float) -> Diagnostic | None:
-    """Which joint goes to and fro with the steps of ``dt`` (s) under a function, as it does where they are too long for
-    it, and limits or friction keep that from growing, or in flight under dampers that stop it at once, after a jump of
-    laws; where all steps are kept.
+def _oscillation(run: Motion) -> Diagnostic | None:
+    """Which joint goes to and fro with the steps under a function, as it does where they are too long for it, and
+    limits or friction keep that from growing, or in flight under dampers that stop it at once, after a jump of laws;
+    where all steps are kept.
     """
     function = run.system.controller is not None and run.system.sampling is None
-    every_step = len(run) > OSCILLATING_STEPS + 1 and np.diff(run.times).max() <= 1.5 * dt
-    if not (function or run.integrator == "momentum") or not every_step:
+    if not (function or run.method.name == "momentum") or not run.every_step or len(run.times) <= OSCILLATING_STEPS + 1:
         return None
-    change = np.diff(run.rates, axis=0)
+    change = np.diff(run.series.states[3], axis=0)
     sizes = np.minimum(*np.abs([change[1:], change[:-1]]))
     turns = (change[1:] * change[:-1] < 0.0) & (sizes > OSCILLATING_RATE)
-    counts = sliding_window_view(turns, OSCILLATING_STEPS, axis=0).sum(axis=-1).max(axis=0, initial=0)
-    if counts.max(initial=0) < OSCILLATING_STEPS // 2:
+    sums = np.cumsum(np.concatenate([np.zeros((1, *turns.shape[1:]), dtype=int), turns]), axis=0)
+    counts = (sums[OSCILLATING_STEPS:] - sums[:-OSCILLATING_STEPS]).max(axis=0, initial=0)
+    robots = np.flatnonzero(counts.max(axis=1, initial=0) >= OSCILLATING_STEPS // 2)
+    if not len(robots):
         return None
-    worst = int(counts.argmax())
-    joint, size = run.model.rate_joints[worst], float(sizes[turns[:, worst], worst].max())
+    worst, which = np.unravel_index(counts.argmax(), counts.shape)
+    size, joint = float(sizes[turns[:, worst, which], worst, which].max()), run.system.model.rate_joints[int(which)]
     under = "under the function" if function else "under its dampers"
     advice = f"{SMALLER_STEPS}, or a law" if function else SMALLER_STEPS
     message = f"joint {joint!r} goes to and fro with the steps {under}"
-    return Diagnostic(Kind.OSCILLATION, message, size, OSCILLATING_RATE, advice, joint)
+    return run.about(Diagnostic(Kind.OSCILLATION, message, size, OSCILLATING_RATE, advice, joint), robots)
 
 
-def unresolved_laws(system: System, works: np.ndarray, dt: float) -> Diagnostic | None:
-    """Which law that does not always act moved something, by its works (... x ports, J), faster than steps of ``dt``
-    (s) resolve.
-    """
-    for law in system.laws:
-        rate = law.fastest_rate(system.model)
-        if rate * dt > 2.0 * RESOLVED and law.name in system.ports and works[..., system.ports.index(law.name)].any():
+def _unresolved_laws(run: Motion) -> Diagnostic | None:
+    """Which law that does not always act moved something faster than steps resolve."""
+    dt, ports = run.dt or 0.0, run.system.ports
+    for law in run.system.laws:
+        rate = law.fastest_rate(run.system.model)
+        acted = law.name in ports and (run.works[:, :, ports.index(law.name)] != 0.0).any(axis=0) & run.finite
+        if rate * dt > 2.0 * MAX_RESOLVED_PHASE and np.any(acted):
             message, advice = unresolved(f"{law.name!r} moves links", rate, dt)
-            return Diagnostic(Kind.UNRESOLVED_RATE, message, rate, 2.0 * RESOLVED / dt, advice, law.name)
+            about = (rate, 2.0 * MAX_RESOLVED_PHASE / dt, advice, law.name)
+            return run.about(Diagnostic(Kind.UNRESOLVED_RATE, message, *about), np.flatnonzero(acted))
     return None
 
 
-def _landed(modes: Sequence[Mode]) -> bool:
-    """Whether a robot that touched nothing came to touch something; not one that was put on the ground."""
-    air = [not any(mode) for mode in modes]
-    return any(first and second and not third for first, second, third in zip(air, air[1:], air[2:], strict=False))
+def _landings(run: Motion) -> Iterator[Diagnostic | None]:
+    """Rebounds in too long steps of robots that landed, and laws that switched late."""
+    dt = run.dt
+    if dt is None or not run.method.stable or not offers(run.system.contact, LinearizedForces):
+        return
+    if run.many or _landed(run).any():  # modes of many samples take longer than the rebound
+        yield _rebounds(run, dt)
+    if not run.many or asking(run.system, 0.0, run.start(0)):
+        yield _late_switches(run, dt)
 
 
-def energy_balance(
-    residual: float, system: System, start: State, dt: float, of: str = "the energy balance is"
-) -> Diagnostic | None:
-    """An energy residual that is too large, and what would help.
-
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.cat()
-    >>> print(energy_balance(0.2, System(cat), cat.neutral(), 1e-3))
-    the energy balance is violated: energy residual 0.2; take smaller steps
-    """
-    if residual <= MAX_ENERGY_RESIDUAL:
+def _rebounds(run: Motion, dt: float) -> Diagnostic | None:
+    floor, own = run.system.contact, (None, None)
+    if run.parameters is not None:
+        own = total_masses(run.parameters, run.system.model, floor)  # type: ignore[arg-type, assignment]
+    rebound = Rebound.of(run.system, run.start(0), *own)
+    long = np.broadcast_to(False if rebound is None else rebound.off(dt) > MAX_REBOUND_ERROR, run.count)
+    robots = np.flatnonzero(long & _landed(run)) if long.any() else np.zeros(0, dtype=int)
+    if rebound is None or not len(robots):
         return None
-    advice = too_fast(system, start, dt) or SMALLER_STEPS
-    message = f"{of} violated: energy residual {residual:.2g}"
-    return Diagnostic(Kind.ENERGY_BALANCE, message, residual, MAX_ENERGY_RESIDUAL, advice)
+    m, gives = (np.broadcast_to(x, run.count)[robots] for x in (rebound.m, rebound.gives))
+    return run.about(too_long(rebound._replace(m=m, gives=gives), dt), robots)
+
+
+def _landed(run: Motion) -> np.ndarray:
+    """``N``: who was in the air before the floor did work; one that is put on the ground may hover for a step."""
+    flies = run.air.copy()
+    if run.every_step:
+        flies[1:] &= run.air[:-1]
+        flies[0] = False
+    return np.asarray((flies & (run.pushed != run.pushed[-1])).any(axis=0))
+
+
+def _late_switches(run: Motion, dt: float) -> Diagnostic | None:
+    """Which laws switched late, by some samples that touch; where all steps are kept, by those beside the air."""
+    air, marked = run.air, ~run.air
+    if run.every_step:
+        none = np.zeros_like(air[:1])
+        marked &= np.append(none, air[:-1], axis=0) | np.append(air[1:], none, axis=0)
+    elif air.all():  # and no sample of those that landed is kept that touches
+        marked = np.broadcast_to(run.pushed[-1] != 0.0, air.shape)
+    places = thinned(np.argwhere(marked & run.finite))
+    samples = [(float(run.times[k]), run.at(k, i)) for k, i in places]
+    robots = np.array(sorted({*places[:, 1].tolist()}), dtype=int)  # np.unique imports np.ma
+    fastest = float(np.abs(run.series.states[3][:, robots]).max(initial=0.0))
+    return run.about(late_switches(run.system, samples, fastest, dt), robots)
+
+
+def _energy_balance(run: Motion, moved: np.ndarray) -> Diagnostic | None:
+    """Energy residuals that are too large, and what would help."""
+    residual = np.where(moved, run.residual, 0.0)
+    if not (residual > MAX_ENERGY_RESIDUAL).any():
+        return None
+    advice = too_fast(run.system, run.start(int(residual.argmax())), run.resolves) or SMALLER_STEPS
+    words = lambda i: f"the energy balance is violated: energy residual {residual[i]:.2g}"  # noqa: E731
+    return run.above(Kind.ENERGY_BALANCE, residual, MAX_ENERGY_RESIDUAL, words, advice)
+
+
+def _nominal_stiffness(run: Motion) -> Diagnostic | None:
+    """Of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
+    made = [law.name for law in run.system.laws if law.nominal_inertia]
+    if not made or run.parameters is None or BEHIND not in run.parameters.names or not run.system.ports:
+        return None
+    robots = np.flatnonzero(run.works[:, :, run.system.ports.index(made[0])].any(axis=0))
+    if not len(robots):
+        return None
+    message = f"{made[0]} acted, as stiff as that of {run.system.model.name!r} itself"
+    return run.about(Diagnostic(Kind.NOMINAL_STIFFNESS, message, name=made[0]), robots)

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact import Contact
+from ..contact.base import Mode
 from ..errors import ModelError, NumericsError, describe
 from ..model import State
 
-PRECISION = 1e-10
+TIME_TOLERANCE = 1e-10
 """Events are located to this time (s)."""
-LOCATED = 0.5 * PRECISION
-"""Each alone, so that all of one instant lie within :data:`PRECISION`."""
+CROSSING_TIME_TOLERANCE = 0.5 * TIME_TOLERANCE
+"""Each alone, so that all of one instant lie within :data:`TIME_TOLERANCE`."""
 
 
 class Event(NamedTuple):
@@ -92,13 +94,15 @@ class Happened(NamedTuple):
     """energy that an impact took (J)"""
 
 
-def contact_events(times: np.ndarray, touching: Sequence[frozenset[str]]) -> tuple[Happened, ...]:
+def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -> tuple[Happened, ...]:
     """Touchdowns and lift-offs of runs that do not locate them: at the first sample after each.
 
-    >>> contact_events(np.array([0.0, 0.1, 0.2]), [frozenset(), frozenset({"foot"}), frozenset({"foot"})])
+    >>> from fallingcat.contact import HardContacts
+    >>> contact_events(np.array([0.0, 0.1, 0.2]), [("open",), ("stick",), ("stick",)], HardContacts(("foot",)))
     (Happened(name='touchdown foot', time=0.1, loss=0.0),)
     """
-    found = []
+    known = {mode: contact.touching(mode) for mode in set(modes)}
+    found, touching = [], [known[mode] for mode in modes]
     for t, before, after in zip(times[1:].tolist(), touching, touching[1:], strict=False):
         for what, names in (("lift-off", before - after), ("touchdown", after - before)):
             if names:
@@ -123,7 +127,7 @@ def _is_direction(x: Any) -> bool:
 def first_crossing(
     value: Callable[[float], float], before: float, after: float, dt: float, past: Callable[[float], bool]
 ) -> float:
-    """The earliest known time in (0, dt] at which ``value`` is ``past`` zero, to :data:`LOCATED`.
+    """The earliest known time in (0, dt] at which ``value`` is ``past`` zero, to :data:`CROSSING_TIME_TOLERANCE`.
 
     ``value(0) = before`` is not past it and ``value(dt) = after`` is.  Interpolates through the last three values, and
     halves where that did not (Brent's rule, in short); a guess is moved a hair away from the nearer end, so that the
@@ -131,8 +135,8 @@ def first_crossing(
     """
     low, high, f_low, f_high = 0.0, dt, before, after
     third, f_third, halve = low, f_low, False
-    while high - low > LOCATED:
-        width, hair = high - low, 0.3 * LOCATED
+    while high - low > CROSSING_TIME_TOLERANCE:
+        width, hair = high - low, 0.3 * CROSSING_TIME_TOLERANCE
         guess = 0.5 * (low + high)
         if not halve:
             guess = interpolated((low, f_low), (high, f_high), (third, f_third))

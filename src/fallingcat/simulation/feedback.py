@@ -18,13 +18,13 @@ import numpy as np
 
 from ..model import Model, State
 
-ANGLE_STEP = 1e-6
+POSITION_DIFFERENCE = 1e-6
 """rad or m: by how much joints are displaced"""
-RATE_STEP = 1e-4
+RATE_DIFFERENCE = 1e-4
 """rad/s or m/s: by how much rates are changed"""
-NONLINEAR = 0.1
+MAX_NONLINEARITY = 0.1
 """Part of the change of forces, at steps three times as long, that a smooth function does not leave unexplained."""
-CHECKED_EVERY = 10
+STEPS_PER_CHECK = 10
 """Steps: then one question more says whether the differences still hold."""
 
 Ask = Callable[[float, State], np.ndarray]
@@ -72,7 +72,7 @@ class Feedback:
         Now and then the function is asked once more, and as often as it has joints where it has changed.
         """
         self._asked += 1
-        if self._asked % CHECKED_EVERY == 0:
+        if self._asked % STEPS_PER_CHECK == 0:
             try:
                 if not _holds(self.model, self._ask, t, state, forces, self.impedance):
                     zero = np.zeros((self.model.n, self.model.n))
@@ -96,13 +96,13 @@ def _holds(model: Model, ask: Ask, t: float, state: State, forces: np.ndarray, s
     """Whether all joints, displaced the other way and three times as far, feel what was ``seen``."""
     x, v = (-3.0 * step for step in _small(model, state, np.ones(model.n)))
     felt, expected = ask(t, _moved(model, state, x, v)) - forces, seen.change(x, v)
-    rounding = 1e-12 * np.abs(forces).max(initial=0.0)
-    return bool(np.abs(felt - expected).max(initial=0.0) <= NONLINEAR * np.abs(expected).max(initial=0.0) + rounding)
+    allowed = MAX_NONLINEARITY * np.abs(expected).max(initial=0.0) + 1e-12 * np.abs(forces).max(initial=0.0)
+    return bool(np.abs(felt - expected).max(initial=0.0) <= allowed)
 
 
 def _small(model: Model, state: State, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A displacement and a change of rates (n each)."""
-    return ANGLE_STEP * along, RATE_STEP * (1.0 + np.abs(state.rates)) * along
+    return POSITION_DIFFERENCE * along, RATE_DIFFERENCE * (1.0 + np.abs(state.rates)) * along
 
 
 def _moved(model: Model, state: State, x: np.ndarray, v: np.ndarray) -> State:

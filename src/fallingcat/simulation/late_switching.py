@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.base import Mode
 from ..contact.capabilities import LinearizedForces, offers
 from ..control import Law
 from ..dynamics import mass_matrix
@@ -19,22 +18,15 @@ from .outcome import Diagnostic, Kind
 from .step_size import at_most
 from .system import System
 
-SWITCHED = 0.05
+MAX_SWITCH_ERROR = 0.05
 """Part of the fastest rate that a switch may be wrong by, in a run that is called finished."""
-LOOKED_AT = 16
+MAX_SAMPLES = 16
 """Samples, at most."""
 
 
-def switching(modes: Sequence[Mode]) -> np.ndarray:
-    """Some of the samples at which something touches, and before or after which nothing does."""
-    air = np.array([not any(mode) for mode in modes])
-    beside = np.append(False, air[:-1]) | np.append(air[1:], False)
-    return thinned(np.flatnonzero(~air & beside))
-
-
 def thinned(many: Any) -> Any:
-    """:data:`LOOKED_AT` of them, at most."""
-    return many if len(many) <= LOOKED_AT else many[np.linspace(0, len(many) - 1, LOOKED_AT).round().astype(int)]
+    """:data:`MAX_SAMPLES` of them, at most."""
+    return many if len(many) <= MAX_SAMPLES else many[np.linspace(0, len(many) - 1, MAX_SAMPLES).round().astype(int)]
 
 
 def late_switches(
@@ -48,10 +40,10 @@ def late_switches(
     if not samples or fastest == 0.0 or not (laws := asking(system, *samples[0])):
         return None
     worst = max(_jump(system, laws, *each) for each in samples)
-    moved, limit = 0.5 * dt * worst, SWITCHED * fastest
+    moved, limit = 0.5 * dt * worst, MAX_SWITCH_ERROR * fastest
     if moved <= limit:
         return None
-    who, enough = ", ".join(repr(law.name) for law in laws), at_most(2.0 * SWITCHED * fastest / worst)
+    who, enough = ", ".join(repr(law.name) for law in laws), at_most(2.0 * MAX_SWITCH_ERROR * fastest / worst)
     message = (
         f"{who}, switched up to half a step late where points touch, moved a joint by {moved:.2g} of "
         f"{fastest:.2g} rad/s or m/s"

@@ -12,10 +12,10 @@ from ..caching import cached_property
 from ..errors import ModelError, describe
 from .integrators.base import Integrator
 from .law_parameters import apart, places, tuned
-from .step_size import STABLE, fastest
+from .step_size import MAX_EXPLICIT_PHASE, fastest
 from .system import System
 
-LARGEST = np.finfo(float).max
+LARGEST_FLOAT = np.finfo(float).max
 
 
 class Input(NamedTuple):
@@ -89,10 +89,11 @@ class LawInputs:
         blank, own = apart(self.system.laws, self.system.model)
         laws = tuned(blank, most[: len(own)].tolist())
         rate = fastest(replace(self.system, laws=laws), self.system.model.neutral())
-        if rate * self._dt > STABLE:
+        if rate * self._dt > MAX_EXPLICIT_PHASE:
             raise ModelError(
                 f"gains with a rate of {rate:.3g} 1/s are too stiff for steps of {self._dt:g} s of "
-                f"{self._method.name!r}, stable up to {STABLE / self._dt:.3g} 1/s: take Implicit(), or a smaller dt"
+                f"{self._method.name!r}, stable up to {MAX_EXPLICIT_PHASE / self._dt:.3g} 1/s: "
+                "take Implicit(), or a smaller dt"
             )
 
     @cached_property
@@ -135,7 +136,7 @@ def _shaped(name: str, each: Input, value: Any, robots: int, array: Callable[[An
 
 def _finite(name: str, x: Any) -> Any:
     """The same, wherever it is, if all of it is finite."""
-    fine = abs(x) <= LARGEST
+    fine = abs(x) <= LARGEST_FLOAT
     if not bool(fine.all()):
         whose = f" of robot {int((~fine.all(axis=1)).argmax())}" if x.ndim == 2 else ""
         raise ModelError(f"{name}{whose} must be finite numbers")

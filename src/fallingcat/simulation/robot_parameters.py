@@ -29,7 +29,7 @@ BEHIND: Final = "inertias behind joints"
 """``n``: see :func:`fallingcat.control.laws.passive_joints.carried`; what stops and friction of joints are made for"""
 GIVING: Final = "giving way of points"
 """1/kg: see :func:`fallingcat.contact.effective_mass.effective_mass`; what steps on a compliant floor are made for"""
-AT_ONCE: Final = 4096
+ROBOTS_PER_CALL: Final = 4096
 """Robots whose mass matrices are looked at together."""
 
 
@@ -114,8 +114,8 @@ def _giving(model: Model, floor: Contact, names: tuple[str, ...], numbers: np.nd
 def _masses(model: Model, at: Sequence[State], names: tuple[str, ...], numbers: np.ndarray) -> Iterator[np.ndarray]:
     """``M`` (shapes x some x nv x nv) of some robots after others, at these shapes."""
     kernel = compile(model, mass_with, inputs={"numbers": numbers.shape[1]}, state=["joints"], varied=names)
-    for k in range(0, len(numbers), AT_ONCE):
-        some = numbers[k : k + AT_ONCE]
+    for k in range(0, len(numbers), ROBOTS_PER_CALL):
+        some = numbers[k : k + ROBOTS_PER_CALL]
         yield np.array([kernel(np.tile(state.joints, (len(some), 1)), some) for state in at])
 
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..contact import Contact
 from ..control import Law, Sampled
-from ..errors import Interrupted, ModelError
+from ..errors import ModelError
 from ..model import Model, State
 from ..progress import telling
-from .arguments import carry, check_concrete, check_target, countable, seconds, starts, whole
+from .arguments import check_concrete, check_target, countable, seconds, starts, whole
 from .batch import Batch, Rollout
 from .batch_simulator import BatchSimulator
 from .defaults import chosen_method, default_method, one_code
-from .integrators.base import Integrator, Marching
-from .outcome import Code
+from .integrators.base import Integrator
 from .problem import problem
 from .sampling import common_step
 from .separate import separate_runs
-from .step_size import DEFAULT_STEP, SHORTEST_DEFAULT, default_step, stable_step
+from .step_size import DEFAULT_STEP, MIN_DEFAULT_STEP, default_step, stable_step
 from .system import System
 
 ONE_CODE = "on contacts, other targets than the CPU and parameters of each robot take 'implicit', 'moreau' or 'located'"
@@ -88,7 +86,7 @@ def rollout(
     check_concrete(states, duration, controller, dt)
     duration = seconds(duration, "duration")
     dt = None if dt is None else seconds(dt, "dt")
-    countable(duration, SHORTEST_DEFAULT if dt is None else dt)
+    countable(duration, MIN_DEFAULT_STEP if dt is None else dt)
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
     first = many.at(0)
@@ -106,16 +104,15 @@ def rollout(
             return _one_by_one(system, method, many, duration, steps, every, dt, tell)
         _check_sampled(system, target, parameters)
         system = compiled.suited(system)
-        batch = _batch(system, many, compiled, duration / steps, how)
-        finer = batch.halvings(steps) if dt is None else 0
+        batch = Batch(
+            BatchSimulator.of(system, many, compiled, duration / steps, **how), system, compiled, steps, every, tell
+        )
+        finer = batch.halvings() if dt is None else 0
         if finer:
             steps, every = steps * 2**finer, None if every is None else every * 2**finer
-            batch = _batch(system, many, compiled, duration / steps, how)
-        return _rolled_out(batch, steps, every, tell)
-
-
-def _batch(system: System, many: State, method: Marching, dt: float, how: dict[str, Any]) -> Batch:
-    return Batch(BatchSimulator.of(system, many, method, dt, **how), system, method, dt)
+            fleet = BatchSimulator.of(system, many, compiled, duration / steps, **how)
+            batch = Batch(fleet, system, compiled, steps, every, tell)
+        return batch.result()
 
 
 def _one_by_one(
@@ -132,33 +129,6 @@ def _one_by_one(
     kept = np.unique(np.append(np.arange(0, steps, every or steps), steps)) * (duration / steps)
     system = system if method.tolerance is None else system.resolved()
     return separate_runs(system, method, many, kept, dt if method.tolerance is not None else duration / steps, tell)
-
-
-def _rolled_out(batch: Batch, steps: int, every: int | None, tell: Any) -> Rollout:
-    """All steps of a batch; what stops them carries the rollout so far."""
-    kept = [batch.sample()]
-
-    def so_far(code: Code, reason: str) -> Rollout:
-        last = batch.sample()
-        samples = [*kept, last] if kept[-1].time < last.time else kept
-        return replace(batch.record(samples), code=code, reason=reason)
-
-    try:
-        while batch.done < steps:
-            next_kept = steps if every is None else min(steps, every * (batch.done // every + 1))
-            batch.advance(min(next_kept, batch.look()))
-            if batch.done == steps or (every is not None and batch.done % every == 0):
-                kept.append(batch.sample())
-            if tell is not None:
-                tell(batch.done / steps)
-        return batch.record(kept)
-    except KeyboardInterrupt:
-        reason = f"interrupted at t = {batch.done * batch.dt:.6g} s"
-        raise Interrupted(reason, so_far(Code.INTERRUPTED, reason)) from None
-    except Exception as error:
-        if (t := batch.done * batch.dt) > 0.0:  # else there is nothing to lose
-            carry(error, t, so_far(Code.FAILED, f"stopped after {t:.6g} s: {error!r}"))
-        raise
 
 
 def _step(system: System, method: Integrator, first: State) -> float:

@@ -4,40 +4,37 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..contact.base import Mode
-from ..errors import FallingCatError, Interrupted
 from ..model import State
-from .accuracy import STEPS_PER_PART, Checkpoints, ErrorEstimate, estimate
-from .arguments import carry, keepable, read_only
-from .diagnostics import counted_steps, diagnosed
-from .events import LOCATED, PRECISION, Event, Happened, contact_events, first_crossing
-from .integrators.base import HALVINGS, Integrator, Step
-from .integrators.implicit import CompiledStepper
+from .arguments import MAX_STEPS, keepable, read_only
+from .batch_simulator import BatchSimulator
+from .diagnostics import diagnosed
+from .events import CROSSING_TIME_TOLERANCE, TIME_TOLERANCE, Event, Happened, contact_events, first_crossing
+from .integrators.base import MAX_STEP_HALVINGS, Integrator, Step
 from .integrators.rule import guards
+from .motion import Motion
 from .outcome import Code
 from .output.ledger import Ledger
 from .output.trajectory import Trajectory
+from .runner import FINISHED, End, Runner
 from .stepping import Stepping
 from .system import System
+from .vector_field import Layout, Series
 
-WATCHED_STEP = 1e-2
+MAX_STEP_WITH_EVENTS = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
-WHILE = 1e-3
+CHATTER_TIME = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
-SEIZED = -1
+NO_STEP_HOLDS = -1
 """Instead of the number of a guard: no step, however small, holds what the contact should hold."""
-AN_INSTANT = 0.01
+INSTANT_SHARE = 0.01
 """Part of a step in which something has to happen there, at the latest, to count as happening at once."""
-MANY = 100_000
+PROGRESS_STEPS = 100_000
 """Steps between two looks at whether they lead anywhere."""
-AT_ONCE = 2000
-"""Steps of a march between two looks at Ctrl-C and progress."""
 
 
 class Hit(NamedTuple):
@@ -47,18 +44,10 @@ class Hit(NamedTuple):
     what: int | Event
 
 
-class End(NamedTuple):
-    """How a run ended, and why where it did not get to its end."""
+class Run(Runner[Trajectory], Stepping):
+    """The run of one robot, with what happens at and within its steps."""
 
-    code: Code
-    reason: str = ""
-
-
-FINISHED = End(Code.FINISHED)
-
-
-class Run(Stepping):
-    """Steps to the end of a run, with what happens at and within them; and its record."""
+    watched = True
 
     def __init__(
         self,
@@ -72,60 +61,33 @@ class Run(Stepping):
         progress: Callable[[float], None] | None = None,
         stops: np.ndarray | None = None,
     ) -> None:
-        super().__init__(system, method, state, duration, dt, WATCHED_STEP if events else duration)
-        self.every, self.events, self.progress = every, events, progress
+        Stepping.__init__(self, system, method, state, duration, dt, MAX_STEP_WITH_EVENTS if events else duration)
+        Runner.__init__(self, duration, self.largest, every, 1, progress)
+        self.events = events
         self.stops = self.stops if stops is None else stops
         if not self.adaptive and not events:  # which may end it earlier
             keepable(duration / self.largest / every, self.layout.size)
-        self.rows: list[tuple[float, np.ndarray, Mode]] = []
         self.happened: list[Happened] = []
         self.recent: deque[float] = deque()
-        self.accepted, self._looked = 0, 0.0
+        self._looked = 0.0
         self._values = self._events_at(self.packed, self.t)
         self._measures: dict[Mode, Step] = {}
-        self.checkpoints = Checkpoints(self.largest)
         self.prepare(whole=not events)
 
     # the loop -------------------------------------------------------------------------------------------------
 
-    def trajectory(self) -> Trajectory:
-        """Run to the end, or to what stops it; Ctrl-C raises :class:`Interrupted` with what there is, and what the
-        user's functions raise goes on with it.
-        """
-        try:
-            run = self._record(self._run())
-            if run.code not in (Code.FINISHED, Code.EVENT):
-                return run
-            run = replace(run, error_estimate=self._estimate())
-            steps = None if self.adaptive else self.largest
-            counts = {} if self.march is None else self.march.counts(self.packed)
-            found = *diagnosed(run, steps, self.method.stable), *counted_steps(counts, self.accepted)
-            return replace(run, warnings=found)
-        except KeyboardInterrupt:
-            reason = f"interrupted at t = {self.t:.6g} s"
-            raise Interrupted(reason, self._record(End(Code.INTERRUPTED, reason))) from None
-        except Exception as error:
-            carry(error, self.t, self._record(self._stopped(Code.FAILED, repr(error))))
-            raise
-
-    def _stopped(self, code: Code, why: str) -> End:
-        return End(code, f"stopped after {self.t:.6g} s: {why}")
-
-    def _run(self) -> End:
-        end = FINISHED
-        self._keep()
-        self.checkpoints.see(self.t, self.packed)
-        try:
-            with np.errstate(all="ignore"):  # what is not finite stops the run by name
-                while self.t < self.duration - 0.5 * PRECISION and end is FINISHED:
-                    if self.march is None or self.events or not self._march(self.march):
-                        end = self._advance()
-                    self.checkpoints.see(self.t, self.packed)
-                    if self.progress is not None:
-                        self.progress(self.t / self.duration)
-        except FallingCatError as error:
-            return self._stopped(Code.FAILED, str(error))
+    def advance(self) -> End:
+        """Compiled steps, or one within which something may happen."""
+        if self.fleet is not None and not self.events and self._marched(self.fleet):
+            return FINISHED
+        end = self._advance()
+        self.see()
         return end
+
+    def see(self) -> None:
+        """A checkpoint of the error estimate now."""
+        if self.fleet is not None and self.estimates:
+            self.checkpoints.see(self.t, self.fleet.march.at(self.t, self.dt, self.packed)[None])
 
     def _advance(self) -> End:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
@@ -135,87 +97,66 @@ class Run(Stepping):
         self.t, self.packed, self._values = after, self.layout.outcome(out).packed, values
         self.accepted += 1
         if hits or self.accepted % self.every == 0 or after in self.stops:
-            self._keep()
+            self.keep()
         end = self._handle(hits) if hits else FINISHED
         if self.t == instant and end is FINISHED:
             self._sample()
-        return self._progress() if self.accepted % MANY == 0 and end is FINISHED else end
+        return self._progress() if self.accepted % PROGRESS_STEPS == 0 and end is FINISHED else end
 
     def _progress(self) -> End:
         """Whether the last steps led anywhere: they are far longer than what events are located to."""
         within, self._looked = self.t - self._looked, self.t
-        if within >= MANY * min(10.0 * PRECISION, self.largest / 2**HALVINGS):
+        if within >= PROGRESS_STEPS * min(10.0 * TIME_TOLERANCE, self.largest / 2**MAX_STEP_HALVINGS):
             return FINISHED
-        return self._stopped(Code.STALLED, f"steps are endlessly small, {MANY} of them within {within:.2g} s")
+        return self.stopped(Code.STALLED, f"steps are endlessly small, {PROGRESS_STEPS} of them within {within:.2g} s")
 
     def _sample(self) -> None:
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
-        if self.duration - self.t <= PRECISION:
+        if self.duration - self.t <= TIME_TOLERANCE:
             return
         contact, sampling = self.system.contact, self.system.sampling
         if sampling is None or sampling.next > self.t:
             return
         touching: frozenset[str] = frozenset()
         if contact is not None and sampling.sampled.laws:  # functions are not told
-            touching = contact.touching(self.mode if self.march is None else self.march.modes(self.packed[None])[0])
+            modes = (self.mode,) if self.fleet is None else self.fleet.march.modes(self.packed[None])
+            touching = contact.touching(modes[0])
         sampling.advance(self.t, self._seen(self.packed), touching)
         self._tried = self.packed, {}
 
-    def _march(self, march: CompiledStepper) -> bool:
+    def _marched(self, fleet: BatchSimulator) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
-        dt, at = self.largest, round(self.t / self.largest)
-        whole = abs(self.t - at * dt) <= PRECISION and not self.eases
-        steps = min(int(self.duration / dt + 1e-9) - at, self._undisturbed()) if whole else 0
-        if steps <= 1:
-            return steps == 1 and self._march_once(march, at + 1)
-        every = self.every if self.system.controller is None and steps >= self.every and at % self.every == 0 else 1
-        found = march.rows(self.t, self.packed, dt, steps // every, every, forces=march.held(self.t, dt, self.packed))
-        good = np.isfinite(found).all(axis=1)
-        sound = len(found) if good.all() else int(good.argmin())
-        done = np.arange(1, sound + 1) * every + at
-        times = np.where(abs(done * dt - self.instant) <= PRECISION, self.instant, done * dt)
-        kept = done % self.every == 0
-        for i in np.flatnonzero(done % STEPS_PER_PART == 0).tolist():
-            self.checkpoints.see(float(times[i]), found[i])
-        self.rows += zip(times[kept].tolist(), found[:sound][kept], repeat(self.mode), strict=False)
+        dt, at = self.dt, round(self.t / self.dt)
+        whole = abs(self.t - at * dt) <= TIME_TOLERANCE and not self.eases
+        until = min(int(self.duration / dt + 1e-9), at + self._undisturbed()) if whole else at
+        if until <= at:
+            return False
+        fleet.place(self.t, self.packed)
+        held = fleet.march.held(self.t, dt, self.packed)[None]
+        found, sound, stride = self.march_to(fleet, until, held, self.instant)
+        assert found is not None
+        after = found[:, 0, fleet.march.head :]
         if sound:
-            self.t, self.packed = float(times[-1]), found[sound - 1]
-            self.accepted += sound * every
-        if sound < len(found) and not np.isinf(found[sound]).any():  # else the step is too long: see _step
-            self._refuse(found[sound], every * dt)
+            self.packed = after[sound - 1]
+        if sound < len(after) and not np.isinf(after[sound]).any():  # else the step is too long: see _halved
+            self._refuse(after[sound], stride * dt)
         if self.t == self.instant:
             self._sample()
         return sound > 0
 
-    def _march_once(self, march: CompiledStepper, number: int) -> bool:
-        """The step that ends at a ``number`` of steps, if it is not too long."""
-        out, end = march.one(self.t, self.largest, self.packed), number * self.largest
-        if not np.isfinite(out).all():
-            if not np.isinf(out).any():
-                self._refuse(out, self.largest)
-            return False
-        self.t = self.instant if abs(end - self.instant) <= PRECISION else end
-        self.packed, self.accepted = out, self.accepted + 1
-        if number % self.every == 0:
-            self._keep()
-        if self.t == self.instant:
-            self._sample()
-        return True
-
     def _undisturbed(self) -> int:
-        """Steps before a controller is asked again, or Ctrl-C heard; 0: it looks within a step."""
+        """Steps before a controller is asked again; 0: it looks within a step."""
         if self.system.controller is None:
-            most = max(AT_ONCE, self.every)
-            return most if STEPS_PER_PART % self.every == 0 else min(most, self.checkpoints.before_next(self.t))
+            return MAX_STEPS
         ahead = 1.0 if self.system.sampling is None else (self.instant - self.t) / self.largest
-        return min(round(ahead), AT_ONCE) if abs(ahead - round(ahead)) <= 1e-6 else 0
+        return round(ahead) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
     def _step_to_event(self, dt: float) -> tuple[np.ndarray, float, list[float], list[Hit]]:
         """A step, its size, the values of events at its end, and those that end it."""
         while True:
             out, dt = self._step(dt)
             if dt == 0.0:
-                return out, dt, self._values, [Hit(0.0, SEIZED)]
+                return out, dt, self._values, [Hit(0.0, NO_STEP_HOLDS)]
             values = self._events_at(out, self.t + dt) if self.events else []
             hits = self._hits(out, dt, values)
             last = max((hit.dt for hit in hits), default=dt)
@@ -236,7 +177,7 @@ class Run(Stepping):
                 value = lambda s, event=event: event.value(self.t + s, self._seen(self._call(s)))  # noqa: E731
                 reached = lambda f, event=event, start=start: event.happens(start, f)  # noqa: E731
                 hits.append(Hit(first_crossing(value, start, end, dt, reached), event))
-        instant = min((hit.dt for hit in hits), default=0.0) + LOCATED
+        instant = min((hit.dt for hit in hits), default=0.0) + CROSSING_TIME_TOLERANCE
         return [hit for hit in hits if hit.dt <= instant]  # feet that land at once land together
 
     def _guard_hit(self, after: np.ndarray, dt: float) -> list[Hit]:
@@ -284,11 +225,11 @@ class Run(Stepping):
         while guard is not None:
             jump = self._jump(guard)
             self.recent.append(self.t)
-            while self.t - self.recent[0] >= WHILE:
+            while self.t - self.recent[0] >= CHATTER_TIME:
                 self.recent.popleft()
             if len(self.recent) > self.system.contact.most_events:  # type: ignore[union-attr]
-                often = f"{len(self.recent)} events within {WHILE:g} s, {jump!r} the last"
-                return self._stopped(Code.STALLED, f"contacts chatter, {often}")
+                often = f"{len(self.recent)} events within {CHATTER_TIME:g} s, {jump!r} the last"
+                return self.stopped(Code.STALLED, f"contacts chatter, {often}")
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
         if switched:
             self.next = min(self.next, 1e-4) if self.adaptive else self.next
@@ -304,8 +245,8 @@ class Run(Stepping):
         system, memory = self.system.recalling(remembered)
         applied = system.applied_at(self.mode, self.t, state)
         model, mode = self.system.model, self.mode
-        if guard == SEIZED:
-            jump = contact.seize(model, mode, state, memory, applied, AN_INSTANT * self.largest)
+        if guard == NO_STEP_HOLDS:
+            jump = contact.seize(model, mode, state, memory, applied, INSTANT_SHARE * self.largest)
         else:
             jump = contact.jump(model, mode, guard, state, memory, applied)
         told = Happened(jump.name, self.t, jump.loss)
@@ -313,47 +254,72 @@ class Run(Stepping):
         before, self.packed, self.mode = self.packed, after, jump.mode  # at once: Ctrl-C may come at any call
         self.happened.append(told)
         if not np.array_equal(before, self.packed):
-            self._keep()
+            self.keep()
         return jump.name
-
-    def _estimate(self) -> ErrorEstimate | None:
-        """Error of compiled fixed steps under laws; functions would have to be asked again."""
-        if self.march is None or self.adaptive or self.system.controller is not None:
-            return None
-        with np.errstate(all="ignore"):
-            return estimate(self.march, self.system.model, self.layout, self.checkpoints, self.method.order)
 
     # the record -----------------------------------------------------------------------------------------------
 
-    def _keep(self) -> None:
-        self.rows.append((self.t, self.packed, self.mode))
+    def keep(self) -> None:
+        """A sample now."""
+        self.add(np.array([self.t]), self.packed[None, None])
 
-    def _record(self, end: End) -> Trajectory:
-        if not self.rows or self.rows[-1][0] < self.t:
-            self._keep()
-        model, ports = self.system.model, self.system.ports
-        times = np.array([t for t, _, _ in self.rows])
-        packed = np.array([p for _, p, _ in self.rows])
-        modes = tuple(mode for _, _, mode in self.rows) if self.march is None else self.march.modes(packed)
-        series = self.layout.series(packed)
-        ledger = Ledger(ports, series.base_works, series.joint_works)
-        events = tuple(self.happened)
-        if self.march is not None and self.system.contact is not None:
-            touching = {mode: self.system.contact.touching(mode) for mode in set(modes)}
-            events = tuple(sorted((*events, *contact_events(times, [touching[mode] for mode in modes])), key=_time))
-        return Trajectory(
-            model,
-            times,
-            *series.states,
-            series.memory,
-            modes,
-            self.system,
-            ledger,
-            events,
-            *end,
-            integrator=self.method.name,
-            lag=self.method.lag * self.largest,
-        )
+    def recorded(self, end: End) -> Trajectory:
+        """The samples so far, with warnings if they got to their end."""
+        if self.samples.last < self.t:
+            self.keep()
+        packed, march = self.samples.packed[:, 0], None if self.fleet is None else self.fleet.march
+        record = OneRobot(self.system, self.method, None if self.adaptive else self.largest, self.layout)
+        modes = self.samples.modes if march is None else march.modes(packed)
+        happened = self.happened
+        if march is not None and self.system.contact is not None:
+            happened = [*happened, *contact_events(self.samples.times, modes, self.system.contact)]
+        events = tuple(sorted(happened, key=_time))
+        if end.code not in (Code.FINISHED, Code.EVENT):
+            return record.trajectory(self.samples.times, packed, modes, events, end)
+        counts = {} if march is None else march.counts(self.packed)
+        known = {"errors": self.errors(), "counts": counts, "steps": self.accepted}
+        return record.trajectory(self.samples.times, packed, modes, events, end, known)
+
+
+class OneRobot(NamedTuple):
+    """What samples of one robot come from."""
+
+    system: System
+    method: Integrator
+    dt: float | None
+    """s: its steps; None: it chose them"""
+    layout: Layout
+
+    def trajectory(
+        self,
+        times: np.ndarray,
+        packed: np.ndarray,
+        modes: tuple[Mode, ...],
+        events: tuple[Happened, ...],
+        end: End,
+        known: dict[str, Any] | None = None,
+    ) -> Trajectory:
+        """Samples (K x size) as a result; with warnings, where what is ``known`` of the steps is given."""
+        series = Series(*(_contiguous(x) for x in self.layout.series(packed)))
+        ledger = Ledger(self.system.ports, series.base_works, series.joint_works)
+        made = (self.system.model, times, *series.states, series.memory, modes, self.system, ledger, events, *end)
+        lag = self.method.lag * (self.dt or 0.0)
+        if known is None:
+            return Trajectory(*made, integrator=self.method.name, lag=lag)
+        whole = Series(*(_one_of_many(x) for x in series))
+        motion = Motion(self.system, self.method, self.dt, times, whole, lambda: [[m] for m in modes], False, **known)
+        error = None if motion.errors is None else motion.errors.worst
+        about: dict[str, Any] = {"integrator": self.method.name, "lag": lag, "error_estimate": error}
+        return Trajectory(*made, warnings=diagnosed(motion), **about)
+
+
+def _contiguous(x: Any) -> Any:
+    """Arrays that are read many times."""
+    return tuple(map(np.ascontiguousarray, x)) if isinstance(x, tuple) else np.ascontiguousarray(x)
+
+
+def _one_of_many(x: Any) -> Any:
+    return tuple(each[:, None] for each in x) if isinstance(x, tuple) else x[:, None]
 
 
 def _time(event: Happened) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import concatenate, less
+from ..caching import cached_property
 from ..compiler import compile
 from ..contact import Contact
 from ..control import Law, Sampled
@@ -20,40 +21,51 @@ from ..errors import ModelError
 from ..model import Model, State
 from .arguments import answered, controller_forces, controller_size, read_only
 from .compiled_dynamics import remembered
+from .integrators.contact_branches import asks, by_cases
 from .law_parameters import apart, tuned
 
 
 class Looking:
-    """Sampled laws with a state or sensors of their own, of ``N`` robots: what they remember, and their noise."""
+    """Sampled laws of ``N`` robots: what those with a state of their own remember, and the noise of their sensors."""
 
-    def __init__(self, model: Model, sampled: Sampled, states: list[State]) -> None:
+    def __init__(self, model: Model, sampled: Sampled, states: list[State], contact: Contact | None) -> None:
         self.model, self.period = model, 1.0 / sampled.rate
         self.laws, self._numbers = apart(sampled.laws, model)
         self._noises = sum(law.noises(model) for law in sampled.laws)
         self._rng = np.random.default_rng(sampled.seed)
-        begun = [np.concatenate([law.begin(model, state) for law in sampled.laws]) for state in states]
+        remembers = [law for law in sampled.laws if law.memory_size(model)]
+        begun = [np.concatenate([np.zeros(0), *(law.begin(model, state) for law in remembers)]) for state in states]
         self.memory = np.array(begun)
         """``N x k``: before the next look"""
-        self._kernels: dict[frozenset[str], Any] = {}
+        points = tuple(getattr(contact, "points", ()))
+        at_start = (law.remembering(law.begin(model, states[0])).forces for law in sampled.laws)
+        asked = any(asks(functools.partial(forces, model, 0.0, states[0]), points) for forces in at_start)
+        self.points = points if asked else ()
+        """those that laws ask about"""
 
     @staticmethod
     def wanted(model: Model, laws: tuple[Law, ...]) -> bool:
-        """Whether there are such laws."""
+        """Whether laws have a state or sensors of their own."""
         return any(law.memory_size(model) or law.noises(model) for law in laws)
 
-    def __call__(self, t: float, fields: tuple[np.ndarray, ...], touching: frozenset[str], which: Any) -> np.ndarray:
-        """``N x nv``: the forces of robots ``which``, whose states are ``fields``; they remember what they saw."""
-        if touching not in self._kernels:
-            self._kernels[touching] = self._kernel(touching)
+    def __call__(
+        self, t: float, fields: tuple[np.ndarray, ...], touching: Callable[[], Sequence[frozenset[str]]]
+    ) -> np.ndarray:
+        """``N x nv``: the forces of robots in these states, on what touches if asked; they remember what they saw."""
         poses, *rest = fields
         clock, noise = np.array([t, self.period]), self._rng.standard_normal((len(poses), self._noises))
-        out = np.asarray(self._kernels[touching](poses[:, :3], *rest, self.memory[which], clock, self._numbers, noise))
-        self.memory[which] = out[:, self.model.nv :]
+        touches = np.zeros((len(poses), 0))
+        if self.points:
+            touches = np.array([[float(point in known) for point in self.points] for known in touching()])
+        out = np.asarray(self._kernel(poses[:, :3], *rest, self.memory, clock, self._numbers, noise, touches))
+        self.memory = out[:, self.model.nv :].copy()
         return out[:, : self.model.nv]
 
-    def _kernel(self, touching: frozenset[str]) -> Any:
-        inputs = {"memory": self.memory.shape[1], "clock": 2, "numbers": len(self._numbers), "noise": self._noises}
-        about: dict[str, Any] = {"laws": self.laws, "touching": touching}
+    @cached_property
+    def _kernel(self) -> Any:
+        sizes = (self.memory.shape[1], 2, len(self._numbers), self._noises, len(self.points))
+        inputs = dict(zip(("memory", "clock", "numbers", "noise", "touches"), sizes, strict=True))
+        about: dict[str, Any] = {"laws": self.laws, "points": self.points}
         make = functools.partial(compile, self.model, look, inputs=inputs, state=State._fields, **about)
         return remembered((look, self.model, *inputs.values(), *about.values()), make)
 
@@ -65,17 +77,19 @@ def look(
     clock: Any,
     numbers: Any,
     noise: Any,
+    touches: Any,
     *,
     laws: tuple[Law, ...],
-    touching: frozenset[str],
+    points: tuple[str, ...],
 ) -> Any:
-    """``[forces; memory after]`` of laws that look at ``clock = [t, period]``."""
+    """``[forces; memory after]`` of laws that look at ``clock = [t, period]``, where ``points`` touch or not (1, 0)."""
+    touching = {point: less(0.5, touch) for point, touch in zip(points, touches, strict=True)}
     forces, kept = np.zeros(model.nv), [np.zeros(0)]
     for law in tuned(laws, numbers):
         size, heard = law.memory_size(model), law.noises(model)
         law, seen = law.remembering(memory[:size]), law.sensed(model, state, noise[:heard])
         memory, noise = memory[size:], noise[heard:]
-        forces = forces + law.forces(model, clock[0], seen, touching)
+        forces = forces + by_cases(functools.partial(law.forces, model, clock[0], seen), touching)
         kept.append(law.after(model, clock[0], seen, clock[1]))
     return concatenate([forces, *kept])
 
@@ -90,7 +104,7 @@ class Sampling:
 
     def __init__(self, model: Model, sampled: Sampled, state: State, contact: Contact | None) -> None:
         self.model, self.sampled, self.name = model, sampled, sampled.name
-        self._looking = Looking(model, sampled, [state]) if Looking.wanted(model, sampled.laws) else None
+        self._looking = Looking(model, sampled, [state], contact) if Looking.wanted(model, sampled.laws) else None
         self.looked, self.memories = [], []  # type: list[float], list[np.ndarray]
         touching = contact.touching(contact.begin(model, state)[0]) if contact and sampled.laws else frozenset()
         first = self._answer(0.0, read_only(state), touching)
@@ -142,7 +156,7 @@ class Sampling:
         if self._looking is not None:
             self.looked.append(t)
             self.memories.append(self._looking.memory[0].copy())
-            return self._looking(t, tuple(x[None] for x in state), touching, slice(None))[0]
+            return self._looking(t, tuple(x[None] for x in state), lambda: [touching])[0]
         return sum((law.forces(model, t, state, touching) for law in laws), start=np.zeros(model.nv))
 
     def _checked(self, t: float, given: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from ..control import Sampled
 from ..errors import Interrupted
 from ..model import State
-from .arguments import MOST_STEPS, carry
+from .arguments import MAX_STEPS, carry
 from .batch import Rollout
 from .integrators.base import Integrator
 from .outcome import Code, Diagnostic, Kind
@@ -46,8 +46,8 @@ def separate_runs(
     try:
         for robot in range(count):
             own = _with_own_controller(system, many.at(robot), robot)
-            run = Run(own, method, many.at(robot), float(times[-1]), dt, MOST_STEPS, stops=times[1:])
-            runs.append(run.trajectory())
+            run = Run(own, method, many.at(robot), float(times[-1]), dt, MAX_STEPS, stops=times[1:])
+            runs.append(run.result())
             if progress is not None:
                 progress((robot + 1) / count)
     except KeyboardInterrupt as stop:

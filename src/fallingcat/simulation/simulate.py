@@ -115,8 +115,8 @@ def _run(
 ) -> Trajectory:
     """A run in steps of ``dt`` (s), or, if none are given, of so many times less than the default as its error asks."""
     run = Run(system, method, state, duration, dt, every, events, progress)
-    found = run.trajectory()
+    found = run.result()
     finer = halvings(found.error_estimate) if dt is None and found.code in (Code.FINISHED, Code.EVENT) else 0
     if not finer:
         return found
-    return Run(system, method, state, duration, run.largest / 2**finer, every * 2**finer, events, progress).trajectory()
+    return Run(system, method, state, duration, run.largest / 2**finer, every * 2**finer, events, progress).result()

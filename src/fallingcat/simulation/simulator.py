@@ -64,8 +64,9 @@ class Simulator:
                 "a simulator takes fixed steps: Implicit(), Moreau() or a method for flights, not Located()"
             )
         self.model, self.dt = model, self._fleet.dt
-        self._go, self._out, self._x, clock, self._numbers, self._forces = self._fleet.march._single
-        clock[0] = self.dt
+        on: Any = self._fleet._on
+        _, self._out, self._x, clock, self._numbers, self._forces = on.single
+        self._go, clock[0] = self._fleet.march.stepper(on), self.dt
         self._inputs, self._finite = self._fleet._inputs, self._numbers.copy()
         free = {name: laws[0] for name, laws in self._inputs.unchecked.items() if len(laws) == 1}
         self._views = {name: self._numbers[each.place].reshape(each.shape) for name, each in free.items()}

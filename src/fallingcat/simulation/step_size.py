@@ -20,24 +20,24 @@ from .system import System
 
 DEFAULT_STEP = 1e-3
 """s"""
-SHORTEST_DEFAULT = 1e-6
+MIN_DEFAULT_STEP = 1e-6
 """s: where springs are so stiff that steps had to be shorter, the run says so instead of taking them for ever"""
-RESOLVED = 0.5
+MAX_RESOLVED_PHASE = 0.5
 """The product of step and rate up to which a rule of order 4 follows springs and dampers."""
-STABLE = 1.0
+MAX_EXPLICIT_PHASE = 1.0
 """The same up to which such a rule is taken by default: stable to 2.8, postures with less inertia take the rest."""
-SWINGS = 0.05
+DEFAULT_SWING_PHASE = 0.05
 """The product of step and angular frequency, in default steps of the implicit rule, of what swings under springs: then
 arms are right to 0.6 % of their way, in which products of velocities have most of the error."""
-SWINGS_AT_MOST = 0.1
+MAX_SWING_PHASE = 0.1
 """The same up to which the implicit rule is the default in steps that were given: 1.2 % of the way."""
-REBOUND = 0.05
+MAX_REBOUND_ERROR = 0.05
 """Part of the speed before that the speed after a bounce may be wrong by, in default steps of the implicit rule."""
-SECTIONS = 14
+GOLDEN_SECTIONS = 14
 """In which the least bound on what swings is found, to 1e-3 of the fastest spring"""
 STIFF_STEP = 1e-5
 """s: an implicit method is the default for what explicit ones could not follow in steps of this size"""
-STIFF = 10.0
+MIN_STIFFNESS_RATIO = 10.0
 """How many times faster than all that swings, and than default steps resolve, what only decays is where it is stiff."""
 
 
@@ -99,7 +99,7 @@ def _least_bound(K: np.ndarray, D: np.ndarray, enough: float) -> float:
     low, high, least = 0.0, float(np.sqrt(most)), min(least, most)
     inner, outer = high - golden * high, golden * high
     at_inner, at_outer = bound(inner), bound(outer)
-    for _ in range(SECTIONS):
+    for _ in range(GOLDEN_SECTIONS):
         least = min(least, at_inner, at_outer)
         if least <= max(enough, 1e-9 * most):
             break
@@ -165,8 +165,8 @@ def stiff(system: System, state: State) -> bool:
     """Whether dampers are so strong that steps which follow how they stop a joint are far shorter than the motion
     needs.
     """
-    fast = fastest(system, state)
-    return fast > STIFF * RESOLVED / DEFAULT_STEP and fast > STIFF * swinging(system, state)
+    fast = fastest(system, state) / MIN_STIFFNESS_RATIO
+    return fast > MAX_RESOLVED_PHASE / DEFAULT_STEP and fast > swinging(system, state)
 
 
 def _now_and_then(system: System) -> float:
@@ -176,7 +176,7 @@ def _now_and_then(system: System) -> float:
 
 def _default(rate: float) -> float:
     """The step (s) that resolves a rate (1/s): 1 ms at most."""
-    return max(SHORTEST_DEFAULT, min(DEFAULT_STEP, at_most(RESOLVED / rate) if rate else DEFAULT_STEP))
+    return max(MIN_DEFAULT_STEP, min(DEFAULT_STEP, at_most(MAX_RESOLVED_PHASE / rate) if rate else DEFAULT_STEP))
 
 
 def default_step(system: System, state: State) -> float:
@@ -200,14 +200,15 @@ def stable_step(system: System, state: State) -> float:
     function = replace(system, laws=(), contact=None)
     fast = max(_now_and_then(system), unforeseen(function, state))
     if system.contact is None:
-        fast = max(fast, RESOLVED / SWINGS * swinging(system, state))  # of order 1, where others are of order 4
+        orders = MAX_RESOLVED_PHASE / DEFAULT_SWING_PHASE  # of order 1, where others are of order 4
+        fast = max(fast, orders * swinging(system, state))
     return min(_default(fast), rebounding_step(Rebound.of(system, state)))
 
 
 def foreseeing(system: System, state: State, dt: float) -> System:
     """The system in steps of ``dt`` (s), which foresee a function only where they do not resolve it."""
     function = replace(system, laws=(), contact=None)
-    resolved = system.feedback is not None and fastest(function, state) * dt <= RESOLVED
+    resolved = system.feedback is not None and fastest(function, state) * dt <= MAX_RESOLVED_PHASE
     return replace(system, feedback=None) if resolved else system
 
 
@@ -277,13 +278,13 @@ def rebounding_step(rebound: Rebound | None) -> float:
     damping ``z`` leaves with the part ``e = exp(-2 z arccos(z) / sqrt(1 - z^2))`` of its speed, also beyond ``z = 1``.
     The rule adds ``s w dt / 2`` to ``z``, whatever its books say, with the part ``s`` of springs that it sees ahead
     (:class:`.ThetaWeights`), and meets and leaves the ground up to half a step early or late, ``z w dt + (w dt)^2 / 16`` of
-    the speed: steps are so short that ``e`` is right to :data:`REBOUND`.
+    the speed: steps are so short that ``e`` is right to :data:`MAX_REBOUND_ERROR`.
     """
     if rebound is None:
         return np.inf
     off = rebound.off(_ONE_DIGIT[:, None]).max(axis=1)
-    good = _ONE_DIGIT[off <= REBOUND]
-    return float(good.max(initial=SHORTEST_DEFAULT))
+    good = _ONE_DIGIT[off <= MAX_REBOUND_ERROR]
+    return float(good.max(initial=MIN_DEFAULT_STEP))
 
 
 def too_long(rebound: Rebound | None, dt: float) -> Diagnostic | None:
@@ -298,7 +299,7 @@ def too_long(rebound: Rebound | None, dt: float) -> Diagnostic | None:
 def too_fast(system: System, state: State, dt: float) -> str:
     """Which rates steps of ``dt`` (s) do not resolve, and which would; nothing where that is not so."""
     rate = fastest(system, state)
-    if rate * dt <= RESOLVED:
+    if rate * dt <= MAX_RESOLVED_PHASE:
         return ""
     return "; ".join(unresolved("springs and dampers move", rate, dt)) + ", or an implicit integrator"
 
@@ -306,7 +307,7 @@ def too_fast(system: System, state: State, dt: float) -> str:
 def unresolved(what: str, rate: float, dt: float) -> tuple[str, str]:
     """In words: ``what`` moves at a rate (1/s) that steps of ``dt`` (s) do not resolve; and which steps do."""
     message = f"{what} at up to {rate:.3g} rad/s, too fast for steps of {dt:g} s"
-    return message, f"take at most {at_most(RESOLVED / rate):g} s"
+    return message, f"take at most {at_most(MAX_RESOLVED_PHASE / rate):g} s"
 
 
 def at_most(dt: float) -> float:

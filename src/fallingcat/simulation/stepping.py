@@ -11,9 +11,10 @@ from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
 from ..errors import NumericsError
 from ..model import Model, State
+from .batch_simulator import BatchSimulator
 from .compiled_dynamics import energy
 from .diagnostics import Account, at_rest
-from .integrators.base import HALVINGS, Integrator, Step
+from .integrators.base import MAX_STEP_HALVINGS, Integrator, Step
 from .integrators.compiled_rule import smooth
 from .integrators.implicit import CompiledStepper
 from .output.ledger import ROUNDING
@@ -21,14 +22,14 @@ from .step_size import damped_step, default_step, foreseeing, stable_step, stiff
 from .system import System
 from .vector_field import layout_of
 
-SMALLEST_STEP = 1e-13
-LEAK, DRIFT = 1e-7, 1e-8
+MIN_RELATIVE_STEP = 1e-13
+MAX_HELD_ENERGY_GAP, MAX_FLIGHT_ENERGY_GAP = 1e-7, 1e-8
 """Energy that a step may lose or create beside hard contacts, where points are held and in flight, relative to the
 largest kinetic energy so far."""
-EASING = 1.2
+STEP_GROWTH = 1.2
 """How fast steps grow from those that resolve dampers: what decays at any rate is e^-10 of itself before they do not
 resolve that any more."""
-JUMP = 1e-3
+MIN_FORCE_JUMP = 1e-3
 """How much forces change that jump, relative to them."""
 
 
@@ -38,8 +39,8 @@ def _default_of(method: Integrator) -> Callable[[System, State], float]:
 
 
 class Stepping:
-    """Time, packed state and mode of a run, and its steps: of ``dt`` (s), or as the method chooses, or, where nothing
-    else says how long they may be, of at most ``longest``.
+    """Time, packed state and mode of one robot, and its steps: of ``dt`` (s), or as the method chooses, or, where
+    nothing else says how long they may be, of at most ``longest``.
     """
 
     def __init__(
@@ -68,10 +69,11 @@ class Stepping:
         held = self.system.controller is None or self.system.sampling is not None
         stepping = smooth(self.method, self.system) if held and whole else self.method
         step = stepping.stepper(self.system, self.mode, self.layout.memory)
-        self.march = step if isinstance(step, CompiledStepper) else None
-        if self.march is not None:
-            self.mode = ()  # of no matter to it: see Run._record
-            self.march.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
+        self.fleet = None
+        if isinstance(step, CompiledStepper):
+            self.mode = ()  # of no matter to it: see Run.recorded
+            step.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
+            self.fleet = BatchSimulator.alone(self.system, step, self.layout, self.largest)
         self._steps: dict[Mode, Step] = {self.mode: step}
 
     stops: np.ndarray = np.zeros(0)
@@ -105,11 +107,11 @@ class Stepping:
             if not np.isfinite(out).all():
                 self._refuse(out, dt)
             if self._resolved(out):
-                self.next = min((EASING if self.eases else 2.0) * self.next, self.largest)
+                self.next = min((STEP_GROWTH if self.eases else 2.0) * self.next, self.largest)
                 self.eases = self.eases and self.next < self.largest
                 return out, dt
             dt = self.next = 0.5 * dt
-            if dt < self.largest * 0.5**HALVINGS:
+            if dt < self.largest * 0.5**MAX_STEP_HALVINGS:
                 self.next = self.largest
                 if self.system.contact is None:
                     self._check_mass()
@@ -127,7 +129,7 @@ class Stepping:
                 self.next = dt * factor
                 return out, dt
             dt *= min(factor, 0.9)
-            if dt < SMALLEST_STEP * max(1.0, self.t):
+            if dt < MIN_RELATIVE_STEP * max(1.0, self.t):
                 if not finite:
                     self._refuse(out, dt)
                 raise NumericsError("no step, however small, meets the tolerance", time=self.t, value=size)
@@ -137,13 +139,13 @@ class Stepping:
         grow without bound within a step may leave no other trace.
         """
         contact = self.system.contact
-        if out[-1] > 1.0 or self.adaptive or self.march is not None or contact is None or not contact.passive:
+        if out[-1] > 1.0 or self.adaptive or self.fleet is not None or contact is None or not contact.passive:
             return bool(out[-1] <= 1.0)
         if self._account[0] is not self.packed:
             self._account = self.packed, self._energies(self.packed)
         before, after = self._account[1], self._energies(out)
         self.fastest = max(self.fastest, before.kinetic)
-        share = LEAK if contact.touching(self.mode) else DRIFT
+        share = MAX_HELD_ENERGY_GAP if contact.touching(self.mode) else MAX_FLIGHT_ENERGY_GAP
         allowed = share * max(self.fastest, after.kinetic) + ROUNDING * max(abs(before.potential), abs(after.potential))
         return abs(after.unaccounted - before.unaccounted) <= allowed + at_rest(self.system.model)
 
@@ -154,7 +156,7 @@ class Stepping:
         state, remembered, _ = self.layout.unpack(self.packed)
         system, _ = self.system.recalling(remembered)
         before, after = (system.applied_at(self.mode, t, state) for t in (self.t, self.t + 1.01 * dt))
-        return bool(np.abs(after - before).max(initial=0.0) > JUMP * np.abs([before, after]).max(initial=0.0))
+        return bool(np.abs(after - before).max(initial=0.0) > MIN_FORCE_JUMP * np.abs([before, after]).max(initial=0.0))
 
     def _energies(self, packed: np.ndarray) -> Account:
         *fields, works = self.layout.numbers(packed[: self.layout.size])

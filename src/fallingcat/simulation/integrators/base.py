@@ -18,7 +18,7 @@ Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 The error is in units of what is allowed, by the method's tolerance or by what a contact holds: above 1 the step is too
 long.
 """
-HALVINGS = 12
+MAX_STEP_HALVINGS = 12
 """How often a step of given size is halved at most."""
 
 
@@ -71,6 +71,11 @@ class Marching(Integrator):
 
     varies = False
     """whether robots may have numbers of their own: see :mod:`fallingcat.simulation.robot_parameters`"""
+
+    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """Machine code for all modes."""
+        found: Step = self.march(system, memory)
+        return found
 
     @abstractmethod
     def march(self, system: System, memory: int) -> Any:

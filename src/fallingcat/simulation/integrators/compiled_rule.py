@@ -9,7 +9,6 @@ import numpy as np
 
 from ...arrays import array, concatenate
 from ...compiler import compile
-from ...contact.base import Mode
 from ...control import Law
 from ...model import Model, State
 from ..law_parameters import tuned
@@ -18,14 +17,14 @@ from ..system import System, with_given
 from ..vector_field import layout_of
 from .base import Integrator, Marching
 from .implicit import CompiledStepper
-from .rule import SMALL, Rule, advance
+from .rule import MAX_DIFFERENTIATED_NV, Rule, advance
 
 
 def smooth(method: Integrator, system: System) -> Integrator:
     """The method in whole runs, where nothing can happen between two of its steps; else as it is."""
     if not isinstance(method, Rule) or method.tolerance is not None or system.contact is not None:
         return method
-    large = method.differentiates and system.model.nv > SMALL  # too much code: see Rule.stepper
+    large = method.differentiates and system.model.nv > MAX_DIFFERENTIATED_NV  # too much code: see Rule.stepper
     return method if large else Smooth(method)
 
 
@@ -40,13 +39,9 @@ class Smooth(Marching):
         for own in ("name", "order", "stable"):
             object.__setattr__(self, own, getattr(self.rule, own))
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> RuleStepper:
-        """Machine code."""
-        return RuleStepper(system, memory, rule=self.rule)
-
     def march(self, system: System, memory: int) -> RuleStepper:
-        """The same, for many robots."""
-        return self.stepper(system, (), memory)
+        """Machine code, for one robot or many."""
+        return RuleStepper(system, memory, rule=self.rule)
 
 
 class RuleStepper(CompiledStepper):

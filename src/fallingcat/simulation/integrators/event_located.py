@@ -18,9 +18,7 @@ import numpy as np
 
 from ...arrays import concatenate, less, maximum, minimum, sqrt, where
 from ...arrays.differentiate import derivative
-from ...caching import cached_property
 from ...compiler import compile
-from ...compiler.kernel import compile_step
 from ...contact import Contact
 from ...contact.base import Mode, Touch
 from ...contact.capabilities import LinearizedForces, check_offers
@@ -28,35 +26,32 @@ from ...control import Law
 from ...errors import ModelError, describe
 from ...geometry.contact_points import checked_points
 from ...model import Model, State
-from ..compiled_dynamics import remembered
-from ..events import PRECISION
-from ..law_parameters import apart, tuned
-from ..robot_parameters import edited, nominal, size
+from ..events import TIME_TOLERANCE
+from ..law_parameters import tuned
+from ..robot_parameters import edited, size
 from ..system import System, held
 from ..vector_field import Field, layout_of
 from .base import Marching, Step
-from .implicit import modes_of
-from .implicit_step import anchors, anchors_at
+from .implicit import CompiledStepper
+from .implicit_step import anchors_at
 from .rosenbrock import Rosenbrock
 from .rule import Rule
 
-FEW = 2
+MAX_POINTS = 2
 """Points at most: their modes are all in one code."""
-WITHIN = 1e-12
+SWITCH_DEPTH = 1e-12
 """m: how far behind the ground, at most, a point switches"""
-FIRST_STEP, SMALLEST_STEP = 1e-4, 1e-12
+FIRST_STEP, MIN_STEP = 1e-4, 1e-12
 """s"""
-FAR = 1e9
+NO_AIM = 1e9
 """s: the aim of a step that aims at nothing"""
-PATIENCE, OFTEN = 300_000.0, 1e6
+MAX_EXCESS, ATTEMPT_RATE = 300_000.0, 1e6
 """Attempts, and attempts a second, at most: a robot that needs so many more than that ends as no number."""
-STALLED = "stopped: their contacts chatter, or their steps are endlessly small"
-"""What is said of them."""
-HEAD = 4
-"""Numbers of a robot before those that say what touches: time, advised step, aim, attempts beyond :data:`OFTEN`."""
-ATTEMPTS = 16
+HEAD_SIZE = 4
+"""Numbers of a robot before those that say what touches: time, advised step, aim, attempts beyond the rate."""
+ATTEMPTS_PER_CALL = 16
 """Between two looks at who has arrived."""
-CROWD = 8
+ROBOTS_PER_STRAGGLER = 8
 """Those who have not go on alone when they are no more than one in so many."""
 
 
@@ -97,46 +92,35 @@ class Located(Marching):
         """Machine code for all modes."""
         if system.contact is not None:
             check_offers(system.contact, LinearizedForces, self.name)
-            if len(system.contact.points) > FEW:
-                what = f"compliant contacts of at most {FEW} points"
+            if len(system.contact.points) > MAX_POINTS:
+                what = f"compliant contacts of at most {MAX_POINTS} points"
                 raise ModelError(f"the integrator {self.name!r} takes {what}, not {describe(system.contact)}")
             checked_points(system.model, system.contact.points)
         return LocatedStepper(system, memory, self.rule)
 
 
-class LocatedStepper:
-    """Attempts at steps as machine code: ``x = [time, advised step, aim, attempts; what touches; packed]`` of each."""
+class LocatedStepper(CompiledStepper):
+    """Attempts at steps as machine code: ``x = [time, advised step, aim, attempts; what touches; packed]`` of each,
+    ``clock = [until, largest step]``.
+    """
+
+    clock = 2
+    counted = ()
 
     def __init__(self, system: System, memory: int, rule: Rule) -> None:
-        laws, numbers = apart(system.laws, system.model)
-        self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
-        self.system, self._model, self._points = system, system.model, _points(system.contact)
-        self.head, self._memory = HEAD + self._points, memory
-        forces = 0 if system.controller is None else system.model.nv
-        size = self.head + layout_of(system, memory).size
-        self._inputs = {"x": size, "ahead": 2, "numbers": len(self.numbers), "forces": forces}
-        self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, "rule": rule}
-        self._options |= {"ledger": system.ledger, "varied": system.varied}
-
-    @cached_property
-    def kernel(self) -> Any:
-        """``(x, [until, largest step], numbers, forces) -> x`` an attempt later."""
-        about = (attempted, self._model, *self._inputs.values(), *self._options.values())
-        return remembered(about, lambda: compile_step(self._model, attempted, self._inputs, **self._options))
+        self._points = _points(system.contact)
+        self.head = HEAD_SIZE + self._points
+        super().__init__(system, memory, rule=rule, ledger=system.ledger)
 
     def on(self, target: str, dtype: str) -> list[Any]:
         """The same for another machine."""
         if dtype != "float64":
             raise ModelError(f"switches are located in float64, not in {describe(dtype)}")
-        return [compile(self._model, attempted, target=target, dtype=dtype, inputs=self._inputs, **self._options)]
-
-    def remembered(self, many: State) -> np.ndarray:
-        """``N x memory``: where points are."""
-        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
+        return [compile(self._model, self.code, target=target, dtype=dtype, inputs=self._inputs, **self._options)]
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots at rest in time, whose points touch where they are below the ground."""
-        first = np.tile([0.0, FIRST_STEP, FAR, 0.0], (len(packed), 1))
+        first = np.tile([0.0, FIRST_STEP, NO_AIM, 0.0], (len(packed), 1))
         if not self._points:
             return np.hstack([first, packed])
         heights_at = compile(self._model, heights, state=["pose", "joints"], contact=self.system.contact)
@@ -148,23 +132,31 @@ class LocatedStepper:
 
     def stalled(self, on: Any, x: Any) -> np.ndarray:
         """``N`` truth values: who ended for having tried too often."""
-        return np.asarray(on.fetched(on.rows(x)[:, HEAD - 1] > PATIENCE))
-
-    def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
-        """What touches at each of ``N`` packed states."""
-        return modes_of(self.system, self._memory, packed)
+        return np.asarray(on.fetched(on.rows(x)[:, HEAD_SIZE - 1] > MAX_EXCESS))
 
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` when all have come ``steps`` of ``dt`` farther, on the machine ``on`` which it is."""
         return self._arrived(on, x, on.times(x) + steps * dt, dt, forces)
 
+    def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
+        """``x`` after ``rows * every`` times ``dt``, and ``rows x N x size``: after every ``every`` times it."""
+        found = []
+        for _ in range(rows):
+            x = self.taken(on, x, dt, every, forces)
+            found.append(np.array(on.fetched(x), dtype=float))
+        return x, np.array(found)
+
+    def restarted(self, x: np.ndarray, times: float) -> np.ndarray:
+        """``x`` itself, whose time is not counted in steps."""
+        return x.copy()
+
     def _arrived(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
-        """``x`` when each is at its time in ``until`` (N), to which a few go on alone; :data:`PATIENCE` ends it."""
+        """``x`` when each is at its time in ``until`` (N), to which a few go on alone; :data:`MAX_EXCESS` ends it."""
         while True:
             away = np.flatnonzero(on.fetched(on.times(x) < until))
             if not len(away):
                 return x
-            if len(away) * CROWD <= len(until):
+            if len(away) * ROBOTS_PER_STRAGGLER <= len(until):
                 rest, theirs = on.part(away), (on.kept(x, away), until[away], dt, on.kept(forces, away))
                 on.put(x, away, self._arrived(rest, *theirs))
                 return x
@@ -172,7 +164,7 @@ class LocatedStepper:
 
     def toward(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
         """``x`` some attempts later: no robot beyond its time in ``until`` (N), steps of at most ``dt`` (s)."""
-        return on.iterated(x, on.paired(until, dt), forces, ATTEMPTS)
+        return on.iterated(x, on.paired(until, dt), forces, ATTEMPTS_PER_CALL)
 
 
 # one attempt ----------------------------------------------------------------------------------------------------------
@@ -215,7 +207,7 @@ class Ends(NamedTuple):
 def attempted(
     model: Model,
     x: Any,
-    ahead: Any,
+    clock: Any,
     numbers: Any,
     forces: Any,
     *,
@@ -230,38 +222,39 @@ def attempted(
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
     system = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
     points = _points(contact)
-    (t, advised, aim, tries), bits, packed = x[:HEAD], x[HEAD : HEAD + points], x[HEAD + points :]
-    dt, awake = _length(t, advised, aim, ahead)
+    (t, advised, aim, tries), bits, packed = x[:HEAD_SIZE], x[HEAD_SIZE : HEAD_SIZE + points], x[HEAD_SIZE + points :]
+    dt, awake = _length(t, advised, aim, clock)
     touches = tuple(less(0.5, bit) for bit in bits)
     layout = layout_of(system, memory)
     field = Field(system, touches, *layout.unpack(packed))
     y, error = rule.step(field, t, field.origin, dt)
     after, held_at, works = field.end(y)
     behind, toward = _switches(contact, model, touches, field.start, after, dt)
-    fits = where(less(error, 1.0), where(less(behind, where(less(dt, 2.0 * PRECISION), FAR, WITHIN)), 1.0, 0.0), 0.0)
+    allowed = where(less(dt, 2.0 * TIME_TOLERANCE), NO_AIM, SWITCH_DEPTH)
+    fits = where(less(error, 1.0), where(less(behind, allowed), 1.0, 0.0), 0.0)
     kept = less(0.5, fits)
     bits, held_at = _switched(contact, model, touches, after, held_at)
-    arrives = less(ahead[0] - t, dt * (1.0 + 1e-12))
+    arrives = less(clock[0] - t, dt * (1.0 + 1e-12))
     factor = _factor(error)
-    longer = minimum(maximum(dt * factor, where(less(dt, advised), advised, 0.0)), ahead[1])
+    longer = minimum(maximum(dt * factor, where(less(dt, advised), advised, 0.0)), clock[1])
     again = where(less(error, 1.0), advised, dt * minimum(factor, 0.9))
-    rested = maximum(tries + 1.0 - OFTEN * dt, 0.0)
-    head = [where(arrives, ahead[0], t + dt), longer, FAR, rested]
+    rested = maximum(tries + 1.0 - ATTEMPT_RATE * dt, 0.0)
+    head = [where(arrives, clock[0], t + dt), longer, NO_AIM, rested]
     now = concatenate([*(np.reshape(n, 1) for n in (*head, *bits)), layout.pack(after, held_at, works)])
     # a step that is taken back
-    then = [t, again, where(less(error, 1.0), toward, FAR), tries + 1.0]
-    back = concatenate([*(np.reshape(n, 1) for n in (*then, *x[HEAD : HEAD + points])), packed])
+    then = [t, again, where(less(error, 1.0), toward, NO_AIM), tries + 1.0]
+    back = concatenate([*(np.reshape(n, 1) for n in (*then, *x[HEAD_SIZE : HEAD_SIZE + points])), packed])
     # what no length makes fit, or what takes too many, ends as no number
-    stalled = less(PATIENCE, tries)
-    fails = where(stalled, 1.0, where(kept, 0.0, where(less(again, SMALLEST_STEP), 1.0, 0.0)))
-    ends = [ahead[0], advised, FAR, tries, *x[HEAD : HEAD + points], *[np.nan] * len(packed)]
+    stalled = less(MAX_EXCESS, tries)
+    fails = where(stalled, 1.0, where(kept, 0.0, where(less(again, MIN_STEP), 1.0, 0.0)))
+    ends = [clock[0], advised, NO_AIM, tries, *x[HEAD_SIZE : HEAD_SIZE + points], *[np.nan] * len(packed)]
     gone = concatenate([np.reshape(n, 1) for n in ends])
     return where(awake, where(less(0.5, fails), gone, where(kept, now, back)), x)
 
 
-def _length(t: Any, advised: Any, aim: Any, ahead: Any) -> tuple[Any, Any]:
+def _length(t: Any, advised: Any, aim: Any, clock: Any) -> tuple[Any, Any]:
     """The length of the step to try (s), and whether there is any way to go."""
-    left, largest = ahead[0] - t, ahead[1]
+    left, largest = clock[0] - t, clock[1]
     awake = less(0.0, left)
     dt = minimum(advised, largest)
     dt = where(less(0.9 * left, dt), left, dt)
@@ -280,8 +273,8 @@ def _switches(
 ) -> tuple[Any, Any]:
     """How far points have come onto the wrong side (m) at most, and the step that would end a hair behind (s)."""
     if contact is None:
-        return 0.0, FAR
-    worst, first = 0.0, FAR
+        return 0.0, NO_AIM
+    worst, first = 0.0, NO_AIM
     places = zip(touches, *_heights(model, contact, start), *_heights(model, contact, end), strict=True)
     for touching, h, rate, h_end, rate_end in places:
         side = where(touching, -1.0, 1.0)
@@ -289,8 +282,8 @@ def _switches(
         crossed = less(ends.end, 0.0)
         when, lowest = ends.lowest()
         depth = where(crossed, -ends.end, -lowest)
-        share = where(crossed, ends.crosses(-0.5 * WITHIN), when)
-        first = minimum(first, where(less(WITHIN, depth), maximum(share * dt, PRECISION), FAR))
+        share = where(crossed, ends.crosses(-0.5 * SWITCH_DEPTH), when)
+        first = minimum(first, where(less(SWITCH_DEPTH, depth), maximum(share * dt, TIME_TOLERANCE), NO_AIM))
         worst = maximum(worst, depth)
     return worst, first
 
@@ -360,3 +353,6 @@ def _chosen(mode: Mode, values: list[Any]) -> Any:
         return values[0]
     half = len(values) // 2
     return where(mode[0], _chosen(mode[1:], values[half:]), _chosen(mode[1:], values[:half]))
+
+
+LocatedStepper.code = staticmethod(attempted)

@@ -19,20 +19,20 @@ from ...control import Law
 from ...control.laws.passive_joints import carried
 from ...model import Model
 
-RATES = 9
+FIRST_RATE = 9
 """Place of the joint rates in ``y = [turn; twist; rates; ...]``."""
 STAGE_AT_END, LAST_STAGE = 4, 5
 """The stage whose slope is taken at the end of a part, and the last one."""
-LOCKED = 1e18
+LOCKED_ARMATURE = 1e18
 """Armature of a held joint, relative to the inertia that it carries."""
-AT_REST = 1e-9
+RATE_TOLERANCE = 1e-9
 """Rate at the end of a part that counts as zero, relative to the rate at its start and the change within it."""
-BEYOND = 1e-6
+LOAD_TOLERANCE = 1e-6
 """How much more than the friction the load of a joint is, relative to it, where it is said to break loose: so little
 that it does not matter, and so much that the next part does not hold it."""
-ALL_AT_ONCE = 8
+JOINT_CHANGE_ROUNDS = 8
 """Rounds in which all joints that violate the law change; later one at a time, which cannot cycle."""
-LOCATING = 200
+MAX_LOCATING_ROUNDS = 200
 """Rounds of stages after which times at which joints come to rest are no longer located."""
 
 
@@ -56,12 +56,12 @@ class Friction(NamedTuple):
     @property
     def decisions(self) -> int:
         """Rounds in which joints at rest may change, at most."""
-        return ALL_AT_ONCE + 2 * len(self.places)
+        return JOINT_CHANGE_ROUNDS + 2 * len(self.places)
 
     @property
     def rounds(self) -> int:
         """Rounds of stages in a step, at most."""
-        return LOCATING + 2 * self.decisions + 14
+        return MAX_LOCATING_ROUNDS + 2 * self.decisions + 14
 
     @property
     def _spread(self) -> np.ndarray:
@@ -70,7 +70,7 @@ class Friction(NamedTuple):
     @property
     def locks(self) -> Any:
         """Armature of the joints if they are held."""
-        return LOCKED * carried(self.model)[self.places]
+        return LOCKED_ARMATURE * carried(self.model)[self.places]
 
     def armature(self, way: Any) -> Any:
         """``n``: of joints that are held."""
@@ -128,7 +128,7 @@ class Modes(NamedTuple):
 
     def _of(self, y: Any) -> Any:
         """The rates of these joints."""
-        return y[RATES:][self.friction.places]
+        return y[FIRST_RATE:][self.friction.places]
 
     @property
     def before(self) -> Any:
@@ -158,7 +158,7 @@ class Modes(NamedTuple):
         slips = held & less(self.friction.limit, absolute(load))
         turns = resting & ~held & less(self.way * load, 0.0 * load)
         change = where(less(self.tries, float(self.friction.decisions)), _one(slips | turns), 0.0 * load)
-        change = where(less(self.tries, float(ALL_AT_ONCE)), change, _first_of(change))
+        change = where(less(self.tries, float(JOINT_CHANGE_ROUNDS)), change, _first_of(change))
         way = where(less(0.5, change), where(held, _sign(load), 0.0 * load), self.way)
         return self._replace(way=way, load=load, tries=self.tries + 1.0), sum(change[1:], start=change[0])
 
@@ -167,15 +167,15 @@ class Modes(NamedTuple):
         where a joint has turned round, or the load of one that is held is more than its friction; else the next one.
         """
         along, change = self.way * self._of(point), self.size * self._of(first)
-        rest = AT_REST * (absolute(self.before) + absolute(change))
+        rest = RATE_TOLERANCE * (absolute(self.before) + absolute(change))
         turned = less(along, -rest)
         share = where(turned, _crossing(self.way * self.before, self.way * change, along), 1.0 + 0.0 * along)
-        slips = _holds(self.way) & less((1.0 + 2.0 * BEYOND) * self.friction.limit, absolute(self.last_load))
-        share = where(slips, _breaking(self.load, self.last_load, (1.0 + BEYOND) * self.friction.limit), share)
-        share = where(less(self.total, float(LOCATING)), _least(share), 1.0)
+        slips = _holds(self.way) & less((1.0 + 2.0 * LOAD_TOLERANCE) * self.friction.limit, absolute(self.last_load))
+        share = where(slips, _breaking(self.load, self.last_load, (1.0 + LOAD_TOLERANCE) * self.friction.limit), share)
+        share = where(less(self.total, float(MAX_LOCATING_ROUNDS)), _least(share), 1.0)
         back, stops = less(share, 1.0), ~_holds(self.way) & ~less(rest, along)
         rates = self.friction._spread @ _one(stops)
-        still = concatenate([np.zeros(RATES), rates, np.zeros(len(point) - RATES - len(rates))])
+        still = concatenate([np.zeros(FIRST_RATE), rates, np.zeros(len(point) - FIRST_RATE - len(rates))])
         arrived = where(less(0.5, still), 0.0 * point, point)
         left, none = self.left - self.size, 0.0 * self.tries
         ahead = self._replace(left=left, size=left, tries=none, way=_sign(self._of(arrived)), start=arrived)

@@ -32,7 +32,7 @@ from ..system import System, held
 from ..vector_field import Layout, layout_of
 from .flight_friction import Friction, Modes
 from .implicit_step import law_that_grips
-from .momentum_step import CARRIED, Parabola, carried_at
+from .momentum_step import CARRIED_SIZE, Parabola, carried_at
 
 _ROTATIONS = SO3()
 
@@ -49,6 +49,9 @@ WEIGHTS = (
 the end.  Weights of the end are not negative, and others small: where forces have kinks, as at joint stops, others of
 this order err more."""
 STAGES = len(WEIGHTS)
+UNROLLED_ROUNDS = 10 * STAGES
+"""Rounds where they are written one after the other (C, CasADi, derivatives): one joint that comes to rest in a step
+takes about 36"""
 _ROWS = np.array([row + (0.0,) * (STAGES - len(row)) for row in WEIGHTS])
 _TWICE = _ROWS @ np.vstack([np.zeros(STAGES), _ROWS[:-1]])
 """The same for what is the integral of an integral: joint coordinates, of joint accelerations."""
@@ -67,14 +70,14 @@ def flown(
     varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
-    carried, packed = x[1 : 1 + CARRIED], x[1 + CARRIED :]
+    carried, packed = x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
     if varied:  # of a robot with numbers of its own, what is carried is measured where it starts
         model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
         start = layout_of(System(model, laws, None, held if len(forces) else None), memory).unpack(packed)[0]
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
     system = System(model, tuned(laws, numbers), None, held if len(forces) else None)
     step = _Step(system, x[0] * clock[0], clock[0], carried, packed, forces[6:])
-    after = step.end(while_loop(step.around, step.begun, step.rounds))
+    after = step.end(while_loop(step.around, step.begun, step.rounds, UNROLLED_ROUNDS))
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 
 
@@ -90,7 +93,7 @@ def one_round(model: Model, packed: Any, carried: Any, clock: Any, x: Any, given
 
 def round_size(system: System) -> int:
     """How many numbers rounds change."""
-    packed, carried = np.zeros(layout_of(system, 0).size), np.zeros(CARRIED)
+    packed, carried = np.zeros(layout_of(system, 0).size), np.zeros(CARRIED_SIZE)
     return len(_Step(system, 0.0, 1.0, carried, packed, np.zeros(system.model.n)).begun)
 
 
@@ -209,7 +212,9 @@ class _Step:
         return 3 + self.system.model.nv + sum(self.system.sizes)
 
     def end(self, x: Any) -> Any:
-        """What is packed at the end of the step, after all rounds."""
+        """What is packed at the end of the step, after all rounds; infinite if they were too few."""
+        if self.friction is not None:
+            x = where(less(0.0, self._modes(x).left), np.inf, x)
         R, v, q, works, memory = self._parts(self.point(x))
         t, spin = self.t + self.dt, self.carried[7:]
         v = concatenate([conserved_twist(self.light, q, v[6:], R.T @ spin), v[6:]])

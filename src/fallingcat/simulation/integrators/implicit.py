@@ -38,7 +38,7 @@ from ..system import System
 from ..vector_field import layout_of
 from .base import Marching
 from .implicit_step import anchors, begun, carried, concluded, converged, foreseen, law_that_grips
-from .refinement import refined
+from .refinement import coarser, refined
 from .rule import guards
 
 
@@ -82,12 +82,8 @@ class Implicit(Marching):
         stops = max(16.0 * dt * max(K), 0.25 * max(D))
         return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> CompiledStepper:
-        """Machine code for all modes."""
-        return self.march(system, memory)
-
     def march(self, system: System, memory: int) -> CompiledStepper:
-        """The same, for many robots."""
+        """Machine code for all modes."""
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return CompiledStepper(self.suited(system), memory, sweeps=self.sweeps)
@@ -169,43 +165,52 @@ class CompiledStepper:
         after = on.iterated(x, np.array([dt]), forces, steps)
         return refined(on, x, after, dt, steps, forces) if self._layout.carried else after
 
-    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-        return np.append(self.one(clock[0], clock[1], packed), 0.0)  # no guards, no error
+    def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
+        """``x`` after ``rows * every`` steps, and ``rows x N x size``: after every ``every``-th of them."""
+        after, found = on.recorded(x, np.array([dt]), forces, rows, every)
+        if not self._layout.carried or not len(coarser(on, x, after)):
+            return after, found
+        for row in found:
+            x = self.taken(on, x, dt, every, forces)
+            row[...] = on.fetched(x)
+        return x, found
 
-    def one(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
-        """What is packed a step later."""
-        forces, (go, out, x, clock, _, given) = self.held(t, dt, packed), self._single
-        x[:], clock[0] = self.at(t, dt, packed), dt
-        if forces is not None:
-            given[:] = forces
-        go()
-        return np.array(out[self.head :])
+    def restarted(self, x: np.ndarray, times: float) -> np.ndarray:
+        """``N x size``: ``x`` before steps so many times shorter."""
+        out = x.copy()
+        out[:, 0] *= times  # which counts steps
+        return out
+
+    def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        t, dt = float(clock[0]), float(clock[1])
+        forces = self.held(t, dt, packed)
+        after = self.taken(self.alone, self.at(t, dt, packed)[None], dt, 1, forces[None])
+        return np.append(after[0, self.head :], 0.0)  # no guards, no error
 
     @cached_property
-    def _single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """A step of one robot: what takes it, the memory in which its end is, and those of its arguments ``x, clock,
-        numbers, forces``.
-        """
-        x, clock, numbers, forces = (np.zeros(size) for size in self._inputs.values())
-        numbers[:] = self.numbers
-        go, out = self.kernel.stepper(x, clock, numbers, forces)
+    def alone(self) -> Cpu:
+        """The machine of one robot."""
+        return Cpu(self.kernel, self.numbers)
+
+    def stepper(self, on: Cpu) -> Callable[[], None]:
+        """What steps one robot in the memory of its machine: :attr:`.Cpu.single`."""
+        go, out, x, clock, _, forces = on.single
 
         def refining() -> None:
             go()
             if out[-1] != x[-1]:  # it counts coarse steps
-                on = Cpu(self.kernel, numbers, 1)
-                out[:] = refined(on, x[None], out[None].copy(), clock[0], 1, forces[None])[0]
+                out[:] = refined(on, x[None].copy(), out[None].copy(), clock[0], 1, forces[None].copy())[0]
 
-        return (refining if self._layout.carried else go), out, x, clock, numbers, forces
+        return refining if self._layout.carried else go
 
-    def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray | None:
-        """``nv``: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.
+    def held(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
+        """``nv`` or 0: what a controller, if there is one, says in a step of ``dt`` (s), and how stiff it is, if known.
 
         A function sees time and place where a step acts, as laws do: springs that it is made of would gain energy in
         steps that move with the mean of the velocities under forces of their start.
         """
         if self.system.controller is None:
-            return None
+            return np.zeros(0)
         state, half = self._layout.unpack(packed)[0], 0.5 * dt
         if self.middle and self.system.sampling is None:
             t, state = t + half, self._model.configuration.displace(state, half * state.velocity)
@@ -225,35 +230,6 @@ class CompiledStepper:
     def stalled(self, on: Any, x: Any) -> np.ndarray:
         """``N`` truth values: none gives up, in fixed steps."""
         return np.zeros(len(on.rows(x)), dtype=bool)
-
-    def rows(
-        self,
-        t: Any,
-        packed: np.ndarray,
-        dt: float,
-        rows: int,
-        every: int = 1,
-        threads: int = 1,
-        forces: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """``rows x ... x size``: every ``every``-th of ``rows * every`` steps from ``packed`` (..., size), under the
-        forces (..., nv) of a controller.
-        """
-        more, x, clock = np.zeros(0) if forces is None else forces, self.at(t, dt, packed), np.array([dt])
-        found = self.kernel.iterate(x, clock, self.numbers, more, rows=rows, every=every, threads=threads)
-        if self._layout.carried and (found[-1, ..., -1] != x[..., -1]).any():
-            found = self._refined_rows(x, dt, rows, every, more)
-        return np.asarray(found[..., self.head :])
-
-    def _refined_rows(self, x: np.ndarray, dt: float, rows: int, every: int, forces: np.ndarray) -> np.ndarray:
-        """The rows of a run with coarse steps, which are refined as they come."""
-        lead, out = x.shape[:-1], np.empty((rows, *x.shape))
-        now = x.reshape(-1, x.shape[-1]).copy()
-        given = np.broadcast_to(forces, (*lead, forces.shape[-1])).reshape(len(now), -1)
-        for row in out:
-            now = self.taken(Cpu(self.kernel, self.numbers, 1), now, dt, every, given)
-            row[...] = now.reshape(x.shape)
-        return out
 
     def at(self, t: float, dt: float, packed: np.ndarray) -> np.ndarray:
         """``size``: ``x`` of a robot at a time, before steps of ``dt`` (s)."""

@@ -16,7 +16,7 @@ from ...control import Law
 from ...control.laws.passive_joints import carried
 from ...model import Model, State
 
-HELD = 1e12
+HELD_ARMATURE = 1e12
 """The armature of a held joint, relative to the inertia that it carries: under a load ``f`` it creeps at
 ``1e-12 f dt / inertia``."""
 
@@ -70,7 +70,7 @@ class JointFriction(NamedTuple):
 
     @property
     def _armature(self) -> np.ndarray:
-        return HELD * carried(self.model)[self.rates]
+        return HELD_ARMATURE * carried(self.model)[self.rates]
 
     @property
     def armature(self) -> Any:

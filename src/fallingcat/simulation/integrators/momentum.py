@@ -38,7 +38,7 @@ from .base import Marching, Step
 from .compiled_rule import RuleStepper
 from .implicit import steps_before
 from .implicit_step import law_that_grips
-from .momentum_step import CARRIED, ITERATIONS, Guess, Parabola, arrived, carried_at, flown, stepped
+from .momentum_step import CARRIED_SIZE, MAX_PASSES, Guess, Parabola, arrived, carried_at, flown, stepped
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class MomentumMidpoint(Marching):
 
 
 def carrying(model: Model, t: Any, dt: Any, state: State) -> Any:
-    """``1 + CARRIED``: how many steps of ``dt`` (s) a time is, and parabola and spin as they are at a state."""
+    """``1 + CARRIED_SIZE``: how many steps of ``dt`` (s) a time is, and parabola and spin as they are at a state."""
     return concatenate([array([t / dt, t]), carried_at(model, state)])
 
 
@@ -116,7 +116,7 @@ class Flight(RuleStepper):
     """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``."""
 
     code: Callable[..., Any] = staticmethod(flight_step.flown)
-    head = 1 + CARRIED
+    head = 1 + CARRIED_SIZE
     head_at = staticmethod(carrying)
 
     def __init__(self, system: System, memory: int) -> None:
@@ -161,7 +161,7 @@ class AskedStages:
     def __init__(self, system: System) -> None:
         self.system, self.layout, self.carried = system, layout_of(system, 0), np.zeros(0)
         self.size, model = flight_step.round_size(system), system.model
-        inputs = {"packed": self.layout.size, "carried": CARRIED, "clock": 3, "x": self.size, "given": model.n}
+        inputs = {"packed": self.layout.size, "carried": CARRIED_SIZE, "clock": 3, "x": self.size, "given": model.n}
         self.kernel = compile(model, flight_step.one_round, inputs=inputs, laws=system.laws)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
@@ -186,7 +186,7 @@ class AskingFlight:
         self.system, self.layout, self.carried = system, layout_of(system, 0), np.zeros(0)
         model, self.falls = system.model, np.zeros(system.model.n)
         sizes = {"guess": len(Guess.first(model, np.zeros(model.nv), self.falls)), "given": model.n}
-        inputs = {"packed": self.layout.size, "carried": CARRIED, "clock": 2, **sizes}
+        inputs = {"packed": self.layout.size, "carried": CARRIED_SIZE, "clock": 2, **sizes}
         self.kernel = compile(model, stepped, inputs=inputs, laws=system.laws)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
@@ -197,7 +197,7 @@ class AskingFlight:
             self.carried = measured(model, t, State(*(x[None] for x in start)))[0]
         flying = start.velocity - Parabola(model, self.carried).seen(t, start.pose[:3, :3])
         guess, given = Guess.first(model, flying, self.falls), self.system.asked(t + 0.5 * dt, start)
-        for _ in range(ITERATIONS):
+        for _ in range(MAX_PASSES):
             before = guess[-1]
             out = self.kernel(packed, self.carried, clock, guess, given)
             middle, guess = self.layout.unpack(out[k + 1 : 2 * k + 1])[0], out[2 * k + 1 :]

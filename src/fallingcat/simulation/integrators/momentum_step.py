@@ -26,13 +26,15 @@ from ..system import System, held
 from ..vector_field import layout_of
 
 _ROTATIONS = SO3()
-ITERATIONS = 150
-TOLERANCE, STALLED, LOOSE = 1e-15, 1e-13, 1e-9
+MAX_PASSES, UNROLLED_PASSES = 150, 16
+"""Passes at most, and where they are written one after the other (C, CasADi, derivatives): a pass leaves about ``dt``
+times the fastest rate of the error, so that steps for which 16 are not enough are far too long, and end as infinite"""
+VELOCITY_TOLERANCE, STALLED_VELOCITY_TOLERANCE, MAX_VELOCITY_ERROR = 1e-15, 1e-13, 1e-9
 """Changes of velocity, relative to it: with which passes end, with which they end unless they still shrink, and beyond
 which a step has failed."""
-CARRIED = 10
+CARRIED_SIZE = 10
 """Numbers: a time, and center of mass, its velocity and the spin about it then."""
-NEVER = 1e300
+FIRST_CHANGE = 1e300
 """The change before the first pass."""
 
 
@@ -65,7 +67,7 @@ class Guess(NamedTuple):
     def first(cls, model: Model, velocity: Any, falls: Any) -> Any:
         """The velocity at the start, and nothing else."""
         nothing = np.zeros(model.n + row_count(model))
-        return concatenate([velocity, nothing, velocity[6:], np.zeros(model.n), falls, np.full(1, NEVER)])
+        return concatenate([velocity, nothing, velocity[6:], np.zeros(model.n), falls, np.full(1, FIRST_CHANGE)])
 
 
 def flown(
@@ -80,7 +82,7 @@ def flown(
     memory: int,
 ) -> Any:
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
-    t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED], x[1 + CARRIED :]
+    t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
     about = (array([t, clock[0]]), np.zeros(0), forces[6:])
     out = stepped(model, packed, carried, *about, laws=tuned(laws, numbers))
     end, error = out[: len(packed)], out[len(packed)]
@@ -131,7 +133,7 @@ def stepped(
         return concatenate(list(found)), arrived(model, change, at.change[0], dt)
 
     first = Guess.first(model, flying, foreseen)
-    x = better(guess)[0] if len(guess) else while_loop(better, first, ITERATIONS)
+    x = better(guess)[0] if len(guess) else while_loop(better, first, MAX_PASSES, UNROLLED_PASSES)
     v, slope, impulses, *_, change = Guess.of(model, x)
     end_R, end_q = R @ exp(dt * v[3:6]), q + dt * v[6:]
     end_v = _velocity(light, end_R.T @ spin, end_q, p + dt * slope + closing.forces(impulses))
@@ -140,7 +142,7 @@ def stepped(
     powers = [(0.0, forces.get(port, zero)[6:] @ v[6:]) for port in system.ports]
     works = works + dt * concatenate([np.zeros(0), *(np.reshape(power, 1) for pair in powers for power in pair)])
     ends = [layout.pack(at, np.zeros(0), works) for at in (end, middle(v))]
-    return concatenate([ends[0], change / (LOOSE * slack(model, 1e3 * dt)), ends[1], x])
+    return concatenate([ends[0], change / (MAX_VELOCITY_ERROR * slack(model, 1e3 * dt)), ends[1], x])
 
 
 def _foreseen(system: System, t: Any, state: State, dt: Any) -> Any:
@@ -169,7 +171,7 @@ def slack(model: Model, dt: Any) -> Any:
 
 def arrived(model: Model, change: Any, before: Any, dt: Any) -> Any:
     """Positive after a pass that is the last."""
-    allowed, stalled = (x * slack(model, dt) for x in (TOLERANCE, STALLED))
+    allowed, stalled = (x * slack(model, dt) for x in (VELOCITY_TOLERANCE, STALLED_VELOCITY_TOLERANCE))
     return maximum(allowed - change, where(less(change, before), -1.0, stalled - change))
 
 

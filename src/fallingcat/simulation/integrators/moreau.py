@@ -50,12 +50,8 @@ class Moreau(Marching):
         contact = contact.time_stepping(further_rows(system))
         return replace(system, contact=contact, carried=len(MoreauStepper.counted))
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> MoreauStepper:
-        """Machine code for all modes."""
-        return self.march(system, memory)
-
     def march(self, system: System, memory: int) -> MoreauStepper:
-        """The same, for many robots."""
+        """Machine code for all modes."""
         return MoreauStepper(self.suited(system), memory)
 
 

@@ -12,7 +12,7 @@ from ...arrays.while_loop import loops_here
 from ..vector_field import Field
 from .rule import Rule
 
-LOOPED = 30
+MIN_LOOPED_NV = 30
 """Degrees of freedom from which on the four stages are one loop of machine code, which is made in a third of the time.
 Many smaller robots at once would take 20 % longer."""
 
@@ -25,7 +25,7 @@ class RKMK4(Rule):
     order = 4
 
     def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
-        if field.nv > LOOPED and loops_here(y):
+        if field.nv > MIN_LOOPED_NV and loops_here(y):
             return y + dt / 6.0 * _weighted_slopes(field, t, y, dt), 0.0
         k1 = field(t, y)
         k2 = field(t + 0.5 * dt, y + 0.5 * dt * k1)

@@ -23,7 +23,7 @@ from ..system import System, given_size, with_given
 from ..vector_field import Field, Slope, compiled_slope, layout_of
 from .base import Integrator, Step
 
-SMALL = 8
+MAX_DIFFERENTIATED_NV = 8
 """Degrees of freedom; a step that differentiates is compiled as a whole up to here."""
 
 
@@ -47,7 +47,7 @@ class Rule(Integrator):
         """
         if not system.compilable:
             return functools.partial(advance, system, mode, memory, rule=self)
-        if self.differentiates and system.model.nv > SMALL:
+        if self.differentiates and system.model.nv > MAX_DIFFERENTIATED_NV:
             slope = compiled_slope(system, mode, memory)
             return functools.partial(advance, system, mode, memory, rule=self, slope=slope)
         return self.kernel(system, mode, memory)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SERIES = ("times", "poses", "joints", "twists", "rates", "memory")
 WORKS = ("base_work", "joint_work")
-MOST_UNPACKED, DENSEST = 1 << 30, 20
+MAX_UNPACKED_BYTES, MAX_COMPRESSION = 1 << 30, 20
 """Bytes in a file, and times its own size, that are no trap: runs of a gigabyte do not compress further."""
 EMPTY = b"0" * 64
 """Where the checksum goes."""
@@ -173,7 +173,7 @@ def _of_npz(content: bytes) -> dict[str, Any]:
     _check(content, len(content) - len(EMPTY))
     with ZipFile(io.BytesIO(content)) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
-    if unpacked > max(MOST_UNPACKED, DENSEST * len(content)):
+    if unpacked > max(MAX_UNPACKED_BYTES, MAX_COMPRESSION * len(content)):
         raise ValueError(f"it unpacks to {unpacked:,} bytes")
     with np.load(io.BytesIO(content), allow_pickle=False) as data:
         return {name: data[name] for name in data.files}

@@ -21,7 +21,7 @@ from ...visualization.scenes import Stage, pixels, stage
 if TYPE_CHECKING:
     from .trajectory import Trajectory
 
-FRAMES = 400
+MAX_FRAMES = 400
 """Pictures in an animation."""
 
 
@@ -35,7 +35,7 @@ def animation(
     run: Trajectory, names: Sequence[str], speed: float, shapes: Mapping[str, Sequence[Shape]] | None
 ) -> Page:
     """The robot in motion above the charts."""
-    times = np.linspace(run.times[0], run.times[-1], min(FRAMES, max(2, len(run))))
+    times = np.linspace(run.times[0], run.times[-1], min(MAX_FRAMES, max(2, len(run))))
     states = [run.at(t) for t in times]
     found = stage(run.model, states, times, ground=run.system.contact, speed=speed, shapes=shapes)
     scene = replace(found.scene, extras=_extras(run, found))

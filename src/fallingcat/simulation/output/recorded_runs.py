@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,20 +13,20 @@ from ...control import Law
 from ...errors import ModelError
 from ...model import Model, State
 from ..batch_simulator import BatchSimulator
-from ..diagnostics import diagnosed
 from ..events import contact_events
-from ..integrators.event_located import HEAD, PATIENCE, Located
+from ..integrators.event_located import HEAD_SIZE, MAX_EXCESS, Located
 from ..integrators.rosenbrock import Rosenbrock
 from ..outcome import Code
+from ..run import OneRobot
+from ..runner import FINISHED, End
 from ..system import System
-from .ledger import Ledger
 from .trajectory import Trajectory
 
-ATTEMPTS = 256
+ATTEMPTS_PER_CALL = 256
 """At steps, of all robots, between two looks at who has arrived."""
-CROWD = 8
+ROBOTS_PER_ARRIVAL = 8
 """Robots that have arrived leave when they are one in so many."""
-WITHIN = 1.0
+CHATTER_TIME = 1.0
 """s: in which a motion may have :attr:`.Contact.most_events`; feet that settle have 40,000 and go on"""
 
 
@@ -52,13 +53,13 @@ def record_runs(
     records = [_Record(row, fleet.march.head, contact.most_events) for row in fleet.whole()]
     who = np.arange(len(states))
     while len(who):
-        before, seen = fleet.times, fleet.recorded(duration, ATTEMPTS)
+        before, seen = fleet.times, fleet.recorded(duration, ATTEMPTS_PER_CALL)
         before = np.vstack([np.asarray(fleet.fetched(before))[None], seen[:-1, :, 0]])
         taken = seen[:, :, 0] > before
         for k, robot in enumerate(who):
             records[robot].add(seen[taken[:, k], k])
         away = (seen[-1, :, 0] < duration) & ~np.array([records[robot].chatters for robot in who])
-        if np.count_nonzero(~away) * CROWD >= len(away):
+        if np.count_nonzero(~away) * ROBOTS_PER_ARRIVAL >= len(away):
             fleet.keep(away)
             who = who[away]
         elif not away.any():
@@ -81,13 +82,13 @@ class _Record:
         return np.concatenate(self._parts)
 
     def add(self, rows: np.ndarray) -> None:
-        """Further steps; those after more than ``most`` events :data:`WITHIN` some time are left out."""
+        """Further steps; those after more than ``most`` events :data:`CHATTER_TIME` some time are left out."""
         if self.chatters or not len(rows):
             return
-        touches = np.vstack([self._parts[-1][-1:], rows])[:, HEAD : self._head] > 0.5
+        touches = np.vstack([self._parts[-1][-1:], rows])[:, HEAD_SIZE : self._head] > 0.5
         switches = np.repeat(rows[:, 0], np.count_nonzero(touches[1:] != touches[:-1], axis=1))
         times = np.concatenate([self._switches, switches])
-        soon = np.flatnonzero(times[self._most :] - times[: -self._most] < WITHIN)
+        soon = np.flatnonzero(times[self._most :] - times[: -self._most] < CHATTER_TIME)
         self.chatters, self._switches = bool(len(soon)), times[-self._most :]
         self._parts.append(rows[rows[:, 0] <= times[self._most + soon[0]]] if self.chatters else rows)
 
@@ -95,35 +96,15 @@ class _Record:
 def _trajectory(system: System, fleet: BatchSimulator, rule: Rosenbrock, record: _Record) -> Trajectory:
     """One motion from its record."""
     rows = record.rows
-    broke, stalled = not np.isfinite(rows[-1]).all(), rows[-1, HEAD - 1] > PATIENCE
+    broke, stalled = not np.isfinite(rows[-1]).all(), rows[-1, HEAD_SIZE - 1] > MAX_EXCESS
     rows = rows[:-1] if broke else rows
-    contact = system.contact
+    contact, head = system.contact, fleet.march.head
     assert contact is not None
-    touches, times = rows[:, HEAD : fleet.march.head] > 0.5, rows[:, 0].copy()
-    series = fleet.layout.series(rows[:, fleet.march.head :])
-    poses, joints, twists, rates = map(np.ascontiguousarray, series.states)  # which are read many times
-    ledger = Ledger(system.ports, *(np.ascontiguousarray(x) for x in (series.base_works, series.joint_works)))
-    modes = tuple(map(tuple, touches.tolist()))
-    events = contact_events(times, [contact.touching(mode) for mode in modes])
-    code, reason = Code.FINISHED, ""
+    modes, times = tuple(map(tuple, (rows[:, HEAD_SIZE:head] > 0.5).tolist())), rows[:, 0].copy()
+    end, known = FINISHED, dict[str, Any]()
     if broke or record.chatters:
-        often = f"contacts chatter, {contact.most_events + 1} events within {WITHIN:g} s"
+        often = f"contacts chatter, {contact.most_events + 1} events within {CHATTER_TIME:g} s"
         why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
-        code, reason = Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}"
-    run = Trajectory(
-        system.model,
-        times,
-        poses,
-        joints,
-        twists,
-        rates,
-        series.memory,
-        modes,
-        system,
-        ledger,
-        events,
-        code,
-        reason,
-        integrator="located",
-    )
-    return run if reason else replace(run, warnings=diagnosed(run, None, rule.stable))
+        end = End(Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}")
+    one, events = OneRobot(system, Located(rule), None, fleet.layout), contact_events(times, modes, contact)
+    return one.trajectory(times, rows[:, head:], modes, events, end, known if end is FINISHED else None)

@@ -37,6 +37,8 @@ NOTHING = 1e-30
 """The same, for what is taken as it was: where nothing touches."""
 TRIES = 5
 """Steps of Newton's method to arrive in; else the pull has to be stronger."""
+UNROLLED = 8
+"""Rounds where they are written one after the other (C, CasADi, derivatives); what they leave is remembered"""
 WEAKER, STRONGER = 0.3, 4.0
 """By which the pull changes."""
 SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
@@ -107,7 +109,7 @@ def reactions(
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
     begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pulls[0], 1.0, 0.0, 0.0, 1.0, np.inf)
-    end = _Round.of(while_loop(around, begun.flat, digits.rounds), parts)
+    end = _Round.of(while_loop(around, begun.flat, digits.rounds, UNROLLED), parts)
     impulses = concatenate([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)])
     return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
 

@@ -1,0 +1,214 @@
+"""The loop of a simulation: compiled steps of ``N`` robots, samples, error estimate, warnings, and how it ends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..contact.base import Mode
+from ..errors import FallingCatError, Interrupted
+from .accuracy import STEPS_PER_PART, Checkpoints, Errors, estimate, some_of
+from .arguments import carry
+from .batch_simulator import BatchSimulator
+from .events import TIME_TOLERANCE
+from .integrators.base import Integrator
+from .outcome import Code
+from .system import System
+from .vector_field import Layout
+
+STEPS_PER_CALL, ROBOT_STEPS_PER_CALL = 2000, 100_000
+"""Compiled steps at most, of each robot and of all together, between two looks at Ctrl-C and progress"""
+
+R = TypeVar("R")
+
+
+class End(NamedTuple):
+    """How a run ended, and why where it did not get to its end."""
+
+    code: Code
+    reason: str = ""
+
+
+FINISHED = End(Code.FINISHED)
+
+
+class Sample(NamedTuple):
+    """All robots at some times in a mode, one block of what is kept."""
+
+    times: np.ndarray
+    """``k`` (s)"""
+    packed: np.ndarray
+    """``k x N x size``"""
+    mode: Mode
+
+
+class Samples(list[Sample]):
+    """What is kept of a run."""
+
+    @property
+    def last(self) -> float:
+        """s: the time of the last one."""
+        return float(self[-1].times[-1]) if self else -np.inf
+
+    @property
+    def times(self) -> np.ndarray:
+        """``K`` (s)"""
+        return np.concatenate([block.times for block in self])
+
+    @property
+    def packed(self) -> np.ndarray:
+        """``K x N x size``"""
+        return np.concatenate([block.packed for block in self])
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """``K``: the mode after each."""
+        return tuple(block.mode for block in self for _ in block.times)
+
+
+class Runner(ABC, Generic[R]):
+    """``N`` robots from their starts to the end of a run in steps of ``dt`` (s), every ``every``-th of which is kept.
+
+    :class:`.Batch` gives a :class:`.Rollout` of many; :class:`.Run` gives the :class:`.Trajectory` of one, which may
+    ask functions and locate events within steps.
+    """
+
+    system: System
+    method: Integrator
+    layout: Layout
+    fleet: BatchSimulator | None
+    """robots in compiled steps; None: these are not compiled for all modes"""
+    mode: Mode = ()
+    watched = False
+    """whether what is not finite ends the run"""
+
+    def __init__(
+        self, duration: float, dt: float, every: int, count: int, progress: Callable[[float], None] | None
+    ) -> None:
+        self.duration, self.dt, self.every, self.progress, self.t = duration, dt, every, progress, 0.0
+        self.samples, self.checkpoints, self.lanes = Samples(), Checkpoints(dt), some_of(count)
+        self._most = max(1, min(STEPS_PER_CALL, ROBOT_STEPS_PER_CALL // count))
+        self.accepted = 0
+
+    # the loop -------------------------------------------------------------------------------------------------
+
+    def result(self) -> R:
+        """Run to the end, or to what stops it; Ctrl-C raises :class:`.Interrupted` with what there is, and what the
+        user's functions raise goes on with it.
+        """
+        try:
+            return self.recorded(self._run())
+        except KeyboardInterrupt:
+            reason = f"interrupted at t = {self.t:.6g} s"
+            raise Interrupted(reason, self.recorded(End(Code.INTERRUPTED, reason))) from None
+        except Exception as error:
+            if self.t > 0.0 or self.watched:  # else there is nothing to lose
+                carry(error, self.t, self.recorded(self.stopped(Code.FAILED, repr(error))))
+            raise
+
+    def stopped(self, code: Code, why: str) -> End:
+        """An end at this time."""
+        return End(code, f"stopped after {self.t:.6g} s: {why}")
+
+    def _run(self) -> End:
+        end = FINISHED
+        self.keep()
+        self.see()
+        try:
+            with np.errstate(all="ignore"):  # what is not finite stops the run by name
+                while self.t < self.duration - 0.5 * TIME_TOLERANCE and end is FINISHED:
+                    end = self.advance()
+                    if self.progress is not None:
+                        self.progress(self.t / self.duration)
+        except FallingCatError as error:
+            if not self.watched:
+                raise
+            return self.stopped(Code.FAILED, str(error))
+        return end
+
+    @abstractmethod
+    def advance(self) -> End:
+        """Some steps; what ends the run, if anything does."""
+
+    @abstractmethod
+    def recorded(self, end: End) -> R:
+        """The samples so far, as a result."""
+
+    @abstractmethod
+    def keep(self) -> None:
+        """A sample now."""
+
+    @abstractmethod
+    def see(self) -> None:
+        """A checkpoint of the error estimate now."""
+
+    # compiled steps -------------------------------------------------------------------------------------------
+
+    def march_to(
+        self, fleet: BatchSimulator, until: int, forces: Any, instant: float = np.inf
+    ) -> tuple[np.ndarray | None, int, int]:
+        """Compiled steps of all robots, at most to step ``until``, under ``forces`` that are held.
+
+        The one that ends at an ``instant`` (s) ends there exactly.  Robots (rows x N x size) after some of the steps,
+        if they were looked at, how many rows are kept, of a batch all, in which what is not finite stays so, and the
+        steps between rows.
+        """
+        at, every = round(self.t / self.dt), self.every
+        left = min(until - at, self._most)
+        if self.estimates and STEPS_PER_PART % every:
+            left = min(left, self.checkpoints.before_next(self.t))
+        whole = at % every == 0 and left >= every
+        rows, stride = (left // every, every) if whole else (1, min(left, every - at % every))
+        found = None
+        if self.watched or rows > 1 or (at + stride) % every == 0:
+            found = fleet.rows(rows, stride, forces)
+        else:
+            fleet.marched(stride, forces)
+        sound = rows
+        if self.watched and found is not None and not np.isfinite(found).all():
+            sound = int(np.argmin(np.isfinite(found).all(axis=(1, 2))))
+        if sound:
+            self._arrive(fleet, at, stride, sound, found, instant)
+        return found, sound, stride
+
+    def _arrive(
+        self, fleet: BatchSimulator, at: int, stride: int, rows: int, found: np.ndarray | None, instant: float
+    ) -> None:
+        """Time, samples and checkpoints after ``rows`` times ``stride`` steps from step ``at``."""
+        end = at + rows * stride
+        times = self.dt * np.arange(at + stride, end + 1, stride)
+        if abs(times[-1] - instant) <= TIME_TOLERANCE:
+            times[-1] = instant
+        self.t, self.accepted = float(times[-1]), self.accepted + rows * stride
+        if found is not None and (at + stride) % self.every == 0:  # and so are all, if there are more
+            self.add(times, found[:rows, :, fleet.march.head :])
+        if not self.estimates:
+            return
+        marks = list(range(at - at % STEPS_PER_PART + STEPS_PER_PART, end + 1, STEPS_PER_PART))
+        marks += [end] if self.watched or self.t >= self.duration - TIME_TOLERANCE else []
+        for mark in (mark for mark in marks if (mark - at) % stride == 0):
+            row = (mark - at) // stride - 1
+            self.checkpoints.see(mark * self.dt, fleet.some(self.lanes) if found is None else found[row, self.lanes])
+
+    def add(self, times: np.ndarray, packed: np.ndarray) -> None:
+        """Further samples (k x N x size), of one mode."""
+        if len(times):
+            self.samples.append(Sample(times, packed, self.mode))
+
+    # the error of steps ---------------------------------------------------------------------------------------
+
+    @property
+    def estimates(self) -> bool:
+        """Whether errors are: of compiled fixed steps under laws; a controller would have to be asked again."""
+        return self.fleet is not None and self.method.tolerance is None and self.system.controller is None
+
+    def errors(self) -> Errors | None:
+        """Of up to eight robots."""
+        if self.fleet is None or not self.estimates:
+            return None
+        on = self.fleet._on.part(self.lanes)
+        with np.errstate(all="ignore"):
+            return estimate(self.fleet.march, on, self.layout, self.checkpoints, self.method.order)
