@@ -5,9 +5,8 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.contact.points import position
-from fallingcat.control import virtual_leg
 from fallingcat.studies import load
-from fallingcat.studies.hoppers import Observed
+from fallingcat.studies.hoppers import Observed, virtual_leg
 from fallingcat.studies.hoppers.attraction import (
     BROKE,
     FELL,

@@ -282,7 +282,7 @@ def test_upright_angle_points_the_leg_down():
     model = robot(load("revolute-6").parameters)
     for q1 in (0.7, 1.7802, 2.4):
         state = model.state(pose=model.base.element(np.array([0.0, 0.3, upright_angle(model, q1)])), joints=[q1])
-        assert float(fc.control.virtual_leg(model, state, "foot").angle) == pytest.approx(0.0, abs=1e-14)
+        assert float(fc.studies.hoppers.virtual_leg(model, state, "foot").angle) == pytest.approx(0.0, abs=1e-14)
 
 
 @pytest.mark.slow

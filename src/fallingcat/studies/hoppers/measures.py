@@ -8,11 +8,12 @@ from typing import Any, Final
 import numpy as np
 
 from ...arrays import concatenate, takes
-from ...control import EnergyController, PolarLaw, response, virtual_leg
+from ...control import response
 from ...dynamics import kinetic_energy, link_pose, potential_energy
 from ...kernels.kernel import compile_step
 from ...model import Model, State
 from .hopper import FOOT
+from .hopping_laws import EnergyController, PolarLaw, virtual_leg
 from .observed import Flight, Observed
 
 LAST: Final = 5

@@ -11,11 +11,11 @@ import numpy as np
 from ...arrays import concatenate
 from ...caching import cached_property
 from ...contact.points import point_jacobian, position
-from ...control import RadialSpring, virtual_leg
 from ...dynamics import center_of_mass, kinetic_energy, momentum, potential_energy
 from ...model import Model, State
 from ...simulation import Trajectory
 from .hopper import FOOT
+from .hopping_laws import RadialSpring, virtual_leg
 from .parameters import HopperParameters
 
 COLUMNS = (

@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import arctan2, array, concatenate, cos, sin, sqrt
-from ..contact.points import point_jacobian, position
-from ..dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
-from ..dynamics.checks import check_robot
-from ..errors import FallingCatError, ModelError, told
-from ..formulations import connection, internal_jacobian, locked_angle
-from ..formulations.connection import check_locked_angle
-from ..lie import SE2
-from ..model import Model, State
-from ..records import concise
-from .law import Law
+from ...arrays import arctan2, array, concatenate, cos, sin, sqrt
+from ...contact.points import point_jacobian, position
+from ...control import Law
+from ...dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
+from ...dynamics.checks import check_robot
+from ...errors import FallingCatError, ModelError, told
+from ...formulations import connection, internal_jacobian, locked_angle
+from ...formulations.connection import check_locked_angle
+from ...lie import SE2
+from ...model import Model, State
+from ...records import concise
 
 
 @concise
