@@ -315,3 +315,15 @@ def test_the_whole_scan():
     spins = found.observed.curves["spin"]
     assert np.all(np.diff(spins[:20]) < 0.0)
     assert np.all(np.diff(spins[30:]) > 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gain", "hops", "step"), [(10.0, 1, 0.0879), (10.3, 1, -0.0101), (11.0, 4, -0.0114)])
+def test_the_gait_of_exp_iv_splits(gain, hops, step):
+    """What the thesis leaves open: over K_E the gait that hops back becomes one of four hops, then chaotic."""
+    seen = run("revolute-5", K_E=gain, duration=40.0, basin_hops=0).observed
+    apexes = [seen.apex(hop).pose for hop in seen.hops[-13:]]
+    heights = np.array([pose[1, 3] for pose in apexes])
+    assert heights[hops:] == pytest.approx(heights[:-hops], abs=2e-5)
+    assert len(np.unique(heights.round(4))) == hops
+    assert (apexes[-1][0, 3] - apexes[0][0, 3]) / 12 == pytest.approx(step, abs=2e-4)

@@ -28,7 +28,14 @@ MEASURES: Final[dict[str, Measure]] = {}
 
 
 def measure(function: Measure) -> Measure:
-    """Makes a function known to the files of studies."""
+    """Register a measure of hoppers for study files, as a decorator.
+
+    Args:
+        function: Maps an :class:`Observed` run to a number; its name is that of the measure.
+
+    Returns:
+        The function, unchanged.
+    """
     MEASURES[function.__name__] = function
     return function
 

@@ -39,7 +39,7 @@ def observed(model: Model, state: State) -> Any:
 
 
 class Flight(NamedTuple):
-    """From a lift-off to the next touchdown; the first may begin with the run."""
+    """Flight phase, from a lift-off to the next touchdown; the first may begin with the run."""
 
     start: int
     """sample"""
