@@ -1,16 +1,9 @@
 """Force laws, to be put side by side; tasks and what brings them about."""
 
-from .hopping import (
-    EnergyController,
-    ExternalPolarSpring,
-    Leg,
-    LockedPolarSpring,
-    PolarLaw,
-    PolarSpring,
-    RadialDamper,
-    RadialSpring,
-    virtual_leg,
-)
+import importlib
+import warnings
+from typing import Any
+
 from .inverse_kinematics.differential import DifferentialIKResult, velocities
 from .inverse_kinematics.result import InverseKinematicsResult
 from .inverse_kinematics.solver import InverseKinematics, inverse_kinematics
@@ -70,10 +63,8 @@ __all__ = [
     "Demand",
     "DriveLimits",
     "DryFriction",
-    "EnergyController",
     "ErrorState",
     "ExternalLaw",
-    "ExternalPolarSpring",
     "ExternalWrench",
     "FloatingInverseDynamics",
     "ForceTask",
@@ -88,9 +79,7 @@ __all__ = [
     "JointStops",
     "JointsTask",
     "Law",
-    "Leg",
     "Limit",
-    "LockedPolarSpring",
     "OperationalSpace",
     "OutputFeedback",
     "PassiveDamping",
@@ -98,16 +87,12 @@ __all__ = [
     "PointActuator",
     "PointSpring",
     "PointTask",
-    "PolarLaw",
-    "PolarSpring",
     "PoseSensor",
     "PoseTask",
     "PositionServo",
     "PositionTask",
     "PrioritizedControl",
     "Push",
-    "RadialDamper",
-    "RadialSpring",
     "RateLimits",
     "InverseKinematicsResult",
     "RelativeTask",
@@ -140,6 +125,22 @@ __all__ = [
     "task_dynamics",
     "torques",
     "velocities",
-    "virtual_leg",
     "wrench_between",
 ]
+
+_MOVED = dict.fromkeys(
+    (
+        "EnergyController", "ExternalPolarSpring", "Leg", "LockedPolarSpring", "PolarLaw", "PolarSpring",
+        "RadialDamper", "RadialSpring", "virtual_leg",
+    ),
+    "fallingcat.studies.hoppers",
+)  # fmt: skip
+"""Old name: the package that has it now."""
+
+
+def __getattr__(name: str) -> Any:
+    """Names that moved keep working for one release, with a warning that says where they are."""
+    if name not in _MOVED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{__name__}.{name} is {_MOVED[name]}.{name} now", DeprecationWarning, stacklevel=2)
+    return getattr(importlib.import_module(_MOVED[name]), name)
