@@ -8,15 +8,16 @@ from fallingcat.studies.coverage_table import STATES, Row, counts, documents, ke
 
 PAGE = Path(__file__).parent / "coverage.md"
 INTRODUCTION = """\
-# Coverage of the five documents
+# Coverage of the reference documents
 
-*When would I use this?* When you read one of the [five documents](references.md) and want the function that computes an
-equation.
+The function or command for each numbered equation, lemma, table, figure and experiment of the reference documents
+[Feurstein], [Mishra], [ETH], [From] and [Traversaro] ([sources](references.md)).
 
-Made from the tables in `src/fallingcat/studies/coverage` by `docs/make_coverage.py`. A test walks them: every numbered
-item is there once; every function and command that is named exists; every test that is named exists and asserts
-something, so that a row whose check is removed fails. *(misprinted)* means that
-[the errata](theory/errata.md) correct it."""
+Every item that a function, a command or an oracle computes is evaluated by a test. The modules `documents/test_*.py`
+compare the left side of each equation with its right side, by its number; other tests name their items in their
+docstrings. `tests/test_coverage.py` fails if a check is removed, renamed or asserts nothing, and if an item has none.
+Rows marked *(misprinted)* are corrected in [the errata](theory/errata.md), whose tests evaluate them. The tables are in
+`src/fallingcat/studies/coverage`; `docs/make_coverage.py` writes this page."""
 
 
 def page() -> str:
@@ -43,8 +44,14 @@ def page() -> str:
 
 def cells(row: Row) -> list[str]:
     """A row as the page shows it."""
-    tests = [f"`{test.rpartition('::')[2]}`" for test in listed(row.tests)]
+    tests = [f"`{evaluates(test)}`" for test in listed(row.tests)]
     return [row.items, row.about, row.state, ", ".join(f"`{shown(call)}`" for call in row.calls), ", ".join(tests)]
+
+
+def evaluates(test: str) -> str:
+    """A test, or the module of printed equations."""
+    path, _, name = test.partition("::")
+    return path if name == "test_equations" else name
 
 
 def shown(call: str) -> str:

@@ -138,7 +138,7 @@ def rotations_of(n):
 
 
 def test_a_rigid_body_in_four_dimensions():
-    """so(4), no subgroup of SE(3): `dL/dt = [L, W]` with `L = J W + W J`, written with matrices."""
+    """[From] section 5 any Lie group: so(4), no subgroup of SE(3), `dL/dt = [L, W]`, `L = J W + W J` as matrices."""
     rng = np.random.default_rng(2)
     basis = rotations_of(4)
     so4 = Algebra.of_matrices(basis, "so(4)")

@@ -9,9 +9,10 @@ from fallingcat import control as C
 from fallingcat import planning as G
 from fallingcat import simulation as S
 from fallingcat.errors import FallingCatError
+from fallingcat.studies import hoppers
 
 A, W, CAT = fc.robots.planar_arm(), fc.robots.humanoid(), fc.robots.two_cylinder_cat()
-spring = C.RadialSpring(1000.0, 1.0)
+spring = hoppers.RadialSpring(1000.0, 1.0)
 task = C.PositionTask("end_effector", [1.0, 0, 2.0])
 soles = [K.WrenchCone(f"{s}_sole", (-0.06, 0.14), (-0.05, 0.05)) for s in ("left", "right")]
 circle = G.Circle(0.3)
@@ -40,11 +41,11 @@ RIGHT = [
     right(C.DriveLimits, name="x"),
     right(C.DryFriction, step=0.001, name="x"),
     right(C.SelfContact, pairs=(("a", "b"),), stiffness=1.0, damping=1.0, step=0.001, name="x"),
-    right(C.EnergyController, gain=1.0, energy=1.0, spring=spring, name="e"),
+    right(hoppers.EnergyController, gain=1.0, energy=1.0, spring=spring, name="e"),
     right(
         C.ExternalLaw, stiffness=1.0, damping=1.0, turn_stiffness=1.0, turn_damping=1.0, place=(0.0, 0.0, 0.0), name="e"
     ),
-    right(C.ExternalPolarSpring, stiffness=1.0, damping=0.0, angle=0.0, when="stance", foot="foot", name="e"),
+    right(hoppers.ExternalPolarSpring, stiffness=1.0, damping=0.0, angle=0.0, when="stance", foot="foot", name="e"),
     right(
         C.ExternalWrench,
         place="a",
@@ -87,7 +88,7 @@ RIGHT = [
     right(C.JointStops, step=0.001, name="x"),
     right(C.JointsTask, goal=np.zeros(3), joints=("a", "b", "c")),
     right(
-        C.LockedPolarSpring,
+        hoppers.LockedPolarSpring,
         stiffness=1.0,
         damping=0.0,
         angle=0.0,
@@ -143,13 +144,13 @@ RIGHT = [
         name="x",
     ),
     right(C.PointTask, place="a", goal=np.zeros(3), point=(0.0, 0.0, 0.0)),
-    right(C.PolarSpring, stiffness=1.0, damping=0.0, angle=0.0, when="stance", foot="foot", name="e"),
+    right(hoppers.PolarSpring, stiffness=1.0, damping=0.0, angle=0.0, when="stance", foot="foot", name="e"),
     right(C.PoseSensor, rate=10.0, latency=0.0, rotation=0.0, position=0.0, rates=0.0),
     right(C.PoseTask, place="a", goal=np.eye(4)),
     right(C.PositionTask, place="a", goal=np.zeros(3)),
     right(C.PrioritizedControl, tasks=[[task]], contacts=(), damping=0.0, name="e", estimate=A),
-    right(C.RadialDamper, damping=1.0, when="flight", foot="foot", name="e"),
-    right(C.RadialSpring, stiffness=1.0, rest=1.0, foot="foot", name="e"),
+    right(hoppers.RadialDamper, damping=1.0, when="flight", foot="foot", name="e"),
+    right(hoppers.RadialSpring, stiffness=1.0, rest=1.0, foot="foot", name="e"),
     right(C.RateLimits, fraction=1.0),
     right(C.TorqueLimits, fraction=1.0),
     right(C.RelativeTask, place="a", other="b", goal=np.eye(4)),

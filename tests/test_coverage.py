@@ -1,13 +1,14 @@
-"""The tables of coverage: nothing of the five documents is left out, and all that they name exists."""
+"""The tables of coverage: nothing of the reference documents is left out, and every item is evaluated by a test."""
 
 import ast
-import re
 import runpy
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import evidence
 import pytest
+from evidence import cited
 
 import fallingcat as fc
 from fallingcat.studies import coverage_table as covered
@@ -23,14 +24,9 @@ EVERY_ROW = pytest.mark.parametrize(
 
 @cache
 def functions_of(path):
-    """Names of the functions of a file, those in classes as `Class::name`."""
-    found = set()
-    for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
-        elif isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}::{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
-    return found
+    """Names of the functions of a file."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def exists(call):
@@ -66,48 +62,60 @@ def test_a_row_says_what_its_state_asks_for(document, row):
     assert (row.state == "oracle") == any(call.startswith("tests/") for call in row.calls)
 
 
-@cache
-def checks_of(path):
-    """Names of the tests of a file that can fail: those in which something is asserted, there or by a helper."""
-    found = set()
-    for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
-        members = node.body if isinstance(node, ast.ClassDef) else [node]
-        for each in members:
-            if isinstance(each, ast.FunctionDef) and each.name.startswith("test_") and _asserts(each):
-                found.add(f"{node.name}::{each.name}" if isinstance(node, ast.ClassDef) else each.name)
-    return found
-
-
-def _asserts(function):
-    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    names = {ast.unparse(call).rpartition(".")[2] for call in calls}
-    words = re.compile(r"agree|misprint|close|assert|check|raises|laws|same|equal|passes", re.IGNORECASE)
-    held = any(words.search(name) for name in names)
-    return held or any(isinstance(node, ast.Assert) for node in ast.walk(function))
-
-
-def absent(row, checks=checks_of):
-    """What a row names and is not there: functions, commands, and tests that can fail."""
-    missing = [call for call in row.calls if not exists(call)]
-    for test in covered.listed(row.tests):
-        path, _, function = test.partition("::")
-        collected = re.fullmatch(r"test_\w+\.py", Path(path).name)
-        if not collected or not (ROOT / "tests" / path).exists() or function not in checks(f"tests/{path}"):
-            missing.append(test)
-    return missing
+def unproved(row, of=evidence.evidence):
+    """What a row names and is not there; its items that none of its tests evaluates; tests that evaluate none."""
+    found = {test: of(test) for test in covered.listed(row.tests)}
+    wanted = set(covered.items(row)) if row.state in ("works", "oracle") else set()
+    return [
+        *(call for call in row.calls if not exists(call)),
+        *sorted(wanted - set().union(*found.values())),
+        *(test for test, items in found.items() if not items & wanted),
+    ]
 
 
 @EVERY_ROW
-def test_what_a_row_names_exists(document, row):
-    assert not absent(row)
+def test_every_item_of_a_row_is_evaluated(document, row):
+    assert not unproved(row)
 
 
 @EVERY_ROW
-def test_a_row_without_its_check_is_found(document, row):
-    """Were one of its tests removed, or emptied, the test above would fail."""
+def test_a_row_without_one_of_its_checks_is_found(document, row):
+    """Were one of its tests removed, renamed or emptied, or an equation taken out, the test above would fail."""
     for test in covered.listed(row.tests):
-        function = test.partition("::")[2]
-        assert test in absent(row, lambda path, gone=function: checks_of(path) - {gone})
+        assert test in unproved(row, lambda each, gone=test: set() if each == gone else evidence.evidence(each))
+        for item in evidence.evidence(test) & set(covered.items(row)):
+            assert item in unproved(row, lambda each, gone=item: evidence.evidence(each) - {gone})
+
+
+def test_every_evaluated_equation_has_a_row():
+    for name in DOCUMENTS:
+        modules = sorted(path.name for path in (ROOT / "tests" / "documents").glob(f"test_{name}_*.py"))
+        assert modules
+        evaluated = [item for module in modules for item in evidence.evidence(f"documents/{module}::test_equations")]
+        assert len(evaluated) == len(set(evaluated))
+        claimed = {item for row in covered.rows(name) if row.tests for item in covered.items(row)}
+        assert set(evaluated) <= claimed
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("assert left == right", {"test_it"}),
+        ("agree('law', left, right)", {"test_it"}),
+        ("left == right", set()),
+        ("print(left, right)", set()),
+    ],
+)
+def test_a_check_that_asserts_nothing_is_none(body, found, tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence, "TESTS", tmp_path)
+    (tmp_path / "test_made.py").write_text(f'def test_it():\n    """(2.1)."""\n    {body}\n', encoding="utf-8")
+    evidence.checks.cache_clear()
+    try:
+        assert set(evidence.checks("test_made.py")) == found
+        assert evidence.evidence("test_made.py::test_it") == ({"(2.1)"} if found else set())
+        assert evidence.evidence("test_made.py::test_renamed") == set()
+    finally:
+        evidence.checks.cache_clear()
 
 
 def test_ranges():
@@ -116,6 +124,14 @@ def test_ranges():
     assert covered.expanded("Proposition 3.3.1-3.3.2") == ["Proposition 3.3.1", "Proposition 3.3.2"]
     assert covered.expanded("EXP revolute IV-VI") == ["EXP revolute IV", "EXP revolute V", "EXP revolute VI"]
     assert covered.expanded("section 5 any Lie group") == ["section 5 any Lie group"]
+
+
+def test_citations():
+    assert cited("(2.9)-(2.11), (3.4a): of Lemma 3.1") == {"(2.9)", "(2.10)", "(2.11)", "(3.4)", "Lemma 3.1"}
+    assert cited("Figure 4.3-4.5 and EXP prismatic I-II") == {
+        "Figure 4.3", "Figure 4.4", "Figure 4.5", "EXP prismatic I", "EXP prismatic II",
+    }  # fmt: skip
+    assert cited("Table I, Def. 4 on SE(3), of 2.5 and (x)") == {"Table I", "Def. 4"}
 
 
 def test_the_page_is_the_one_that_its_script_writes():

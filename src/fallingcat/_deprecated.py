@@ -22,6 +22,10 @@ _FORMULATIONS = (
     "locked_frame locked_inertia_rate locked_inertia_slope reduced_derivatives"
 )
 _MODEL = "Actuator Couple Frame Limits Loop Mimic Passive Pin Rolling Weld"
+_HOPPING = (
+    "EnergyController ExternalPolarSpring Leg LockedPolarSpring PolarLaw PolarSpring RadialDamper RadialSpring "
+    "virtual_leg"
+)
 
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "fallingcat": {
@@ -44,6 +48,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "loops": "constraints",
     },
     "fallingcat.control": {
+        **{name: f"studies.hoppers.{name}" for name in _HOPPING.split()},
         "Accelerations": "control.AccelerationResult",
         "Cycles": "control.PeriodicReference",
         "FloatingInverse": "control.FloatingInverseDynamics",

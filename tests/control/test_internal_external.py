@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import ExternalLaw, ExternalPolarSpring, InternalLaw, PolarSpring, RadialSpring, response
+from fallingcat.control import ExternalLaw, InternalLaw, response
 from fallingcat.errors import ModelError
 from fallingcat.lie import R3, SE2, SE3, SO2, SO3, Helical, Schoenflies, Trivial
+from fallingcat.studies.hoppers import ExternalPolarSpring, PolarSpring, RadialSpring
 from tests.support.random_robots import TILTED
 
 BASES = (SE3(), SE2(), SO3(), Schoenflies(), R3(), SO2(TILTED), Helical(TILTED, pitch=-0.4))

@@ -179,7 +179,7 @@ def test_error_dynamics_as_one_system(seed, i):
 @seeds
 @pytest.mark.parametrize("i", [1, 2])
 def test_rate_of_the_lyapunov_function(seed, i):
-    """(55)-(57), with (56) corrected, and Lemmas 16 and 17, (90), (91), on the way."""
+    """(55)-(57), with (56) corrected, and on the way Lemma 16, (90), and Lemma 17, (91)."""
     c = case(seed)
     slope = np.linspace(0.5, -0.3, c.model.n)
     truth = c.potential_rate(i, slope)

@@ -218,7 +218,7 @@ def test_memory_goes_through_the_jumps_of_contacts():
     hopper = fc.robots.revolute_hopper()
     start = hopper.state(pose=hopper.base.element(np.array([0.0, 0.2, -2.5174])), joints=[1.7802])
     floor = fc.contact.CompliantFloor(("foot",), (3e3, 3e3), (8.0, 8.0))
-    laws = [fc.control.RadialSpring(2200.0, 0.14), Integral(0.0)]
+    laws = [fc.studies.hoppers.RadialSpring(2200.0, 0.14), Integral(0.0)]
     run = fc.simulate(hopper, start, 0.3, laws, floor, dt=1e-3, integrator="rkmk4")
     assert any(event.name.startswith("touchdown") for event in run.events)
     total = np.trapezoid(np.sin(run.joints), run.times, axis=0)

@@ -116,6 +116,7 @@ def test_parameters_are_those_of_the_charts_and_move_with_the_analytical_jacobia
 
 
 def test_twelve_parameters_of_example_2_8_2():
+    """Example 2.8.2: three numbers of the position, nine of the rotation."""
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
     link = cat.link_names[-1]
@@ -142,7 +143,7 @@ def test_the_planar_arm_has_three_parameters_wherever_it_points(first):
 
 
 def test_the_operational_space_of_the_scara_arm():
-    """(2.132), (2.136): x, y, z and the angle about the vertical, four numbers of four joints."""
+    """(2.132), (2.136), Example 2.8.1, Example 2.8.4: x, y, z and the angle about the vertical, of four joints."""
     arm = fc.robots.scara()
     rng = np.random.default_rng(1)
     for _ in range(5):

@@ -253,7 +253,7 @@ def robot(seed, joints=5):
 
 @seeds
 def test_jacobian_of_motion_constraints(seed):
-    """(3.36): `J_m` has a column per constraint, while (3.37) adds `J_m' lambda`: it needs a row per constraint."""
+    """(3.35)-(3.37): `J_m` of (3.36) has a column per constraint, while (3.37) adds `J_m' lambda`: it needs a row."""
     rng = np.random.default_rng(seed)
     half, a, tau = rng.normal(size=(4, 4)), rng.normal(size=(4, 2)), rng.normal(size=4)
     M = half @ half.T + np.eye(4)

@@ -46,7 +46,7 @@ def inertia_of_points(masses, places):
 
 @seeds
 def test_little_adjoint_of_the_way_back(seed):
-    """(2.16): `ad(nu_xy) = -ad(nu_yx)`; right is (3.42d), the twist of the way back has to be moved first."""
+    """(2.16), Lemma 2.7: `ad(nu_xy) = -ad(nu_yx)`; right is (3.42d), the twist back has to be moved first."""
     rng = np.random.default_rng(seed)
     H, nu = G.random(rng), rng.normal(size=6)
     back = np.imag(np.linalg.inv(H + 1j * STEP * H @ G.hat(nu))) / STEP  # d/dt of H_yx
@@ -173,6 +173,30 @@ def test_passive_lower_left_block(seed):
     Cxy = passive_decoupled(model, state, *change).Cxy
     agree("(3.86)", Cxy, truth[: model.m, model.m :])
     misprint("(3.84)", Cxy.T, -Cxy.T, truth[model.m :, : model.m])
+
+
+@seeds
+def test_external_velocity_of_a_constant_momentum(seed):
+    """(3.94)-(3.95): with `M_e nu_ext` constant "the condition is fulfilled"; the forces are then `dM_e/dt nu_ext`, and
+    the formula has the base's twist where the locked velocity stands.
+    """
+    rng = np.random.default_rng(seed)
+    model = fc.robots.random_tree(rng, 7, kinds=["revolute", "prismatic"])
+    state = model.random_state(rng)
+    change = fc.changes.internal_external(model, state, model.link_names[-1])
+    there = fc.equations(model, state, "passive").change(change)
+    truth = (there.C @ there.v)[:6]
+    agree("(3.95)", there.Mdot[:6, :6] @ there.v[:6], truth)
+    assert residual(truth, np.zeros(6)) > 1e-3
+    M, M_dot = mass_matrix(model, state), mass_matrix_derivative(model, state, state.velocity)
+    C, A = coriolis_matrix(model, state, "passive"), np.linalg.solve(M[:6, :6], M[:6, 6:])
+    back, rate = np.linalg.inv(change.T[:6, :6]), change.T_dot[:6, :6]
+    rest = (C[:6, 6:] + (M_dot[:6, :6] - C[:6, :6]) @ A - M_dot[:6, 6:]) @ state.rates
+    printed, right = (
+        back.T @ ((C[:6, :6] - M[:6, :6] @ back @ rate) @ v + rest)
+        for v in (state.twist, state.twist + A @ state.rates)
+    )
+    misprint("(3.94)", printed, right, truth, 1e-11)
 
 
 @seeds

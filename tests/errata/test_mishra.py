@@ -83,8 +83,19 @@ def test_factors_one_half_of_the_shape_equation(seed):
 
 
 @seeds
+def test_bracket_in_the_shape_forces(seed):
+    """(74): `-A' ad(A qd)'` beside `-dA'`; the bracket of (73) and of Def. 5 has the other sign."""
+    r = robot(seed)
+    momentum = r.Mb @ r.mu
+    plain = -np.einsum("kij,i->kj", fc.formulations.connection_exterior(r.model, r.state), r.rates).T @ momentum
+    bracket = r.A.T @ ad(r.A @ r.rates).T @ momentum
+    truth = -sums.curvature(r.model, r.state, r.rates).T @ momentum
+    misprint("(74)", plain - bracket, plain + bracket, truth)
+
+
+@seeds
 def test_momentum_term_of_the_shape_forces(seed):
-    """(26): `A' ad(A qd)' M_b mu` where `A' ad(mu)' M_b mu` belongs, as in (24) and (13)."""
+    """(26), Lemma 10: `A' ad(A qd)' M_b mu` where `A' ad(mu)' M_b mu` belongs, as in (24) and (13)."""
     r = robot(seed)
     rest = -0.5 * r.S(r.mu).T @ r.mu + (r.B(r.mu) + sums.Gamma(r.model, r.state)) @ r.rates
     printed, right = (rest + r.A.T @ ad(x).T @ r.Mb @ r.mu for x in (r.A @ r.rates, r.mu))

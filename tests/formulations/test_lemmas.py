@@ -67,7 +67,7 @@ def test_blocks_of_the_changed_matrix(recipe):
 
 
 def test_a_body_seen_from_a_moving_frame():
-    """(63)-(65): rates of Ad and of momenta, and the skew symmetry that survives."""
+    """(63)-(65), Property 8, Property 9: rates of Ad and of momenta, and the skew symmetry that survives."""
     rng = np.random.default_rng(0)
     g, V, x, y, V_kc = G.random(rng), *rng.normal(size=(4, 6))
     later = g @ (np.eye(4) + G.hat(1j * STEP * V))

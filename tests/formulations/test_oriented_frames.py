@@ -167,7 +167,7 @@ def test_frames_that_are_none():
 
 @pytest.mark.parametrize("base", SLIDING, ids=str)
 def test_center_of_mass_and_base_axes_on_every_base_that_slides(base):
-    """[Traversaro] (35)-(37): the linear rows are Newton's; the certificate checks rate, inverse and equations."""
+    """[Traversaro] (35)-(37), G[B] on SE(2): the linear rows are Newton's; the certificate checks the rest."""
     for seed in range(4):
         model, state = build(Robot(base, 3, seed))
         change = fc.changes.center_of_mass_base(model, state)

@@ -65,6 +65,7 @@ def test_estimate_of_the_paper_is_good_in_the_virtual_chassis():
 
 @pytest.mark.parametrize("frame", ["base", "center_of_mass"])
 def test_map_is_the_curvature_point_by_point(frame):
+    """[Mishra] Algorithm 1: every point of the grid, in base and chassis."""
     plane = Plane(DIRECTIONS, 0.1 * np.arange(7))
     a, b = np.linspace(-1.0, 1.0, 4), np.linspace(-0.5, 0.8, 3)
     found = curvature_map(ARM, plane, a, b, frame=frame)

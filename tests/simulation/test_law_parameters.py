@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import EnergyController, Law, PolarSpring, RadialDamper, RadialSpring
+from fallingcat.control import Law
 from fallingcat.simulation.law_parameters import apart, tuned
+from fallingcat.studies.hoppers import EnergyController, PolarSpring, RadialDamper, RadialSpring
 
 SPRING = RadialSpring(2200.0, 0.1411)
 LAWS = (SPRING, RadialDamper(20.0), EnergyController(9.0, 2.8382, SPRING), PolarSpring(6.0, 0.01))

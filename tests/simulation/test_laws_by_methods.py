@@ -12,6 +12,7 @@ from fallingcat import control
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE2, SE3, Schoenflies, Trivial
 from fallingcat.simulation import INTEGRATORS
+from fallingcat.studies import hoppers
 
 BASES = {"fixed": Trivial(), "planar": SE2(), "free": SE3(), "upright": Schoenflies()}
 TIP = "end_effector"
@@ -51,12 +52,12 @@ ARM = {
 }
 """Laws of robots of any kind"""
 LEG = {
-    control.RadialSpring: lambda: control.RadialSpring(20.0, 0.14),
-    control.RadialDamper: lambda: control.RadialDamper(0.2),
-    control.EnergyController: lambda: control.EnergyController(0.1, 2.84, control.RadialSpring(20.0, 0.14)),
-    control.PolarSpring: lambda: control.PolarSpring(0.6, 0.01, -2.4, "flight"),
-    control.ExternalPolarSpring: lambda: control.ExternalPolarSpring(0.6, 0.01, -2.4, "flight"),
-    control.LockedPolarSpring: lambda: control.LockedPolarSpring(0.6, 0.01, -2.4, "flight"),
+    hoppers.RadialSpring: lambda: hoppers.RadialSpring(20.0, 0.14),
+    hoppers.RadialDamper: lambda: hoppers.RadialDamper(0.2),
+    hoppers.EnergyController: lambda: hoppers.EnergyController(0.1, 2.84, hoppers.RadialSpring(20.0, 0.14)),
+    hoppers.PolarSpring: lambda: hoppers.PolarSpring(0.6, 0.01, -2.4, "flight"),
+    hoppers.ExternalPolarSpring: lambda: hoppers.ExternalPolarSpring(0.6, 0.01, -2.4, "flight"),
+    hoppers.LockedPolarSpring: lambda: hoppers.LockedPolarSpring(0.6, 0.01, -2.4, "flight"),
 }
 """Laws of a hopper"""
 GROUNDS = {
@@ -111,7 +112,11 @@ def run(model, law, method, ground):
 
 
 def test_the_matrix_has_every_law():
-    known = {x for x in vars(control).values() if inspect.isclass(x) and issubclass(x, control.Law)}
+    known = {
+        x
+        for x in (*vars(control).values(), *vars(hoppers).values())
+        if inspect.isclass(x) and issubclass(x, control.Law)
+    }
     assert {law for law in known if not inspect.isabstract(law)} == ARM.keys() | LEG.keys()
 
 

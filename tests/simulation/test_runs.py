@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import EnergyController, JointDamper, JointSpring, Law, PolarSpring, RadialDamper, RadialSpring
+from fallingcat.control import JointDamper, JointSpring, Law
 from fallingcat.errors import FileError, ModelError
 from fallingcat.simulation import Rosenbrock, SciPy
 from fallingcat.simulation.system import System
+from fallingcat.studies.hoppers import EnergyController, PolarSpring, RadialDamper, RadialSpring
 
 FLOOR = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
 

@@ -13,6 +13,7 @@ def study():
 
 
 def test_every_printed_digit_agrees(study):
+    """[ETH] Program A.1: Example 2.9.1, all digits that are printed."""
     printed = [row for row in study.rows if row.published is not None]
     assert len(printed) == 19
     assert sum(row.category == "printed number" for row in printed) == 17  # the others are printed zeros
@@ -20,11 +21,13 @@ def test_every_printed_digit_agrees(study):
 
 
 def test_what_is_not_printed_holds_against_an_independent_computation(study):
+    """[ETH] Program A.2: how many updates each parameterization takes."""
     assert study.holds
     assert [int(study.row(f"updates, {name}").ours) for name in study.observed.paths] == [5656, 5866, 5803, 5704]
 
 
 def test_the_shortest_rotation_is_the_shortest_path(study):
+    """[ETH] Example 2.9.7-2.9.8, Figure 2.14: four paths on the sphere."""
     paths = study.observed.paths
     ways = {name: path.angles.sum() for name, path in paths.items()}
     assert min(ways, key=ways.get) == "shortest rotation"

@@ -47,6 +47,7 @@ def test_the_best_gain_settles_and_bins_hold_every_start():
 
 @pytest.mark.slow
 def test_the_study_holds(tmp_path):
+    """[Mishra] Fig. 6: W falls at every sample under either compensation, which differ while joints move."""
     result = run("orbital-control", **FAST)
     assert result.holds
     assert all(row.verdict in ("agrees", "not published", "not comparable") for row in result.rows)

@@ -13,6 +13,7 @@ from fallingcat.lie import SE3, SO2, charts
 from fallingcat.lie.charts import EulerZYX
 from fallingcat.model.joints import Helical, Revolute, Universal
 from fallingcat.planning import drop
+from fallingcat.studies import hoppers
 
 CAT, HOPPER, DOG = fc.robots.cat(), fc.robots.revolute_hopper(), fc.robots.quadruped()
 STATE = CAT.random_state(np.random.default_rng(0))
@@ -86,9 +87,9 @@ CONTACTS = [
     (contact.HardContacts(("foot",), friction=0.5), HOP),
 ]
 LAWS = [
-    control.JointSpring(1.0), control.JointDamper(1.0), control.RadialSpring(1.0, 0.2), control.RadialDamper(1.0),
-    control.EnergyController(1.0, 1.0, control.RadialSpring(1.0, 0.2)), control.PolarSpring(1.0),
-    control.LockedPolarSpring(1.0),
+    control.JointSpring(1.0), control.JointDamper(1.0), hoppers.RadialSpring(1.0, 0.2), hoppers.RadialDamper(1.0),
+    hoppers.EnergyController(1.0, 1.0, hoppers.RadialSpring(1.0, 0.2)), hoppers.PolarSpring(1.0),
+    hoppers.LockedPolarSpring(1.0),
 ]  # fmt: skip
 RIGHT = {
     "begin": ("model", "state"), "touching": ("mode",), "prepared": ("model",),
@@ -357,8 +358,8 @@ CALLS = [
     (lambda: control.JointSpring([1.0]), "must be one number for all of its joints, got a list: Impedance"),
     (lambda: control.JointSpring(np.zeros(2)), r"one number for all of its joints, got an array of shape \(2,\)"),
     (lambda: control.JointSpring(1.0, name=3), "name of JointSpring must be a text, got 3"),
-    (lambda: control.EnergyController(1.0, 1.0, "spring"), "spring of 'energy controller' is a RadialSpring"),
-    (lambda: control.virtual_leg(None, HOP, "foot"), "the first argument is a Model, not None"),
+    (lambda: hoppers.EnergyController(1.0, 1.0, "spring"), "spring of 'energy controller' is a RadialSpring"),
+    (lambda: hoppers.virtual_leg(None, HOP, "foot"), "the first argument is a Model, not None"),
     (lambda: gaits.Embedded("circle", np.eye(2), np.zeros(2)), "curve must be a Curve, got 'circle'"),
     (lambda: gaits.Embedded(gaits.Circle(0.1), np.eye(3), np.zeros(3)), r"must have shape \(3, 2\), got \(3, 3\)"),
     (lambda: gaits.Circle(0.1)("half"), "s must be a row of finite numbers"),
@@ -619,11 +620,11 @@ CALLS = [
     (lambda: control.JointSpring(np.inf), "stiffness of 'joint springs' must be a finite number, got inf"),
     (lambda: control.JointSpring("stiff"), "stiffness"),
     (lambda: control.JointDamper(np.nan), "damping"),
-    (lambda: control.RadialSpring(None, 0.2), "stiffness"),
-    (lambda: control.RadialSpring(1.0, "long"), "rest"),
-    (lambda: control.PolarSpring(1.0, when="sometimes").forces(HOPPER, 0.0, HOP, frozenset()), "a law acts 'always'"),
-    (lambda: control.virtual_leg(HOPPER, HOP, "hand"), "there is no link or frame 'hand'"),
-    (lambda: control.virtual_leg(HOPPER, Q, "foot"), "pass a State"),
+    (lambda: hoppers.RadialSpring(None, 0.2), "stiffness"),
+    (lambda: hoppers.RadialSpring(1.0, "long"), "rest"),
+    (lambda: hoppers.PolarSpring(1.0, when="sometimes").forces(HOPPER, 0.0, HOP, frozenset()), "a law acts 'always'"),
+    (lambda: hoppers.virtual_leg(HOPPER, HOP, "hand"), "there is no link or frame 'hand'"),
+    (lambda: hoppers.virtual_leg(HOPPER, Q, "foot"), "pass a State"),
     # gaits
     (lambda: gaits.Circle([1.0, 2.0, 3.0]), "radius must be one number or two, got 3"),
     (lambda: gaits.Circle("wide"), "radius"),

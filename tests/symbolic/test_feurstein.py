@@ -114,6 +114,7 @@ def test_system_matrices_are_the_same_expressions(d, program):
 
 
 def test_consistency_tests_of_the_program(d, program):
+    """A.2.1 sample program: the tests that it runs itself."""
     Cbp, CbL, v = program["Cbp"], program["CbL"], Matrix(d.v)
     assert tb.tidy(program["CbPsi"] + program["CbPsi"].T) == zeros(4, 4)
     assert tb.tidy(program["Mbdot"] - Cbp - Cbp.T) == zeros(4, 4)
@@ -174,6 +175,7 @@ def test_foot_and_center_of_mass(d, program):
 
 
 def test_transforms_of_the_toolbox():
+    """Table A.1: transforms, adjoints and rates of the toolbox, on symbols."""
     q, x, y = sympy.symbols("q x y", real=True)
     H = tb.pose(q, [x, y])
     assert tb.tidy(H * tb.inverse(H)) == eye(3)

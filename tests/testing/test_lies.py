@@ -16,8 +16,9 @@ from saddle_joint import Saddle
 import fallingcat as fc
 from fallingcat.arrays import concatenate
 from fallingcat.contact import Contact
-from fallingcat.control import EnergyController, JointDamper, JointSpring, Law, PolarSpring, RadialDamper, RadialSpring
+from fallingcat.control import JointDamper, JointSpring, Law
 from fallingcat.errors import BrokenLawError
+from fallingcat.studies.hoppers import EnergyController, PolarSpring, RadialDamper, RadialSpring
 from fallingcat.testing import (
     Report,
     check_change,

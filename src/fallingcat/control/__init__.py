@@ -1,17 +1,6 @@
 """Control: force laws, tasks and limits, inverse kinematics, whole-body control."""
 
 from .._deprecated import former_names
-from .hopping import (
-    EnergyController,
-    ExternalPolarSpring,
-    Leg,
-    LockedPolarSpring,
-    PolarLaw,
-    PolarSpring,
-    RadialDamper,
-    RadialSpring,
-    virtual_leg,
-)
 from .inverse_kinematics.differential import DifferentialIKResult, velocities
 from .inverse_kinematics.result import InverseKinematicsResult
 from .inverse_kinematics.solver import InverseKinematics, inverse_kinematics
@@ -71,10 +60,8 @@ __all__ = [
     "DifferentialIKResult",
     "DriveLimits",
     "DryFriction",
-    "EnergyController",
     "ErrorState",
     "ExternalLaw",
-    "ExternalPolarSpring",
     "ExternalWrench",
     "FloatingInverseDynamics",
     "ForceTask",
@@ -90,9 +77,7 @@ __all__ = [
     "JointStops",
     "JointsTask",
     "Law",
-    "Leg",
     "Limit",
-    "LockedPolarSpring",
     "OperationalSpace",
     "OutputFeedback",
     "PassiveDamping",
@@ -101,16 +86,12 @@ __all__ = [
     "PointActuator",
     "PointSpring",
     "PointTask",
-    "PolarLaw",
-    "PolarSpring",
     "PoseSensor",
     "PoseTask",
     "PositionServo",
     "PositionTask",
     "PrioritizedControl",
     "Push",
-    "RadialDamper",
-    "RadialSpring",
     "RateLimits",
     "RelativeTask",
     "Response",
@@ -141,7 +122,6 @@ __all__ = [
     "task_dynamics",
     "torques",
     "velocities",
-    "virtual_leg",
     "wrench_between",
 ]
 

@@ -26,7 +26,7 @@ def apart(laws: Sequence[Law], model: Model) -> tuple[tuple[Law, ...], np.ndarra
     others.  A law of one's own whose methods cannot be traced without their values, because they branch on one, say,
     keeps its numbers: they are constants of its code.
 
-    >>> from fallingcat.control import EnergyController, RadialSpring
+    >>> from fallingcat.studies.hoppers import EnergyController, RadialSpring
     >>> from fallingcat.model import robots
     >>> hopper, spring = robots.revolute_hopper(), RadialSpring(2200.0, 0.14)
     >>> laws, numbers = apart([EnergyController(10.0, 2.8, spring)], hopper)

@@ -39,7 +39,7 @@ class Parameters(Table):
 
 @concise
 class Figures(NamedTuple):
-    """What stands on the page of a study, above and below its table of numbers."""
+    """Blocks of the page of a study, above and below its table of numbers."""
 
     above: Sequence[Block] = ()
     below: Sequence[Block] = ()
@@ -115,11 +115,18 @@ _KINDS: Final[dict[str, StudyKind[Any, Any]]] = {}
 
 
 def study_kind(kind: type[K]) -> type[K]:
-    """Makes a kind known to the files of studies, as a decorator of its class; a name has one kind.
+    """Register a study kind, as a decorator of its class.
 
-    >>> study_kind(Parameters)
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: study_kind takes a subclass of StudyKind, not ...Parameters...
+    Args:
+        kind: Subclass of :class:`StudyKind`; a name belongs to one kind.
+
+    Returns:
+        The class, unchanged.
+
+    Example:
+        >>> study_kind(Parameters)
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: study_kind takes a subclass of StudyKind, not ...Parameters...
     """
     if not isinstance(kind, type) or not issubclass(kind, StudyKind):
         raise ModelError(f"study_kind takes a subclass of StudyKind, not {kind!r}")
@@ -142,17 +149,29 @@ def study_kind(kind: type[K]) -> type[K]:
 
 
 def kinds() -> tuple[str, ...]:
-    """The names of the kinds that are known.
+    """Names of all study kinds.
 
-    >>> from fallingcat.studies import kinds
-    >>> {"circling-arm", "hopper", "kinematic-control", "orbital-gait"} <= set(kinds())
-    True
+    Returns:
+        Names of registered kinds and of kinds of installed packages, in the order of registration.
+
+    Example:
+        >>> from fallingcat.studies import kinds
+        >>> {"circling-arm", "hopper", "kinematic-control", "orbital-gait"} <= set(kinds())
+        True
     """
     return tuple(_KINDS)
 
 
 def kind_of(name: str) -> StudyKind[Any, Any]:
-    """A kind by name: registered, or of an installed package."""
+    """Study kind by name.
+
+    Args:
+        name: Kind as study files name it; registered by :func:`study_kind` or by the entry points of an installed
+            package.
+
+    Returns:
+        The kind.
+    """
     if not isinstance(name, str):
         raise ModelError(f"a kind of study is given by its name, not by {describe(name)}")
     if name not in _KINDS:

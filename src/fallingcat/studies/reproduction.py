@@ -27,7 +27,7 @@ DOCUMENT: Final = re.compile(r"\[([A-Z]\w+)\]")
 @concise
 @dataclass(frozen=True, eq=False)
 class Reproduced:
-    """A study that was run again, without what it saw."""
+    """Rows and verdicts of one study, without its trajectories."""
 
     study: str
     title: str
@@ -72,7 +72,7 @@ class Reproduced:
 @concise
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """All of them, in the order of their names."""
+    """Rows and verdicts of all studies, in the order of their names."""
 
     studies: tuple[Reproduced, ...]
     seconds: float
@@ -97,14 +97,21 @@ class Reproduction:
 def reproduce(
     only: Sequence[str] = (), *, fast: bool = False, workers: int = 1, progress: Progress | None = None
 ) -> Reproduction:
-    """Run every study that comes with the library, or some of them, by name or by document (``"Mishra"``).
+    """Run the studies of the library and compare them with the published results.
 
-    ``fast`` takes the ``fast`` parameters of their files: fewer runs behind numbers that nobody published.
-    ``workers`` are processes.
+    Args:
+        only: Names of studies or keys of documents (``"Mishra"``); all if empty.
+        fast: Use the ``fast`` parameters of the study files: fewer runs behind numbers that are not published.
+        workers: Number of processes.
+        progress: Called with what is done and its share (0 to 1).
 
-    >>> found = reproduce(["orbital-gait"])
-    >>> found.holds, found.studies[0].document
-    (True, 'Mishra')
+    Returns:
+        Rows of all studies with verdicts, counted by class: printed numbers, printed statements, identities.
+
+    Example:
+        >>> found = reproduce(["orbital-gait"])
+        >>> found.holds, found.studies[0].document
+        (True, 'Mishra')
     """
     wanted = _chosen(only)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One number: published, ours, and what may be said of the two.
+    """One row of a study: a published value, the computed value and a verdict.
 
-    Where nothing is published, ours may have to ``hold``: within ``tolerance`` of ``reference``, which others computed,
-    or of zero.
+    Rows without a published value may have a ``reference`` of an independent computation, which the computed value has
+    to match within ``tolerance``; without a reference it has to be zero within ``tolerance``.
     """
 
     name: str
@@ -71,7 +71,7 @@ def tally(rows: Iterable[Row]) -> dict[Category, Count]:
 @concise
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """A study that was run."""
+    """Result of a study: rows with verdicts, observed quantities, trajectory and page."""
 
     study: Study
     observed: Any
@@ -114,22 +114,39 @@ class StudyResult:
 
 
 def run(study: str, progress: Progress | None = None, **parameters: Any) -> StudyResult:
-    """Run a study, by name or from a file of one's own, with other parameters where they are given.
+    """Run a study.
 
-    >>> result = run("revolute-6", duration=2.0, K_E=8.0)
-    >>> result.trajectory.status, result.study.changed
-    ('finished', ('duration', 'K_E'))
-    >>> result.row("ledger balance").holds
-    True
-    >>> run("revolute-6", K_e=8.0)
-    Traceback (most recent call last):
-    fallingcat.errors.FallingCatError: study 'revolute-6': there is no parameter 'K_e'; do you mean 'K_E'? They are ...
+    Args:
+        study: Name of a study, or path of a ``.toml`` file.
+        progress: Called with what is done and its share (0 to 1).
+        **parameters: Parameters of the study that differ from its file.
+
+    Returns:
+        Rows with verdicts, observed quantities, and the trajectory of kinds that simulate.
+
+    Example:
+        >>> result = run("revolute-6", duration=2.0, K_E=8.0)
+        >>> result.trajectory.status, result.study.changed
+        ('finished', ('duration', 'K_E'))
+        >>> result.row("ledger balance").holds
+        True
+        >>> run("revolute-6", K_e=8.0)
+        Traceback (most recent call last):
+        fallingcat.errors.FallingCatError: study 'revolute-6': there is no parameter 'K_e'; do you mean 'K_E'? ...
     """
     return run_study(load(study).with_parameters(parameters), progress)
 
 
 def run_study(study: Study, progress: Progress | None = None) -> StudyResult:
-    """Run a study that was loaded."""
+    """Run a loaded study.
+
+    Args:
+        study: Study of :func:`load` or :func:`parse`.
+        progress: Called with what is done and its share (0 to 1).
+
+    Returns:
+        As :func:`run`.
+    """
     if not isinstance(study, Study):
         raise ModelError(f"run_study takes a study that was loaded, not {describe(study)}")
     began = time.perf_counter()

@@ -151,10 +151,14 @@ class Study(BaseModel):
 
 
 def names() -> tuple[str, ...]:
-    """The studies that come with the library, and those of installed packages.
+    """Names of all studies of the library and of installed packages.
 
-    >>> names()[:3]
-    ('circling-arm', 'eth-dynamics', 'eth-kinematics')
+    Returns:
+        Sorted names, as :func:`load` and ``fallingcat study run`` take them.
+
+    Example:
+        >>> names()[:3]
+        ('circling-arm', 'eth-dynamics', 'eth-kinematics')
     """
     return tuple(_files())
 
@@ -170,13 +174,20 @@ def _files() -> dict[str, Any]:
 
 
 def load(study: str) -> Study:
-    """A study by name, or from a file of one's own (whose name ends in ``.toml``).
+    """Load a study.
 
-    >>> load("revolute-6").parameters.K_E
-    10.0
-    >>> load("revolute-7")
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: there is no study 'revolute-7'; do you mean 'revolute-6'? Studies: circling-arm, ...
+    Args:
+        study: Name of a study (see :func:`names`), or path of a ``.toml`` file.
+
+    Returns:
+        The study with its checked parameters.
+
+    Example:
+        >>> load("revolute-6").parameters.K_E
+        10.0
+        >>> load("revolute-7")
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: there is no study 'revolute-7'; do you mean 'revolute-6'? Studies: ...
     """
     if not isinstance(study, str):
         raise ModelError(f"a study is given by its name or its file, not by {study!r}")
@@ -191,12 +202,21 @@ def load(study: str) -> Study:
 
 
 def parse(text: str, name: str, file: str) -> Study:
-    """The study in the text of a TOML file.
+    """Parse a study from the text of a TOML file.
 
-    >>> parse("title = 'a'\\nfigure = '1'\\n[parameters]", "a", "a.toml")
-    Traceback (most recent call last):
-    fallingcat.errors.FileError: a.toml: there is no key 'figure'; do you mean 'figures'? They are title, kind, robot,
-    figures, about, parameters, fast, row
+    Args:
+        text: Contents of the file.
+        name: Name that the study gets.
+        file: Path for error messages.
+
+    Returns:
+        The study with its checked parameters.
+
+    Example:
+        >>> parse("title = 'a'\\nfigure = '1'\\n[parameters]", "a", "a.toml")
+        Traceback (most recent call last):
+        fallingcat.errors.FileError: a.toml: there is no key 'figure'; do you mean 'figures'? They are title, ...
+        figures, about, parameters, fast, row
     """
     if not isinstance(text, str) or not isinstance(file, (str, os.PathLike)):
         raise ModelError(

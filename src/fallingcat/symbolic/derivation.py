@@ -34,7 +34,7 @@ LARGEST: Final = 20_000
 
 @concise
 class Named(NamedTuple):
-    """Expressions with names for what they share."""
+    """Expressions with common subexpressions pulled out."""
 
     definitions: dict[Any, Any]
     """symbol -> expression, in the order in which they are needed"""
@@ -47,10 +47,10 @@ class Named(NamedTuple):
 
 
 class Derivation:
-    """The closed forms of one robot, each made when it is asked for; see :func:`derive`.
+    """Closed forms of a robot's equations, computed on demand; see :func:`derive`.
 
-    ``d["M"]`` is a SymPy matrix (or vector, or expression); :attr:`names` lists what there is.  Symbols are those of
-    :attr:`q`, :attr:`v`, :attr:`a` and of :attr:`values`.
+    ``d["M"]`` is a SymPy matrix (or vector, or expression); :attr:`names` lists the quantities. The symbols are those
+    of :attr:`q`, :attr:`v`, :attr:`a` and :attr:`values`.
     """
 
     def __init__(self, model: Model, values: Mapping[Any, float]) -> None:
@@ -321,21 +321,27 @@ class Derivation:
 def derive(
     model: Model | Symbols, parameters: str | Sequence[str] = "all", values: Mapping[Any, float] | None = None
 ) -> Derivation:
-    """The closed forms of a robot: ``d["M"]``, ``d["C"]``, ``d["g"]``, and all that :attr:`Derivation.names` lists.
+    """Derive the closed forms of a robot's equations.
 
-    A robot of numbers gets symbols for its ``parameters``, see :func:`symbols` (``"none"``: numbers stay, exactly); one
-    that was made of symbols keeps them, and ``values`` may say their numbers.  Nothing is computed before it is asked
-    for.  A robot whose equations nobody could read is refused when it is asked.
+    Args:
+        model: Robot with numeric parameters, or a robot of :func:`symbols`.
+        parameters: Parameters that become symbols, see :func:`symbols`; ``"none"`` keeps exact numbers.
+        values: Numbers of the symbols, for a robot that has symbols already.
 
-    >>> import fallingcat as fc
-    >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), ["masses", "gravity"])
-    >>> d["M"][:3, :3]
-    Matrix([
-    [m_0 + m_1,         0,        0],
-    [        0, m_0 + m_1,  m_1*q_1],
-    [        0,   m_1*q_1, m_1*q_1**2]])
-    >>> d["g"][0]
-    g*(m_0 + m_1)*sin(theta)
+    Returns:
+        Quantities by name, ``d["M"]``, ``d["C"]``, ``d["g"]``, ...; each is computed when it is asked for. Robots whose
+        equations are too long to read are refused then.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), ["masses", "gravity"])
+        >>> d["M"][:3, :3]
+        Matrix([
+        [m_0 + m_1,         0,        0],
+        [        0, m_0 + m_1,  m_1*q_1],
+        [        0,   m_1*q_1, m_1*q_1**2]])
+        >>> d["g"][0]
+        g*(m_0 + m_1)*sin(theta)
     """
     robot = model.model if isinstance(model, Symbols) else model
     if isinstance(robot, Model) and len(robot.links) > MOST_LINKS:

@@ -14,18 +14,25 @@ if TYPE_CHECKING:
 
 
 def foot(d: Derivation, frame: Place) -> dict[str, Any]:
-    """Closed forms of a foot, by the names of [Feurstein] A.2.1: matrices of the plane, velocities ``d.v``.
+    """Closed forms of a foot, by the names of [Feurstein] A.2.1.
 
-    ``H_if``, ``H_bf`` (3x3); ``Jodot_if``, ``Jnu_if``; ``o_bc``, ``b_o_cf``, ``i_o_cf`` (2); ``r_cf``, ``alpha_cf``
-    and the Jacobians of length and angle from the center of mass to the foot, ``Jr_iocf``, ``Jp_iocf`` of a velocity in
-    the world and ``Jrdot_cf``, ``Jalphadot_cf`` of ``d.v``; ``P_int``, ``Jv_int``: the internal velocity (3.96).
+    Args:
+        d: Derivation of a planar robot.
+        frame: Link or frame of the foot.
 
-    >>> import fallingcat as fc
-    >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses")
-    >>> foot(d, "foot")["b_o_cf"]
-    Matrix([
-    [m_0*q_1/(m_0 + m_1)],
-    [                  0]])
+    Returns:
+        ``H_if``, ``H_bf`` (3 x 3 poses); ``Jodot_if``, ``Jnu_if`` (velocities per ``d.v``); ``o_bc``, ``b_o_cf``,
+        ``i_o_cf`` (2, m); ``r_cf`` (m), ``alpha_cf`` (rad) and the Jacobians of length and angle from the center of
+        mass to the foot: ``Jr_iocf``, ``Jp_iocf`` per velocity in the world, ``Jrdot_cf``, ``Jalphadot_cf`` per
+        ``d.v``; ``P_int``, ``Jv_int``: the internal velocity (3.96).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses")
+        >>> foot(d, "foot")["b_o_cf"]
+        Matrix([
+        [m_0*q_1/(m_0 + m_1)],
+        [                  0]])
     """
     x, n = d.q, d.model.n
     H_if, H_ib = d.planar(d.pose(frame)), tb.pose(x[2], x[:2])

@@ -14,22 +14,27 @@ from .polynomials import Polynomial
 
 
 def base_parameters(model: Model) -> tuple[Any, ...]:
-    """The minimal combinations of inertial parameters that all motions depend on, exactly, as SymPy expressions.
+    """Base inertial parameters, as exact SymPy expressions.
 
-    As :func:`fallingcat.dynamics.base_parameters`, whose numbers they have; symbols are those of
-    :func:`fallingcat.dynamics.inertial_parameters` (``m_i``, first moments ``h_ix``, inertias about the origin ``I_ixx``) and
-    lengths.
+    Args:
+        model: Robot.
 
-    >>> import fallingcat as fc
-    >>> for each in base_parameters(fc.robots.revolute_hopper()):
-    ...     print(each)
-    m_0 + m_1
-    h_0x + l_1x*m_1
-    h_0y
-    I_0zz + l_1x**2*m_1
-    h_1x
-    h_1y
-    I_1zz
+    Returns:
+        Minimal combinations of inertial parameters that all motions depend on, with the values of
+        :func:`fallingcat.dynamics.base_parameters`; symbols are those of :func:`fallingcat.dynamics.inertial_parameters` (``m_i`` (kg),
+        first moments ``h_ix`` (kg m), inertias about the origin ``I_ixx`` (kg m^2)) and lengths (m).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> for each in base_parameters(fc.robots.revolute_hopper()):
+        ...     print(each)
+        m_0 + m_1
+        h_0x + l_1x*m_1
+        h_0y
+        I_0zz + l_1x**2*m_1
+        h_1x
+        h_1y
+        I_1zz
     """
     d = derive(model, ("lengths", "gravity"))
     lengths = sorted((x for x in d.values if str(x)[0] in "lo"), key=str)

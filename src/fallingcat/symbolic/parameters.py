@@ -23,7 +23,7 @@ _SYMBOL: Final = re.compile(r"(?=.{1,20}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)?",
 
 @concise
 class Symbols(NamedTuple):
-    """A robot whose parameters are symbols, and their numbers."""
+    """Robot with symbolic parameters, and the numbers of the symbols."""
 
     model: Model
     values: dict[Any, float]
@@ -41,23 +41,29 @@ class Parameter(NamedTuple):
 def symbols(
     model: Model, parameters: str | Sequence[str] = "all", names: Mapping[str, str | Sequence[str]] | None = None
 ) -> Symbols:
-    """The robot with symbols for its numbers, and what they are: ``symbols(model).model``, ``.values``.
+    """Replace parameters of a robot by symbols.
 
-    ``parameters``: ``"all"``, or kinds of them (:data:`KINDS`) and names of single ones (``m_1``).  A number that is
-    zero stays zero, and so does the way in which a placement is turned.  Links are numbered from the base, 0, and joint
-    ``i`` carries link ``i``: ``m_i`` (kg), ``c_ix, c_iy, c_iz`` (center, m), ``I_ixx, I_ixy, ...`` (about the center,
-    kg m^2); ``l_ix, ...`` (placement of joint i on its parent, m), ``k_i, d_i, r_i`` (spring, damper, place of rest),
+    Zeros stay zero, and rotations of placements stay numbers. Links are numbered from the base, 0, and joint ``i``
+    carries link ``i``: ``m_i`` (kg), ``c_ix, c_iy, c_iz`` (center, m), ``I_ixx, I_ixy, ...`` (about the center, kg
+    m^2); ``l_ix, ...`` (placement of joint i on its parent, m), ``k_i, d_i, r_i`` (spring, damper, rest position),
     ``a_i`` (armature); ``f_kx, ...`` (placement of frame k); ``g``, or ``g_x, g_y, g_z`` (m/s^2).
 
-    ``names`` calls some of them otherwise, and says which are one and the same: ``{"l": ["l_1x", "f_1x"]}``.
+    Args:
+        model: Robot.
+        parameters: ``"all"``, or kinds of parameters (:data:`KINDS`) and single names (``m_1``).
+        names: Other names; parameters under one name are the same symbol: ``{"l": ["l_1x", "f_1x"]}``.
 
-    >>> import fallingcat as fc
-    >>> robot = fc.robots.revolute_hopper()
-    >>> hopper, values = fc.symbolic.symbols(robot, ["masses", "gravity"], {"l": ["l_1x", "f_1x"]})
-    >>> hopper.mass, hopper.gravity, hopper.joints[0].placement[0, 3]
-    (m_0 + m_1, array([0.0, -g, 0.0], dtype=object), l)
-    >>> values[sympy.Symbol("l", real=True)]
-    0.12
+    Returns:
+        The robot with symbols (``.model``) and the number of each symbol (``.values``).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> robot = fc.robots.revolute_hopper()
+        >>> hopper, values = fc.symbolic.symbols(robot, ["masses", "gravity"], {"l": ["l_1x", "f_1x"]})
+        >>> hopper.mass, hopper.gravity, hopper.joints[0].placement[0, 3]
+        (m_0 + m_1, array([0.0, -g, 0.0], dtype=object), l)
+        >>> values[sympy.Symbol("l", real=True)]
+        0.12
     """
     if not isinstance(model, Model):
         raise ModelError(f"the first argument is a Model, not {describe(model)}: load a file, or take one of robots")
@@ -189,12 +195,20 @@ def _placed(H: np.ndarray, name: str, change: Callable[[Parameter, Any], Any]) -
 
 
 def numbers(model: Model, values: Mapping[Any, float]) -> Model:
-    """The robot of floats, where every symbol has its number.
+    """Substitute numbers for the symbols of a robot.
 
-    >>> import fallingcat as fc
-    >>> hopper = fc.robots.revolute_hopper()
-    >>> abs(numbers(*symbols(hopper)).mass - hopper.mass) < 1e-15
-    True
+    Args:
+        model: Robot with symbolic parameters.
+        values: Number of each symbol.
+
+    Returns:
+        Robot of floats.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> hopper = fc.robots.revolute_hopper()
+        >>> abs(numbers(*symbols(hopper)).mass - hopper.mass) < 1e-15
+        True
     """
 
     def change(at: Parameter, x: Any) -> Any:

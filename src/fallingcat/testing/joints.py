@@ -15,8 +15,7 @@ from ..arrays.types import FloatArray, Scalar
 from ..compiler import compile
 from ..dynamics import displace, inverse_dynamics, inverse_dynamics_derivatives, kinetic_energy, potential_energy
 from ..errors import ModelError, describe
-from ..formulations.time import later
-from ..formulations.time import STEP
+from ..formulations.time import STEP, later
 from ..lie import SE3
 from ..model import Joint, JointKind, Limits, Model, State, robots
 from .report import Report, Requirement, apart, count, generator, largest

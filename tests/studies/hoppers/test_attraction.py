@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import virtual_leg
 from fallingcat.geometry.contact_points import position
 from fallingcat.studies import load
-from fallingcat.studies.hoppers import Observed
+from fallingcat.studies.hoppers import Observed, virtual_leg
 from fallingcat.studies.hoppers.attraction import (
     BROKE,
     FELL,

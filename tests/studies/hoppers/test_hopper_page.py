@@ -23,6 +23,7 @@ def blocks(page):
 
 
 def test_a_gait_has_animation_table_panels_strip_and_zoom(gait):
+    """Figure 4.13-4.17: the whole run, a zoom, and the strip of one cycle."""
     found = blocks(gait.page())
     kinds = [block["kind"] for block in found]
     assert kinds[:4] == ["scene", "chart", "chart", "table"]
@@ -34,6 +35,26 @@ def test_a_gait_has_animation_table_panels_strip_and_zoom(gait):
     assert [row[0] for row in found[3]["rows"]] == [row.name for row in gait.rows]
     assert [row[-2] for row in found[3]["rows"]] == [row.verdict for row in gait.rows]  # in color: before the prose
     assert found[3]["good"] == [row.holds for row in gait.rows]
+
+
+@pytest.mark.parametrize("name", [*(f"prismatic-{i}" for i in (1, 2, 3)), *(f"revolute-{i}" for i in range(1, 6))])
+def test_experiments_have_the_panels_of_their_figure(name):
+    """Figure 4.3-4.5, Figure 4.8-4.12: way, momenta, energies, radial and polar quantities of the run."""
+    shorter = {"basin_hops": 0} if name == "revolute-5" else {}
+    result = run(name, duration=0.3, **shorter)
+    found = blocks(result.page())
+    assert any(
+        block.get("title") == f"The panels of [Feurstein] Figure {result.study.table.figures}" for block in found
+    )
+    charts = {block["title"]: block for block in found if block["kind"] == "chart"}
+    for title in (
+        "Way of the center of mass",
+        "Angular momentum",
+        "Energies",
+        "Spring extension",
+        "Angle of the virtual leg",
+    ):
+        assert all(len(line["y"]) == len(charts[title]["x"]) > 10 for line in charts[title]["lines"])
 
 
 def test_charts_keep_the_peaks_of_the_floor(gait):

@@ -58,6 +58,7 @@ def verdicts(result):
 
 
 def test_exp_vi_beside_the_published_gait(gait):
+    """EXP revolute VI: the energy balance of the gait."""
     agrees, differs, apart = verdicts(gait)
     assert agrees == {
         "spring extension at lift-off", "the same, of the rest length", "stationarity", "work of the radial spring",
@@ -105,6 +106,7 @@ def test_exp_vi_beside_the_published_gait(gait):
     ],
 )
 def test_verdicts(name, agreeing, differing, apart):
+    """EXP prismatic I-III, EXP revolute I-IV: every row that the thesis prints, with its verdict."""
     result = run(name)
     assert verdicts(result) == [agreeing, differing, apart]
     assert all(row.remark for row in result.rows if row.verdict in ("differs", "not comparable"))
@@ -113,7 +115,7 @@ def test_verdicts(name, agreeing, differing, apart):
 
 @pytest.mark.parametrize("degrees", [2.0, 2.5, 3.0])
 def test_a_commanded_angle_destabilises_the_forward_gait(degrees):
-    """4.3.2: commanding 2 - 3 degrees gives large angular momenta and unstable gaits; 0 degrees is the gait itself."""
+    """4.3.2 commanded angles: 2 - 3 degrees give large angular momenta and unstable gaits; 0 degrees is the gait."""
     result = run("revolute-commanded", alpha_des=float(np.radians(degrees)))
     assert result.row("ledger balance").holds
     assert result.row("stationarity").ours > 5.0
@@ -149,6 +151,7 @@ def test_every_published_number_says_where_it_is_printed(name):
 
 
 def test_exp_v_finds_the_printed_gait():
+    """EXP revolute V: the state of its gait in Table 4.13."""
     found = run("revolute-5", basin_hops=0)
     agrees, differs, _ = verdicts(found)
     apex = {f"{name} at the apex" for name in ("height of the base", "joint", "lean", "energy")}
@@ -196,6 +199,7 @@ def test_a_disturbance_decides_when_the_upright_leg_tilts():
 
 
 def test_the_lowest_angular_momentum_is_near_102_degrees():
+    """Figure 4.7: flat around 102 degrees, with its minimum at 109."""
     found = run("revolute-scan", q1_first=np.radians(96.0), q1_last=np.radians(120.0), points=9)
     assert found.row("excess at 102 degrees").holds
     assert found.row("angle of the least angular momentum").ours == pytest.approx(109.3, abs=0.5)
@@ -282,7 +286,7 @@ def test_upright_angle_points_the_leg_down():
     model = robot(load("revolute-6").parameters)
     for q1 in (0.7, 1.7802, 2.4):
         state = model.state(pose=model.base.element(np.array([0.0, 0.3, upright_angle(model, q1)])), joints=[q1])
-        assert float(fc.control.virtual_leg(model, state, "foot").angle) == pytest.approx(0.0, abs=1e-14)
+        assert float(fc.studies.hoppers.virtual_leg(model, state, "foot").angle) == pytest.approx(0.0, abs=1e-14)
 
 
 @pytest.mark.slow
@@ -311,3 +315,15 @@ def test_the_whole_scan():
     spins = found.observed.curves["spin"]
     assert np.all(np.diff(spins[:20]) < 0.0)
     assert np.all(np.diff(spins[30:]) > 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gain", "hops", "step"), [(10.0, 1, 0.0879), (10.3, 1, -0.0101), (11.0, 4, -0.0105)])
+def test_the_gait_of_exp_iv_splits(gain, hops, step):
+    """What the thesis leaves open: over K_E the gait that hops back becomes one of four hops, then chaotic."""
+    seen = run("revolute-5", K_E=gain, duration=40.0, basin_hops=0).observed
+    apexes = [seen.apex(hop).pose for hop in seen.hops[-13:]]
+    heights = np.array([pose[1, 3] for pose in apexes])
+    assert heights[hops:] == pytest.approx(heights[:-hops], abs=2e-5)
+    assert len(np.unique(heights.round(4))) == hops
+    assert (apexes[-1][0, 3] - apexes[0][0, 3]) / 12 == pytest.approx(step, abs=2e-4)

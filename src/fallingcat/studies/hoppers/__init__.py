@@ -4,6 +4,17 @@
 ``hopper-attraction`` looks for the gait from a grid of starts.
 """
 
+from .hopping_laws import (
+    EnergyController,
+    ExternalPolarSpring,
+    Leg,
+    LockedPolarSpring,
+    PolarLaw,
+    PolarSpring,
+    RadialDamper,
+    RadialSpring,
+    virtual_leg,
+)
 from .kinds import Hopper, HopperAttraction, HopperBasin, HopperScan
 from .measures import MEASURES, measure
 from .observed import Flight, Observed
@@ -13,13 +24,22 @@ __all__ = [
     "MEASURES",
     "AttractionParameters",
     "BasinParameters",
+    "EnergyController",
+    "ExternalPolarSpring",
     "Flight",
     "Hopper",
     "HopperAttraction",
     "HopperBasin",
     "HopperParameters",
     "HopperScan",
+    "Leg",
+    "LockedPolarSpring",
     "Observed",
+    "PolarLaw",
+    "PolarSpring",
+    "RadialDamper",
+    "RadialSpring",
     "ScanParameters",
     "measure",
+    "virtual_leg",
 ]

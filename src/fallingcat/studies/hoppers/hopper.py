@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from ...contact import CompliantFloor
-from ...control import (
+from ...control import Law
+from ...dynamics import center_of_mass, kinetic_energy, link_pose, potential_energy
+from ...errors import FallingCatError, ModelError
+from ...model import Model, State, robots
+from ...simulation import Event, Rosenbrock, Trajectory, simulate
+from ...simulation.output.recorded_runs import record_runs
+from .hopping_laws import (
     EnergyController,
     ExternalPolarSpring,
-    Law,
     LockedPolarSpring,
     PolarSpring,
     RadialDamper,
     RadialSpring,
     virtual_leg,
 )
-from ...dynamics import center_of_mass, kinetic_energy, link_pose, potential_energy
-from ...errors import FallingCatError, ModelError
-from ...model import Model, State, robots
-from ...simulation import Event, Rosenbrock, Trajectory, simulate
-from ...simulation.output.recorded_runs import record_runs
 from .parameters import HopperParameters
 
 FOOT = "foot"

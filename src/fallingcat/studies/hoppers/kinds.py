@@ -63,7 +63,7 @@ class _Hopper(SimulatedKind[P, Observed]):
 
 @study_kind
 class Hopper(_Hopper[HopperParameters]):
-    """One run."""
+    """Study kind ``hopper``: one run."""
 
     name, parameters = "hopper", HopperParameters
     together: Mapping[str, int] = {"cpu": 16, "cuda": 256}

@@ -9,10 +9,11 @@ import numpy as np
 
 from ...arrays import concatenate, takes
 from ...compiler.kernel import compile_step
-from ...control import EnergyController, PolarLaw, response, virtual_leg
+from ...control import response
 from ...dynamics import kinetic_energy, link_pose, potential_energy
 from ...model import Model, State
 from .hopper import FOOT
+from .hopping_laws import EnergyController, PolarLaw, virtual_leg
 from .observed import Flight, Observed
 
 LAST: Final = 5
@@ -27,7 +28,14 @@ MEASURES: Final[dict[str, Measure]] = {}
 
 
 def measure(function: Measure) -> Measure:
-    """Makes a function known to the files of studies."""
+    """Register a measure of hoppers for study files, as a decorator.
+
+    Args:
+        function: Maps an :class:`Observed` run to a number; its name is that of the measure.
+
+    Returns:
+        The function, unchanged.
+    """
     MEASURES[function.__name__] = function
     return function
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from ...arrays import concatenate
 from ...caching import cached_property
-from ...control import RadialSpring, virtual_leg
 from ...dynamics import center_of_mass, kinetic_energy, momentum, potential_energy
 from ...geometry.contact_points import point_jacobian, position
 from ...model import Model, State
 from ...simulation import Trajectory
 from .hopper import FOOT
+from .hopping_laws import RadialSpring, virtual_leg
 from .parameters import HopperParameters
 
 COLUMNS = (
@@ -39,7 +39,7 @@ def observed(model: Model, state: State) -> Any:
 
 
 class Flight(NamedTuple):
-    """From a lift-off to the next touchdown; the first may begin with the run."""
+    """Flight phase, from a lift-off to the next touchdown; the first may begin with the run."""
 
     start: int
     """sample"""

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...arrays import arctan2, cos, sin
-from ...control import LockedPolarSpring, PolarLaw
 from ...formulations import locked_angle
 from ...model import Model, State
 from ...visualization import Chart, Line, Table, Text
 from ...visualization.page import Block
 from ..kind import Figures
 from ..tables import Study
+from .hopping_laws import LockedPolarSpring, PolarLaw
 from .looks import cycle_strip, hopper_scene
 from .measures import disturbances, stationarity
 from .observed import Observed

@@ -66,7 +66,7 @@ class GaitOf(NamedTuple):
 @concise
 @dataclass(frozen=True, eq=False)
 class RobotReport:
-    """All of it; :meth:`page` shows it."""
+    """Report on a robot; :meth:`page` writes it as a page."""
 
     model: Model
     certificates: tuple[Certificate, ...]
@@ -130,12 +130,22 @@ class RobotReport:
 
 
 def report(model: Model, states: int = 2, seed: int = 0, progress: Progress | None = None) -> RobotReport:
-    """Look at a robot from all sides; ``states`` random ones are where its equations are held to what they claim.
+    """Check and describe a robot.
 
-    >>> from fallingcat.model import robots
-    >>> found = report(robots.revolute_hopper(), states=1)
-    >>> found.passed, [coupling.name for coupling in found.couplings]
-    (True, ['knee'])
+    Args:
+        model: Robot.
+        states: Number of random states at which its equations of motion are certified.
+        seed: Seed of these states.
+        progress: Called with what is done and its share (0 to 1).
+
+    Returns:
+        Certificates, couplings, workspace and notes; :meth:`RobotReport.page` writes them as a page.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> found = report(robots.revolute_hopper(), states=1)
+        >>> found.passed, [coupling.name for coupling in found.couplings]
+        (True, ['knee'])
     """
     check_model(model)
     if isinstance(states, bool) or not isinstance(states, int) or states < 1:

@@ -47,7 +47,7 @@ Runner = Callable[[Job, Sequence[int]], Iterator[int]]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that was run."""
+    """Result of a sweep; :meth:`open` opens its store."""
 
     out: Path
     """a zarr store"""
@@ -87,22 +87,31 @@ def sweep(
     measures: Sequence[str] | None = None,
     **parameters: Any,
 ) -> Sweep:
-    """Run a study, or a function of yours, at every combination of the values in ``grid``, or at ``sample`` points of
-    a Latin hypercube between the smallest and largest of them; ``parameters`` are other ones that stay the same.
+    """Run a study or a function over a grid of parameters, or over a Latin hypercube.
 
-    ``out`` is the folder of a zarr store, which xarray opens, also while the sweep is under way: each measure of the
-    study's rows (of the kind, where it has none) is a variable; ``done`` says which runs are there.  A run that fails
-    is recorded with its error.  ``resume`` goes on with what was stopped, and gives bitwise the same numbers; where
-    nothing is, it begins.  ``workers`` are processes of one thread each, all cores unless said, so that a run that ends
-    its process has failed and nothing else; 0 is this process.  A run that takes longer than ``time_limit`` (s) has
-    failed, too.  ``scheduler`` is the address of a Dask cluster instead.  ``target="cuda"`` is for kinds that run on a
-    GPU.  Runs are committed in the batches in which their kind runs them, and kept in chunks of ``chunk``, about the
-    square root of their number.
+    The store at ``out`` is a zarr group that xarray opens, also while the sweep is running. Each measure of the study's
+    rows (of its kind, where it has no rows) is a variable over the swept parameters; ``done`` marks finished runs,
+    ``failed`` and ``error`` record failures. Runs are committed in the batches of their kind.
 
-    A function is called with the parameters by name and returns a number, the variable ``result``, or a mapping from
-    names to numbers; ``measures`` are these names, which else a call at the first point tells.  ``progress`` shows a
-    bar where somebody looks, always (True) or never (False), or is called with the runs that are done, failed, and in
-    all.
+    Args:
+        study: Name of a study, a loaded :class:`Study`, or a function that is called with the parameters by name and
+            returns a number (variable ``result``) or a mapping from names to numbers.
+        grid: Values of each swept parameter, by name.
+        out: Folder of the store.
+        sample: Number of points of a Latin hypercube between the smallest and largest values; None: the whole grid.
+        seed: Seed of the hypercube.
+        resume: Continue a stopped sweep; the numbers are bitwise those of one that was not stopped.
+        workers: Processes of one thread each; None: one per core; 0: this process.
+        scheduler: Address of a Dask cluster, in place of local processes.
+        target: ``"cpu"``, or ``"cuda"`` for kinds that run on a GPU.
+        chunk: Runs in a chunk of the store; None: about the square root of their number.
+        time_limit: Longest time of a run (s); longer ones are recorded as failed.
+        progress: True or False for a bar always or never, or a function of the runs done, failed and in all.
+        measures: Names of the numbers that a function returns; None: a call at the first point finds them.
+        **parameters: Parameters that are the same in all runs.
+
+    Returns:
+        Numbers of runs done, failed and in all, and the store.
     """
     if isinstance(study, Study):
         wanted = study.with_parameters(parameters)

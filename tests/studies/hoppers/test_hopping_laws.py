@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import EnergyController, LockedPolarSpring, PolarSpring, RadialDamper, RadialSpring, virtual_leg
 from fallingcat.errors import ModelError
+from fallingcat.studies.hoppers import (
+    EnergyController,
+    LockedPolarSpring,
+    PolarSpring,
+    RadialDamper,
+    RadialSpring,
+    virtual_leg,
+)
 
 STANCE, FLIGHT = frozenset({"foot"}), frozenset()
 HOPPERS = [fc.robots.revolute_hopper(), fc.robots.prismatic_hopper()]
@@ -162,3 +169,11 @@ def test_the_locked_angle_of_balanced_wheels():
     assert fc.compile(model, locked_angle)(*model.flatten(state)) == pytest.approx(expected, rel=1e-13)
     law = LockedPolarSpring(6.0, foot="wheel0", when="always")
     assert fc.simulate(model, state, 0.01, law, integrator="rkmk4").status == "finished"
+
+
+@pytest.mark.parametrize("name", ["RadialSpring", "virtual_leg", "Leg"])
+def test_old_names_keep_working_and_say_where_they_are(name):
+    with pytest.warns(DeprecationWarning, match=rf"fallingcat\.studies\.hoppers\.{name} now$"):
+        assert getattr(fc.control, name) is getattr(fc.studies.hoppers, name)
+    with pytest.raises(AttributeError, match="no attribute 'PogoStick'"):
+        fc.control.PogoStick  # noqa: B018

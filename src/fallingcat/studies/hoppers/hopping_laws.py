@@ -18,22 +18,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import arctan2, array, concatenate, cos, sin, sqrt
-from ..dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
-from ..dynamics.checks import check_robot
-from ..errors import FallingCatError, ModelError, describe
-from ..formulations import connection, internal_jacobian, locked_angle
-from ..formulations.connection import check_locked_angle
-from ..geometry.contact_points import point_jacobian, position
-from ..lie import SE2
-from ..model import Model, State
-from ..records import concise
-from .laws.base import Law
+from ...arrays import arctan2, array, concatenate, cos, sin, sqrt
+from ...control import Law
+from ...dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy, link_pose, potential_energy
+from ...dynamics.checks import check_robot
+from ...errors import FallingCatError, ModelError, describe
+from ...formulations import connection, internal_jacobian, locked_angle
+from ...formulations.connection import check_locked_angle
+from ...geometry.contact_points import point_jacobian, position
+from ...lie import SE2
+from ...model import Model, State
+from ...records import concise
 
 
 @concise
 class Leg(NamedTuple):
-    """The virtual leg from the center of mass to the foot."""
+    """Virtual leg from the center of mass to the foot."""
 
     length: Any
     """``r_cf`` (m)"""
@@ -46,14 +46,23 @@ class Leg(NamedTuple):
 
 
 def virtual_leg(model: Model, state: State, foot: str) -> Leg:
-    """Length, angle and their rates, for a planar robot ([Feurstein] (4.20)-(4.24)).
+    """Virtual leg of a planar robot, from the center of mass to the foot, [Feurstein] (4.20)-(4.24).
 
-    >>> import fallingcat as fc
-    >>> hopper = fc.robots.revolute_hopper()
-    >>> pose = hopper.base.element(np.array([0.0, 0.3, -2.5174]))
-    >>> leg = virtual_leg(hopper, hopper.state(pose=pose, joints=[1.7802]), "foot")
-    >>> round(float(leg.length), 4), bool(abs(leg.angle) < 1e-4)
-    (0.1411, True)
+    Args:
+        model: Robot with a planar base.
+        state: Configuration; velocities are not used.
+        foot: Link or frame of the foot.
+
+    Returns:
+        Length (m), angle (rad) and the rows (nv) of their rates.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> hopper = fc.robots.revolute_hopper()
+        >>> pose = hopper.base.element(np.array([0.0, 0.3, -2.5174]))
+        >>> leg = virtual_leg(hopper, hopper.state(pose=pose, joints=[1.7802]), "foot")
+        >>> round(float(leg.length), 4), bool(abs(leg.angle) < 1e-4)
+        (0.1411, True)
     """
     check_robot(model, state)
     if not isinstance(model.base, SE2):
