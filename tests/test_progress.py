@@ -195,13 +195,21 @@ def test_stiff_springs_and_long_chains_are_warned_of_before_a_run_begins(monkeyp
 
 
 def test_the_rest_is_estimated_after_seconds(monkeypatch):
-    clock = iter([0.0, 2.0, 4.0, 5.0, 6.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    notice = progress._Notice("a run")
-    notice.tell(1e-3)
-    with pytest.warns(progress.SlowWarning, match=r"a run has done 0.1 % in 4 s: at this pace about 67 min are left"):
-        notice.tell(1e-3)
-    notice.tell(1e-3)
+    """From the pace since something was done first: what starts slowly is not said to take years."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock.now)
+
+    def tell(notice, *done):
+        for clock.now, share in done:
+            notice.tell(share)
+
+    with pytest.warns(progress.SlowWarning) as said:
+        tell(progress._Notice("a run"), (9.0, 0.0), (10.0, 1e-3), (10.5, 0.1), (14.0, 1.1e-2), (15.0, 2e-2))
+    (warning,) = said
+    assert str(warning.message) == "a run has done 1.1 % in 14 s: at this pace about 7 min are left"
+    clock.now = 0.0
+    with pytest.warns(progress.SlowWarning, match=r"a run has done 0 % in 31 s$"):
+        tell(progress._Notice("a run"), (2.0, 0.0), (31.0, 0.0))
 
 
 def test_a_package_that_others_have_imported_makes_no_notebook(monkeypatch):

@@ -92,14 +92,21 @@ class _Notice:
 
     def __init__(self, what: str) -> None:
         self._what, self._begun = what, time.monotonic()
+        self._moved: tuple[float, float] | None = None
+        """When the first share was done, and which: compiling and starting are over then"""
 
     def tell(self, share: float) -> None:
-        spent = time.monotonic() - self._begun
-        left = spent * (1.0 / share - 1.0) if share > 0.0 else float("inf")
-        if spent > min(SOON, LONG) and left > LONG:
+        now = time.monotonic()
+        spent = now - self._begun
+        if self._moved is None and share > 0.0:
+            self._moved = now, share
+        since, first = self._moved or (now, 0.0)
+        left = (now - since) * (1.0 - share) / (share - first) if share > first else float("inf")
+        enough = spent > min(SOON, LONG) if share > first else spent > LONG and share == 0.0
+        if enough and left > LONG:
             self._begun = float("inf")  # once
-            done = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s"
-            text = f"{done}: at this pace {_duration(left)} are left"
+            pace = f": at this pace {_duration(left)} are left" if share > first else ""
+            text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s{pace}"
             warnings.warn(terminal(text), SlowWarning, stacklevel=4)
 
 
