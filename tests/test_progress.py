@@ -8,6 +8,7 @@ import time
 import warnings
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
 from rich import console as rich_console
 from rich.console import Console
@@ -158,8 +159,8 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
     with pytest.raises(fc.ModelError, match="a certificate of 'cat' would take about"):
         fc.equations(cat, cat.neutral()).certify()
     monkeypatch.undo()
-    monkeypatch.setattr(progress, "LONG", 0.4)
-    with pytest.warns(progress.SlowWarning, match="a run of 'cat' with 16 degrees of freedom will take about 0 s"):
+    monkeypatch.setattr(progress, "FORESEEN", 0.4)
+    with pytest.warns(progress.SlowWarning, match="first run of 'cat' with 16 degrees of freedom will take about 0 s"):
         fc.simulate(cat, cat.neutral(), 0.01, progress=False)
     monkeypatch.setattr(derivation, "MOST_LINKS", 10)
     with pytest.raises(fc.ModelError, match=r"'cat' has 11 links, too many for symbols \(10\)"):
@@ -169,6 +170,46 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
     said = CliRunner().invoke(app, ["certify", str(tmp_path / "cat.toml"), "--states", "1"])
     assert said.exit_code == 0
     assert "'two_cylinder_cat' at 1 state takes about 11 min" in said.stderr
+
+
+def test_stiff_springs_and_long_chains_are_warned_of_before_a_run_begins(monkeypatch):
+    """They warned after half a minute, or not at all."""
+    monkeypatch.setattr(sys.modules["fallingcat.simulation.simulate"], "_run", lambda *arguments: pytest.fail("begun"))
+    cat = fc.robots.cat()
+    state = cat.random_state(np.random.default_rng(0))
+    with (
+        pytest.warns(progress.SlowWarning, match=r"'cat' by 'rosenbrock', which follows springs at .*e\+08 rad/s"),
+        pytest.raises(pytest.fail.Exception),
+    ):
+        fc.simulate(cat, state, 1.0, fc.control.JointSpring(1e14))
+    chain = fc.robots.random_tree(np.random.default_rng(0), 300)
+    with (
+        pytest.warns(progress.SlowWarning, match=r"the first run of .* degrees of freedom will take about"),
+        pytest.raises(pytest.fail.Exception),
+    ):
+        fc.simulate(chain, chain.neutral(), 1.0, integrator="rkmk4")
+    monkeypatch.undo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fc.simulate(cat, state, 0.01, fc.control.JointSpring(1e3))
+
+
+def test_the_rest_is_estimated_after_seconds(monkeypatch):
+    """From the pace since something was done first: what starts slowly is not said to take years."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock.now)
+
+    def tell(notice, *done):
+        for clock.now, share in done:
+            notice.tell(share)
+
+    with pytest.warns(progress.SlowWarning) as said:
+        tell(progress._Notice("a run"), (9.0, 0.0), (10.0, 1e-3), (10.5, 0.1), (14.0, 1.1e-2), (15.0, 2e-2))
+    (warning,) = said
+    assert str(warning.message) == "a run has done 1.1 % in 14 s: at this pace about 7 min are left"
+    clock.now = 0.0
+    with pytest.warns(progress.SlowWarning, match=r"a run has done 0 % in 31 s$"):
+        tell(progress._Notice("a run"), (2.0, 0.0), (31.0, 0.0))
 
 
 def test_a_package_that_others_have_imported_makes_no_notebook(monkeypatch):

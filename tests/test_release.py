@@ -7,6 +7,8 @@ import tomllib
 import types
 from pathlib import Path
 
+import pytest
+
 import fallingcat as fc
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +44,24 @@ def test_only_pythons_that_were_tried_are_named():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {name.rpartition(" :: ")[2] for name in project["classifiers"] if "Python :: 3." in name}
     assert named == {"3.11", "3.12", "3.13"}
+
+
+def test_workflows_try_the_pythons_that_are_declared_and_publish_without_a_token():
+    """They run elsewhere: here only what they say is read."""
+    yaml = pytest.importorskip("yaml")
+    folder = ROOT / ".github" / "workflows"
+    texts = [(folder / name).read_text(encoding="utf-8") for name in ("tests.yml", "release.yml")]
+    tests, release = map(yaml.safe_load, texts)
+    for job in (tests["jobs"]["smoke"], release["jobs"]["install"]):
+        assert job["strategy"]["matrix"]["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+        assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    publish = release["jobs"]["publish"]
+    assert set(publish["needs"]) == {"build", "tests", "install"}
+    assert publish["permissions"] == {"id-token": "write"}
+    assert release["permissions"] == tests["permissions"] == {"contents": "read"}
+    assert "secrets." not in str(release)
+    for path in re.findall(r"(?:--ignore=|python )((?:tests|tools)/[\w/.]+)", "".join(texts)):
+        assert (ROOT / path).exists(), path
 
 
 def test_the_long_description_needs_nothing_of_a_clone(monkeypatch):

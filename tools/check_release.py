@@ -103,6 +103,11 @@ def works(folder: Path, path: Path, extra: str, code: str) -> bool:
 def environment(folder: Path) -> Path:
     """The Python of a new virtual environment."""
     venv.create(folder, with_pip=True)
+    return executable(folder)
+
+
+def executable(folder: Path) -> Path:
+    """The Python of a virtual environment; commands lie beside it."""
     return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
 
 

@@ -17,7 +17,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from check_release import CORE, ROOT, run
+from check_release import CORE, ROOT, executable, run
 
 PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
 COMMANDS = (
@@ -57,13 +57,13 @@ def smoke(python: str, which: str) -> bool:
     """Whether the library works with this Python and these versions."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([python, "-m", "venv", f"{folder}/venv"], check=True)
-        own = Path(folder) / "venv" / "bin" / "python"
+        own = executable(Path(folder) / "venv")
         code = CORE + "fc.save(fc.robots.planar_arm(), 'arm.toml')\n"
         return (
             run(own, "-m", "pip", "install", "--quiet", *wanted(which))
             and run(own, "-m", "pip", "install", "--quiet", ROOT)
             and run(own, "-I", "-c", code, cwd=folder)
-            and all(run(own.with_name("fallingcat"), *command, cwd=folder) for command in COMMANDS)
+            and all(run(own.with_name("fallingcat" + own.suffix), *command, cwd=folder) for command in COMMANDS)
         )
 
 

@@ -1,7 +1,7 @@
 """Progress bars of long work, in a terminal or a notebook.
 
-Elsewhere what takes long warns once, after half a minute, with an estimate of what is left; and work that would take
-more memory than most machines have is refused before it begins.
+Elsewhere what takes long warns once, after seconds, with an estimate of what is left.  Work that is estimated to take
+long says so before it begins, and work that would take more memory than most machines have is refused.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ AFTER = 1.0
 """s: what is done sooner says nothing"""
 OFTEN = 0.1
 """s between two looks at the bar"""
+SOON = 3.0
+"""s after which the rest is estimated"""
 LONG = 30.0
-"""s: what takes longer, and as long again, says so also where nobody looks"""
+"""s: what takes as long again says so also where nobody looks"""
+FORESEEN = 5.0
+"""s: what is estimated to take longer says so before it begins"""
 MOST_BYTES = 4 << 30
 """Of what is estimated to take more, nothing is begun."""
 
@@ -55,10 +59,11 @@ def _in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def warn_of_time(what: str, seconds: float) -> None:
+def warn_of_time(what: str, seconds: float, advice: str = "") -> None:
     """Warn where ``what`` is estimated to take long."""
-    if seconds > LONG:
-        warnings.warn(terminal(f"{what} will take {_duration(seconds)}"), SlowWarning, stacklevel=3)
+    if seconds > FORESEEN:
+        text = f"{what} will take {_duration(seconds)}" + (f": {advice}" if advice else "")
+        warnings.warn(terminal(text), SlowWarning, stacklevel=3)
 
 
 @contextlib.contextmanager
@@ -66,7 +71,7 @@ def telling(what: str, wanted: bool | None = None) -> Iterator[Callable[[float],
     """Bar named ``what`` if the block takes longer than a second; gives a function of the share that is done.
 
     ``wanted`` is True or False whoever looks; it gives None for False, so that nothing has to be counted.  Where nobody
-    looks, a :class:`SlowWarning` after half a minute has to do.  The bar is gone when the block ends, however it ends.
+    looks, a :class:`SlowWarning` after some seconds has to do.  The bar is gone when the block ends, however it ends.
     Where something else draws already, it stays away.
     """
     if not (watched() if wanted is None else wanted):
@@ -88,15 +93,21 @@ class _Notice:
 
     def __init__(self, what: str) -> None:
         self._what, self._begun = what, time.monotonic()
+        self._moved: tuple[float, float] | None = None
+        """When the first share was done, and which: compiling and starting are over then"""
 
     def tell(self, share: float) -> None:
-        spent = time.monotonic() - self._begun
-        if spent < LONG:
-            return
-        self._begun = float("inf")  # once
-        left = spent * (1.0 / share - 1.0) if share > 0.0 else float("inf")
-        if left > LONG:
-            text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s: {_duration(left)} are left"
+        now = time.monotonic()
+        spent = now - self._begun
+        if self._moved is None and share > 0.0:
+            self._moved = now, share
+        since, first = self._moved or (now, 0.0)
+        left = (now - since) * (1.0 - share) / (share - first) if share > first else float("inf")
+        enough = spent > min(SOON, LONG) if share > first else spent > LONG and share == 0.0
+        if enough and left > LONG:
+            self._begun = float("inf")  # once
+            pace = f": at this pace {_duration(left)} are left" if share > first else ""
+            text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s{pace}"
             warnings.warn(terminal(text), SlowWarning, stacklevel=4)
 
 

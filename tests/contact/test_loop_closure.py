@@ -312,3 +312,18 @@ def test_compiled():
     expected = loops.forward_dynamics(model, state, forces)
     for a, b in zip(kernel(q, v, forces), expected, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-11)
+
+
+def test_a_loop_that_nothing_can_open_changes_nothing():
+    """Its rows are zero; code of it divided by zero."""
+    arm = fc.robots.planar_arm()
+    link = arm.link_names[-1]
+    closed = arm.close_loops(fc.model.Weld("to itself", link, link))
+    state = arm.random_state(np.random.default_rng(0))
+    forces = np.ones(arm.nv)
+    found = fc.constraints.forward_dynamics(closed, state, forces)
+    np.testing.assert_allclose(found.acceleration, fc.forward_dynamics(arm, state, forces), rtol=1e-12)
+    assert not found.multipliers.any()
+    run = fc.simulate(closed, state, 0.01)
+    assert run.code is fc.simulation.Code.FINISHED
+    np.testing.assert_allclose(run.joints[-1], fc.simulate(arm, state, 0.01, integrator="rkmk4").joints[-1], atol=1e-9)

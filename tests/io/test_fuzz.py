@@ -30,6 +30,22 @@ MJCF = files("mjcf", "every_pose.xml", "every_shape.xml", "every_setting.xml", "
 TOML = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples" / "robots").glob("*.toml"))]
 TOML += files("toml", "00_control_ok.toml", "47_axis_of_length_2.toml", "48_markup_names.toml")
 TOML += [document(fc.robots.random_tree(np.random.default_rng(seed), 8, joints.KINDS), "r.toml") for seed in range(4)]
+NAMESPACE = "http://www.ros.org/wiki/xacro"
+ElementTree.register_namespace("xacro", NAMESPACE)
+XACRO = [
+    f"""<robot name='r' xmlns:xacro='{NAMESPACE}'>
+<xacro:property name='m' value='1.5'/><xacro:arg name='n' default='2'/>
+<xacro:property name='bones' value='${{["a", "b"]}}'/>
+<xacro:macro name='body' params='name mass:=^|1 *more'><link name='${{name}}'><inertial><mass value='${{2 * mass}}'/>
+<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>
+<xacro:insert_block name='more'/></link></xacro:macro>
+<xacro:body name='a' mass='${{m}}'><visual><geometry><box size='1 1 1'/></geometry></visual></xacro:body>
+<xacro:if value='${{int("$(arg n)") == 2}}'><xacro:body name='b'><visual/></xacro:body></xacro:if>
+<xacro:unless value='${{m > 1}}'><xacro:body name='c'><visual/></xacro:body></xacro:unless>
+<joint name='j' type='continuous'><parent link='${{bones[0]}}'/><child link='b'/>
+<axis xyz='0 0 ${{sin(pi / 2)}}'/></joint>
+</robot>"""
+]
 STUDY = [path.read_text(encoding="utf-8") for path in sorted(STUDIES.glob("*.toml"))]
 
 
@@ -41,14 +57,21 @@ KINDS = {
     "r.urdf": broken_bytes(encoded(URDF)) | broken_xml([ElementTree.fromstring(text) for text in URDF]),
     "r.xml": broken_bytes(encoded(MJCF)) | broken_xml([ElementTree.fromstring(text) for text in MJCF]),
     "r.toml": broken_bytes(encoded(TOML)) | broken_toml(TOML),
+    "r.xacro": broken_bytes(encoded(XACRO)) | broken_xml([ElementTree.fromstring(text) for text in XACRO]),
     "study.toml": broken_bytes(encoded(STUDY)) | broken_toml(STUDY),
 }
+
+
+def expansion(path):
+    return "expand" if path.suffix == ".xacro" else "refuse"
 
 
 def check(data, path):
     path.write_bytes(data)
     try:
-        found, messages = (tables.load(str(path)), []) if path.name == "study.toml" else read(path)
+        found, messages = (
+            (tables.load(str(path)), []) if path.name == "study.toml" else read(path, xacro=expansion(path))
+        )
     except FallingCatError as error:
         found, messages = None, [str(error)]
     for message in messages:
@@ -98,10 +121,11 @@ def assert_it_can_exist(model, suffix):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_many_broken_files(name, tmp_path):
-    try_many(KINDS[name], lambda data: check(data, tmp_path / name), 200)
+    try_many(KINDS[name], lambda data: check(data, tmp_path / name), 30 if name == "r.xacro" else 200)
 
 
 @pytest.mark.slow
-def test_broken_files_for_a_while(tmp_path):
-    pairs = st.sampled_from(sorted(KINDS)).flatmap(lambda name: st.tuples(st.just(name), KINDS[name]))
+@pytest.mark.parametrize("names", [sorted(KINDS), ["r.xacro"]], ids=["all", "xacro"])
+def test_broken_files_for_a_while(names, tmp_path):
+    pairs = st.sampled_from(names).flatmap(lambda name: st.tuples(st.just(name), KINDS[name]))
     assert try_for(pairs, lambda pair: check(pair[1], tmp_path / pair[0])) > 0

@@ -1,5 +1,6 @@
 """Events: located to 1e-10 s, none lost, none told twice, whatever the values at the ends of steps."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -146,3 +147,35 @@ def test_a_value_that_is_no_value_is_refused(value):
 def test_what_is_no_event_is_refused(event):
     with pytest.raises(ModelError, match="is no event"):
         fc.simulate(CLOCK, CLOCK.neutral(), 0.1, events=[event])
+
+
+def test_of_many_events_in_a_step_only_the_first_are_located():
+    """Each was located in every step in which it happened: 500 took half a second for one."""
+    calls = 0
+
+    def passing(moment):
+        def value(t, state):
+            nonlocal calls
+            calls += 1
+            return np.expm1(500.0 * (t - moment))
+
+        return value
+
+    moments = 0.0005 + 0.0001 * np.arange(80)
+    events = [fc.Event(f"{k}", passing(moment)) for k, moment in reversed(list(enumerate(moments)))]
+    cat = fc.robots.two_cylinder_cat()
+    run = fc.simulate(cat, cat.neutral(), 0.01, events=events, integrator="rkmk4", dt=0.01)
+    assert [each.name for each in run.events] == [f"{k}" for k in range(80)]
+    np.testing.assert_allclose([each.time for each in run.events], moments, rtol=0, atol=1e-9)
+    assert calls < 25_000  # 17,139, of which 12,800 at the ends of steps; 45,888 before
+
+
+def test_a_run_that_keeps_too_much_stops(monkeypatch):
+    """A method that follows fast springs took all memory; a message says what to do."""
+    module = sys.modules["fallingcat.simulation.run"]
+    monkeypatch.setattr(module, "PROGRESS_STEPS", 50)
+    monkeypatch.setattr(module, "MAX_SAMPLE_BYTES", 20_000)
+    cat = fc.robots.two_cylinder_cat()
+    run = fc.simulate(cat, cat.state(joints=[0.1, 0.2]), 1.0, fc.control.JointSpring(1e5), integrator="rosenbrock")
+    assert run.code is fc.simulation.Code.STALLED
+    assert run.status.endswith("samples are more than 2e-05 GB: keep fewer, every=10, say")

@@ -76,9 +76,40 @@ def hostile(draw):
     return bytes(content)
 
 
-def checked(tmp_path):
+@st.composite
+def hostile_nc(draw):
+    """Content of a ``.nc`` with bytes or words that are others than they were, signed again."""
+    content = bytearray(NETCDF)
+    mark = content.index(files.MARK)
+    for _ in range(draw(st.integers(1, 6))):
+        kind = draw(st.integers(0, 3))
+        place = draw(st.integers(0, (HEADER if draw(st.booleans()) else len(content)) - 5))
+        if kind == 0:
+            content[place] = draw(st.integers(0, 255))
+        elif kind == 1:  # a number of netCDF: a length, a type, a place
+            place -= place % 4
+            number = draw(st.sampled_from([0, 1, 2, 3, 10, 11, 12, 2**31 - 1, 2**31, 2**32 - 1, 2**28, 64]))
+            content[place : place + 4] = number.to_bytes(4, "big")
+        elif kind == 2:
+            word = draw(
+                st.sampled_from([b"units", b"_FillValue", b"scale_factor", b"time", b"text", b"calendar", b"poses"])
+            )
+            content[place : place + len(word)] = word
+        else:
+            del content[place : place + draw(st.integers(1, 40))]
+    if files.MARK not in content:
+        content[mark : mark + len(files.MARK)] = files.MARK
+    return files._signed(bytes(content), files._marked(bytes(content)))
+
+
+NETCDF = files._as_nc(RUN)
+HEADER = NETCDF.index(files.MARK) + 2000
+"""Where most of what says what the rest means is"""
+
+
+def checked(tmp_path, suffix=".npz"):
     def check(content):
-        path = tmp_path / "run.npz"
+        path = tmp_path / f"run{suffix}"
         path.write_bytes(content)
         try:
             run = fc.Trajectory.load(path, CAT)
@@ -90,22 +121,28 @@ def checked(tmp_path):
             return
         assert len(run.times) == len(run.poses) == len(run.joints) == len(run.modes) > 0
         assert all(np.isfinite(getattr(run, name)).all() for name in files.SERIES)
-        assert np.isfinite(run.energies()[0]).all() or np.abs(run.rates).max() > 1e100
+        fastest = max(np.abs(run.rates).max(initial=0.0), np.abs(run.twists).max(initial=0.0))
+        assert np.isfinite(run.energies()[0]).all() or fastest > 1e100
         assert repr(run).isprintable()
         run.state(0)
 
     return check
 
 
+HOSTILE = {".npz": hostile(), ".nc": hostile_nc()}
+
+
 @pytest.mark.filterwarnings("ignore")
-def test_many_hostile_files(tmp_path):
-    try_many(hostile(), checked(tmp_path), 60)
+@pytest.mark.parametrize("suffix", HOSTILE)
+def test_many_hostile_files(suffix, tmp_path):
+    try_many(HOSTILE[suffix], checked(tmp_path, suffix), 30)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_hostile_files_for_a_while(tmp_path):
-    assert try_for(hostile(), checked(tmp_path)) > 100
+@pytest.mark.parametrize("suffix", HOSTILE)
+def test_hostile_files_for_a_while(suffix, tmp_path):
+    assert try_for(HOSTILE[suffix], checked(tmp_path, suffix)) > 100
 
 
 def test_a_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):

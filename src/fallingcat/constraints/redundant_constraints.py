@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import is_numeric, scale, solve, solve_tree
+from ..arrays import any_nonzero, is_numeric, scale, solve, solve_tree
 from ..dynamics import mass_matrix
 from ..dynamics.sweeps import places_above
 from ..errors import NumericsError
@@ -65,8 +65,8 @@ def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any, near: Any = 
     >>> hold(responding(ball, ball.neutral()), twice, twice, np.array([0.0, 0.0, -9.81]), np.zeros(2)).forces.round(12)
     array([9.81, 9.81])
     """
-    if not len(J):
-        return Held(np.zeros(0), free, 1.0)
+    if isinstance(J, np.ndarray) and not any_nonzero(J):  # no rows, or of links that cannot move beside each other
+        return Held(near + np.zeros(len(J)), free, 1.0)
     filled, beyond = regular(J, J @ respond(K.T))
     demand = demand - beyond(demand)
     x, near = np.zeros(len(J)), near + np.zeros(len(J))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -35,6 +36,10 @@ INSTANT_SHARE = 0.01
 """Part of a step in which something has to happen there, at the latest, to count as happening at once."""
 PROGRESS_STEPS = 100_000
 """Steps between two looks at whether they lead anywhere."""
+MAX_SAMPLE_BYTES = 2e9
+"""Of the samples of a run that chooses its steps: as many again are taken to put them together"""
+BYTES_PER_SAMPLE = 250
+"""Beside its numbers"""
 
 
 class Hit(NamedTuple):
@@ -106,6 +111,10 @@ class Run(Runner[Trajectory], Stepping):
     def _progress(self) -> End:
         """Whether the last steps led anywhere: they are far longer than what events are located to."""
         within, self._looked = self.t - self._looked, self.t
+        kept = sum(len(block.times) for block in self.samples)
+        if kept * (8 * self.layout.size + BYTES_PER_SAMPLE) > MAX_SAMPLE_BYTES:
+            more = f"{kept:,} samples are more than {MAX_SAMPLE_BYTES / 1e9:g} GB"
+            return self.stopped(Code.STALLED, f"{more}: keep fewer, every={10 * self.every}, say")
         if within >= PROGRESS_STEPS * min(10.0 * TIME_TOLERANCE, self.largest / 2**MAX_STEP_HALVINGS):
             return FINISHED
         return self.stopped(Code.STALLED, f"steps are endlessly small, {PROGRESS_STEPS} of them within {within:.2g} s")
@@ -172,13 +181,29 @@ class Run(Runner[Trajectory], Stepping):
     def _hits(self, out: np.ndarray, dt: float, after: list[float]) -> list[Hit]:
         """The first guard or event within the step, and all that cannot be told from it in time, in the order given."""
         hits = self._guard_hit(self.layout.outcome(out).guards, dt)
-        for event, start, end in zip(self.events, self._values, after, strict=True):
-            if event.happens(start, end):
-                value = lambda s, event=event: event.value(self.t + s, self._seen(self._call(s)))  # noqa: E731
-                reached = lambda f, event=event, start=start: event.happens(start, f)  # noqa: E731
-                hits.append(Hit(first_crossing(value, start, end, dt, reached), event))
+        hits += self._event_hits(min((hit.dt + CROSSING_TIME_TOLERANCE for hit in hits), default=dt), dt, after)
         instant = min((hit.dt for hit in hits), default=0.0) + CROSSING_TIME_TOLERANCE
         return [hit for hit in hits if hit.dt <= instant]  # feet that land at once land together
+
+    def _event_hits(self, latest: float, dt: float, after: list[float]) -> list[Hit]:
+        """Events in the order given; those that happen after ``latest`` or another one are not located."""
+        found: dict[int, Hit] = {}
+        seen = functools.cache(lambda s: self._seen(self._call(s)))
+        changes = enumerate(zip(self.events, self._values, after, strict=True))
+        happen = [(i, *change) for i, change in changes if change[0].happens(*change[1:])]
+        for i, event, start, end in sorted(happen, key=lambda each: each[2] / (each[2] - each[3])):  # likely order
+
+            def value(s: float, event: Event = event) -> float:
+                return event.value(self.t + s, seen(s))
+
+            def reached(f: float, event: Event = event, start: float = start) -> bool:
+                return event.happens(start, f)
+
+            last = end if latest >= dt else value(latest)
+            if reached(last):
+                found[i] = Hit(first_crossing(value, start, last, min(latest, dt), reached), event)
+                latest = min(latest, found[i].dt + CROSSING_TIME_TOLERANCE)
+        return [found[i] for i in sorted(found)]
 
     def _guard_hit(self, after: np.ndarray, dt: float) -> list[Hit]:
         """The first guard of a step: one is located, then any that had ended before it."""

@@ -14,6 +14,7 @@ from ..progress import telling
 from .accuracy import halvings
 from .arguments import check_concrete, countable, seconds, start, whole
 from .defaults import chosen_method
+from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
 from .outcome import Code
@@ -94,6 +95,7 @@ def simulate(
     system = problem(model, one, controller, contact, dt=dt, passive=passive)
     method = chosen_method(system, state, integrator, dt)
     system = system if method.tolerance is None else system.resolved()  # dt is but the longest step
+    warn_of_oscillations(system, method, state, duration)
     happens = checked_events(events)
     if not (callable(progress) or progress is None or isinstance(progress, bool)):
         raise ModelError(f"progress is True, False or a function of the share that is done, not {describe(progress)}")

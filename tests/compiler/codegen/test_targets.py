@@ -1,5 +1,7 @@
 """Kernels for elsewhere: C, CasADi, JAX."""
 
+import errno
+import os
 import re
 import shutil
 import subprocess
@@ -300,3 +302,20 @@ def test_signatures_do_not_depend_on_the_robot(function):
     np.testing.assert_allclose(
         found, np.reshape(compile(model, function, **options)(q, v, *([[1.0]] * len(more))), found.shape)
     )
+
+
+def test_c_that_cannot_be_written_is_an_error_of_ours(tmp_path, monkeypatch):
+    """And leaves no half of a file, on a disk that is full; it was an OSError."""
+    arm = fc.robots.planar_arm()
+    source = fc.compile(arm, fc.mass_matrix, target="c")
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    with pytest.raises(fc.FileError, match="the folder cannot be made"):
+        source.write(tmp_path / "file")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(fc.FileError, match="the file cannot be written: No space left on device"):
+        source.write(tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import zarr
 
 import fallingcat as fc
 
@@ -79,3 +80,29 @@ def test_it_is_told_how_far_it_is(tmp_path, capsys):
 def test_what_cannot_be_swept_is_told(call, words, tmp_path):
     with pytest.raises(fc.FallingCatError, match=words):
         call(tmp_path / "out")
+
+
+def test_a_task_fails_alone_whatever_it_raises(tmp_path):
+    """An error without a text, and what is no Exception, ended the sweep."""
+
+    class Silent(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    raised = {1.0: Silent(), 2.0: SystemExit(5), 3.0: GeneratorExit(), 4.0: RecursionError("too deep")}
+
+    def task(a):
+        if a in raised:
+            raise raised[a]
+        return a
+
+    out = tmp_path / "sweep.zarr"
+    found = fc.studies.sweep(task, {"a": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]}, out, workers=0, progress=False)
+    assert found.data() == {"done": 2, "failed": 4, "total": 6}
+    errors = zarr.open_group(str(out), mode="r")["error"][:]
+    assert [str(error) for error in errors[1:5]] == [
+        "Silent",
+        "SystemExit: 5",
+        "GeneratorExit: ",
+        "RecursionError: too deep",
+    ]

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import FileError
+from ...io.files import write_text
 from ...model import Model
 from ..ir.inputs import said
 from ..ir.instructions import Chunk
@@ -40,9 +42,12 @@ class CSource:
     def write(self, folder: str | Path) -> list[Path]:
         """Write the three files into ``folder``, which is made if it is not there; returns their paths."""
         texts = {f"{self.name}.h": self.header, f"{self.name}.c": self.source, f"{self.name}_test.c": self.main}
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+            raise FileError(f"the folder cannot be made: {error}", file=str(folder)) from None
         for file, text in texts.items():
-            Path(folder, file).write_text(text, encoding="ascii", newline="\n")
+            write_text(Path(folder, file), text)
         return [Path(folder, file) for file in texts]
 
 

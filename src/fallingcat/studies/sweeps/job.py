@@ -143,10 +143,12 @@ class Job:
     def _seen(self, many: list[Parameters]) -> list[Any]:
         try:
             seen = list(self.kind.run_many(many, self.target)) if many else []
-        except Exception as error:
-            return (
-                [error] if len(many) == 1 else [self._seen([each])[0] for each in many]
-            )  # the others are not to blame
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit, GeneratorExit and asyncio's CancelledError are the task's, too
+            if len(many) > 1:
+                return [self._seen([each])[0] for each in many]  # the others are not to blame
+            return [error if isinstance(error, Exception) else FallingCatError(_said(error))]
         if len(seen) != len(many):
             raise ModelError(f"the kind {self.kind.name!r} saw {len(seen)} of {len(many)} runs")
         return seen
@@ -164,7 +166,10 @@ class Job:
             return error
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     """In one line: its own of an error of the library, with its kind of any other."""
-    text = str(error) if isinstance(error, FallingCatError) else f"{type(error).__name__}: {error}"
+    try:
+        text = str(error) if isinstance(error, FallingCatError) else f"{type(error).__name__}: {error}"
+    except Exception:  # an error whose own text fails
+        text = type(error).__name__
     return str(FallingCatError(text))[:LONGEST_ERROR]
