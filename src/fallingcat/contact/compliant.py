@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import array, concatenate, less, scale, where
+from ..arrays import array, block, concatenate, less, scale, where
 from ..errors import ModelError
 from ..model import Model, State
 from ..records import concise
-from .bristle import anchor_rate, anchor_travel, cone_share
+from .bristle import anchor_rate, anchor_travel, cone_direction, cone_share
 from .centered import Centered
 from .compliant_contact import PointContact
 from .contact import Mode
@@ -169,24 +169,68 @@ class CompliantFloor(PointContact):
         velocity, unless the step may stop it: then the slope is that of spring and damper, scaled to the limit, and the
         force fades out with the motion instead of turning it round.
         """
-        velocity = point.velocity
-        free, gain = self._pull(point.position, velocity, point.anchor, seen)
-        full = free + gain * (ahead - velocity)
-        push, inside = -full[0], where(self.inside(point, ahead, seen), point.lasts, 0.0 * full[0])
-        carries = where(less(0.0, push), inside, 0.0 * push)
-        share, slope = inside, 1.0
+        full, gain, carries, share = self._trial(point, ahead, seen)
+        slope = 1.0
         if self.friction is not None:
-            part = cone_share(full[1:], self.friction * push)  # of no matter where it would have to pull
+            part = cone_share(full[1:], -self.friction * full[0])  # of no matter where it would have to pull
             stopping = part * (1.0 + seen.dt * seen.mobility * gain[1])
             share, slope = carries * part, where(less(stopping, 1.0), stopping, 1.0 + 0.0 * part)
         shares, slopes = array([carries, share, share]), array([1.0, slope, slope])
         return Support(shares * (slopes * gain * ahead - full), shares * slopes * gain)
 
-    def _pull(self, position: Any, velocity: Any, anchor: Any, seen: Centered) -> tuple[Any, Any]:
-        """What spring and damper of a point pull with against ``velocity``, and how this grows with it (3 each)."""
-        K, D = self._springs
+    def step_force(self, point: Any, ahead: Any, seen: Centered) -> Any:
+        """Contact force (3, N) of a step at whose end the point has the velocity ``ahead`` (3)."""
+        full, _, carries, share = self._trial(point, ahead, seen)
+        if self.friction is not None:
+            share = carries * cone_share(full[1:], -self.friction * full[0])
+        return -array([carries, share, share]) * full
+
+    @property
+    def friction_follows(self) -> bool:
+        return self.friction is not None
+
+    def tangent(self, point: Any, ahead: Any, seen: Centered) -> Support:
+        """:meth:`support` with all its derivatives: the friction limit grows with the normal force, and friction turns
+        with the direction in which the point slides.
+        """
+        full, gain, carries, _ = self._trial(point, ahead, seen)
+        mu = self.friction or 0.0
+        limit = -mu * full[0]
+        share, along = carries * cone_share(full[1:], limit), cone_direction(full[1:], limit)
+        normal, tangential = carries * gain[0], share * gain[1]
+        follows = scale(-mu * normal, along)
+        across = tangential * (np.eye(2) - along[:, None] * along[None, :])
+        G = block([[array([[normal]]), np.zeros((1, 2))], [follows[:, None], across]])
+        return Support(G @ ahead - array([carries, share, share]) * full, G)
+
+    def _trial(self, point: Any, ahead: Any, seen: Centered) -> tuple[Any, Any, Any, Any]:
+        """Force (3) of spring and damper on a point, without friction, its slopes (3), and the parts of the step in
+        which the ground pushes it and may hold it.
+        """
+        free, gain = self._pull(point, seen)
+        full = free + gain * (ahead - point.velocity)
+        lasts = where(less(point.position[0], 0.0), point.lasts, 0.5 * point.lasts)
+        inside = where(self.inside(point, ahead, seen), lasts, 0.0 * full[0])
+        return full, gain, where(less(full[0], 0.0), inside, 0.0 * full[0]), inside
+
+    def _pull(self, point: Any, seen: Centered) -> tuple[Any, Any]:
+        """What spring and damper of a point pull with against its velocity, and how this grows with it (3 each).
+
+        A point that is above the ground in the middle of the step may come through it by the velocity ``w`` that it
+        gains.  At height ``y`` it is damped by ``D_n (w + 2 y / dt)`` for half of the step: this grows from zero with
+        the depth at the end, so that steps have a solution.
+        """
+        (K, D), velocity, height = self._springs, point.velocity, point.position[0]
         drift, gain = seen.foreseen(K, D)
-        return K * concatenate([position[:1], position[1:] - anchor]) + (D + drift) * velocity, gain
+        free = K * concatenate([point.position[:1], point.position[1:] - point.anchor]) + (D + drift) * velocity
+        below, late = less(height, 0.0), D[0] * (velocity[0] + 2.0 / seen.dt * height)
+        normal = where(below, free[0], late), where(below, gain[0], D[0] + 0.0 * late)
+        return array([normal[0], *free[1:]]), array([normal[1], *gain[1:]])
+
+    def inside(self, point: Any, ahead: Any, seen: Centered) -> Any:
+        """Whether a point is in the ground in the middle of a step, or comes into it by its velocity ``ahead`` (3)."""
+        height, end = point.position[0], point.position[0] + 0.5 * seen.dt * ahead[0]
+        return less(where(less(height, 0.0), self._seen(point, ahead, seen)[0], end), 0.0)
 
     def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
         """A point that lands is held where it comes through the ground."""
@@ -201,9 +245,8 @@ class CompliantFloor(PointContact):
         (_, K_t), (_, D_t) = self.stiffness, self.damping
         inside, held = self.inside(point, ahead, seen), point.anchor
         if self.friction is not None:
-            free, gain = self._pull(point.position, point.velocity, held, seen)
-            trial = free + gain * (ahead - point.velocity)
-            held = held + anchor_travel(scale(point.lasts, trial[1:]) + friction, K_t, D_t, seen.dt)
+            trial, _, _, lasts = self._trial(point, ahead, seen)
+            held = held + anchor_travel(scale(lasts, trial[1:]) + friction, K_t, D_t, seen.dt)
         return where(inside, held, point.position[1:] + scale(0.5 * seen.dt, ahead[1:])), inside
 
     def ground(self, model: Model) -> Ground:

@@ -256,6 +256,10 @@ class CompliantContact(PointContact):
         lasts = where(less(place[0], 0.0), point.lasts, 0.0 * point.lasts)
         return Support(scale(lasts, self.point_force(place, velocity) + gain * ahead), scale(lasts, gain))
 
+    def step_force(self, point: Any, ahead: Any, seen: Centered) -> Any:
+        """Contact force (3, N) of a step at whose end the point has the velocity ``ahead`` (3)."""
+        return self.support(point, ahead, seen).at(ahead)
+
     def anchor(self, point: Any, ahead: Any, friction: Any, seen: Centered) -> tuple[Any, Any]:
         """Nothing is remembered; and whether the point is in the ground."""
         return point.anchor, self.inside(point, ahead, seen)

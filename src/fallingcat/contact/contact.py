@@ -114,6 +114,13 @@ class Contact(ABC):
         return each_radius(self.radius, self.points)
 
     @property
+    def friction_follows(self) -> bool:
+        """Whether friction follows normal forces: implicit steps then ask for its ``tangent``, a :class:`.Support` with
+        all derivatives.
+        """
+        return False
+
+    @property
     def memory_size(self) -> int | None:
         """How many numbers the memory holds; None: the contact does not say."""
         return None

@@ -32,7 +32,8 @@ from ..model import Model, State
 from .arguments import whole
 from .compiled import remembered
 from .field import layout_of
-from .implicit_step import anchors, begun, carried, concluded, converged, foreseen, law_that_grips
+from .implicit_points import anchors
+from .implicit_step import begun, carried, concluded, converged, foreseen, law_that_grips
 from .integrator import Marching
 from .machines import Cpu
 from .numbers import apart
@@ -50,7 +51,7 @@ class Implicit(Marching):
 
     A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
     is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
-    often as it takes.
+    often as it takes, every second time by Newton's method with all derivatives of the contact forces.
     """
 
     sweeps: int | None = None

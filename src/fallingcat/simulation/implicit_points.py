@@ -6,13 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, scale
+from ..arrays import array, block, concatenate, cross, scale
+from ..contact.points import position
 from ..contact.supports import Landing
 from ..dynamics.forward import Response, angular_velocities
 from ..dynamics.spatial import motion_to_child
 from ..dynamics.sweeps import nodes, outward
+from ..kernels import compile
 from ..lie.rotations import skew
 from ..model import Model, State
+from .system import System
 
 
 class Point(NamedTuple):
@@ -64,6 +67,9 @@ class Point(NamedTuple):
     def resistance(self, gain: Any) -> Any:
         """``6 x 6``: ``X' G X``, the wrench of dampers along normal and tangents per twist of the link."""
         normal, P = self.axes[0], skew(self.place)
+        if gain.ndim == 2:
+            G = self.axes.T @ gain @ self.axes
+            return block([[G, -G @ P], [P @ G, -P @ G @ P]])
         G = gain[1] * np.eye(3) + (gain[0] - gain[1]) * (normal[:, None] * normal[None, :])
         GP = G @ P
         return block([[G, -GP], [-GP.T, -P @ GP]])
@@ -106,3 +112,28 @@ def points_of(
         landing: Landing = floor.touchdown(position, velocity, anchor, dt)
         points.append(Point(link, center, place, axes, pull, spins[link], site.height, *landing, velocity, base, lever))
     return points
+
+
+def anchors(system: System, many: State) -> np.ndarray:
+    """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
+    if system.contact is None:
+        return np.zeros((len(many.pose), 0))
+    floor: Any = system.contact
+    start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
+    found = np.asarray(start(many.pose[:, :3], many.joints))
+    memory = found.shape[1] - len(floor.points)
+    floor.check_heights(system.model, found[:, memory:])
+    return found[:, :memory]
+
+
+def starts_at(model: Model, state: State, *, floor: Any) -> Any:
+    """:func:`anchors_at`, then the heights of the points over the ground (m)."""
+    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
+    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+    return concatenate([anchors_at(model, state, floor=floor), array(heights)])
+
+
+def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
+    """What the points of a floor remember that have just touched it."""
+    ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
+    return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])

@@ -32,7 +32,7 @@ from .compiled import remembered
 from .events import PRECISION
 from .field import Field, layout_of
 from .implicit import modes_of
-from .implicit_step import anchors, anchors_at
+from .implicit_points import anchors, anchors_at
 from .integrator import Marching, Step
 from .numbers import apart, tuned
 from .parameters import edited, nominal, size
