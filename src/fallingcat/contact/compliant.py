@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,14 @@ from .bristle import anchor_rate, anchor_travel, cone_direction, cone_share
 from .centered import Centered
 from .compliant_contact import PointContact
 from .contact import Mode
-from .defaults import default_springs
+from .defaults import DEFAULT_STEP, default_springs
 from .points import Ground, Site, each_radius, floor_normal, floor_points, plane
 from .relief import Relief, check_relief, grounded
 from .shapes import take_feet
 from .supports import Landing, Pressed, Support
 
 UNSAID: Any = ()
-"""Springs that follow from the mass of the robot."""
+"""In place of springs that follow from the mass of the robot."""
 
 _PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
 _NUMBERS = (
@@ -64,14 +64,23 @@ class CompliantFloor(PointContact):
     >>> hopper = fc.robots.revolute_hopper()
     >>> floor.begin(hopper, hopper.neutral())[0]
     (False,)
+
+    Springs may be left out: a simulation takes those that suit the robot and the step.
+
+    >>> soft = fc.contact.CompliantFloor(("foot",), friction=0.8)
+    >>> soft.for_robot(hopper) == fc.contact.CompliantFloor(
+    ...     ("foot",), *fc.contact.default_springs(hopper, ["foot"]), friction=0.8
+    ... )
+    True
     """
 
     points: tuple[str, ...]
     """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii"""
     stiffness: tuple[float, float] = UNSAID
-    """normal, tangential (N/m); left out, that of :func:`.default_springs` for points of :func:`.feet`"""
+    """normal, tangential (N/m); left out, both are ``K = m w^2 / points``, with the mass ``m`` of the robot and
+    ``w = min(70 rad/s, 0.2 / step)``: it rests 2 mm deep on all points; see :func:`.default_springs`"""
     damping: tuple[float, float] = UNSAID
-    """normal, tangential (N s/m), likewise"""
+    """normal, tangential (N s/m); left out, both are ``D = m w / points``: half of critical damping"""
     friction: float | None = None
     """Coulomb's coefficient; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
@@ -85,25 +94,33 @@ class CompliantFloor(PointContact):
 
     def __post_init__(self) -> None:
         feet = take_feet(self)
-        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
-        if missing and feet is None:
-            raise ModelError("a floor has stiffness and damping; they follow from points that are feet(model)")
-        if missing and feet is not None:
-            found = dict(zip(("stiffness", "damping"), default_springs(feet.model, feet.points), strict=True))
-            for name in missing:
-                object.__setattr__(self, name, found[name])
+        if feet is not None:
+            for name, pair in self._defaults(feet.model).items():
+                object.__setattr__(self, name, pair)
         object.__setattr__(self, "points", floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)
         check_relief(self.relief)
         for name, rule, shape in _NUMBERS:
             given = getattr(self, name)
+            if given is UNSAID:
+                continue
             if not _fits(given, shape, signed=name == "height") and not (name == "friction" and given is None):
                 raise ModelError(f"{name} of a floor is {rule}, not {given!r}")
-        if self.friction is not None and not self.damping[1] > 0.0:
+        if self.friction is not None and self.damping is not UNSAID and not self.damping[1] > 0.0:
             raise ModelError(
                 "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"
             )
+
+    def _defaults(self, model: Model, step: float = DEFAULT_STEP) -> dict[str, Any]:
+        """Springs that were left out: those of :func:`.default_springs`."""
+        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
+        found: Any = default_springs(model, self.points, step) if missing else ((), ())
+        return {name: pair for name, pair in zip(("stiffness", "damping"), found, strict=True) if name in missing}
+
+    def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> CompliantFloor:
+        missing = self._defaults(model, step)
+        return replace(self, **missing) if missing else self
 
     @property
     def memory_size(self) -> int:
@@ -115,18 +132,18 @@ class CompliantFloor(PointContact):
         return super().begin(model, state)
 
     def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
-        return np.asarray(0.5 * self.stiffness[0] * depths**2)
+        return np.asarray(0.5 * self._pairs[0][0] * depths**2)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
         """Lowers the points until their springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
         load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
         h = np.sort(heights)
-        shifts = (load / self.stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
+        shifts = (load / self.for_robot(model).stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
         return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
     def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
         v = J @ velocity
-        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        (K_n, K_t), (D_n, D_t) = self._pairs
         push = -K_n * site.height - D_n * v[0]
         push = where(less(push, 0.0), 0.0 * push, push)
         trial = K_t * self.stretch(i, site, p, memory) + D_t * v[1:]
@@ -158,8 +175,15 @@ class CompliantFloor(PointContact):
         return self._springs
 
     @property
+    def _pairs(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Stiffness and damping, which must be known."""
+        if self.stiffness is UNSAID or self.damping is UNSAID:
+            raise ModelError("the springs of this floor follow from the robot on it: take floor.for_robot(model)")
+        return self.stiffness, self.damping
+
+    @property
     def _springs(self) -> tuple[np.ndarray, np.ndarray]:
-        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        (K_n, K_t), (D_n, D_t) = self._pairs
         return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
 
     def support(self, point: Any, ahead: Any, seen: Centered) -> Support:

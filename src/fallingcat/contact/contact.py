@@ -13,6 +13,7 @@ from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, told
 from ..model import Model, State
 from ..records import concise
+from .defaults import DEFAULT_STEP
 from .placing import rest_on
 from .points import Ground, each_radius
 
@@ -112,6 +113,10 @@ class Contact(ABC):
     def radii(self) -> tuple[float, ...]:
         """The radius (m) of the ball around each point; 0: the point itself touches."""
         return each_radius(self.radius, self.points)
+
+    def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> Contact:
+        """The same contact with what follows from the robot that touches it, and from the time step (s)."""
+        return self
 
     @property
     def friction_follows(self) -> bool:
