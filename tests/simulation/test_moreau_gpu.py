@@ -10,8 +10,8 @@ from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.contact import HardContacts, joint_stops
-from fallingcat.contact.reactions import DIGITS, ENOUGH
-from fallingcat.contact.stepped import MISSED
+from fallingcat.contact.reactions import DIGITS, MAX_VELOCITY_ERROR
+from fallingcat.contact.stepped import MAX_LAW_ERROR
 from fallingcat.kernels.gpu.repeated import FEW
 from fallingcat.kernels.gpu.stages import Stage
 from fallingcat.model import Passive
@@ -83,7 +83,7 @@ def test_single_precision_meets_the_law(friction):
     ]
     assert {found.kind for run in runs for found in run.warnings} <= {Kind.STEP_ERROR}  # 2 ms
     np.testing.assert_allclose(runs[1].joints[-1], runs[0].joints[-1], rtol=0.0, atol=1e-4)
-    assert DIGITS["float64"].rounds ** 2 * DIGITS["float64"].left < ENOUGH < MISSED
+    assert DIGITS["float64"].rounds ** 2 * DIGITS["float64"].left < MAX_VELOCITY_ERROR < MAX_LAW_ERROR
 
 
 def test_robots_of_their_own_mass_and_friction_move_as_single_runs():
