@@ -1,5 +1,6 @@
 """Newton's method in steps of the implicit midpoint rule: derivatives of contact forces, and steps that converge."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from fallingcat import robots
 from fallingcat.contact.centered import Centered
 from fallingcat.dynamics.forward import response
 from fallingcat.model.robots.random_tree import random_tree
-from fallingcat.simulation import Fleet
+from fallingcat.simulation import Fleet, implicit_points
 
 FLOOR = fc.contact.CompliantFloor(("foot",), (2e4, 1e4), (200.0, 100.0), friction=0.6)
 SEEN = Centered.of(*FLOOR._springs, 0.5, 4e-3)
@@ -81,3 +82,21 @@ def test_steps_converge_under_random_torques():
     for _ in range(100):
         fleet.step(5, forces=rng.uniform(-1.0, 1.0, (count, model.n)) * effort)
     assert fleet.march.counts(fleet.packed())["unconverged"].sum() < 0.005 * 500 * count
+
+
+def test_points_of_a_link_are_added_up(monkeypatch):
+    """A box that lands and slides on its corners moves as if each point was taken by itself."""
+    model, points = fc.contact.corners(robots.free_body(), "body", (0.2, 0.1))
+    floor = fc.contact.CompliantFloor(points, (2e4, 2e4), (200.0, 200.0), friction=0.5)
+    pose = np.eye(4)
+    pose[2, 3] = 0.01
+    start = model.state(pose=pose, twist=[1.0, 0.2, -0.5, 0.1, 0.1, 0.5])
+    ends = []
+    for fewest in (4, 5):
+        monkeypatch.setattr(implicit_points, "MIN_PATCH", fewest)
+        alike = replace(floor, height=1e-12 * fewest)  # else the first code would be taken again
+        fleet = Fleet(model, [start], (), alike, dt=2e-3)
+        fleet.step(60)
+        ends.append(fleet.state.velocity[0])
+    assert np.abs(ends[0] - start.velocity).max() > 0.5
+    np.testing.assert_allclose(*ends, atol=1e-6)

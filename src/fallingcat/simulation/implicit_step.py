@@ -19,7 +19,7 @@ from .cases import by_cases
 from .closed import LOOPS, closing_forces
 from .field import layout_of
 from .grip import Grip
-from .implicit_points import Point, points_of
+from .implicit_points import Point, loads, points_of
 from .numbers import tuned
 from .parameters import edited, giving_with, size
 from .pulls import Pull, ahead_of, powers_of, pulls_of
@@ -62,8 +62,10 @@ class Start(NamedTuple):
         derivatives.
         """
         floor = _floor(self.system)
-        linearize = floor.tangent if newton else floor.support
-        linearized = [linearize(point, u, self.seen) for point, u in zip(self.points, signs.ahead, strict=True)]
+        linearized = [
+            floor.tangent(point, u, self.seen) if newton else floor.support(point, u, self.seen)
+            for point, u in zip(self.points, signs.ahead, strict=True)
+        ]
         found, closing = _answer(self, signs.grip, linearized, symmetric=not newton)
         ahead = [point.ahead(found, self.dt) for point in self.points]
         felt = [support.at(u) for support, u in zip(linearized, ahead, strict=True)]
@@ -329,10 +331,7 @@ def _answer(start: Start, grip: Grip | None, supports: list[Support], symmetric:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
     model, state, dt = start.system.model, start.middle, start.dt
     none, (forces, armature) = np.zeros(0), ahead_of(model, start.state, start.pulls, dt)
-    wrenches, resisting = [], []
-    for point, support in zip(start.points, supports, strict=True):
-        wrenches.append((point.link, point.wrench(support.at(point.coasting(dt)))))
-        resisting.append((point.link, point.resistance(scale(dt, support.gain))))
+    wrenches, resisting = loads(start.points, supports, dt)
     if grip is not None:
         forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
         armature = armature + grip.armature
