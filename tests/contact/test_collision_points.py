@@ -174,8 +174,21 @@ def test_floors_take_feet_with_their_radii(kind) -> None:
     if kind is fc.contact.CompliantFloor:
         np.testing.assert_allclose(floor.stiffness, 2.0 * 9.81 / 2e-3)
         assert kind(feet, stiffness=(1.0, 2.0)).stiffness == (1.0, 2.0)
-        with pytest.raises(fc.ModelError, match="a floor has stiffness and damping"):
-            kind(feet.points)
+        with pytest.raises(fc.ModelError, match="follow from the robot"):
+            kind(feet.points).elastic_energy(np.ones(1))
+
+
+def test_springs_that_are_left_out_follow_from_robot_and_step() -> None:
+    """In every run, as those of ``default_springs`` for the same step; given ones stay."""
+    model, rest = fc.robots.quadruped(), tuple(np.tile([0.0, 0.6, -1.2], 4))
+    feet = tuple(frame.name for frame in model.frames)
+    for step in (1e-3, 5e-3):
+        named = fc.contact.CompliantFloor(feet, *fc.contact.default_springs(model, feet, step), friction=0.8)
+        bare = fc.contact.CompliantFloor(feet, friction=0.8)
+        start, law = model.standing(bare, rest), fc.control.JointSpring(200.0, rest)
+        ends = [fc.simulate(model, start, 0.05, law, floor, dt=step).poses[-1] for floor in (named, bare)]
+        np.testing.assert_array_equal(*ends)
+    assert fc.contact.CompliantFloor(feet, (1.0, 2.0)).for_robot(model).stiffness == (1.0, 2.0)
 
 
 def cube_file(folder: Path) -> None:

@@ -122,8 +122,8 @@ def test_a_massless_chain_carries_its_trunk():
 
 def test_what_cannot_be_resolved_is_named(monkeypatch):
     """Without the correction for redundancy and refinement the forces are wrong: that must not pass."""
-    monkeypatch.setattr(solving, "DEPENDENT", 1e-2)
-    monkeypatch.setattr(solving, "ROUNDS", 1)
+    monkeypatch.setattr(solving, "MIN_SQUARED_SINGULAR_VALUE", 1e-2)
+    monkeypatch.setattr(solving, "REFINEMENT_ROUNDS", 1)
     dog = light(1e-6)
     feet = tuple(frame.name for frame in dog.frames)
     state, _, applied = posed(dog, feet, 4, 1e-3)

@@ -37,8 +37,8 @@ def test_runs_of_both_kinds_agree(monkeypatch):
     H = np.eye(4)
     H[1, 3] = 0.15
     floor, runs = HardContacts(points, friction=0.5), []
-    for small in (hard.SMALL, 0):
-        monkeypatch.setattr(hard, "SMALL", small)
+    for small in (hard.MAX_COMPILED_SIZE, 0):
+        monkeypatch.setattr(hard, "MAX_COMPILED_SIZE", small)
         runs.append(
             fc.simulate(
                 block, block.state(pose=H, twist=[1.0, 0.0, 0.3]), 0.5, contact=floor, dt=5e-3, integrator="rkmk4"

@@ -12,8 +12,8 @@ import fallingcat as fc
 from fallingcat.compiler.cuda.column_loops import FEW
 from fallingcat.compiler.cuda.stages import Stage
 from fallingcat.contact import HardContacts, joint_stops
-from fallingcat.contact.rigid.solvers.proximal_newton import DIGITS, ENOUGH
-from fallingcat.contact.rigid.time_stepping.stepped_contacts import MISSED
+from fallingcat.contact.rigid.solvers.proximal_newton import DIGITS, MAX_VELOCITY_ERROR
+from fallingcat.contact.rigid.time_stepping.stepped_contacts import MAX_LAW_ERROR
 from fallingcat.model import Passive
 from fallingcat.simulation import BatchSimulator, Kind
 
@@ -83,7 +83,7 @@ def test_single_precision_meets_the_law(friction):
     ]
     assert {found.kind for run in runs for found in run.warnings} <= {Kind.STEP_ERROR}  # 2 ms
     np.testing.assert_allclose(runs[1].joints[-1], runs[0].joints[-1], rtol=0.0, atol=1e-4)
-    assert DIGITS["float64"].rounds ** 2 * DIGITS["float64"].left < ENOUGH < MISSED
+    assert DIGITS["float64"].rounds ** 2 * DIGITS["float64"].left < MAX_VELOCITY_ERROR < MAX_LAW_ERROR
 
 
 def test_robots_of_their_own_mass_and_friction_move_as_single_runs():

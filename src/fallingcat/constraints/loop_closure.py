@@ -35,12 +35,13 @@ from .redundant_constraints import check_consistent, hold, resolved, responding
 
 __all__ = ["LoopInverseDynamics", "assemble", "equations", "forward_dynamics", "inverse_dynamics"]
 
-MOST_STEPS = 100
-CLOSED = 1e-11
+MAX_ASSEMBLY_STEPS = 100
+"""Steps in which loops have to close when a robot is assembled."""
+MAX_LOOP_GAP = 1e-11
 """m or rad: what counts as closed, beside lengths of a metre."""
 STABILIZATION = 20.0
 """1/s: what rounding and rules of integration open closes at this rate in runs (Baumgarte)"""
-LONGEST_STEP = 0.5
+MAX_ASSEMBLY_STEP = 0.5
 """rad or m: how far one step of the assembly goes at most."""
 
 
@@ -123,14 +124,14 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
     """
     check_robot(model, state)
     moves = _free(model, held, base)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_ASSEMBLY_STEPS):
         rows = equations(model, state)
         if not np.isfinite(rows.error).all():
             break
-        if np.abs(rows.error).max(initial=0.0) <= CLOSED:
+        if np.abs(rows.error).max(initial=0.0) <= MAX_LOOP_GAP:
             return _kept_closed(model, state, rows.jacobian, moves)
         x = _shortest(rows.jacobian, -rows.error, moves)
-        state = model.configuration.displace(state, x / max(1.0, np.abs(x).max() / LONGEST_STEP))
+        state = model.configuration.displace(state, x / max(1.0, np.abs(x).max() / MAX_ASSEMBLY_STEP))
     names, worst = _row_names(model), int(np.abs(rows.error).argmax())
     raise NumericsError(f"loop {names[worst]!r} cannot be closed from here: it stays open", value=rows.error[worst])
 

@@ -16,20 +16,21 @@ from ..geometry.contact_points import plane, point_motions
 from ..lie.group import constant
 from ..model import Model, State
 
-DEPENDENT = 1e-13
+MIN_SQUARED_SINGULAR_VALUE = 1e-13
 """Squared singular values of ``J``, relative to their mean, around which a direction counts as redundant."""
-ROUNDS = 4
-REFINED = 1e-12
+REFINEMENT_ROUNDS = 4
+"""Corrections of forces by what they leave of the motion that they should take away, at most."""
+MIN_CORRECTION = 1e-12
 """A correction, relative to the forces, after which the next would be rounding; on numbers only."""
-CONTRADICTION = 1e-7
+MAX_CONTRADICTION = 1e-7
 """What rows cannot meet together, relative to what they demand, before that is an error."""
-UNRESOLVED = 1e-8
+MAX_RESIDUAL = 1e-8
 """What forces may leave of the motion that they should take away, relative to it."""
-LEFT = 1e-3
+MAX_ACCELERATION_ERROR = 1e-3
 """m/s^2: what may be left of accelerations of points that nearly depend on each other.  It takes a point 1e-8 m into
 the ground in 4 ms, where it touches down, or is drawn back at 4e-7 m by a stabilisation of 50 rad/s.  Beyond it points
 share the load anew, and one lifts off."""
-FLOOR = 1e-9
+ROUNDING_ACCELERATION = 1e-9
 """m/s^2 or m/s: what is left below this is rounding."""
 
 
@@ -70,21 +71,21 @@ def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any, near: Any = 
     filled, beyond = regular(J, J @ respond(K.T))
     demand = demand - beyond(demand)
     x, near = np.zeros(len(J)), near + np.zeros(len(J))
-    for _ in range(ROUNDS):
+    for _ in range(REFINEMENT_ROUNDS):
         x = x - beyond(x)
         more = solve(filled, demand - J @ (free + respond(K.T @ (near + x))))
         x = x + more
-        if is_numeric(more) and np.abs(more).max() <= REFINED * np.abs(near + x).max():
+        if is_numeric(more) and np.abs(more).max() <= MIN_CORRECTION * np.abs(near + x).max():
             break
     motion = free + respond(K.T @ (near + x))
     missed, wanted = J @ motion - demand, J @ free - demand
-    return Held(near + x, motion, UNRESOLVED**2 * (wanted @ wanted) + FLOOR**2 - missed @ missed)
+    return Held(near + x, motion, MAX_RESIDUAL**2 * (wanted @ wanted) + ROUNDING_ACCELERATION**2 - missed @ missed)
 
 
 def regular(J: Any, G: Any) -> tuple[Any, Response]:
     """``G + c N^2``, which is regular, and the product of vectors with ``N``; see :func:`hold`."""
     JJ = J @ J.T
-    eps = DEPENDENT * _mean_diagonal(JJ)
+    eps = MIN_SQUARED_SINGULAR_VALUE * _mean_diagonal(JJ)
     filled, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
 
     def beyond(b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
@@ -121,7 +122,7 @@ def check_consistent(J: Any, demand: Any, names: Sequence[str], what: str) -> No
     U, s, _ = np.linalg.svd(np.real(J))
     rank = int((s > 1e-9 * s[0]).sum()) if s[0] > 0.0 else 0
     beyond = U[:, rank:] @ (U[:, rank:].T @ np.real(demand))
-    allowed = CONTRADICTION * max(1.0, float(np.abs(demand).max(initial=0.0)))
+    allowed = MAX_CONTRADICTION * max(1.0, float(np.abs(demand).max(initial=0.0)))
     worst = float(np.abs(beyond).max(initial=0.0))
     if worst > allowed:
         points = sorted({name for name, x in zip(names, beyond, strict=True) if abs(x) > allowed}, key=names.index)

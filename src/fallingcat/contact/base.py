@@ -15,6 +15,7 @@ from ..errors import ModelError, NumericsError, describe
 from ..geometry.contact_points import Ground, each_radius
 from ..model import Model, State
 from ..records import concise
+from .default_springs import DEFAULT_STEP
 from .placement import rest_on
 
 Mode = tuple[Any, ...]
@@ -128,6 +129,17 @@ class Contact(ABC):
     def radii(self) -> tuple[float, ...]:
         """Radius (m) of the ball around each point; 0: the point itself touches."""
         return each_radius(self.radius, self.points)
+
+    def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> Contact:
+        """The same contact with what follows from the robot that touches it, and from the time step (s)."""
+        return self
+
+    @property
+    def friction_follows(self) -> bool:
+        """Whether friction follows normal forces: implicit steps then ask for its ``tangent``, a :class:`.Support` with
+        all derivatives.
+        """
+        return False
 
     @property
     def memory_size(self) -> int | None:

@@ -23,6 +23,13 @@ def cone_share(trial: Any, limit: Any) -> Any:
     return where(slides, limit / sqrt(where(slides, square, 1.0 + 0.0 * square)), 1.0 + 0.0 * square)
 
 
+def cone_direction(trial: Any, limit: Any) -> Any:
+    """``2``: unit vector of a trial force (2, N) beyond the friction ``limit`` (N); zero within it."""
+    square = trial @ trial
+    slides = less(limit * limit, square)
+    return where(slides, scale(1.0 / sqrt(where(slides, square, 1.0 + 0.0 * square)), trial), 0.0 * trial)
+
+
 def anchor_rate(excess: Any, damping: Any) -> Any:
     """``da/dt`` (2, m/s) where the trial force exceeds the friction force by ``excess`` (2, N): ``excess / D_t``."""
     return scale(1.0 / damping, excess)

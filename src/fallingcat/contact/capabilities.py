@@ -103,6 +103,9 @@ class LinearizedForces(Protocol):
             Force as a linear function of the velocity.
         """
 
+    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+        """Contact force (3, N) of a step at whose end the point has the velocity ``ahead`` (3)."""
+
     def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
         """Memory of a point at the end of a step with the velocity ``ahead`` (3), and whether it is in the ground."""
 

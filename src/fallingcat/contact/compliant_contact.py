@@ -28,10 +28,10 @@ from .theta_weights import ThetaWeights
 
 MAX_START_ENERGY = 5.0
 """J/kg: elastic energy of the ground at the start of a run, per mass of the robot.  It throws a robot up 0.5 m."""
-UNSEEN = 0.05
+MAX_UNSEEN_PART = 0.05
 """Part of a step before which a point may have come through the ground without being seen: by its weight, at ten times
 the speed that it gathers in a step."""
-SHALLOWEST, DEEPEST, TYPICAL = 1e-12, 1.0, 1e-3
+MIN_REST_DEPTH, MAX_REST_DEPTH, WEIGHTLESS_DEPTH = 1e-12, 1.0, 1e-3
 """m: depths between which a point is sought that carries a robot, and depth of robots without weight"""
 
 
@@ -247,7 +247,7 @@ class PointContact(Contact):
             Position, memory, and the part of the step in contact.
         """
         height, way = position[0], dt * velocity[0]
-        lands = less(where(less(height, (0.5 + UNSEEN) * way), 0.0 * way, height + 0.5 * way), 0.0)
+        lands = less(where(less(height, (0.5 + MAX_UNSEEN_PART) * way), 0.0 * way, height + 0.5 * way), 0.0)
         lasts = where(lands, 0.5 + height / where(lands, way, 1.0 + 0.0 * way), 1.0 + 0.0 * way)
         half = 0.5 * dt * lasts
         return Landing(position + scale(0.5 * dt - half, velocity), anchor, lands, lasts)
@@ -319,14 +319,14 @@ class CompliantContact(PointContact):
     def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
         """Gains of a point that carries the robot at rest."""
         weight = model.mass * float(np.linalg.norm(model.gravity))
-        depth = self.resting_shift(model, np.zeros(1)) if weight else TYPICAL
+        depth = self.resting_shift(model, np.zeros(1)) if weight else WEIGHTLESS_DEPTH
         K, D = (np.asarray(x, dtype=float) for x in self.point_gains(np.array([-depth, 0.0, 0.0]), np.zeros(3)))
         return K, D
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
         """Distance (m) at which the points carry the weight at rest, by bisection."""
         weight = model.mass * float(np.linalg.norm(model.gravity))
-        low, high = SHALLOWEST, DEEPEST
+        low, high = MIN_REST_DEPTH, MAX_REST_DEPTH
         for _ in range(80):
             middle = float(np.sqrt(low * high))
             carried = sum(self._push(middle + float(heights.min() - h)) for h in heights)
@@ -334,7 +334,7 @@ class CompliantContact(PointContact):
         return high + float(heights.min())
 
     def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
-        grid = np.linspace(0.0, max(float(depths.max(initial=0.0)), SHALLOWEST), 65)
+        grid = np.linspace(0.0, max(float(depths.max(initial=0.0)), MIN_REST_DEPTH), 65)
         force = np.array([self._push(depth) for depth in grid])
         energy = np.append(0.0, np.cumsum(0.5 * (force[1:] + force[:-1]) * np.diff(grid)))
         return np.interp(depths, grid, energy)
@@ -359,6 +359,10 @@ class CompliantContact(PointContact):
         gain = seen.damper * D + scale(point.lasts * seen.dt, (0.25 + seen.spring) * K)
         lasts = where(less(place[0], 0.0), point.lasts, 0.0 * point.lasts)
         return Support(scale(lasts, self.point_force(place, velocity) + gain * ahead), scale(lasts, gain))
+
+    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+        """Contact force (3, N) of a step at whose end the point has the velocity ``ahead`` (3)."""
+        return self.support(point, ahead, seen).at(ahead)
 
     def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
         """Nothing is remembered; and whether the point is in the ground."""

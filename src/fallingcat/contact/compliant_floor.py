@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..arrays import array, concatenate, less, scale, where
+from ..arrays import array, block, concatenate, less, scale, where
 from ..errors import ModelError
 from ..geometry.collision_points import take_feet
 from ..geometry.contact_points import Ground, Site, each_radius, floor_normal, floor_points, plane
@@ -15,14 +15,14 @@ from ..geometry.terrain import Terrain, check_terrain, grounded
 from ..model import Model, State
 from ..records import concise
 from .base import Mode
-from .bristle import anchor_rate, anchor_travel, cone_share
+from .bristle import anchor_rate, anchor_travel, cone_direction, cone_share
 from .compliant_contact import PointContact
-from .default_springs import default_springs
+from .default_springs import DEFAULT_STEP, default_springs
 from .support_points import Landing, Pressed, Support
 from .theta_weights import ThetaWeights
 
 UNSAID: Any = ()
-"""Springs that follow from the mass of the robot."""
+"""In place of springs that follow from the mass of the robot."""
 
 _PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
 _NUMBERS = (
@@ -64,14 +64,23 @@ class CompliantFloor(PointContact):
     >>> hopper = fc.robots.revolute_hopper()
     >>> floor.begin(hopper, hopper.neutral())[0]
     (False,)
+
+    Springs may be left out: a simulation takes those that suit the robot and the step.
+
+    >>> soft = fc.contact.CompliantFloor(("foot",), friction=0.8)
+    >>> soft.for_robot(hopper) == fc.contact.CompliantFloor(
+    ...     ("foot",), *fc.contact.default_springs(hopper, ["foot"]), friction=0.8
+    ... )
+    True
     """
 
     points: tuple[str, ...]
     """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii"""
     stiffness: tuple[float, float] = UNSAID
-    """normal, tangential (N/m); left out, that of :func:`.default_springs` for points of :func:`.feet`"""
+    """normal, tangential (N/m); left out, both are ``K = m w^2 / points``, with the mass ``m`` of the robot and
+    ``w = min(70 rad/s, 0.2 / step)``: it rests 2 mm deep on all points; see :func:`.default_springs`"""
     damping: tuple[float, float] = UNSAID
-    """normal, tangential (N s/m), likewise"""
+    """normal, tangential (N s/m); left out, both are ``D = m w / points``: half of critical damping"""
     friction: float | None = None
     """Coulomb's coefficient; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
@@ -85,25 +94,33 @@ class CompliantFloor(PointContact):
 
     def __post_init__(self) -> None:
         feet = take_feet(self)
-        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
-        if missing and feet is None:
-            raise ModelError("a floor has stiffness and damping; they follow from points that are feet(model)")
-        if missing and feet is not None:
-            found = dict(zip(("stiffness", "damping"), default_springs(feet.model, feet.points), strict=True))
-            for name in missing:
-                object.__setattr__(self, name, found[name])
+        if feet is not None:
+            for name, pair in self._defaults(feet.model).items():
+                object.__setattr__(self, name, pair)
         object.__setattr__(self, "points", floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)
         check_terrain(self.relief)
         for name, rule, shape in _NUMBERS:
             given = getattr(self, name)
+            if given is UNSAID:
+                continue
             if not _fits(given, shape, signed=name == "height") and not (name == "friction" and given is None):
                 raise ModelError(f"{name} of a floor is {rule}, not {given!r}")
-        if self.friction is not None and not self.damping[1] > 0.0:
+        if self.friction is not None and self.damping is not UNSAID and not self.damping[1] > 0.0:
             raise ModelError(
                 "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"
             )
+
+    def _defaults(self, model: Model, step: float = DEFAULT_STEP) -> dict[str, Any]:
+        """Springs that were left out: those of :func:`.default_springs`."""
+        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
+        found: Any = default_springs(model, self.points, step) if missing else ((), ())
+        return {name: pair for name, pair in zip(("stiffness", "damping"), found, strict=True) if name in missing}
+
+    def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> CompliantFloor:
+        missing = self._defaults(model, step)
+        return replace(self, **missing) if missing else self
 
     @property
     def memory_size(self) -> int:
@@ -117,18 +134,18 @@ class CompliantFloor(PointContact):
         return super().begin(model, state)
 
     def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
-        return np.asarray(0.5 * self.stiffness[0] * depths**2)
+        return np.asarray(0.5 * self._pairs[0][0] * depths**2)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
         """Distance (m) at which the springs carry the weight: ``sum K_n max(s - h, 0) = m g``."""
         load = model.mass * abs(float(model.gravity @ self.ground(model).site(np.zeros(3)).axes[0]))
         h = np.sort(heights)
-        shifts = (load / self.stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
+        shifts = (load / self.for_robot(model).stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
         return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
     def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
         v = J @ velocity
-        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        (K_n, K_t), (D_n, D_t) = self._pairs
         push = -K_n * site.height - D_n * v[0]
         push = where(less(push, 0.0), 0.0 * push, push)
         trial = K_t * self.stretch(i, site, p, memory) + D_t * v[1:]
@@ -171,8 +188,15 @@ class CompliantFloor(PointContact):
         return self._springs
 
     @property
+    def _pairs(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Stiffness and damping, which must be known."""
+        if self.stiffness is UNSAID or self.damping is UNSAID:
+            raise ModelError("the springs of this floor follow from the robot on it: take floor.for_robot(model)")
+        return self.stiffness, self.damping
+
+    @property
     def _springs(self) -> tuple[np.ndarray, np.ndarray]:
-        (K_n, K_t), (D_n, D_t) = self.stiffness, self.damping
+        (K_n, K_t), (D_n, D_t) = self._pairs
         return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
 
     def support(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
@@ -182,24 +206,68 @@ class CompliantFloor(PointContact):
         velocity, unless the step may stop it: then the slope is that of spring and damper, scaled to the limit, and the
         force fades out with the motion instead of turning it round.
         """
-        velocity = point.velocity
-        free, gain = self._pull(point.position, velocity, point.anchor, seen)
-        full = free + gain * (ahead - velocity)
-        push, inside = -full[0], where(self.inside(point, ahead, seen), point.lasts, 0.0 * full[0])
-        carries = where(less(0.0, push), inside, 0.0 * push)
-        share, slope = inside, 1.0
+        full, gain, carries, share = self._trial(point, ahead, seen)
+        slope = 1.0
         if self.friction is not None:
-            part = cone_share(full[1:], self.friction * push)  # of no matter where it would have to pull
+            part = cone_share(full[1:], -self.friction * full[0])  # of no matter where it would have to pull
             stopping = part * (1.0 + seen.dt * seen.mobility * gain[1])
             share, slope = carries * part, where(less(stopping, 1.0), stopping, 1.0 + 0.0 * part)
         shares, slopes = array([carries, share, share]), array([1.0, slope, slope])
         return Support(shares * (slopes * gain * ahead - full), shares * slopes * gain)
 
-    def _pull(self, position: Any, velocity: Any, anchor: Any, seen: ThetaWeights) -> tuple[Any, Any]:
-        """What spring and damper of a point pull with against ``velocity``, and how this grows with it (3 each)."""
-        K, D = self._springs
+    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+        """Contact force (3, N) of a step at whose end the point has the velocity ``ahead`` (3)."""
+        full, _, carries, share = self._trial(point, ahead, seen)
+        if self.friction is not None:
+            share = carries * cone_share(full[1:], -self.friction * full[0])
+        return -array([carries, share, share]) * full
+
+    @property
+    def friction_follows(self) -> bool:
+        return self.friction is not None
+
+    def tangent(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
+        """:meth:`support` with all its derivatives: the friction limit grows with the normal force, and friction turns
+        with the direction in which the point slides.
+        """
+        full, gain, carries, _ = self._trial(point, ahead, seen)
+        mu = self.friction or 0.0
+        limit = -mu * full[0]
+        share, along = carries * cone_share(full[1:], limit), cone_direction(full[1:], limit)
+        normal, tangential = carries * gain[0], share * gain[1]
+        follows = scale(-mu * normal, along)
+        across = tangential * (np.eye(2) - along[:, None] * along[None, :])
+        G = block([[array([[normal]]), np.zeros((1, 2))], [follows[:, None], across]])
+        return Support(G @ ahead - array([carries, share, share]) * full, G)
+
+    def _trial(self, point: Any, ahead: Any, seen: ThetaWeights) -> tuple[Any, Any, Any, Any]:
+        """Force (3) of spring and damper on a point, without friction, its slopes (3), and the parts of the step in
+        which the ground pushes it and may hold it.
+        """
+        free, gain = self._pull(point, seen)
+        full = free + gain * (ahead - point.velocity)
+        lasts = where(less(point.position[0], 0.0), point.lasts, 0.5 * point.lasts)
+        inside = where(self.inside(point, ahead, seen), lasts, 0.0 * full[0])
+        return full, gain, where(less(full[0], 0.0), inside, 0.0 * full[0]), inside
+
+    def _pull(self, point: Any, seen: ThetaWeights) -> tuple[Any, Any]:
+        """What spring and damper of a point pull with against its velocity, and how this grows with it (3 each).
+
+        A point that is above the ground in the middle of the step may come through it by the velocity ``w`` that it
+        gains.  At height ``y`` it is damped by ``D_n (w + 2 y / dt)`` for half of the step: this grows from zero with
+        the depth at the end, so that steps have a solution.
+        """
+        (K, D), velocity, height = self._springs, point.velocity, point.position[0]
         drift, gain = seen.foreseen(K, D)
-        return K * concatenate([position[:1], position[1:] - anchor]) + (D + drift) * velocity, gain
+        free = K * concatenate([point.position[:1], point.position[1:] - point.anchor]) + (D + drift) * velocity
+        below, late = less(height, 0.0), D[0] * (velocity[0] + 2.0 / seen.dt * height)
+        normal = where(below, free[0], late), where(below, gain[0], D[0] + 0.0 * late)
+        return array([normal[0], *free[1:]]), array([normal[1], *gain[1:]])
+
+    def inside(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+        """Whether a point is in the ground in the middle of a step, or comes into it by its velocity ``ahead`` (3)."""
+        height, end = point.position[0], point.position[0] + 0.5 * seen.dt * ahead[0]
+        return less(where(less(height, 0.0), self._seen(point, ahead, seen)[0], end), 0.0)
 
     def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
         """Landing of a point, whose anchor is where it comes through the ground."""
@@ -214,9 +282,8 @@ class CompliantFloor(PointContact):
         (_, K_t), (_, D_t) = self.stiffness, self.damping
         inside, held = self.inside(point, ahead, seen), point.anchor
         if self.friction is not None:
-            free, gain = self._pull(point.position, point.velocity, held, seen)
-            trial = free + gain * (ahead - point.velocity)
-            held = held + anchor_travel(scale(point.lasts, trial[1:]) + friction, K_t, D_t, seen.dt)
+            trial, _, _, lasts = self._trial(point, ahead, seen)
+            held = held + anchor_travel(scale(lasts, trial[1:]) + friction, K_t, D_t, seen.dt)
         return where(inside, held, point.position[1:] + scale(0.5 * seen.dt, ahead[1:])), inside
 
     def ground(self, model: Model) -> Ground:

@@ -10,6 +10,8 @@ from ..dynamics.checks import check_model, positive
 from ..errors import ModelError
 from ..model import Model
 
+DEFAULT_STEP = 1e-3
+"""s: step of simulations unless another is given, as in :mod:`fallingcat.simulation.step_size`."""
 REST_DEPTH = 2e-3
 """m: depth in the ground at which a robot rests on all points."""
 GRAVITY = 9.81
@@ -21,7 +23,7 @@ RESOLVED = 0.2
 
 
 def default_springs(
-    model: Model, points: Sequence[str], step: float = 1e-3
+    model: Model, points: Sequence[str], step: float = DEFAULT_STEP
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Stiffness and damping of a floor under a robot.
 

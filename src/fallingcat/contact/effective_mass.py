@@ -12,8 +12,8 @@ from ..model import Model
 from .base import Contact
 from .compliant_contact import point_rows
 
-MOST = 1e9
-"""1/kg"""
+MAX_MOBILITY = 1e9
+"""1/kg: of points that nothing with mass holds; springs and dampers do, in steps that foresee them."""
 
 
 @functools.lru_cache(maxsize=8)
@@ -41,5 +41,5 @@ def largest_mobility(masses: np.ndarray, JJ: np.ndarray, free: np.ndarray) -> np
     try:
         gives = np.linalg.eigvals(np.linalg.solve(free.T @ masses @ free, free.T @ JJ @ free)).real
     except np.linalg.LinAlgError:  # springs and dampers may be all that resists; else the step says what is singular
-        return np.full(len(masses), MOST)
-    return np.minimum(gives.max(axis=-1, initial=0.0), MOST)
+        return np.full(len(masses), MAX_MOBILITY)
+    return np.minimum(gives.max(axis=-1, initial=0.0), MAX_MOBILITY)

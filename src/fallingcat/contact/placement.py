@@ -13,7 +13,7 @@ from ..model import Model, State
 if TYPE_CHECKING:
     from .base import Contact
 
-PLACED = 1e-9
+HEIGHT_TOLERANCE = 1e-9
 """m: how far the height of a robot on uneven ground may be off."""
 MOST_SHIFTS = 50
 """Shifts along the normal that uneven ground may need."""
@@ -38,6 +38,6 @@ def rest_on(contact: Contact, model: Model, state: State) -> State:
         if not model.base.contains(pose, 1e-9):
             raise ModelError(f"the base {model.base} of {model.name!r} does not move along the normal of the ground")
         state = model.state(pose, state.joints)
-        if abs(shift) <= PLACED:
+        if abs(shift) <= HEIGHT_TOLERANCE:
             return state
     raise ModelError(f"no height was found at which {model.name!r} rests on this ground")

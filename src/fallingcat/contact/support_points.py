@@ -6,12 +6,16 @@ from typing import Any, NamedTuple
 
 
 class Support(NamedTuple):
-    """What a point feels in a step, along normal and tangents: ``force - gain * (its velocity at the end)``."""
+    """Contact force of a point in a step, along normal and tangents: linear in its velocity at the end."""
 
     force: Any
-    """``3`` (N)"""
+    """``3`` (N): at rest"""
     gain: Any
-    """``3`` (N s/m), not negative"""
+    """``3`` (N s/m), not negative; or ``3 x 3``"""
+
+    def at(self, velocity: Any) -> Any:
+        """``3`` (N): at a velocity (3) at the end of the step."""
+        return self.force - (self.gain @ velocity if self.gain.ndim == 2 else self.gain * velocity)
 
 
 class Landing(NamedTuple):

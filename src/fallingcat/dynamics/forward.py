@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import any_nonzero, block, concatenate, cross, is_numeric, mirror, scale, solve_tree, takes, turned
+from ..arrays import any_nonzero, block, concatenate, cross, is_numeric, mirror, scale, solve, solve_tree, takes, turned
 from ..arrays.types import Matrix, Pose, Twist, Vector, Wrench
 from ..errors import NumericsError
 from ..lie.rotations import skew
@@ -29,15 +29,21 @@ class _Articulated(NamedTuple):
 
     inertia: Matrix
     bias: Vector
+    symmetric: bool = True
+    """whether the inertia is: of rigid bodies it is, of forces that follow others it is not"""
 
     def __add__(self, other: Any) -> _Articulated:
-        return _Articulated(self.inertia + other.inertia, self.bias + other.bias)
+        both = self.symmetric and other.symmetric
+        return _Articulated(self.inertia + other.inertia, self.bias + other.bias, both)
 
 
 class _Joint(NamedTuple):
-    """A joint's share of the answer: ``D rates_dot = u - U' a``."""
+    """A joint's share of the answer: ``D rates_dot = u - V' a``."""
 
     U: Matrix
+    """``I S``"""
+    V: Matrix
+    """``I' S``"""
     D: Matrix
     u: Vector
     c: Vector
@@ -101,12 +107,14 @@ def response(
     resisting: Sequence[tuple[int, Matrix]] = (),
     armature: Vector | None = None,
     given: Vector | None = None,
+    symmetric: bool = True,
 ) -> Response:
     """Accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
 
     ``resisting`` links have a further inertia (6x6), which gravity pulls; ``armature`` (n) is what further the joints
     feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.integrators.implicit`.  It resists
-    accelerations beyond those that are ``given`` (n): a joint with very much of it accelerates as given.
+    accelerations beyond those that are ``given`` (n): a joint with very much of it accelerates as given.  The further
+    inertia of links need not be ``symmetric``, unless joints follow others.
     """
     tree = nodes(model, state)
     S0 = model.base.selection
@@ -117,7 +125,7 @@ def response(
     for link, wrench in wrenches:
         own[link] = _Articulated(own[link].inertia, own[link].bias - wrench)
     for link, inertia in resisting:
-        own[link] = _Articulated(own[link].inertia + inertia, own[link].bias)
+        own[link] = _Articulated(own[link].inertia + inertia, own[link].bias, symmetric)
 
     fall = concatenate([cross(twist[3:], twist[:3]) - state.pose[:3, :3].T @ model.gravity, np.zeros(3)])
     if any(joint.mimic for joint in model.joints):
@@ -135,16 +143,15 @@ def response(
 
     base = inward(tree, own, carry)[0]
     U = base.inertia @ S0
-    # symmetric to the last bit; of expressions only the upper half is ever computed
-    D = mirror(S0.T @ U)
+    D = S0.T @ U
     _check_regular(D, U, f"the base of {model.name!r}")
-    twist_dot = _solve(D, forces[: model.m] - S0.T @ (base.bias + base.inertia @ fall))
+    twist_dot = _solve(D, forces[: model.m] - S0.T @ (base.bias + base.inertia @ fall), base.symmetric)
     rates_dot: list[Vector] = []
 
     def step(node: Node, parent: Vector) -> Vector:
         joint = joints[node.link]
         a = motion_to_child(node.H, parent) + joint.c
-        rates_dot.append(_solve(joint.D, joint.u - joint.U.T @ a))
+        rates_dot.append(_solve(joint.D, joint.u - joint.V.T @ a, joint.U is joint.V))
         return a + node.S @ rates_dot[-1]
 
     links = outward(tree, S0 @ twist_dot + fall, step)
@@ -257,14 +264,16 @@ def _rigid(inertia: RigidInertia, w: Vector) -> _Articulated:
 
 def _joint(model: Model, node: Node, body: _Articulated, tau: Vector, w_parent: Vector, more: Vector | None) -> _Joint:
     U = body.inertia @ node.S
-    joint, D = model.joints[node.link - 1], mirror(node.S.T @ U)
+    V = U if body.symmetric else body.inertia.T @ node.S
+    joint, D = model.joints[node.link - 1], node.S.T @ U
+    D = mirror(D) if body.symmetric else D
     if any_nonzero(joint.armature):
         D = D + np.diag(joint.armature)
     if more is not None:
         D = D + more[:, None] * np.eye(len(D))
     c = _coriolis(node, w_parent)
     _check_regular(D, U, "the joint", joint.name)
-    return _Joint(U, D, tau - node.S.T @ body.bias, c)
+    return _Joint(U, V, D, tau - node.S.T @ body.bias, c)
 
 
 def _coriolis(node: Node, w_parent: Vector) -> Vector:
@@ -280,14 +289,26 @@ def _coriolis(node: Node, w_parent: Vector) -> Vector:
 
 def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulated:
     """The body behind the joint: what the joint lets through is taken off, then moved to the parent frame."""
-    inertia, bias = body
+    inertia, bias, symmetric = body
     if len(joint.D):
-        gain = _solve(joint.D, joint.U.T).T
+        gain = _solve(joint.D.T, joint.U.T, symmetric).T
+        inertia = inertia - gain @ joint.V.T
         # rounding leaves the difference of two symmetric matrices not quite symmetric
-        inertia = mirror(inertia - gain @ joint.U.T)
+        inertia = mirror(inertia) if symmetric else inertia
         bias = bias + gain @ joint.u
     bias = bias + inertia @ joint.c
-    return _Articulated(_inertia_to_parent(node.H, inertia), wrench_to_parent(node.H, bias))
+    moved = _inertia_to_parent(node.H, inertia) if symmetric else _full_to_parent(node.H, inertia)
+    return _Articulated(moved, wrench_to_parent(node.H, bias), symmetric)
+
+
+def _full_to_parent(H: Any, inertia: Any) -> Any:
+    """:func:`_inertia_to_parent` of a matrix that is not symmetric."""
+    R, P = H[:3, :3], skew(H[:3, 3])
+    mass, right, left, turning = (
+        turned(R, inertia[rows, columns]) for rows in (slice(3), slice(3, 6)) for columns in (slice(3), slice(3, 6))
+    )
+    shifted = right - mass @ P
+    return block([[mass, shifted], [left + P @ mass, turning - left @ P + P @ shifted]])
 
 
 def _inertia_to_parent(H: Pose, inertia: Matrix) -> Matrix:
@@ -309,7 +330,9 @@ def _check_regular(D: Matrix, U: Matrix, what: str, joint: str | None = None) ->
         raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
 
 
-def _solve(D: Matrix, u: Vector) -> Vector:
+def _solve(D: Matrix, u: Vector, symmetric: bool = True) -> Vector:
     if len(D) == 0:
         return u
-    return scale(1.0 / D[0, 0], u) if len(D) == 1 else solve_tree(D, u, range(-1, len(D) - 1))
+    if len(D) == 1:
+        return scale(1.0 / D[0, 0], u)
+    return solve_tree(mirror(D), u, range(-1, len(D) - 1)) if symmetric else solve(D, u)

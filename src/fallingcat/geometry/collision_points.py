@@ -19,9 +19,9 @@ from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Spher
 from ..records import concise
 from .contact_points import plane, positions
 
-RIM = 8
+RIM_POINTS = 8
 """Points on each rim of a cylinder: it lies 8 % of its radius lower on an edge between two of them than on one."""
-WAYS = np.array([way for way in product((-1.0, 0.0, 1.0), repeat=3) if np.abs(way).sum() in (1.0, 3.0)])
+EXTREME_DIRECTIONS = np.array([way for way in product((-1.0, 0.0, 1.0), repeat=3) if np.abs(way).sum() in (1.0, 3.0)])
 """``14 x 3``: along the axes and the diagonals of a box; the farthest points that way stand for what is not flat."""
 
 Ball = tuple[np.ndarray, float]
@@ -192,19 +192,19 @@ def _(shape: Box) -> list[Ball]:
 
 @balls.register
 def _(shape: Cylinder) -> list[Ball]:
-    angles = 2.0 * np.pi * np.arange(RIM) / RIM
+    angles = 2.0 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
     rim = [(shape.radius * np.cos(a), shape.radius * np.sin(a)) for a in angles]
     return [(np.array([x, y, z]), 0.0) for z in (0.5 * shape.length, -0.5 * shape.length) for x, y in rim]
 
 
 @balls.register
 def _(shape: Ellipsoid) -> list[Ball]:
-    ways = WAYS / np.linalg.norm(WAYS, axis=1)[:, None]
+    ways = EXTREME_DIRECTIONS / np.linalg.norm(EXTREME_DIRECTIONS, axis=1)[:, None]
     return [(way * shape.radii, 0.0) for way in ways]
 
 
 @balls.register
 def _(shape: Mesh) -> list[Ball]:
     vertices = read_vertices(shape)
-    farthest = dict.fromkeys(int(i) for i in np.argmax(vertices @ WAYS.T, axis=0))
+    farthest = dict.fromkeys(int(i) for i in np.argmax(vertices @ EXTREME_DIRECTIONS.T, axis=0))
     return [(vertices[i], 0.0) for i in farthest]

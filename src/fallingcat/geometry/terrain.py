@@ -19,9 +19,9 @@ from ..errors import ModelError, describe
 from ..records import concise
 from .contact_points import Plane, Site
 
-STEPS = 3
+NEWTON_STEPS = 3
 """Of Newton's method to the nearest place of the ground, for a ball; a point in the ground is near it: one step."""
-MOST = 1024
+MAX_HEIGHTS = 1024
 """Heights of a field: the work of compiled code grows with them."""
 
 
@@ -107,7 +107,7 @@ class Uneven(NamedTuple):
         flat = straight / sqrt(1.0 + at.x * at.x + at.y * at.y)
         near = less(flat, 2.0 * radius)
         top = at.h + where(near, straight, 0.0 * straight)
-        for _ in range(STEPS if radius else 1):
+        for _ in range(NEWTON_STEPS if radius else 1):
             x, y = _nearer(x, y, c, top - at.h, at)
             at = self.relief.slopes(x, y)
         axes = _axes(at)
@@ -215,8 +215,10 @@ class HeightField(Terrain):
             odd = np.argwhere(~np.isfinite(heights) & (heights.ndim == 2))  # else there are no rows to point at
             what = f"{heights[tuple(odd[0])]} at {odd[0].tolist()}" if len(odd) else describe(self.heights)
             raise ModelError(f"heights are rows of finite numbers, all of one length, not {what}")
-        if heights.size > MOST:
-            raise ModelError(f"a height field has at most {MOST} heights, not {heights.size}: take a coarser grid")
+        if heights.size > MAX_HEIGHTS:
+            raise ModelError(
+                f"a height field has at most {MAX_HEIGHTS} heights, not {heights.size}: take a coarser grid"
+            )
         spacing = np.broadcast_to(spacing, (2,)) if spacing.shape in ((), (2,)) else np.zeros(2)
         if not ((spacing > 0.0) & (spacing < np.inf)).all():
             raise ModelError(f"the spacing of heights is one positive number (m), or two, not {describe(self.spacing)}")

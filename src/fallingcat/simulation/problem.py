@@ -48,6 +48,7 @@ def problem(
     check_effort(model)
     check_closed(model, *starts)
     _check_contact(model, contact)
+    contact = contact and contact.for_robot(model, DEFAULT_STEP if dt is None else dt)
     own = _own_laws(model, dt, passive, starts.joints, bool(controller) or driven)
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
     first = starts.at(0)

@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import array, concatenate, is_numeric, scale, sqrt
 from ...arrays.types import Matrix, Scalar, Vector
 from ...caching import cached_property
-from ...constraints.redundant_constraints import LEFT, Held, check_consistent, hold, plane_axes
+from ...constraints.redundant_constraints import MAX_ACCELERATION_ERROR, Held, check_consistent, hold, plane_axes
 from ...errors import ModelError, describe
 from ...geometry.collision_points import take_feet
 from ...geometry.contact_points import (
@@ -31,20 +31,20 @@ from ...records import concise
 from ..base import Contact, Jump, Mode, Touch
 from .event_driven.complementarity import OPEN, SLIDE, STICK
 from .event_driven.contact_kinematics import ContactKinematics, situation
-from .event_driven.contact_state import IDLE, TOUCH, ContactState
+from .event_driven.contact_state import IDLE_TOUCHDOWN_DEPTH, TOUCHDOWN_DEPTH, ContactState
 from .event_driven.impacts import restitutions
 from .event_driven.loop_projection import project_onto_loops
-from .event_driven.mode_transition import STILL, ModeTransition
+from .event_driven.mode_transition import ROUNDING_SPEED, ModeTransition
 from .joint_stops import LAW, Stop, beyond, checked_stops, with_stops
-from .solvers.cone_projection import GLUED, Cone, ImpulseSet
+from .solvers.cone_projection import STICKING_FRICTION, Cone, ImpulseSet
 
-TURNING = 2e-3
+FRICTION_TURNING_SPEED = 2e-3
 """Below about this speed (m/s) the direction of friction is slow to turn: it keeps the equations from being stiff."""
-DRIFT = 1e-3
+MAX_SLIP_SPEED = 1e-3
 """Speeds (m/s) of points that should be held, together, from which on a step is too long."""
-SMALL = 40
+MAX_COMPILED_SIZE = 40
 """Points times degrees of freedom: up to here every mode is compiled."""
-LOAD = 1e-10
+ROUNDING_FORCE = 1e-10
 """Forces below this part of the robot's weight are rounding."""
 
 _NORMAL = constant(np.array([0]))
@@ -194,7 +194,7 @@ class HardContacts(Contact):
 
     def remembered(self, status: str, at: ContactKinematics, i: int, resting: bool = False) -> ContactState:
         """What a point that begins something else remembers; one that rests without a load touches down deeper."""
-        idle = IDLE if i < len(self.points) else TOUCH  # a coordinate does not drift
+        idle = IDLE_TOUCHDOWN_DEPTH if i < len(self.points) else TOUCHDOWN_DEPTH  # a coordinate does not drift
         return ContactState.begun(status, at.places[i], at.speed(i)[1:], idle if resting else 0.0)
 
     # forces ---------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class HardContacts(Contact):
         guards = self._guards(model, mode, at, memory, loads, held)
         v = self._held_rows(model, mode, at) @ state.velocity
         rate = concatenate([np.zeros(0), *(one.flat for one in rates)])
-        return Touch(forces, rate, guards, sqrt(v @ v) * (1.0 / DRIFT), held.motion)
+        return Touch(forces, rate, guards, sqrt(v @ v) * (1.0 / MAX_SLIP_SPEED), held.motion)
 
     def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Mapping[str, Vector]:
         """Normal and tangential forces of the closed points."""
@@ -242,7 +242,7 @@ class HardContacts(Contact):
         v, w = at.speed(i)[1:], self.way(model, memory, i)
         change = at.J[i][1:] @ a + at.biases[i][1:] + self.frequency * v
         across = change - scale(w @ change, w)
-        return scale(1.0 / sqrt(v @ v + TURNING**2), across)
+        return scale(1.0 / sqrt(v @ v + FRICTION_TURNING_SPEED**2), across)
 
     def loads(
         self, model: Model, mode: Mode, at: ContactKinematics, memory: Vector, applied: Vector
@@ -346,24 +346,24 @@ class HardContacts(Contact):
         values, hair = [], self.hair(model)
         for i, what in self.guarded(model, mode):
             if what == "gap":
-                value = self.gap(at, memory, i) + TOUCH
+                value = self.gap(at, memory, i) + TOUCHDOWN_DEPTH
             elif what == "push":
                 value = loads[i].push + hair
             elif what == "stop":
-                value = self.way(model, memory, i) @ (loads[i].J[1:] @ at.state.velocity) + STILL
+                value = self.way(model, memory, i) @ (loads[i].J[1:] @ at.state.velocity) + ROUNDING_SPEED
             else:
                 drag, limit = loads[i].drag, (self.friction or 0.0) * loads[i].push + hair
                 value = limit - (sqrt(drag @ drag) if what == "cone" else drag[0] if what == "hold -" else -drag[0])
             values.append(value)
-        return array([*values, held.reserve + LEFT**2])
+        return array([*values, held.reserve + MAX_ACCELERATION_ERROR**2])
 
     def resolved(self, held: Held) -> bool:
         """Whether forces bring about what they should; on numbers."""
-        return bool(held.reserve + LEFT**2 >= 0.0)
+        return bool(held.reserve + MAX_ACCELERATION_ERROR**2 >= 0.0)
 
     def hair(self, model: Model) -> float:
         """Forces (N) that are rounding."""
-        return LOAD * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
+        return ROUNDING_FORCE * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
 
     def guarded(self, model: Model, mode: Mode) -> list[tuple[int, str]]:
         """Guards of a mode.
@@ -454,7 +454,7 @@ class HardContacts(Contact):
         """Contact for many points of a large robot, whose modes take long to compile; and for loops."""
         from .event_driven.numeric_modes import NumericModes
 
-        small = len(self.names) * model.nv <= SMALL and not model.loops
+        small = len(self.names) * model.nv <= MAX_COMPILED_SIZE and not model.loops
         return None if small else NumericModes(*(getattr(self, field.name) for field in fields(self)))
 
     # time stepping: see AdmissibleImpulses --------------------------------------------------------------------
@@ -467,7 +467,7 @@ class HardContacts(Contact):
 
     def impulse_sets(self, model: Model) -> list[ImpulseSet]:
         """The set in which the impulse of each point and stop is; the friction may be a number of each robot."""
-        mu = GLUED if self.friction is None else self.friction
+        mu = STICKING_FRICTION if self.friction is None else self.friction
         smooth = is_numeric(mu) and not mu
         return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]
 

@@ -33,7 +33,7 @@ from ..system import System, held
 from ..vector_field import Field, layout_of
 from .base import Marching, Step
 from .implicit import CompiledStepper
-from .implicit_step import anchors_at
+from .implicit_points import anchors_at
 from .rosenbrock import Rosenbrock
 from .rule import Rule
 

@@ -37,7 +37,8 @@ from ..robot_parameters import nominal
 from ..system import System
 from ..vector_field import layout_of
 from .base import Marching
-from .implicit_step import anchors, begun, carried, concluded, converged, foreseen, law_that_grips
+from .implicit_points import anchors
+from .implicit_step import begun, carried, concluded, converged, foreseen, law_that_grips
 from .refinement import coarser, refined
 from .rule import guards
 
@@ -50,7 +51,7 @@ class Implicit(Marching):
 
     A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
     is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
-    often as it takes.
+    often as it takes, every second time by Newton's method with all derivatives of the contact forces.
     """
 
     sweeps: int | None = None

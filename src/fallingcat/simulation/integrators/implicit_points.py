@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import block, concatenate, cross, scale
-from ...contact.support_points import Landing
+from ...arrays import array, block, concatenate, cross, mirror, scale
+from ...compiler import compile
+from ...contact.support_points import Landing, Support
 from ...dynamics.forward import Response, angular_velocities
 from ...dynamics.spatial import motion_to_child
 from ...dynamics.sweeps import nodes, outward
+from ...geometry.contact_points import position
 from ...lie.rotations import skew
 from ...model import Model, State
+from ..system import System
 
 
 class Point(NamedTuple):
@@ -45,16 +49,26 @@ class Point(NamedTuple):
     """``3 x 3``: the axes in the base frame"""
     lever: Any
     """``3``: from the base to where it touches, along normal and tangents"""
+    shares: bool = False
+    """whether its link has :data:`MIN_PATCH` points or more on flat ground, which have the same axes"""
 
     def ahead(self, found: Response, dt: Any) -> Any:
         """``3``: its velocity at the end of the step."""
         a, alpha = found.links[self.link][:3], found.links[self.link][3:]
-        return self.coasting(dt) + scale(dt, self.axes @ (a + cross(alpha, self.place)))
+        return self.coasting(dt) + scale(dt, self.along(a, alpha, self.place))
 
     def coasting(self, dt: Any) -> Any:
         """``3``: the same if the link did not accelerate against gravity: it falls, and turns around as it did."""
-        turning = cross(self.spin, cross(self.spin, self.center))
-        return self.velocity + scale(dt, self.axes @ turning + self.gravity)
+        turning = self.along(np.zeros(3), self.spin, cross(self.spin, self.center))
+        return self.velocity + scale(dt, turning + self.gravity)
+
+    def along(self, v: Any, w: Any, p: Any) -> Any:
+        """``3``: ``v + w x p`` of the link, along normal and tangents; where points share axes, ``v`` and ``w`` are
+        turned once for all of them.
+        """
+        if self.shares:
+            return self.axes @ v + cross(self.axes @ w, self.axes @ p)
+        return self.axes @ (v + cross(w, p))
 
     def wrench(self, force: Any) -> Any:
         """``6``: of a force (3) along normal and tangents, in the link frame."""
@@ -64,9 +78,51 @@ class Point(NamedTuple):
     def resistance(self, gain: Any) -> Any:
         """``6 x 6``: ``X' G X``, the wrench of dampers along normal and tangents per twist of the link."""
         normal, P = self.axes[0], skew(self.place)
+        if gain.ndim == 2:
+            G = self.axes.T @ gain @ self.axes
+            return block([[G, -G @ P], [P @ G, -P @ G @ P]])
         G = gain[1] * np.eye(3) + (gain[0] - gain[1]) * (normal[:, None] * normal[None, :])
         GP = G @ P
         return block([[G, -GP], [-GP.T, -P @ GP]])
+
+
+MIN_PATCH = 4
+"""Points of a link from which on their loads are added up along normal and tangents, and then turned together."""
+
+
+def loads(points: list[Point], supports: list[Support], dt: Any) -> tuple[list[Any], list[Any]]:
+    """``(link, 6)`` and ``(link, 6 x 6)``: wrenches of contact forces on links, and how they resist accelerations."""
+    patches: dict[int, list[tuple[Any, Any, Any]]] = {}
+    wrenches, resisting = [], []
+    for point, support in zip(points, supports, strict=True):
+        force, gain = support.at(point.coasting(dt)), scale(dt, support.gain)
+        if point.shares:
+            patches.setdefault(point.link, []).append((point, force, gain))
+        else:
+            wrenches.append((point.link, point.wrench(force)))
+            resisting.append((point.link, point.resistance(gain)))
+    for link, patch in patches.items():
+        axes, arms = patch[0][0].axes, [point.axes @ point.place for point, _, _ in patch]
+        force = sum((f for _, f, _ in patch), start=np.zeros(3))
+        torque = sum((cross(arm, f) for arm, (_, f, _) in zip(arms, patch, strict=True)), start=np.zeros(3))
+        wrenches.append((link, concatenate([axes.T @ force, axes.T @ torque])))
+        resisting.append((link, _patch_resistance(axes, arms, [gain for _, _, gain in patch])))
+    return wrenches, resisting
+
+
+def _patch_resistance(axes: Any, arms: list[Any], gains: list[Any]) -> Any:
+    """``6 x 6``: sum of :meth:`Point.resistance` over points with the same axes, at ``arms`` (3) along these."""
+    symmetric, none = gains[0].ndim == 1, np.zeros((3, 3))
+    blocks = [none, none, none, none]
+    for arm, gain in zip(arms, gains, strict=True):
+        G, P = gain[:, None] * np.eye(3) if symmetric else gain, skew(arm)
+        GP = G @ P
+        turning = mirror(-P @ GP) if symmetric else -P @ GP
+        blocks = [a + b for a, b in zip(blocks, (G, -GP, P @ G, turning), strict=True)]
+    force, right, left, turning = (axes.T @ x @ axes for x in blocks)
+    if symmetric:
+        force, left, turning = mirror(force), right.T, mirror(turning)
+    return block([[force, right], [left, turning]])
 
 
 def points_of(
@@ -88,6 +144,7 @@ def points_of(
     twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
     spins = angular_velocities(model, state if middle is None else middle)
     points, R_base, origin = [], state.pose[:3, :3], state.pose[:3, 3]
+    on_link = Counter(model.frame(name).link for name in floor.points)
     for i, (name, radius, own) in enumerate(
         zip(floor.points, floor.radii, memory.reshape(len(floor.points), -1), strict=True)
     ):
@@ -102,7 +159,34 @@ def points_of(
         position = concatenate([np.reshape(site.height, 1), along])
         base, pull = site.axes @ R_base, site.axes @ model.gravity
         lever = site.axes @ below - site.axes @ origin
-        velocity = axes @ (v + cross(w, place))
+        shares = ground.flat and on_link[frame.link] >= MIN_PATCH
+        velocity = axes @ v + cross(axes @ w, axes @ place) if shares else axes @ (v + cross(w, place))
         landing: Landing = floor.touchdown(position, velocity, anchor, dt)
-        points.append(Point(link, center, place, axes, pull, spins[link], site.height, *landing, velocity, base, lever))
+        about = (spins[link], site.height, *landing, velocity, base, lever, shares)
+        points.append(Point(link, center, place, axes, pull, *about))
     return points
+
+
+def anchors(system: System, many: State) -> np.ndarray:
+    """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
+    if system.contact is None:
+        return np.zeros((len(many.pose), 0))
+    floor: Any = system.contact
+    start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
+    found = np.asarray(start(many.pose[:, :3], many.joints))
+    memory = found.shape[1] - len(floor.points)
+    floor.check_heights(system.model, found[:, memory:])
+    return found[:, :memory]
+
+
+def starts_at(model: Model, state: State, *, floor: Any) -> Any:
+    """:func:`anchors_at`, then the heights of the points over the ground (m)."""
+    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
+    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+    return concatenate([anchors_at(model, state, floor=floor), array(heights)])
+
+
+def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
+    """What the points of a floor remember that have just touched it."""
+    ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
+    return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])

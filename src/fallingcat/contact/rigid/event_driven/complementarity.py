@@ -10,23 +10,24 @@ import numpy as np
 from ....errors import NumericsError
 
 STICK, SLIDE, OPEN = "stick", "slide", "open"
-UNBOUNDED = 1e100
+UNBOUNDED_FRICTION = 1e100
 """A coefficient of friction that holds every point that pushes."""
-EXACT = 1e-13
+ROUNDING_RESIDUAL = 1e-13
 """What rounding leaves of the law, relative to the largest velocity (both scaled by the points' masses)."""
-LOOSE = 1e-6
+ACCEPTED_RESIDUAL = 1e-6
 """What Newton's method may leave where it comes no further: points that nearly depend on each other."""
-DRIFTED = 5e-5
+MAX_DRIFT_MISMATCH = 5e-5
 """What redundant points may demand differently, of all that is demanded, because each has drifted its own way: 1e-3
-m/s^2 (:data:`.LEFT`) of two times gravity."""
-DEPENDENT = 1e-11
+m/s^2 (:data:`.MAX_ACCELERATION_ERROR`) of two times gravity."""
+MIN_SINGULAR_VALUE = 1e-11
 """Singular values, relative to the largest, of impulses that change nothing."""
-MOST_STEPS = 20
-PATIENCE = 3
+MAX_NEWTON_STEPS = 20
+"""Steps of Newton's method, before splitting takes over."""
+MAX_SLOW_STEPS = 3
 """Steps of Newton's method in a row that do not halve what is left, until it gives up."""
 SPLITTINGS = [(steps, rho) for steps in (20, 80, 320) for rho in (1.0, 0.1, 0.3, 0.03)]
 """Steps of :meth:`Collision._split` and their penalties, one after the other; the best depends on the masses."""
-MORE = [(1280, 0.3), (1280, 0.03), (5120, 0.1), (5120, 1.0)]
+LONG_SPLITTINGS = [(1280, 0.3), (1280, 0.03), (5120, 0.1), (5120, 1.0)]
 """More of them, where there is an answer: with a symmetric ``G``."""
 
 
@@ -69,7 +70,7 @@ class Collision:
     """one number, or one for each point"""
 
     def __post_init__(self) -> None:
-        self.mu = np.broadcast_to(UNBOUNDED if self.friction is None else self.friction, (len(self.rows),))
+        self.mu = np.broadcast_to(UNBOUNDED_FRICTION if self.friction is None else self.friction, (len(self.rows),))
         self.spread, wanted = np.zeros((len(self.before), 3 * len(self.rows))), np.zeros(len(self.before))
         for i, own in enumerate(self.rows):
             mean = float(np.abs(self.G[own, own]).mean())
@@ -86,26 +87,28 @@ class Collision:
         with np.errstate(all="ignore"):  # steps that diverge are no answer
             held = self._held()
             best = self._newton(held)
-            if best.left > LOOSE and self.friction is None:
+            if best.left > ACCEPTED_RESIDUAL and self.friction is None:
                 return self._held_along()
             symmetric = bool(np.abs(self.scaled - self.scaled.T).max() < 1e-9)
-            for steps, rho in SPLITTINGS + (MORE if symmetric and (np.diag(self.scaled) >= 0.0).all() else []):
-                if best.left <= LOOSE:
+            for steps, rho in SPLITTINGS + (
+                LONG_SPLITTINGS if symmetric and (np.diag(self.scaled) >= 0.0).all() else []
+            ):
+                if best.left <= ACCEPTED_RESIDUAL:
                     break
                 start = self._split(held, steps, rho)
                 guesses = (self._newton(start, whole) for whole in (True, False))
                 best = min(best, *guesses, key=lambda guess: guess.left)
             best = min(best, self._newton(best.x), key=lambda guess: guess.left)
-        if not best.left <= LOOSE:
+        if not best.left <= ACCEPTED_RESIDUAL:
             raise NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=best.left)
         return Impulses(self.spread @ best.x, best.status)
 
     def _held(self) -> np.ndarray:
         """The shortest impulses with which all points are held; takes away what no impulse can bring about."""
         U, s, Vt = np.linalg.svd(self.scaled)
-        rank = int((s > DEPENDENT * s[0]).sum())
+        rank = int((s > MIN_SINGULAR_VALUE * s[0]).sum())
         beyond = U[:, rank:] @ (U[:, rank:].T @ self.short)
-        if float(np.abs(beyond).max(initial=0.0)) <= DRIFTED * self.speed:
+        if float(np.abs(beyond).max(initial=0.0)) <= MAX_DRIFT_MISMATCH * self.speed:
             self.short = self.short - beyond
         return np.asarray(-Vt[:rank].T @ ((U[:, :rank].T @ self.short) / s[:rank]))
 
@@ -116,14 +119,14 @@ class Collision:
         another, and where points nearly depend on each other steps are long.
         """
         best, waited, last = Guess(x, np.inf, ()), 0, np.inf
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_NEWTON_STEPS):
             fault, slope, status = self._projected(x)
             left = float(np.abs(fault).max()) / self.speed
             if not np.isfinite(left):
                 break
             waited, last = (0 if left < 0.5 * last else waited + 1), left
             best = Guess(x - fault, left, status) if left < best.left else best
-            if left <= EXACT or waited == PATIENCE:
+            if left <= ROUNDING_RESIDUAL or waited == MAX_SLOW_STEPS:
                 break
             step = np.linalg.lstsq(slope, fault, rcond=1e-12)[0]
             x = x - (1.0 if whole else self._reach(x, step)) * step

@@ -9,11 +9,11 @@ import numpy as np
 from ....arrays import concatenate
 from .complementarity import OPEN, SLIDE
 
-TOUCH = 1e-10
+TOUCHDOWN_DEPTH = 1e-10
 """Depth (m) at which an open point touches down: rounding is no touchdown."""
-HAIR = 1e-12
+OPEN_GAP = 1e-12
 """m: how far an open point starts from touching down."""
-IDLE = 1e-8
+IDLE_TOUCHDOWN_DEPTH = 1e-8
 """Depth (m) at which a point touches down that rests on the ground without a load."""
 
 
@@ -46,7 +46,7 @@ class ContactState(NamedTuple):
         that it does not touch down where it has just left; and ``deeper`` (m) by so much.
         """
         size = float(np.linalg.norm(v))
-        start = min(p[0] + TOUCH - HAIR, 0.0) - deeper
+        start = min(p[0] + TOUCHDOWN_DEPTH - OPEN_GAP, 0.0) - deeper
         place = np.array([start, 0.0, 0.0]) if status == OPEN else p
         return cls(place, v / size if status == SLIDE and size > 0.0 else np.zeros(2), np.zeros(3))
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .complementarity import DEPENDENT, Collision
+from .complementarity import MIN_SINGULAR_VALUE, Collision
 
-ROUNDS = 40
+MAX_ROUNDS = 40
 """in which bounds are drawn in until they are where they belong"""
-MOST_STEPS = 20
+MAX_NEWTON_STEPS = 20
 """of Newton's method in each of them"""
-ROUNDING = 1e-12
+ROUNDING_RESIDUAL = 1e-12
 """of what is left between forces and their bounds, relative to the pushes"""
-NEAR = 1e-6
+CENTERED_STEP = 1e-6
 """Steps, in their own measure, after which the center is near."""
 
 
@@ -41,23 +41,23 @@ def centred(law: Collision, x: np.ndarray, ways: Sequence[np.ndarray]) -> np.nda
         B, forces[which, range(len(own)), own] = np.hstack([B, part]), 1.0
         A[which, 0], A[which, 1 : way.shape[1]] = 1.0, -1.0 / max(float(law.mu[i]), 1e-100) ** 2
     _, s, Vt = np.linalg.svd(law.G @ B)
-    free = B @ Vt[int((s > DEPENDENT * s.max(initial=0.0)).sum()) :].T
+    free = B @ Vt[int((s > MIN_SINGULAR_VALUE * s.max(initial=0.0)).sum()) :].T
     least, size = _least(forces @ x, A), float(np.abs(forces[:, 0] @ x).mean())
     if not free.size or size == 0.0:
         return x if least > 0.0 else None
     short = max(0.0, 0.1 * size - least)
-    for _ in range(ROUNDS):
-        for _ in range(MOST_STEPS):
+    for _ in range(MAX_ROUNDS):
+        for _ in range(MAX_NEWTON_STEPS):
             step, far = _newton(forces @ x + [short, 0.0, 0.0], A, forces @ free)
             if not np.isfinite(far):  # a force lies on its bound: there is no inside to go to
                 return None
             x = x + free @ step
-            if far < NEAR:
+            if far < CENTERED_STEP:
                 break
         if short == 0.0:
             return x
         least = _least(forces @ x, A)
-        if short + least < ROUNDING * size:
+        if short + least < ROUNDING_RESIDUAL * size:
             break
         short = 0.0 if least > 0.0 else short - 0.9 * (short + least)
     return None

@@ -19,7 +19,7 @@ from ....model import Model, State
 from ....records import concise
 from .complementarity import OPEN, STICK, Collision
 
-CREATED = 1e-12
+MAX_ENERGY_GAIN = 1e-12
 """Kinetic energy, relative to what there was, that rounding may seem to create."""
 
 
@@ -195,7 +195,7 @@ def pushing(
         after = state.velocity + MinvJt @ found.impulse
         return _after(model, state, after, found.impulse, hit, tuple(status))
 
-    energy = CREATED * max(float(kinetic_energy(model, state)), 1e-300)
+    energy = MAX_ENERGY_GAIN * max(float(kinetic_energy(model, state)), 1e-300)
     best = at(1.0)
     low, high = 0.0, 1.0
     while best.loss < -energy and high - low > 1e-9:

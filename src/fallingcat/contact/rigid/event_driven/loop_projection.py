@@ -15,7 +15,7 @@ from ....dynamics import mass_matrix
 from ....model import Model, State
 from .contact_kinematics import ContactKinematics
 
-DEPENDENT = 1e-10
+MIN_LOOP_SINGULAR_VALUE = 1e-10
 """Singular values of loops, relative to the largest, that say nothing: a planar loop closes in space by more rows."""
 
 
@@ -32,7 +32,7 @@ def project_onto_loops(at: ContactKinematics, model: Model) -> ContactKinematics
     w = STABILIZATION
     asked = -bias - 2.0 * w * (J_loops @ at.state.velocity) - w**2 * error
     U, s, Vt = np.linalg.svd(J_loops)
-    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
+    rank = int((s > MIN_LOOP_SINGULAR_VALUE * s.max(initial=0.0)).sum())
     r, N = Vt[:rank].T @ ((U[:, :rank].T @ asked) / s[:rank]), Vt[rank:].T
     respond = N @ np.linalg.solve(N.T @ M @ N, N.T)
     J = np.array(at.J, dtype=float).reshape(-1, 3, model.nv)

@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ....constraints.redundant_constraints import LEFT
+from ....constraints.redundant_constraints import MAX_ACCELERATION_ERROR
 from ....errors import NumericsError
 from ....geometry.contact_points import stacked
 from ....model import Model, State
 from ...base import Mode
-from .complementarity import DEPENDENT, OPEN, SLIDE, STICK, Collision, Impulses
+from .complementarity import MIN_SINGULAR_VALUE, OPEN, SLIDE, STICK, Collision, Impulses
 from .contact_kinematics import ContactKinematics
 from .force_distribution import centred
 
 if TYPE_CHECKING:
     from ..hard_contacts import HardContacts, Load
 
-SLOW = 1e-4
+REVERSAL_SPEED = 1e-4
 """m/s: points slower than this are at rest when their friction turns round.  It is a tenth of the default
-``rest_speed``; a stop from it takes 5e-9 J per kilogram; and friction has lost their way already (:data:`.TURNING`)."""
-MOST_CHANGES = 60
-FAINT = 1e6
+``rest_speed``; a stop from it takes 5e-9 J per kilogram; and friction has lost their way already
+(:data:`.FRICTION_TURNING_SPEED`)."""
+MAX_MODE_CHANGES = 60
+"""Changes of the modes of points that are tried for one state before it is given up."""
+MIN_SHARED_FORCE = 1e6
 """Forces below so many of :meth:`HardContacts.hair`, 1e-4 of the weight, are not worth a share: a point that pushes no
 more begins to leave, or idles, if the others can carry without it."""
 
@@ -54,7 +56,7 @@ def without(at: ContactKinematics, J: np.ndarray, v: np.ndarray) -> tuple[np.nda
     root = np.linalg.cholesky(N.T @ at.respond(N))
     L, w = N @ root, np.linalg.solve(root, N.T @ v)
     _, s, Vt = np.linalg.svd(J @ L, full_matrices=False)
-    stopped = (s > DEPENDENT * s.max(initial=0.0)) * (Vt @ w)
+    stopped = (s > MIN_SINGULAR_VALUE * s.max(initial=0.0)) * (Vt @ w)
     return L @ (w - stopped @ Vt), 0.5 * float(stopped @ stopped)
 
 
@@ -88,7 +90,7 @@ class ModeSelection:
             off = np.where(np.arange(len(J)) < held, (at.places[k] - c.kept(self.memory, k).place)[axes[k]], 0.0)
             self.bias[k] = at.biases[k][axes[k]] + c.drift(J @ at.state.velocity, off)
         speeds = {k: self.J[k][1:] @ at.state.velocity for k in self.resting}
-        self.moving = {k for k, v in speeds.items() if np.linalg.norm(v) > SLOW}
+        self.moving = {k for k, v in speeds.items() if np.linalg.norm(v) > REVERSAL_SPEED}
         self.ways: dict[int, np.ndarray] = {}
         self.shares: dict[int, np.ndarray] = {}
 
@@ -118,7 +120,7 @@ class ModeSelection:
                 self.ways[k] = -x[1:] / np.linalg.norm(x[1:])
             self.shares[k] = np.zeros(3)
             self.shares[k][self.contact.axes(self.model)[k][: len(x)]] = x
-            faint = x[0] <= FAINT * self.contact.hair(self.model)
+            faint = x[0] <= MIN_SHARED_FORCE * self.contact.hair(self.model)
             statuses[k] = OPEN if faint else SLIDE if begins else held[k]
         return statuses
 
@@ -150,9 +152,12 @@ class ModeSelection:
         x, after = answer.impulse, law.before + law.G @ answer.impulse
         slides, idle = [], []
         for own, status in zip(law.rows, answer.status, strict=True):
-            slides.append(status == SLIDE and bool(np.linalg.norm(after[own[1:]]) > LEFT))
+            slides.append(status == SLIDE and bool(np.linalg.norm(after[own[1:]]) > MAX_ACCELERATION_ERROR))
             idle.append(status == OPEN)
-        for leaves in ([i and a > LEFT for i, a in zip(idle, after[[own[0] for own in law.rows]], strict=True)], idle):
+        for leaves in (
+            [i and a > MAX_ACCELERATION_ERROR for i, a in zip(idle, after[[own[0] for own in law.rows]], strict=True)],
+            idle,
+        ):
             ways = []
             for own, slid, left in zip(law.rows, slides, leaves, strict=True):
                 way = x[own] / x[own[0]] if slid else np.zeros(len(own))
@@ -173,7 +178,7 @@ class ModeSelection:
         """One change at a time, the worst fault first; where that turns in a circle, in any order (always the same)."""
         seen: set[Mode] = set()
         rng = np.random.default_rng(0)
-        for _ in range(MOST_CHANGES):
+        for _ in range(MAX_MODE_CHANGES):
             memory = self._remembered(mode)
             faults = self._faults(mode, memory)
             if not faults:
@@ -208,7 +213,7 @@ class ModeSelection:
         for k in self.resting:
             a = self.J[k] @ held.motion + self.bias[k]
             if mode[k] == OPEN:
-                fault: Fault = (-float(a[0]) - LEFT, self._closed(k), None)
+                fault: Fault = (-float(a[0]) - MAX_ACCELERATION_ERROR, self._closed(k), None)
             else:
                 fault = max(self._carries(k, mode[k], loads[k], a[1:], memory), key=lambda f: f[0])
             if fault[0] > 0.0:
@@ -225,5 +230,5 @@ class ModeSelection:
         if status == STICK and mu is not None and size > 0.0:
             faults.append(((size - mu * push - hair) / mass, SLIDE, -load.drag / size))
         elif status == SLIDE and k not in self.moving and mu and push > 0.0 and len(a):
-            faults.append((-float(self.contact.way(self.model, memory, k) @ a) - LEFT, STICK, None))
+            faults.append((-float(self.contact.way(self.model, memory, k) @ a) - MAX_ACCELERATION_ERROR, STICK, None))
         return faults

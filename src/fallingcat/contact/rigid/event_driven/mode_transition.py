@@ -14,14 +14,14 @@ from ...base import Jump, Mode
 from .complementarity import OPEN, SLIDE, STICK
 from .contact_kinematics import ContactKinematics
 from .impacts import pushing, touching
-from .mode_selection import SLOW, Calm, ModeSelection, calm, without
+from .mode_selection import REVERSAL_SPEED, Calm, ModeSelection, calm, without
 
 if TYPE_CHECKING:
     from ..hard_contacts import HardContacts, Load
 
-TOGETHER = 2e-8
+IMPACT_GAP = 2e-8
 """Points nearer to the plane than this (m) take part in an impact."""
-STILL = 1e-9
+ROUNDING_SPEED = 1e-9
 """Speeds (m/s) that are rounding."""
 VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
 """What a point does that begins this."""
@@ -51,7 +51,9 @@ class ModeTransition:
         if what == "push":
             return self.settled("lift-off", i)
         if what == "stop":
-            return self._turned(i) if np.linalg.norm(self.at.speed(i)[1:]) > SLOW else self.settled("stick", i)
+            return (
+                self._turned(i) if np.linalg.norm(self.at.speed(i)[1:]) > REVERSAL_SPEED else self.settled("stick", i)
+            )
         return self._slipped(i)
 
     def settled(self, verb: str, i: int) -> Jump:
@@ -70,7 +72,7 @@ class ModeTransition:
         bounces = np.array([before[k] < -c.rest_speed for k in hit])
         elastic = np.where(bounces, c.restitutions[hit], 0.0)
         after, lost = self._struck(hit, elastic)
-        limits = dict(zip(hit, np.where(elastic > 0.0, STILL, c.rest_speed), strict=True))
+        limits = dict(zip(hit, np.where(elastic > 0.0, ROUNDING_SPEED, c.rest_speed), strict=True))
         resting, slow, loss = self._held_back(c.see(self.model, after), limits)
         ended = tuple(OPEN if k in hit and k not in resting else s for k, s in enumerate(self.mode))
         jump = self._begun(ended, slow, resting, hit)
@@ -186,14 +188,14 @@ class ModeTransition:
         friction, rows = self.contact.friction, [np.zeros((0, self.model.nv))]
         for k in resting:
             J = at.J[k][self.contact.axes(self.model)[k]]
-            still = jammed or friction is None or np.linalg.norm(J[1:] @ at.state.velocity) <= SLOW
+            still = jammed or friction is None or np.linalg.norm(J[1:] @ at.state.velocity) <= REVERSAL_SPEED
             rows.append(J if still and friction != 0.0 else J[:1])
         return calm(self.model, at, np.concatenate(rows))
 
     def _near(self, k: int) -> bool:
-        return bool(self.contact.gap(self.at, self.memory, k) <= TOGETHER)
+        return bool(self.contact.gap(self.at, self.memory, k) <= IMPACT_GAP)
 
     def _idle(self, k: int) -> bool:
         """Whether an open point touches and is at rest."""
         v = self.at.speed(k)
-        return bool(self._near(k) and abs(v[0]) <= SLOW and self._may_rest(v, SLOW))
+        return bool(self._near(k) and abs(v[0]) <= REVERSAL_SPEED and self._may_rest(v, REVERSAL_SPEED))

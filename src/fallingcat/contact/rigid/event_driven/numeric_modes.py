@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....constraints.redundant_constraints import LEFT, hold
+from ....constraints.redundant_constraints import MAX_ACCELERATION_ERROR, hold
 from ....model import Model, State
 from ...base import Mode, Touch
-from ..hard_contacts import DRIFT, TURNING, HardContacts
+from ..hard_contacts import FRICTION_TURNING_SPEED, MAX_SLIP_SPEED, HardContacts
 from ..joint_stops import with_stops
 from .complementarity import OPEN, SLIDE, STICK
 from .contact_kinematics import ContactKinematics, situations
-from .contact_state import TOUCH, ContactState
+from .contact_state import TOUCHDOWN_DEPTH, ContactState
 from .loop_projection import project_onto_loops
-from .mode_transition import STILL
+from .mode_transition import ROUNDING_SPEED
 
 GUARDS = ("gap", "push", "stop", "cone", "hold -", "hold +")
 """The kinds of guards, in the order in which they are worked out for all points."""
@@ -67,15 +67,15 @@ class NumericModes(HardContacts):
         ContactState.of(ContactState.table(rate)).way[plan.turning] = self._turns(at, v, way, plan.turning, held.motion)
         guards = self._all_guards(model, at, kept, v, way, F)[plan.guards]
         moved = v.reshape(-1)[plan.rows]
-        strain = np.sqrt(moved @ moved) * (1.0 / DRIFT)
-        return Touch(forces, rate, np.append(guards, held.reserve + LEFT**2), strain, held.motion)
+        strain = np.sqrt(moved @ moved) * (1.0 / MAX_SLIP_SPEED)
+        return Touch(forces, rate, np.append(guards, held.reserve + MAX_ACCELERATION_ERROR**2), strain, held.motion)
 
     def _turns(self, at: ContactKinematics, v: np.ndarray, way: np.ndarray, i: np.ndarray, a: np.ndarray) -> np.ndarray:
         """As :meth:`HardContacts.memory_rate` has it, of the points ``i``."""
         v, w = v[i, 1:], way[i]
         change = at.J[i, 1:] @ a + at.biases[i, 1:] + self.frequency * v
         across = change - (w * change).sum(axis=1)[:, None] * w
-        return np.asarray(across / np.sqrt((v**2).sum(axis=1) + TURNING**2)[:, None])
+        return np.asarray(across / np.sqrt((v**2).sum(axis=1) + FRICTION_TURNING_SPEED**2)[:, None])
 
     def _all_guards(
         self, model: Model, at: ContactKinematics, kept: ContactState, v: np.ndarray, way: np.ndarray, F: np.ndarray
@@ -83,7 +83,7 @@ class NumericModes(HardContacts):
         """:data:`GUARDS` x points."""
         hair, drag = self.hair(model), F[:, 1:]
         limit, along = (self.friction or 0.0) * F[:, 0] + hair, drag.sum(axis=1)  # planar points have one tangent
-        gap, stop = at.places[:, 0] - kept.place[:, 0] + TOUCH, (way * v[:, 1:]).sum(axis=1) + STILL
+        gap, stop = at.places[:, 0] - kept.place[:, 0] + TOUCHDOWN_DEPTH, (way * v[:, 1:]).sum(axis=1) + ROUNDING_SPEED
         cone = limit - np.sqrt((drag**2).sum(axis=1))
         return np.array([gap, F[:, 0] + hair, stop, cone, limit - along, limit + along])
 

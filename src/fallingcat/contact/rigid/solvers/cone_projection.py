@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays import array, concatenate, less, scale, sqrt, where
 
-GLUED = 1e30
+STICKING_FRICTION = 1e30
 """A coefficient of friction that holds every point that pushes."""
 
 

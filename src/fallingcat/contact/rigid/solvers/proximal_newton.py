@@ -31,15 +31,15 @@ from ....arrays import absolute, array, concatenate, less, scale, sqrt, where, w
 from .cone_projection import Bend, ImpulseSet
 from .delassus import DenseResponse, Lever, Response
 
-ENOUGH = 5e-4
+MAX_VELOCITY_ERROR = 5e-4
 """m/s or rad/s: more is never left to save rounds."""
-NOTHING = 1e-30
+UNTOUCHED_VELOCITY_ERROR = 1e-30
 """The same, for what is taken as it was: where nothing touches."""
-TRIES = 5
+MAX_NEWTON_STEPS = 5
 """Steps of Newton's method to arrive in; else the pull has to be stronger."""
-UNROLLED = 8
-"""Rounds where they are written one after the other (C, CasADi, derivatives); what they leave is remembered"""
-WEAKER, STRONGER = 0.3, 4.0
+UNROLLED_ROUNDS = 8
+"""Where they are written one after the other (C, CasADi, derivatives); what they leave is remembered"""
+PULL_DECREASE, PULL_INCREASE = 0.3, 4.0
 """By which the pull changes."""
 SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
 """``r`` that is tried once where steps do not arrive with 1: many points may slide to a stop together; and after it."""
@@ -95,7 +95,7 @@ def reactions(
         now = _Round.of(z, parts)
         at = problem.at(now.x, now.reach, now.center, now.pull)
         begun = now.found(problem, at)
-        yield begun.flat, where(less(now.rounds, 1.5), NOTHING, -1.0) - begun.left
+        yield begun.flat, where(less(now.rounds, 1.5), UNTOUCHED_VELOCITY_ERROR, -1.0) - begun.left
         step = problem.newton(at, now.pull, now.reach)
         once = problem.at(_less(at.x, step(at.fault)[0]), now.reach)  # its V anew: long steps round off
         middle = now.found(problem, once)
@@ -109,7 +109,7 @@ def reactions(
 
     first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
     begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pulls[0], 1.0, 0.0, 0.0, 1.0, np.inf)
-    end = _Round.of(while_loop(around, begun.flat, digits.rounds, UNROLLED), parts)
+    end = _Round.of(while_loop(around, begun.flat, digits.rounds, UNROLLED_ROUNDS), parts)
     impulses = concatenate([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)])
     return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
 
@@ -122,7 +122,11 @@ def _parts(sets: Sequence[ImpulseSet]) -> list[slice]:
 def _permitted(rounds: Any, digits: Digits) -> Any:
     """What may be left after so many rounds."""
     grown = digits.left * rounds * rounds
-    return where(less(grown, ENOUGH), grown, ENOUGH) if digits.left * digits.rounds**2 > ENOUGH else grown
+    return (
+        where(less(grown, MAX_VELOCITY_ERROR), grown, MAX_VELOCITY_ERROR)
+        if digits.left * digits.rounds**2 > MAX_VELOCITY_ERROR
+        else grown
+    )
 
 
 def _largest(x: Any) -> Any:
@@ -173,12 +177,12 @@ class _Round(NamedTuple):
         """
         p, tries, asked = self.pull, self.tries + 1.0, where(less(self.tries, 0.5), _square(at.fault), self.asked)
         pulled = p * p * _square(_less(once.x, self.center))
-        arrived, late = less(_square(once.fault), 0.25 * asked + 4.0 * pulled), less(TRIES - 0.5, tries)
+        arrived, late = less(_square(once.fault), 0.25 * asked + 4.0 * pulled), less(MAX_NEWTON_STEPS - 0.5, tries)
 
         def chosen(new: Any, back: Any, on: Any) -> Any:
             return where(arrived, new, where(late, back, on))
 
-        weaker, stronger, nearer = WEAKER * p, STRONGER * p, less(end.left, self.left)
+        weaker, stronger, nearer = PULL_DECREASE * p, PULL_INCREASE * p, less(end.left, self.left)
         _, least, strong = digits.pulls
         weaker, stronger = where(less(weaker, least), least, weaker), where(less(stronger, strong), strong, stronger)
         first = less(LATER_REACH, self.reach)

@@ -20,7 +20,7 @@ from ..joint_stops import beside_stops, with_stops
 from ..solvers.cone_projection import ImpulseSet
 from .contact_jacobian import StackedJacobian, stacked_jacobian
 
-MISSED = 1e-3
+MAX_LAW_ERROR = 1e-3
 """m/s or rad/s: how far velocities may be from the law of contact in any step of a run that is called finished.  In a
 millisecond that takes a point 1 um astray."""
 
@@ -143,7 +143,7 @@ class SteppedContacts(HardContacts):
         """What is wrong with a run that remembers this at its end, if anything is."""
         left = float(np.max(self.remembered_of(memory).left))
         better = "give a friction, 1.0, say" if self.friction is None else "take smaller steps"  # these do not find it
-        return f"the law of contact was missed by up to {left:.2g} m/s; {better}" if not left <= MISSED else ""
+        return f"the law of contact was missed by up to {left:.2g} m/s; {better}" if not left <= MAX_LAW_ERROR else ""
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
         """Nothing: there are no guards, and no mode ends."""
