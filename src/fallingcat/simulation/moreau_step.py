@@ -14,7 +14,7 @@ from ..contact.footing import Footing
 from ..contact.reactions import DIGITS, Digits, Reactions, reactions
 from ..contact.stepped import Remembered, SteppedContacts
 from ..control import Law
-from ..dynamics import bias_forces
+from ..dynamics import inverse_dynamics
 from ..model import Model, State
 from .closed import LOOPS
 from .field import layout_of
@@ -23,6 +23,7 @@ from .numbers import tuned
 from .parameters import edited, size
 from .pulls import Pull, ahead_of, powers_of, pulls_of
 from .refinement import coarse
+from .straight_motion import straight, turned, turning
 from .system import System, held
 
 HAIR = 1e-12
@@ -68,6 +69,7 @@ class End(NamedTuple):
     """What it comes to."""
 
     velocity: Any
+    """``nv``, in the axes of its start"""
     found: Reactions
 
 
@@ -115,7 +117,7 @@ def _reacted(start: Start, digits: Digits) -> End:
     """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
     model, state, rows, dt = start.system.model, start.state, start.rows, start.dt
     forces, armature = ahead_of(model, state, start.pulls, dt)
-    impulse = scale(dt, forces - bias_forces(model, state))
+    impulse = scale(dt, forces - inverse_dynamics(model, state, turning(model, state.velocity)))
     response = rows.jacobian.response(armature, impulse)
     before = rows.jacobian.of(state.velocity)
     free = rows.of(before + response.free)
@@ -192,8 +194,9 @@ def _remembered(start: Start, found: Reactions) -> Remembered:
 
 
 def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
-    """Along the velocity that a step ends with."""
-    return moving(model.configuration.displace(state, scale(dt, velocity)), velocity)
+    """Along the velocity that a step ends with, in the axes of its start."""
+    after = model.configuration.displace(state, straight(model, velocity, dt))
+    return moving(after, turned(model, velocity, dt))
 
 
 def _works(start: Start, end: End) -> Any:
