@@ -1,6 +1,8 @@
 """What robots touch: compliant floors, hard contacts, impacts; and what closes their loops."""
 
 from . import loops
+from .bodies import BodyContacts
+from .body_pairs import BodyPair, body_pairs
 from .capabilities import AdmissibleImpulses, HybridModes, LinearizedForces
 from .compliant import CompliantFloor
 from .compliant_contact import CompliantContact
@@ -20,6 +22,8 @@ from .stops import Stop, joint_stops
 
 __all__ = [
     "AdmissibleImpulses",
+    "BodyContacts",
+    "BodyPair",
     "CollisionPoints",
     "CompliantContact",
     "CompliantFloor",
@@ -38,6 +42,7 @@ __all__ = [
     "SelfPairs",
     "Sole",
     "Stop",
+    "body_pairs",
     "center_of_pressure",
     "collision_points",
     "contact_forces",

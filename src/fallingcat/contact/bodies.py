@@ -1,0 +1,266 @@
+"""Hard contact between bodies: robots, the objects that they grasp and push, and the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import any_nonzero, array, concatenate, scale, skew
+from ..caching import cached_property
+from ..dynamics.geometry import geometry
+from ..errors import ModelError, told
+from ..kernels.kernel import compile_step
+from ..lie.group import constant
+from ..model import Model, State
+from ..records import concise
+from .body_pairs import BodyPair, couples
+from .cones import GLUED, Cone, ImpulseSet
+from .contact import Contact, Mode
+from .delassus import Lever
+from .footing import Footing, footing
+from .hard import HardContacts
+from .impacts import restitutions
+from .manifold import manifolds, tangent_axes
+from .points import Ground
+from .situation import Situation, situation
+from .solving import plane_axes
+from .stepped import SteppedContacts, gaps_at
+from .stops import beside_stops, with_stops
+
+DEEPEST_START = 1e-4
+"""m: how deep bodies may be in each other where a run starts; in a step of 1 ms they part with 0.1 m/s."""
+
+_AXES, _NORMAL = constant(np.array([0, 1, 2])), constant(np.array([0]))
+
+
+@concise
+@dataclass(frozen=True)
+class BodyContacts(Contact):
+    """Rigid contact with Coulomb friction between links of a scene: grasp, push, stack.
+
+    A scene is one model: a fixed base, robots on it, and objects on free joints (``fc.load(..., root="world")``,
+    :func:`fallingcat.model.combine`).  A contact force acts on both links at one place: momentum is conserved.
+    Boxes touch boxes in up to four points, capsules boxes in two, all others in one; cylinders count as capsules or
+    boxes.  Runs take ``moreau`` steps, in which impacts and sliding are solved with the contacts of the floor.
+
+    Args:
+        pairs: Shapes that may touch, as :func:`.body_pairs` finds them.
+        friction: Coulomb's coefficient between bodies, one for all pairs or one for each; None: they stick.
+        restitution: Newton's, one for all pairs or one for each.
+        floor: What touches the ground beside it; None: nothing does.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> box = fc.model.shapes.Box((0.1, 0.1, 0.1))
+        >>> links = [fc.Link(name, fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(box,)) for name in ("table", "cube")]
+        >>> scene = fc.Model("scene", fc.lie.Trivial(), links, [fc.Joint("free", fc.joints.Free(), "table", "cube")])
+        >>> start = scene.state(joints=[0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0])  # on the table
+        >>> touch = BodyContacts(fc.contact.body_pairs(scene), friction=0.5)
+        >>> run = fc.simulate(scene, start, 0.1, contact=touch)
+        >>> float(run.contact_pushes[-1].sum().round(6))  # the weight (N)
+        9.81
+    """
+
+    pairs: tuple[BodyPair, ...]
+    friction: float | tuple[float, ...] | None = 0.5
+    restitution: float | tuple[float, ...] = 0.0
+    floor: HardContacts | None = None
+
+    ports = HardContacts.ports
+    passive = True
+    beside_loops = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pairs, tuple) or not all(isinstance(pair, BodyPair) for pair in self.pairs):
+            raise ModelError(f"pairs are those that fc.contact.body_pairs(model) gives, not {told(self.pairs)}")
+        if not isinstance(self.floor, HardContacts | None):
+            raise ModelError(f"the floor of rigid bodies is a HardContacts or None, not {told(self.floor)}")
+        for mu in frictions(self.friction, self.pairs):
+            if not isinstance(mu, (int, float, np.number)) or not 0.0 <= mu < np.inf:
+                raise ModelError(f"friction between bodies is a finite number that is not negative, not {told(mu)}")
+        restitutions(self.restitution, [pair.first for pair in self.pairs])
+
+    @cached_property
+    def points(self) -> tuple[str, ...]:
+        """Those of the floor, then those of each pair."""
+        own = () if self.floor is None else self.floor.points
+        return (*own, *(name for pair in self.pairs for name in pair.names))
+
+    def replaces(self) -> frozenset[str]:
+        return frozenset() if self.floor is None else self.floor.replaces()
+
+    def ground(self, model: Model) -> Ground:
+        if self.floor is None:
+            raise ModelError("these bodies have no floor")
+        return self.floor.ground(model)
+
+    def time_stepping(self, further: int) -> Contact:
+        """See :class:`.AdmissibleImpulses`."""
+        return SteppedBodies.between(self, further)
+
+    def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
+        return self.time_stepping(0).begin(model, state)
+
+    def touching(self, mode: Mode) -> frozenset[str]:
+        return frozenset(place for place, pushes in zip(self.points, mode, strict=False) if pushes)
+
+    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
+        raise ModelError("forces between rigid bodies are those of a time step: take the integrator 'moreau'")
+
+
+class _Touch(NamedTuple):
+    """A pair of bodies at a state."""
+
+    J: Any
+    """``k x nv``: relative twist ``[v; w]`` of the second body in world axes at its shape, without zero rows"""
+    X: list[Any]
+    """``3 x k`` of each point: from the twist to its velocity along the axes"""
+    heights: Any
+    axes: Any
+    """``3 x 3``: the normal towards the second body, then two tangents, as rows (world)"""
+
+
+@dataclass(frozen=True)
+class SteppedBodies(SteppedContacts):
+    """:class:`BodyContacts` in time steps: points of the floor, then those between bodies, then stops of joints."""
+
+    bodies: BodyContacts | None = None
+    """what the user gave"""
+
+    @classmethod
+    def between(cls, bodies: BodyContacts, further: int) -> SteppedBodies:
+        """From what a user gave."""
+        floor, count = bodies.floor, sum(pair.points for pair in bodies.pairs)
+        given = {} if floor is None else {field.name: getattr(floor, field.name) for field in fields(HardContacts)}
+        counts = [pair.points for pair in bodies.pairs]
+        bounces = np.repeat(restitutions(bodies.restitution, [pair.first for pair in bodies.pairs]), counts)
+        if floor is not None:
+            bounces = np.append(floor.restitutions[: len(floor.points)], bounces)
+        radii = (*(() if floor is None else floor.radii), *[0.0] * count)
+        given |= {"points": bodies.points, "radius": radii, "restitution": tuple(bounces.tolist())}
+        return cls(**given | {"friction": bodies.friction}, further=further, source=floor, bodies=bodies)
+
+    def __post_init__(self) -> None:
+        """Checked by what a user gave."""
+
+    @property
+    def _pairs(self) -> tuple[BodyPair, ...]:
+        assert self.bodies is not None
+        return self.bodies.pairs
+
+    @property
+    def _count(self) -> int:
+        """Of points of the floor."""
+        return 0 if self.source is None else len(self.source.points)
+
+    # starts -----------------------------------------------------------------------------------------------------
+
+    def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
+        """No point may start below the ground, no body in another."""
+        if self.source is not None:
+            self.source.begin(model, state)
+        self._check_depths(np.array([gaps_at(model, state, contact=self)], dtype=float))
+        return (), np.zeros(self.memory_size)
+
+    def check_starts(self, model: Model, many: State) -> None:
+        """Refuses states (fields ``N x ...``) in which a point is below the ground, or a body in another."""
+        self.begin(model, many.at(0))
+        self._check_depths(
+            compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)(many.pose[:, :3], many.joints)
+        )
+
+    def _check_depths(self, heights: np.ndarray) -> None:
+        for i, name in enumerate(self.names):
+            allowed = DEEPEST_START if self._count <= i < len(self.points) else self.tolerance
+            robot = int(np.argmin(heights[:, i]))
+            if heights[robot, i] < -allowed:
+                which = f" of scene {robot}" if len(heights) > 1 else ""
+                raise ModelError(f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: start in touch or apart")
+
+    # rows -------------------------------------------------------------------------------------------------------
+
+    def axes(self, model: Model) -> tuple[np.ndarray, ...]:
+        """0 the normal, 1 and 2 the tangents, for points, and the gap of each stop."""
+        floor, radii = self.points[: self._count], self.radii[: self._count]
+        own = plane_axes(model, floor, self.normal, radii) if floor else ()
+        return (*own, *[_AXES] * (len(self.points) - self._count), *[_NORMAL] * len(self.stops))
+
+    def cones(self, model: Model) -> list[ImpulseSet]:
+        """Of points of the floor, of points between bodies, of stops."""
+        own = [] if self.source is None else self.source.impulse_sets(model)
+        between = [
+            Cone(1 if isinstance(mu, float) and mu == 0.0 else 3, mu)
+            for mu, pair in zip(frictions(self.friction, self._pairs), self._pairs, strict=True)
+            for _ in range(pair.points)
+        ]
+        return [*own[: self._count], *between, *own[self._count :]]
+
+    def footing(self, model: Model, state: State) -> Footing:
+        """Points of the floor move with links, points of a pair of bodies with their relative twist."""
+        touches, cones = self._touches(model, state), self.cones(model)
+        rows = [touch.J if len(touch.X) > 1 else touch.X[0] @ touch.J for touch in touches]
+        floor, radii = self.points[: self._count], self.radii[: self._count]
+        axes = [axes[: cone.rows] for axes, cone in zip(self.axes(model), cones, strict=True)]
+        further = len(self.stops) + self.further + sum(map(len, rows))
+        on = footing(model, state, floor, self._ground(model), radii, axes[: self._count], further)
+        start, (jacobian, _) = on.jacobian.size, on.jacobian.with_rows(concatenate(rows))
+        levers, heights, place = list(on.levers), list(on.heights), self._count
+        for touch, J in zip(touches, rows, strict=True):
+            span, start = slice(start, start + len(J)), start + len(J)
+            for X, height in zip(touch.X, touch.heights, strict=True):
+                own = X if len(touch.X) > 1 else np.eye(3)
+                levers.append(Lever(span, own[axes[place]]))
+                heights.append(height)
+                place += 1
+        return beside_stops(Footing(heights, jacobian, levers), model, state.joints, self.stops)
+
+    def seen(self, model: Model, state: State) -> Situation:
+        """Points of the floor, points between bodies, and stops; accelerations of the second are not worked out."""
+        floor, radii = self.points[: self._count], self.radii[: self._count]
+        at, touches = situation(model, state, floor, self._ground(model), radii), self._touches(model, state)
+        points = [
+            (h, X @ touch.J, touch.axes) for touch in touches for h, X in zip(touch.heights, touch.X, strict=True)
+        ]
+        at = at._replace(
+            places=[*at.places, *(array([h, 0.0, 0.0]) for h, _, _ in points)],
+            J=[*at.J, *(J for _, J, _ in points)],
+            biases=[*at.biases, *[np.zeros(3)] * len(points)],
+            axes=[*at.axes, *(axes for _, _, axes in points)],
+        )
+        return with_stops(at, model, self.stops)
+
+    def sites(self, model: Model, state: State) -> list[tuple[Any, Any, Any]]:
+        at = self.seen(model, state)
+        return [(at.places[i][0], at.axes[i], at.J[i]) for i in range(len(self.points))]
+
+    def _ground(self, model: Model) -> Any:
+        return None if self.source is None else self.source.ground(model)
+
+    def _touches(self, model: Model, state: State) -> list[_Touch]:
+        """All pairs, in the frame that coincides with the base."""
+        geo, R, sides = geometry(model, state), state.pose[:3, :3], couples(model.nominal, self._pairs)
+        found = []
+        for (a, b), (heights, normal, points) in zip(sides, manifolds(sides, geo.poses), strict=True):
+            s = geo.places.columns(geo.moving(b.link, geo.axes)) - geo.places.columns(geo.moving(a.link, geo.axes))
+            center = b.at(geo.poses)[0][:3, 3]
+            J = concatenate([R @ (s[:3] - skew(center) @ s[3:]), R @ s[3:]])
+            ways, axes = [k for k in range(6) if any_nonzero(J[k])], tangent_axes(R @ normal)
+            X = [concatenate([axes, scale(-1.0, axes @ skew(R @ (p - center)))], axis=1)[:, ways] for p in points]
+            found.append(_Touch(J[ways], X, heights, axes))
+        return found
+
+
+def frictions(friction: Any, pairs: tuple[BodyPair, ...]) -> list[Any]:
+    """A coefficient for each pair; of any kind of number, if it is one for all."""
+    if friction is None:
+        return [GLUED] * len(pairs)
+    if isinstance(friction, tuple):
+        if len(friction) != len(pairs):
+            raise ModelError(
+                f"friction between bodies is one number or one for each of {len(pairs)} pairs, not {told(friction)}"
+            )
+        return [float(mu) for mu in friction]
+    return [friction] * len(pairs)
