@@ -1,4 +1,4 @@
-"""Hard contact between bodies: robots, the objects that they grasp and push, and the ground."""
+"""Contact between bodies: robots, the objects that they grasp and push, and the ground."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import any_nonzero, array, concatenate, scale, skew
+from ..arrays import any_nonzero, array, concatenate, less, scale, skew, where
 from ..caching import cached_property
+from ..dynamics.checks import positive
 from ..dynamics.geometry import geometry
 from ..errors import ModelError, told
 from ..kernels.kernel import compile_step
@@ -32,6 +33,8 @@ from .stops import beside_stops, with_stops
 
 DEEPEST_START = 1e-4
 """m: how deep bodies may be in each other where a run starts; in a step of 1 ms they part with 0.1 m/s."""
+DEEPEST_SOFT_START = 5e-3
+"""m: the same of compliant bodies."""
 
 _AXES, _NORMAL = constant(np.array([0, 1, 2])), constant(np.array([0]))
 
@@ -39,18 +42,24 @@ _AXES, _NORMAL = constant(np.array([0, 1, 2])), constant(np.array([0]))
 @concise
 @dataclass(frozen=True)
 class BodyContacts(Contact):
-    """Rigid contact with Coulomb friction between links of a scene: grasp, push, stack.
+    """Contact with Coulomb friction between links of a scene: grasp, push, stack.
 
     A scene is one model: a fixed base, robots on it, and objects on free joints (``fc.load(..., root="world")``,
     :func:`fallingcat.model.combine`).  A contact force acts on both links at one place: momentum is conserved.
     Boxes touch boxes in up to four points, capsules boxes in two, all others in one; cylinders count as capsules or
     boxes.  Runs take ``moreau`` steps, in which impacts and sliding are solved with the contacts of the floor.
 
+    Contact is rigid, or with a ``stiffness`` the law of :class:`.CompliantFloor` at each point: at a depth ``y``,
+    ``k y + d dy/dt`` along the normal, not below 0, and a spring and damper along the tangents within the cone of
+    friction.  Its springs are implicit and of first order: what bounces loses energy in steps that are not small.
+
     Args:
         pairs: Shapes that may touch, as :func:`.body_pairs` finds them.
         friction: Coulomb's coefficient between bodies, one for all pairs or one for each; None: they stick.
         restitution: Newton's, one for all pairs or one for each.
         floor: What touches the ground beside it; None: nothing does.
+        stiffness: Of a spring at each contact point, along normal and tangents (N/m); None: contact is rigid.
+        damping: Of a damper beside each spring (N s/m).
 
     Example:
         >>> import fallingcat as fc
@@ -68,9 +77,10 @@ class BodyContacts(Contact):
     friction: float | tuple[float, ...] | None = 0.5
     restitution: float | tuple[float, ...] = 0.0
     floor: HardContacts | None = None
+    stiffness: float | None = None
+    damping: float = 0.0
 
     ports = HardContacts.ports
-    passive = True
     beside_loops = True
 
     def __post_init__(self) -> None:
@@ -81,7 +91,20 @@ class BodyContacts(Contact):
         for mu in frictions(self.friction, self.pairs):
             if not isinstance(mu, (int, float, np.number)) or not 0.0 <= mu < np.inf:
                 raise ModelError(f"friction between bodies is a finite number that is not negative, not {told(mu)}")
-        restitutions(self.restitution, [pair.first for pair in self.pairs])
+        bounces = restitutions(self.restitution, [pair.first for pair in self.pairs])
+        if self.stiffness is None and self.damping != 0.0:
+            raise ModelError("damping between bodies is beside a stiffness: give both")
+        if self.stiffness is not None:
+            positive(self.stiffness, "stiffness between bodies")
+            if not isinstance(self.damping, (int, float, np.number)) or not 0.0 <= self.damping < np.inf:
+                raise ModelError(f"damping between bodies is not negative, not {told(self.damping)}")
+            if bounces.any():
+                raise ModelError("compliant bodies bounce by their springs: leave restitution out")
+
+    @property
+    def passive(self) -> bool:  # type: ignore[override]
+        """Springs give back what they took."""
+        return self.stiffness is None
 
     @cached_property
     def points(self) -> tuple[str, ...]:
@@ -147,6 +170,10 @@ class SteppedBodies(SteppedContacts):
         """Checked by what a user gave."""
 
     @property
+    def passive(self) -> bool:  # type: ignore[override]
+        return self._springs is None
+
+    @property
     def _pairs(self) -> tuple[BodyPair, ...]:
         assert self.bodies is not None
         return self.bodies.pairs
@@ -155,6 +182,18 @@ class SteppedBodies(SteppedContacts):
     def _count(self) -> int:
         """Of points of the floor."""
         return 0 if self.source is None else len(self.source.points)
+
+    @property
+    def _springs(self) -> tuple[float, float] | None:
+        """Stiffness (N/m) and damping (N s/m) between bodies."""
+        assert self.bodies is not None
+        k = self.bodies.stiffness
+        return None if k is None else (k, self.bodies.damping)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        own = [] if self._springs is None else [2 * (len(self.points) - self._count)]
+        return (*super()._sizes, *own)
 
     # starts -----------------------------------------------------------------------------------------------------
 
@@ -174,7 +213,8 @@ class SteppedBodies(SteppedContacts):
 
     def _check_depths(self, heights: np.ndarray) -> None:
         for i, name in enumerate(self.names):
-            allowed = DEEPEST_START if self._count <= i < len(self.points) else self.tolerance
+            deepest = DEEPEST_START if self._springs is None else DEEPEST_SOFT_START
+            allowed = deepest if self._count <= i < len(self.points) else self.tolerance
             robot = int(np.argmin(heights[:, i]))
             if heights[robot, i] < -allowed:
                 which = f" of scene {robot}" if len(heights) > 1 else ""
@@ -231,6 +271,39 @@ class SteppedBodies(SteppedContacts):
             axes=[*at.axes, *(axes for _, _, axes in points)],
         )
         return with_stops(at, model, self.stops)
+
+    # compliance: impulses P of a spring and a damper at the end of a step, u + P / (dt (dt k + d)) = -k h / (dt k + d)
+
+    def softness(self, dt: Any) -> list[Any] | None:
+        if self._springs is None:
+            return None
+        k, d = self._springs
+        between = [1.0 / (dt * (dt * k + d))] * (len(self.points) - self._count)
+        return [*[0.0] * self._count, *between, *[0.0] * len(self.stops)]
+
+    def wanted(self, heights: list[Any], sets: list[ImpulseSet], stretch: Any, dt: Any) -> list[Any]:
+        """Springs act at a depth, and along tangents at their stretch; what is apart touches as rigid bodies do."""
+        asked = super().wanted(heights, sets, stretch, dt)
+        if self._springs is None:
+            return asked
+        k, d = self._springs
+        share, stretches = k / (dt * k + d), np.reshape(stretch, (-1, 2))
+        for i in range(self._count, len(self.points)):
+            normal = where(less(heights[i], 0.0), -share * heights[i], asked[i][0])
+            along = scale(-share, stretches[i - self._count])[: len(asked[i]) - 1]
+            asked[i] = concatenate([np.reshape(normal, 1), along])
+        return asked
+
+    def stretched(self, stretch: Any, forces: Any, dt: Any) -> Any:
+        """Of springs beside dampers, ``k s + d ds/dt = -F`` at the end of the step; by the rest, points have slid."""
+        if self._springs is None:
+            return stretch
+        (k, d), parts = self._springs, [np.zeros(0)]
+        for i, s in enumerate(np.reshape(stretch, (-1, 2)), start=self._count):
+            push, drag = forces[3 * i], array(list(forces[3 * i + 1 : 3 * i + 3]))
+            held = scale(1.0 / (dt * k + d), scale(d, s) - scale(dt, drag))
+            parts.append(where(less(0.0, push), held, 0.0 * held))
+        return concatenate(parts)
 
     def sites(self, model: Model, state: State) -> list[tuple[Any, Any, Any]]:
         at = self.seen(model, state)

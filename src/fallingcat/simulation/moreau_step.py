@@ -123,7 +123,9 @@ def _reacted(start: Start, digits: Digits) -> End:
     free = rows.of(before + response.free)
     wanted = _rebounding(start.contact, rows, rows.of(before), free)
     short = concatenate([u - asked for u, asked in zip(free, wanted, strict=True)])
-    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits)
+    soft = start.contact.softness(dt)
+    soft = None if soft is None else [*soft, *[0.0] * (len(rows.sets) - len(soft))]
+    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits, soft)
     return End(state.velocity + response.change(found.along), found)
 
 
@@ -146,9 +148,9 @@ def _rows(
     model, (normal, tangential) = system.model, contact.ports
     sets: list[ImpulseSet] = list(contact.cones(model))
     levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
-    for axes, first, height, cone in zip(contact.axes(model), contact.first_rows, on.heights, sets, strict=True):
-        height = where(less(absolute(height), HAIR), 0.0, height)
-        wanted.append(array([-height / dt, *np.zeros(cone.rows - 1)]))
+    heights = [where(less(absolute(height), HAIR), 0.0, height) for height in on.heights]
+    wanted += contact.wanted(heights, sets, kept.stretch, dt)
+    for axes, first, cone in zip(contact.axes(model), contact.first_rows, sets, strict=True):
         places += [first + axis for axis in axes[: cone.rows]]
         ports += [normal, *[tangential] * (cone.rows - 1)]
     if model.loops:
@@ -190,7 +192,8 @@ def _remembered(start: Start, found: Reactions) -> Remembered:
     for place, force in zip(places, impulses, strict=False):
         forces[place] = force
     forces[len(forces) - start.contact.further :] = list(impulses[len(places) :])
-    return Remembered(array(forces), where(less(kept.left, found.left), found.left + 0.0 * kept.left, kept.left))
+    left = where(less(kept.left, found.left), found.left + 0.0 * kept.left, kept.left)
+    return Remembered(array(forces), left, start.contact.stretched(kept.stretch, forces, start.dt))
 
 
 def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
