@@ -88,6 +88,16 @@ def test_boxes_beside_each_other_have_no_point_below_the_corner():
     assert np.all(found.heights > 0.0)
 
 
+def test_the_deepest_corner_is_always_among_them():
+    """A box on a corner or an edge, turned at random, 1 mm deep in a table."""
+    half = np.array([0.03, 0.06, 0.08])
+    for R in Rotation.random(100, random_state=0).as_matrix():
+        H = np.eye(4)
+        H[:3, :3], H[:3, 3] = R, (0.2, -0.1, np.abs(R[2]) @ half - 1e-3)
+        found = touched(TABLE, pose((0.0, 0.0, -0.5)), Solid(tuple(half), 0.0), H)
+        assert found.heights.min() == pytest.approx(-1e-3, abs=1e-9)
+
+
 def test_a_capsule_on_a_box_touches_at_both_ends_or_at_the_edge():
     rod, lying = Solid((0.0, 0.0, 0.1), 0.02), (0.0, np.pi / 2, 0.0)
     found = touched(TABLE, pose((0.0, 0.0, -0.5)), rod, pose((0.0, 0.0, 0.02), lying))

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, array, concatenate, less, scale, stack, where
-from .overlaps import FLAT, Meeting, Pose, Solid, meeting, separations
+from ..arrays import absolute, array, concatenate, less, scale, sqrt, stack, where
+from .overlaps import FLAT, NEVER, Meeting, Pose, Solid, meeting, separations
 from .pairs import Couple, for_all
 
 FAR = 1.0
@@ -29,6 +29,8 @@ ALIGNED = 0.999
 WAYS = np.array([[np.cos(a), np.sin(a)] for a in np.deg2rad([56.0, 146.0, 236.0, 326.0])])
 """``4 x 2``: directions along which the corners of a polygon that carry are farthest.  Every rectangle has its own four
 corners there, unless it is turned by 56 degrees to the face exactly."""
+DEEPER = 1e-6
+"""m: by which another corner has to be deeper than these four to take the place of the highest."""
 
 
 class Manifold(NamedTuple):
@@ -157,8 +159,7 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     )
     corners = _overlap(face, *face.seen(where(second, H_a, H_b), where(second, half_a, half_b)))
     met, heights, points = H_a[:3, 3] + H_a[:3, :3] @ edges.place, [], []
-    for k, direction in enumerate(WAYS):
-        x, y, z = _farthest(corners, direction)
+    for k, (x, y, z) in enumerate(_carrying(corners)):
         at = face.origin + face.axes.T @ array([x, y, face.half[2] + 0.5 * z])
         heights.append(where(crossing, edges.apart if k == 0 else FAR, z))
         points.append(where(crossing, met, at))
@@ -166,33 +167,60 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     return Manifold(array(heights), normal, points)
 
 
-def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[tuple[Any, Any]]:
-    """Corners (3) of the polygon in which the rectangle ``c + s p + t q`` is over a face, and whether they are any."""
-    h, found = face.half[:2], []
-    for along, across in ((p, q), (q, p)):
+class _Corner(NamedTuple):
+    """A corner of the polygon in which two faces overlap."""
+
+    place: Any
+    """3: in the axes of the one face, height last"""
+    seen: Any
+    """2 (m): along the edges of the other face"""
+    there: Any
+    """whether it is one"""
+
+
+def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[_Corner]:
+    """Of the polygon in which the rectangle ``c + s p + t q`` is over a face, all that may be corners."""
+    h, found, size = face.half[:2], [], array([sqrt(p @ p), sqrt(q @ q)])
+    for k, (along, across) in enumerate(((p, q), (q, p))):
         for side in (-1.0, 1.0):
             middle = c + scale(side, across)
             low, high, there = _clipped(middle[:2], along[:2], h)
-            found += [(middle + scale(t, along), there) for t in (low, high)]
+            for t in (low, high):
+                seen = size * (array([t, side]) if k == 0 else array([side, t]))
+                found.append(_Corner(middle + scale(t, along), seen, there))
     area = p[0] * q[1] - p[1] * q[0]
     upright = less(1e-12 * (p @ p) * (q @ q), area * area)
     inverse = 1.0 / where(upright, area, 1.0)
     for side_x, side_y in product((-1.0, 1.0), repeat=2):
         x, y = side_x * h[0] - c[0], side_y * h[1] - c[1]
         s, t = (x * q[1] - y * q[0]) * inverse, (p[0] * y - p[1] * x) * inverse
-        outside = _larger(absolute(s), absolute(t)) - 1.0 - INSIDE
-        there = less(where(upright, outside, 1.0), 0.0)
-        found.append((array([side_x * h[0], side_y * h[1], c[2] + s * p[2] + t * q[2]]), there))
+        there = less(where(upright, _larger(absolute(s), absolute(t)) - 1.0 - INSIDE, 1.0), 0.0)
+        place = array([side_x * h[0], side_y * h[1], c[2] + s * p[2] + t * q[2]])
+        found.append(_Corner(place, size * array([s, t]), there))
     return found
 
 
-def _farthest(corners: Sequence[tuple[Any, Any]], direction: np.ndarray) -> Any:
-    """The corner (3) that is farthest along a direction; one that is far above the face if there is none."""
-    most, best = -1e9, array([0.0, 0.0, FAR])
-    for corner, there in corners:
-        score = where(there, direction @ corner[:2], -1e9)
-        better = less(most, score)
-        most, best = where(better, score, most), where(better, corner, best)
+def _carrying(corners: Sequence[_Corner]) -> list[Any]:
+    """Places of four corners: those farthest along :data:`WAYS`, and always the deepest."""
+    places = [_most([way @ x.seen for x in corners], corners) for way in WAYS]
+    deepest = _most([-x.place[2] for x in corners], corners)
+    deeper = less(deepest[2] + DEEPER, smallest([place[2] for place in places]))
+    highest = -smallest([-place[2] for place in places])
+    found, taken = [], 0.0
+    for place in places:
+        here = where(less(place[2], highest), 0.0, where(deeper, 1.0 - taken, 0.0))
+        found.append(where(less(0.5, here), deepest, place))
+        taken = taken + here
+    return found
+
+
+def _most(scores: Sequence[Any], corners: Sequence[_Corner]) -> Any:
+    """The place (3) of the corner with the highest score; one that is far above the face if none is there."""
+    most, best = NEVER, array([0.0, 0.0, FAR])
+    for score, corner in zip(scores, corners, strict=True):
+        here = where(corner.there, score, NEVER)
+        better = less(most, here)
+        most, best = where(better, here, most), where(better, corner.place, best)
     return best
 
 
