@@ -234,3 +234,11 @@ def test_what_has_no_shapes_is_told() -> None:
     for links, told in ((["bodi"], "there is no link 'bodi'; do you mean 'body'"), ([3], "there is no link 3")):
         with pytest.raises(ModelError, match=told):
             collision_points(brick(Sphere(0.1)), links)  # type: ignore[arg-type]
+
+
+def test_what_cannot_move_has_no_points():
+    """A table of the world beside an object that falls on the ground: its corners could not touch it."""
+    box = Box((0.1, 0.1, 0.1))
+    links = [fc.Link(name, fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(box,)) for name in ("world", "cube")]
+    scene = fc.Model("scene", fc.lie.Trivial(), links, [fc.Joint("free", fc.joints.Free(), "world", "cube")])
+    assert set(fc.contact.collision_points(scene).groups) == {"cube"}

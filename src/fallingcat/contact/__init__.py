@@ -7,6 +7,8 @@ from ..geometry.contact_points import Plane, plane, point_jacobian, position
 from ..geometry.distances import Distance, distances, self_pairs
 from ..geometry.terrain import HeightField, Terrain
 from .base import Contact, Jump
+from .bodies import BodyContacts
+from .body_pairs import BodyPair, body_pairs
 from .capabilities import AdmissibleImpulses, HybridModes, LinearizedForces
 from .compliant_contact import CompliantContact
 from .compliant_floor import CompliantFloor
@@ -20,6 +22,8 @@ from .wrench_cone import Margins, WrenchCone
 
 __all__ = [
     "AdmissibleImpulses",
+    "BodyContacts",
+    "BodyPair",
     "CollisionPoints",
     "CompliantContact",
     "CompliantFloor",
@@ -38,6 +42,7 @@ __all__ = [
     "Stop",
     "Terrain",
     "WrenchCone",
+    "body_pairs",
     "center_of_pressure",
     "collision_points",
     "contact_forces",

@@ -12,7 +12,7 @@ from ..arrays.arguments import holds_numbers, look_first
 from ..arrays.types import FloatArray, Matrix, Vector
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, describe
-from ..geometry.contact_points import Ground, each_radius
+from ..geometry.contact_points import Ground, each_radius, point_motions
 from ..model import Model, State
 from ..records import concise
 from .default_springs import DEFAULT_STEP
@@ -295,6 +295,16 @@ class Contact(ABC):
             Plane or terrain.
         """
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
+
+    def sites(self, model: Model, state: State) -> list[tuple[Any, Any, Any]]:
+        """Of each point its height (m), ``axes`` (3 x 3: normal and tangents as rows, world), and ``J`` (3 x nv): its
+        velocity along these is ``J [twist; rates]``.
+        """
+        ground, found = self.ground(model), []
+        for motion, radius in zip(point_motions(model, state, self.points), self.radii, strict=True):
+            site = ground.site(motion.position, radius)
+            found.append((site.height, site.axes, site.axes @ motion.rim(site.axes[0], radius)[0]))
+        return found
 
     def check_start(self, model: Model, state: State) -> None:  # noqa: B027
         """Refuse a state from which no run should start; by default none.

@@ -108,7 +108,7 @@ def _checked(model: Model, pairs: Any) -> tuple[tuple[str, str], ...]:
         for name in (first, second):
             if not any(thick(shape) for shape in model.links[model.link_index(name)].collisions):
                 raise ModelError(f"link {name!r} has no sphere, capsule, box or cylinder that could push another")
-        if not _hinged(model, model.link_index(first), model.link_index(second)):
+        if not joints_between(model, model.link_index(first), model.link_index(second)):
             raise ModelError(f"no joint moves {first!r} and {second!r} against each other")
     return tuple((first, second) for first, second in pairs)
 
@@ -122,7 +122,7 @@ def _found(model: Model, named: tuple[tuple[str, str], ...] | None) -> SelfPairs
     names, apart = model.link_names, {frozenset(pair) for pair in model.apart}
     if named is None:
         shaped = combinations([i for i, own in enumerate(sides) if own], 2)
-        hinged = [pair for pair in shaped if len(_hinged(model, *pair)) > 1]
+        hinged = [pair for pair in shaped if len(joints_between(model, *pair)) > 1]
         couples = [(i, j) for i, j in hinged if frozenset((names[i], names[j])) not in apart]
     else:
         hinged = couples = [(model.link_index(a), model.link_index(b)) for a, b in named]
@@ -133,7 +133,7 @@ def _found(model: Model, named: tuple[tuple[str, str], ...] | None) -> SelfPairs
     overlapping = dict.fromkeys(
         tuple(sorted((a.link, b.link))) for (a, b), depth in zip(shapes, depths, strict=True) if depth > 0.0
     )
-    kept = tuple(pair for pair in clear if _reachable(model, *pair))
+    kept = tuple(pair for pair in clear if reachable(model, *pair))
     by_name = tuple((names[i], names[j]) for i, j in overlapping)
     return SelfPairs(kept, by_name, len(clear) - len(kept), unknown, len(hinged) - len(couples))
 
@@ -211,13 +211,13 @@ def _ways(model: Model, i: int, j: int) -> tuple[list[Joint], list[Joint]]:
     )
 
 
-def _hinged(model: Model, i: int, j: int) -> list[Joint]:
+def joints_between(model: Model, i: int, j: int) -> list[Joint]:
     """The joints that move two links against each other."""
     first, second = _ways(model, i, j)
     return [joint for joint in (*first, *second) if joint.kind.nv]
 
 
-def _reachable(model: Model, a: Side, b: Side) -> bool:
+def reachable(model: Model, a: Side, b: Side) -> bool:
     """Whether two shapes may touch: balls that hold them, wherever hinges turn them, overlap."""
     (p, r), (q, s) = (_ball(way, side) for way, side in zip(_ways(model, a.link, b.link), (a, b), strict=True))
     return bool(np.linalg.norm(p - q) <= r + s)

@@ -17,6 +17,7 @@ from ..io.meshes.mesh_loading import read_vertices
 from ..model import Frame, Model, State
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 from ..records import concise
+from .collision_pairs import joints_between
 from .contact_points import plane, positions
 
 RIM_POINTS = 8
@@ -55,7 +56,7 @@ class CollisionPoints(NamedTuple):
 
 
 def collision_points(model: Model, links: Sequence[str] | None = None) -> CollisionPoints:
-    """The collision shapes of ``links`` (of all that have some if left out) as points and balls.
+    """The collision shapes of ``links`` (of all that have some and can move if left out) as points and balls.
 
     A sphere is a ball, a capsule two, a box its eight corners, a cylinder eight points on each rim, an ellipsoid 14
     points; a mesh is at most 14 of its vertices, those farthest along the axes and diagonals of its frame.  So a plane
@@ -79,7 +80,8 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
     """
     check_model(model)
     known = {link.name: link for link in model.links}
-    wanted = [name for name, link in known.items() if link.collisions] if links is None else links
+    moving = [link.name for i, link in enumerate(model.links) if model.m or joints_between(model, 0, i)]
+    wanted = [name for name in moving if known[name].collisions] if links is None else links
     if isinstance(wanted, str) or not isinstance(wanted, Sequence):
         raise ModelError(f"links are names of links of {model.name!r}, not {describe(links)}")
     for name in wanted:

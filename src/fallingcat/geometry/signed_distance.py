@@ -261,19 +261,28 @@ def _nearest_of_segment(half: Any, c: Any, u: Any) -> Any:
 
 def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
     """By the separating axes: normals of faces of both, and of pairs of edges.  Apart, it is at least this much."""
-    A = H_a[:3, :3]
+    A, (of_a, of_b, edges) = H_a[:3, :3], separations(H_a, half_a, H_b, half_b)
     d, R = A.T @ (H_b[:3, 3] - H_a[:3, 3]), A.T @ H_b[:3, :3]
-    of_a, of_b = _faces(half_a, half_b, R, d), _faces(half_b, half_a, R.T, R.T @ d)
     second = less(of_a.apart, of_b.apart)
     apart, n = where(second, of_b.apart, of_a.apart), where(second, R @ of_b.normal, of_a.normal)
     corner_a = half_a * _sign_or_none(n)  # or the middle of an edge or face, if all of it is as far
     corner_b = d - R @ (half_b * _sign_or_none(R.T @ n))
+    across = less(apart + TIE, edges.apart)
+    point = where(across, edges.place, where(second, corner_a, corner_b))
+    return Proximity(where(across, edges.apart, apart), A @ where(across, edges.normal, n), A @ point + H_a[:3, 3])
+
+
+def separations(H_a: Pose, half_a: Any, H_b: Pose, half_b: Any) -> tuple[Way, Way, Way]:
+    """Two boxes along the normals of faces of the first and of the second, each in the frame of its box, and across two
+    edges, with the point of the first where these cross; all normals are from the first to the second.
+    """
+    A = H_a[:3, :3]
+    d, R = A.T @ (H_b[:3, 3] - H_a[:3, 3]), A.T @ H_b[:3, :3]
     edges, e, f = _edges(half_a, half_b, R, d)
     p = half_a * _side(edges.normal) * (1.0 - e)
     q = d - R @ (half_b * _side(R.T @ edges.normal) * (1.0 - f))
-    across = less(apart + TIE, edges.apart)
-    point = where(across, p + scale(_along(p - q, e, R @ f), e), where(second, corner_a, corner_b))
-    return Proximity(where(across, edges.apart, apart), A @ where(across, edges.normal, n), A @ point + H_a[:3, 3])
+    crossing = edges._replace(place=p + scale(_along(p - q, e, R @ f), e))
+    return _faces(half_a, half_b, R, d), _faces(half_b, half_a, R.T, R.T @ d), crossing
 
 
 def _faces(half: Any, other: Any, R: Any, d: Any) -> Way:

@@ -24,6 +24,7 @@ from .joints import (
 from .link import Frame, Link
 from .loops import Couple, Loop, Pin, Rolling, Weld
 from .model import Model
+from .scene import combine, rigid_object
 from .shapes import Shape
 from .state import State
 
@@ -59,7 +60,9 @@ __all__ = [
     "Translational",
     "Universal",
     "Weld",
+    "combine",
     "joints",
+    "rigid_object",
     "robots",
     "shapes",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..contact.capabilities import AdmissibleImpulses, LinearizedForces, offers
+from ..contact.capabilities import AdmissibleImpulses, HybridModes, LinearizedForces, offers
 from ..dynamics.checks import choice
 from ..errors import ModelError
 from ..model import State
@@ -106,7 +106,7 @@ def _on_contact(system: System) -> Iterator[Integrator]:
             yield Rosenbrock()
         yield Implicit()
     if offers(contact, AdmissibleImpulses):
-        if not sticks and few:
+        if not sticks and few and offers(contact, HybridModes):
             yield RKMK4()
         yield Moreau()
     yield Rosenbrock() if contact.stiff else RKMK4()

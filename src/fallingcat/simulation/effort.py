@@ -25,7 +25,11 @@ def check_effort(model: Model) -> None:
     what = f"a run of {model.name!r} with {model.nv:,} degrees of freedom"
     check_memory(what, MATRICES_IN_MEMORY * 8.0 * model.nv**2, "lock joints (model.lock), or take a part of it")
     first = f"the first run of {model.name!r} with {model.nv:,} degrees of freedom"
-    warn_of_time(first, COMPILE_SECONDS_PER_NV * model.nv + FACTORIZATION_SECONDS_PER_NV3 * model.nv**3, "machine code is made, and kept")
+    warn_of_time(
+        first,
+        COMPILE_SECONDS_PER_NV * model.nv + FACTORIZATION_SECONDS_PER_NV3 * model.nv**3,
+        "machine code is made, and kept",
+    )
 
 
 def warn_of_oscillations(system: System, method: Integrator, state: State, duration: float) -> None:

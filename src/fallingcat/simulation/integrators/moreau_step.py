@@ -14,7 +14,7 @@ from ...contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions, 
 from ...contact.rigid.time_stepping.contact_jacobian import StackedJacobian
 from ...contact.rigid.time_stepping.stepped_contacts import Remembered, SteppedContacts
 from ...control import Law
-from ...dynamics import bias_forces
+from ...dynamics import inverse_dynamics
 from ...model import Model, State
 from ..law_parameters import tuned
 from ..loop_closure import LOOPS
@@ -24,6 +24,7 @@ from ..vector_field import layout_of
 from .implicit_step import moving
 from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
 from .refinement import coarse
+from .straight_motion import straight, turned, turning
 
 HAIR = 1e-12
 """m or rad: heights that are rounding."""
@@ -68,6 +69,7 @@ class End(NamedTuple):
     """What it comes to."""
 
     velocity: Any
+    """``nv``, in the axes of its start"""
     found: Reactions
 
 
@@ -115,13 +117,15 @@ def _reacted(start: Start, digits: Digits) -> End:
     """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
     model, state, rows, dt = start.system.model, start.state, start.rows, start.dt
     forces, armature = ahead_of(model, state, start.pulls, dt)
-    impulse = scale(dt, forces - bias_forces(model, state))
+    impulse = scale(dt, forces - inverse_dynamics(model, state, turning(model, state.velocity)))
     response = rows.jacobian.response(armature, impulse)
     before = rows.jacobian.of(state.velocity)
     free = rows.of(before + response.free)
     wanted = _rebounding(start.contact, rows, rows.of(before), free)
     short = concatenate([u - asked for u, asked in zip(free, wanted, strict=True)])
-    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits)
+    soft = start.contact.softness(dt)
+    soft = None if soft is None else [*soft, *[0.0] * (len(rows.sets) - len(soft))]
+    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits, soft)
     return End(state.velocity + response.change(found.along), found)
 
 
@@ -150,9 +154,9 @@ def _rows(
     model, (normal, tangential) = system.model, contact.ports
     sets: list[ImpulseSet] = list(contact.cones(model))
     levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
-    for axes, first, height, cone in zip(contact.axes(model), contact.first_rows, on.heights, sets, strict=True):
-        height = where(less(absolute(height), HAIR), 0.0, height)
-        wanted.append(array([-height / dt, *np.zeros(cone.rows - 1)]))
+    heights = [where(less(absolute(height), HAIR), 0.0, height) for height in on.heights]
+    wanted += contact.wanted(heights, sets, kept.stretch, dt)
+    for axes, first, cone in zip(contact.axes(model), contact.first_rows, sets, strict=True):
         places += [first + axis for axis in axes[: cone.rows]]
         ports += [normal, *[tangential] * (cone.rows - 1)]
     if model.loops:
@@ -194,12 +198,14 @@ def _remembered(start: Start, found: Reactions) -> Remembered:
     for place, force in zip(places, impulses, strict=False):
         forces[place] = force
     forces[len(forces) - start.contact.further :] = list(impulses[len(places) :])
-    return Remembered(array(forces), where(less(kept.left, found.left), found.left + 0.0 * kept.left, kept.left))
+    left = where(less(kept.left, found.left), found.left + 0.0 * kept.left, kept.left)
+    return Remembered(array(forces), left, start.contact.stretched(kept.stretch, forces, start.dt))
 
 
 def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
-    """Along the velocity that a step ends with."""
-    return moving(model.configuration.displace(state, scale(dt, velocity)), velocity)
+    """Along the velocity that a step ends with, in the axes of its start."""
+    after = model.configuration.displace(state, straight(model, velocity, dt))
+    return moving(after, turned(model, velocity, dt))
 
 
 def _works(start: Start, end: End) -> Any:

@@ -15,7 +15,6 @@ from ...compiler.kernel import compile_step
 from ...contact import Contact
 from ...contact.base import Mode
 from ...control import Law
-from ...geometry.contact_points import point_motions
 from ...model import Model
 from ..compiled_dynamics import remembered
 from ..law_parameters import apart, tuned
@@ -96,13 +95,11 @@ def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) 
     system, remembered = system.recalling(remembered)
     applied = system.total(system.applied(mode, clock[0], state))
     forces = contact.point_forces(model, mode, state, remembered, applied)
-    ground, touching, parts = contact.ground(model), contact.touching(mode), [np.zeros(0)]
-    points = zip(contact.points, contact.radii, point_motions(model, state, contact.points), strict=True)
-    for force, (place, radius, motion) in zip(forces, points, strict=True):
-        site = ground.site(motion.position, radius)
-        along = site.axes[1:] @ (motion.rim(site.axes[0], radius)[0] @ state.velocity)
+    touching, parts = contact.touching(mode), [np.zeros(0)]
+    for force, place, (height, axes, J) in zip(forces, contact.points, contact.sites(model, state), strict=True):
+        along = J[1:] @ state.velocity
         slip = sqrt(along @ along) if place in touching else 0.0
-        parts += [force, *(np.reshape(x, 1) for x in (site.height, slip, site.axes[0] @ force))]
+        parts += [force, *(np.reshape(x, 1) for x in (height, slip, axes[0] @ force))]
     return concatenate(parts)
 
 

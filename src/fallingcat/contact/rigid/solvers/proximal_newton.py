@@ -78,8 +78,11 @@ def reactions(
     sets: Sequence[ImpulseSet],
     levers: Sequence[Lever] | None = None,
     digits: Digits = DIGITS["float64"],
+    soft: Sequence[Any] | None = None,
 ) -> Reactions:
     """Impulses ``x`` with ``x = nearest(x - short - X G X' x)``, from a ``start``, on numbers or in a kernel.
+
+    ``soft`` is the compliance (1/kg) of each set, 0 if left out: velocities are ``short + X G X' x + soft x``.
 
     >>> from fallingcat.contact.rigid.solvers.cone_projection import Cone
     >>> G, short = np.diag([2.0, 1.0, 1.0]), np.array([-4.0, 5.0, 0.0])  # it falls and slides
@@ -89,7 +92,8 @@ def reactions(
     """
     parts = _parts(sets)
     response = DenseResponse(G) if isinstance(G, np.ndarray) else G
-    problem = _Problem.of(response, short, sets, parts, levers or [Lever(part, None) for part in parts])
+    levers = levers or [Lever(part, None) for part in parts]
+    problem = _Problem.of(response, short, sets, parts, levers, soft or [0.0] * len(parts))
 
     def around(z: Any) -> Iterator[tuple[Any, Any]]:
         now = _Round.of(z, parts)
@@ -224,10 +228,18 @@ class _Problem(NamedTuple):
     """1 / units"""
     basis: Any
     """units of what ``G`` is of, one for each column"""
+    soft: list[Any]
+    """compliance of each set: like a pull to zero in the law"""
 
     @classmethod
     def of(
-        cls, G: Response, short: Any, sets: Sequence[ImpulseSet], parts: list[slice], levers: Sequence[Lever]
+        cls,
+        G: Response,
+        short: Any,
+        sets: Sequence[ImpulseSet],
+        parts: list[slice],
+        levers: Sequence[Lever],
+        soft: Sequence[Any],
     ) -> _Problem:
         """From rows as they are."""
         sizes = [sqrt(G.mean_diagonal(lever)) for lever in levers]
@@ -245,6 +257,7 @@ class _Problem(NamedTuple):
             units,
             sizes,
             basis,
+            [d * d * c for d, c in zip(units, soft, strict=True)],
         )
 
     @property
@@ -262,7 +275,8 @@ class _Problem(NamedTuple):
     def at(self, x: list[Any], r: Any, center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
         """What impulses come to, given ``V = G X' x`` if it is known, where they are pulled to a center or not."""
         V = self.response.velocities(self.along(x)) if V is None else V
-        y = [a - scale(r, short + lever.of(V)) for a, short, lever in zip(x, self.short, self.levers, strict=True)]
+        given = zip(x, self.short, self.levers, self.soft, strict=True)
+        y = [a - scale(r, short + lever.of(V) + scale(c, a)) for a, short, lever, c in given]
         if center is not None:
             y = [b - scale(p, a - c) for a, b, c in zip(x, y, center, strict=True)]
         return _At(x, V, y, [a - s.nearest(b) for s, a, b in zip(self.sets, x, y, strict=True)])
@@ -275,12 +289,13 @@ class _Problem(NamedTuple):
         """``fault -> step, G X' step`` with ``(A + r D X G X') step = fault``: with ``y = X' step``, ``E = r A^-1 D``,
         ``(1 + X' E X G) y = X' A^-1 fault``, and then ``step = A^-1 fault - E X G y``.
         """
-        E = [scale(r, bend.E) for bend in self.bends(at, at.fault, p)]
+        pulls = [p + r * c for c in self.soft]
+        E = [scale(r, bend.E) for bend in self.bends(at, at.fault, pulls)]
         K = [lever.congruent(e) for lever, e in zip(self.levers, E, strict=True)]
         solved = self.response.newton([(span, _sum([K[i] for i in which])) for span, which in self.together])
 
         def step(fault: list[Any]) -> tuple[list[Any], Any]:
-            answers = [bend.answer for bend in self.bends(at, fault, p)]
+            answers = [bend.answer for bend in self.bends(at, fault, pulls)]
             V, y = solved(self.along(answers))
             steps = [
                 y[lever.span] if lever.X is None else answer - e @ lever.of(V)
@@ -290,9 +305,9 @@ class _Problem(NamedTuple):
 
         return step
 
-    def bends(self, at: _At, fault: list[Any], p: Any) -> list[Bend]:
+    def bends(self, at: _At, fault: list[Any], pulls: Sequence[Any]) -> list[Bend]:
         """How the nearest impulses change there."""
-        return [s.bend(y, f, p) for s, y, f in zip(self.sets, at.y, fault, strict=True)]
+        return [s.bend(y, f, p) for s, y, f, p in zip(self.sets, at.y, fault, pulls, strict=True)]
 
 
 def _sum(parts: Sequence[Any]) -> Any:

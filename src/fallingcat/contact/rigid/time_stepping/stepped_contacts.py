@@ -32,6 +32,8 @@ class Remembered(NamedTuple):
     """N, mean of the last step: of each point along normal and tangents, of each stop, of further rows"""
     left: Any
     """1: how far velocities were from the law of contact, at most, in any step (m/s or rad/s)"""
+    stretch: Any = np.zeros(0)
+    """m, two for each compliant point: of its spring along the tangents"""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,18 @@ class SteppedContacts(HardContacts):
         rows = len(self.stops) + self.further
         on = stacked_jacobian(model, state, self.points, self.ground(model), self.radii, axes, rows)
         return beside_stops(on, model, state.joints, self.stops)
+
+    def softness(self, dt: Any) -> list[Any] | None:
+        """Compliance (1/kg) of each point and stop in a step of ``dt`` (s); None: all are hard."""
+        return None
+
+    def wanted(self, heights: list[Any], sets: list[ImpulseSet], stretch: Any, dt: Any) -> list[Any]:
+        """Velocities (m/s) of the rows of points and stops that their law asks for, or asks for at least."""
+        return [array([-height / dt, *np.zeros(cone.rows - 1)]) for height, cone in zip(heights, sets, strict=True)]
+
+    def stretched(self, stretch: Any, forces: Any, dt: Any) -> Any:
+        """:attr:`Remembered.stretch` after a step under these forces (N, as they are remembered)."""
+        return stretch
 
     def cones(self, model: Model) -> list[ImpulseSet]:
         """Of the rows of points and stops, as the contact of the user has them."""

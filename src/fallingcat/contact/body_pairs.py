@@ -1,0 +1,144 @@
+"""Which shapes of a scene may touch each other: objects, robots, and the links of one robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.checks import check_model
+from ..dynamics.sweeps import nodes, outward
+from ..errors import ModelError
+from ..geometry.collision_pairs import Couple, Side, joints_between, reachable
+from ..geometry.distances import check_pairs
+from ..geometry.signed_distance import meet, thick
+from ..model import Model
+from .manifold import point_count
+
+FREE = 6
+"""Degrees of freedom of a joint that moves a body on its own."""
+
+
+class BodyPair(NamedTuple):
+    """Two shapes of two links that may touch."""
+
+    first: str
+    """name of a link, whose shape is no less a box than the other"""
+    second: str
+    """name of the link on which the contact force acts, and its opposite on the first"""
+    shapes: tuple[int, int]
+    """places among the collision shapes of their links"""
+    points: int
+    """contact points: 4 of two boxes, 2 of a box and a capsule, else 1"""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the contact points: ``finger-cube``, or ``finger-cube 1`` and so on where there are several.
+
+        >>> BodyPair("ball", "table", (0, 0), 1).names, BodyPair("rod", "table", (0, 1), 2).names
+        (('ball-table',), ('rod-table 1-2 1', 'rod-table 1-2 2'))
+        """
+        shapes = "" if self.shapes == (0, 0) else " {}-{}".format(*(i + 1 for i in self.shapes))
+        name = f"{self.first}-{self.second}{shapes}"
+        return (name,) if self.points == 1 else tuple(f"{name} {k + 1}" for k in range(self.points))
+
+
+def body_pairs(model: Model, links: Sequence[tuple[str, str]] | None = None) -> tuple[BodyPair, ...]:
+    """Pairs of shapes that may touch, for :class:`.BodyContacts`.
+
+    Args:
+        model: Scene: robots and free objects.
+        links: Names of pairs of links.  Left out: all that a free joint or several joints move against each other,
+            without those that the file keeps apart (``model.apart``), and without shapes of one robot that overlap in
+            its neutral configuration or cannot reach each other.
+
+    Returns:
+        One entry for each pair of shapes.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> box = fc.model.shapes.Box((0.1, 0.1, 0.1))
+        >>> links = [fc.Link(name, fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(box,)) for name in ("table", "cube")]
+        >>> free = fc.Joint("free", fc.joints.Free(), "table", "cube")
+        >>> body_pairs(fc.Model("scene", fc.lie.Trivial(), links, [free]))
+        (BodyPair(first='table', second='cube', shapes=(0, 0), points=4),)
+    """
+    check_model(model)
+    if links is not None:
+        check_pairs(links)
+        links = tuple((a, b) for a, b in links)
+    return _found(model.nominal, links)
+
+
+@lru_cache(maxsize=16)
+def _found(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[BodyPair, ...]:
+    named = _all(model) if links is None else [_named(model, *pair) for pair in links]
+    poses = outward(nodes(model, model.neutral()), np.eye(4), lambda node, H: H @ node.H)
+    found = []
+    for i, j in named:
+        own, other = (_sides(model, k) for k in (i, j))
+        alone = _alone(model, i, j)
+        for (m, a), (n, b) in product(enumerate(own), enumerate(other)):
+            if alone or links is not None or (not _overlap(a, b, poses) and reachable(model, a, b)):
+                swapped = a.solid.extent < b.solid.extent  # what is more of a box comes first
+                first, second = ((j, n), (i, m)) if swapped else ((i, m), (j, n))
+                names = model.link_names[first[0]], model.link_names[second[0]]
+                found.append(BodyPair(*names, (first[1], second[1]), point_count(a.solid, b.solid)))
+    if not found:
+        raise ModelError(f"no links of {model.name!r} can touch each other: name pairs of links with collision shapes")
+    return tuple(found)
+
+
+def _all(model: Model) -> list[tuple[int, int]]:
+    """Pairs of links that may touch."""
+    apart = {frozenset(pair) for pair in model.apart}
+    shaped = [i for i, link in enumerate(model.links) if link.collisions]
+    moving = [pair for pair in combinations(shaped, 2) if _alone(model, *pair) or len(joints_between(model, *pair)) > 1]
+    return [(i, j) for i, j in moving if frozenset((model.link_names[i], model.link_names[j])) not in apart]
+
+
+def _named(model: Model, first: str, second: str) -> tuple[int, int]:
+    i, j = model.link_index(first), model.link_index(second)
+    for k in (i, j):
+        if not model.links[k].collisions:
+            raise ModelError(f"link {model.link_names[k]!r} has no collision shape, so it cannot touch another")
+    if not joints_between(model, i, j):
+        raise ModelError(f"no joint moves {first!r} and {second!r} against each other")
+    return i, j
+
+
+def _alone(model: Model, i: int, j: int) -> bool:
+    """Whether a free joint is between two links."""
+    return any(joint.kind.nv == FREE for joint in joints_between(model, i, j))
+
+
+def _sides(model: Model, i: int) -> list[Side]:
+    """Collision shapes of a link."""
+    sides = []
+    for shape in model.links[i].collisions:
+        solid = thick(shape)
+        if solid is None:
+            raise ModelError(
+                f"link {model.link_names[i]!r} has a {shape.kind}, which bodies cannot touch: replace it by boxes, "
+                "capsules, spheres or cylinders (dataclasses.replace(link, collisions=...)), or name other pairs"
+            )
+        sides.append(Side(i, shape.placement, solid))
+    return sides
+
+
+def _overlap(a: Side, b: Side, poses: Sequence[Any]) -> bool:
+    (H, *_), (G, *_) = a.at(poses), b.at(poses)
+    return bool(meet(H, a.solid, G, b.solid).distance < 0.0)
+
+
+@lru_cache(maxsize=16)
+def couples(model: Model, pairs: tuple[BodyPair, ...]) -> tuple[Couple, ...]:
+    """The shapes of pairs."""
+    links = [(model.link_index(pair.first), model.link_index(pair.second)) for pair in pairs]
+    return tuple(
+        (_sides(model, i)[pair.shapes[0]], _sides(model, j)[pair.shapes[1]])
+        for (i, j), pair in zip(links, pairs, strict=True)
+    )
