@@ -61,7 +61,7 @@ def test_a_controller_in_c_is_the_law(tmp_path):
     header, source, _ = (out / f"fc_control_torques{end}" for end in (".h", ".c", "_test.c"))
     both = CliRunner().invoke(cli.app, [*(str(x) for x in given), "--function", "mass_matrix"])
     assert both.exit_code == 2
-    assert "one of them" in both.output
+    assert "either a --function" in both.output
     law, rng = read_controller(file), np.random.default_rng(1)
     assert [len(level) for level in law.tasks] == [1, 1]
     call = compiled(tmp_path, source)

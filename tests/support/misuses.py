@@ -385,7 +385,7 @@ CALLS = [
     (lambda: fc.testing.check_joint(Revolute(), rounds=0), "rounds must be a positive integer, got 0"),
     (lambda: fc.testing.check_joint(Revolute(), seed="lucky"), "seed must be an integer that is not negative"),
     (lambda: fc.testing.check_change(fc.changes.mixed, models=["cat"]), "models must be a list of models, got 'cat'"),
-    (lambda: fc.testing.check_law(control.JointSpring(1.0), "cat"), "check_law takes a model, not 'cat'"),
+    (lambda: fc.testing.check_law(control.JointSpring(1.0), "cat"), "model must be a Model, got 'cat'"),
     # states
     (lambda: CAT.state(pose=np.eye(3)), r"pose has shape \(4, 4\), not \(3, 3\)"),
     (lambda: CAT.state(pose=2 * np.eye(4)), r"pose is no element of the base group SE\(3\)"),

@@ -30,7 +30,10 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="Number of measurements.")] = 15,
     as_json: Json = False,
 ) -> None:
-    """Time a robot's kernels, and NumPy, Pinocchio and MuJoCo where installed."""
+    """Time a robot's kernels beside NumPy, Pinocchio and MuJoCo.
+
+    Packages that are not installed are left out.
+    """
     with errors_in_one_line():
         from ..compiler.compare import compare
         from ..model import robots
