@@ -64,6 +64,7 @@ def test_a_box_slides_on_a_table_as_coulomb_says():
         assert run.penetration.max() < 1e-12
 
 
+@pytest.mark.slow
 def test_a_block_between_two_fingers_slips_at_the_limit():
     scene = gripper()
     touch = BodyContacts(body_pairs(scene, [("hand/l", "cube"), ("hand/r", "cube")]), friction=0.5)

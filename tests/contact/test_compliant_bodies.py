@@ -26,7 +26,7 @@ def bouncing(damping):
     return solve_ivp(slope, (0.0, 0.12), [0.05, -1.0], max_step=2e-5, rtol=1e-9).y[1, -1]
 
 
-@pytest.mark.parametrize("damping", [0.0, 20.0])
+@pytest.mark.parametrize("damping", [pytest.param(0.0, marks=pytest.mark.slow), 20.0])
 def test_a_ball_bounces_as_on_a_spring_to_first_order(damping):
     scene = combine({"table": table(), "ball": rigid_object(Sphere(0.05), mass=1.0)})
     touch = BodyContacts(body_pairs(scene), stiffness=K, damping=damping)
