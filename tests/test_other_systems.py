@@ -50,7 +50,7 @@ eom = fc.equations(model, state).change(fc.changes.centroidal(model, state))
 assert eom.certify().passed
 states = model.random_state(np.random.default_rng(0), 4)
 first = fc.compile(model, fc.mass_matrix)(states)
-from fallingcat.compiler.cache import cache
+from fallingcat.compiler.cache import files as cache
 info = cache.info()
 assert info.problem is None and info.files > 0, info
 run = fc.simulate(model, model.neutral(), 0.02)

@@ -259,7 +259,7 @@ def test_fleets_on_a_gpu_take_the_same_way(method, monkeypatch):
     cupy = SimpleNamespace(**{name: getattr(np, name) for name in dir(np)})
     cupy.asnumpy = np.asarray
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    for kind in (LocatedStepper, fc.simulation.implicit.CompiledStepper):
+    for kind in (LocatedStepper, fc.simulation.integrators.implicit.CompiledStepper):
         monkeypatch.setattr(kind, "on", lambda march, target, dtype: [OnGpu(march)])
     many = [START._replace(rates=np.array([0.1 * i])) for i in range(5)]
     fleets = [

@@ -49,7 +49,7 @@ def test_a_train_slides_as_one_body(angle, friction, speed):
     start = model.state(pose=pose, twist=[speed, 0.0, 0.0, 0.0, 0.0, 0.0])
     floor = HardContacts(points, friction=friction, normal=normal)
     contact = SteppedContacts.of(floor, 0)
-    assert isinstance(contact.footing(model, start).jacobian, TreeJacobian)
+    assert isinstance(contact.stacked_jacobian(model, start).jacobian, TreeJacobian)
     run = fc.simulate(model, start, 0.4, contact=floor, dt=DT, integrator="moreau")
     a = G * (np.sin(angle) - friction * np.cos(angle))
     speeds = np.maximum(speed + a * DT * np.arange(401), 0.0)
@@ -94,7 +94,7 @@ def test_stops_of_all_joints_hold_a_robot_that_stands_on_many_points():
     pose[2, 3] = 1e-4 - min(fc.link_pose(dog, start, foot)[2, 3] for foot in feet)
     start = start._replace(pose=pose)
     floor = HardContacts(feet, friction=0.8, stops=joint_stops(dog))
-    assert isinstance(SteppedContacts.of(floor, 0).footing(dog, start).jacobian, TreeJacobian)
+    assert isinstance(SteppedContacts.of(floor, 0).stacked_jacobian(dog, start).jacobian, TreeJacobian)
     run = fc.simulate(dog, start, 0.3, contact=floor, dt=DT, integrator="moreau", passive=False)
     assert run.status == "finished"
     assert np.abs(run.joints - joints).max() < 1e-3 + 1e-9

@@ -178,7 +178,8 @@ def test_an_unknown_kind_is_one_line_of_the_command(tmp_path):
     path.write_text(FILE.replace("pendulum", "top"), encoding="utf-8")
     done = CliRunner().invoke(app, ["study", "run", str(path)])
     assert done.exit_code == 2
-    assert "kind: there is no kind of study 'top': they are circling-arm, " in done.stderr
+    assert "kind: there is no kind of study 'top': they are " in done.stderr
+    assert " circling-arm, " in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -1,10 +1,8 @@
 """Published experiments, run again: parameters as data, numbers beside the published ones, figures as a page.
 
-``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads one's own.  What can be studied is a
-:class:`StudyKind`: hoppers (:mod:`fallingcat.studies.hoppers`), gaits (:mod:`fallingcat.studies.experiments.orbital`, :mod:`fallingcat.studies.experiments.least_time`), control
-(:mod:`fallingcat.studies.experiments.kinematics`, :mod:`fallingcat.studies.experiments.circling`, :mod:`fallingcat.studies.experiments.dynamics`, :mod:`fallingcat.studies.tumbling`, :mod:`fallingcat.studies.experiments.turning`), whole-body control
-(:mod:`fallingcat.studies.experiments.pushed`, :mod:`fallingcat.studies.experiments.reaching_low`, :mod:`fallingcat.studies.experiments.righting`, :mod:`fallingcat.studies.experiments.stepping`), equations (:mod:`fallingcat.studies.identities`), and one's
-own.
+``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads a file.  A :class:`StudyKind` says what can be
+varied, run, measured and drawn: ``hoppers``, ``tumbling``, ``identities`` and those of ``experiments`` are the
+library's; others may be added.
 """
 
 from . import hoppers, identities, tumbling
