@@ -24,7 +24,7 @@ POSIX_CALLS = tuple(
     """.split()
 )
 PRELUDE = f"""
-import os, shutil, sys, signal, subprocess, tempfile, concurrent.futures.thread, logging, random, ctypes
+import os, shutil, sys, signal, subprocess, tempfile, concurrent.futures.thread, logging, random, ctypes, mmap
 import importlib.metadata
 import numpy, llvmlite.binding, rich.console, typer, pydantic  # which know these systems by themselves
 for name in {POSIX_MODULES!r}:
@@ -40,7 +40,16 @@ shutil._use_fd_functions = False  # which it asked when it was imported
 os.process_cpu_count = os.cpu_count  # from Python 3.13 on
 found = os.path.isdir
 os.path.isdir = lambda path: not str(path).startswith("/proc") and found(path)
+for name in [name for name in dir(mmap) if name.startswith(("MAP_", "PROT_", "MADV_"))]:
+    delattr(mmap, name)
+os.fsync = lambda descriptor: os.write(descriptor, b"") and None  # Windows syncs no file that is open for reading only
 """
+WINDOWS = """
+import asyncio, ctypes.util, multiprocessing.synchronize, pathlib, platform, uuid, webbrowser, zipfile, scipy.linalg
+sys.platform, os.environ["LOCALAPPDATA"] = "win32", os.getcwd()
+del os.environ["FALLINGCAT_CACHE"]
+"""
+"""What asks by the name of the system; others have asked already."""
 CORE = """
 import numpy as np, fallingcat as fc
 model = fc.load(sys.argv[1])
@@ -81,6 +90,48 @@ def test_core_paths_need_nothing_of_posix(tmp_path):
     robot = Path(__file__).parents[1] / "examples" / "robots" / "cat.urdf"
     pytest.importorskip("zarr")
     run_without_posix(CORE + SWEEP, tmp_path, robot)
+
+
+def test_core_paths_of_a_system_that_is_called_windows(tmp_path):
+    """Places of caches, limits of mappings: what is asked by the system's name, not by what it has."""
+    robot = Path(__file__).parents[1] / "examples" / "robots" / "cat.urdf"
+    folder = 'assert cache.info().folder.startswith(os.environ["LOCALAPPDATA"])\n'
+    run_without_posix(WINDOWS + CORE + folder, tmp_path, robot)
+
+
+def test_what_posix_alone_has_is_asked_for_where_it_is_guarded():
+    """A new use has to say here how other systems do without."""
+    guarded = {
+        ("cache.py", "O_DIRECTORY"): "_POSIX",
+        ("cache.py", "geteuid"): "_POSIX",
+        ("threads.py", "register_at_fork"): 'hasattr(os, "register_at_fork")',
+        ("sweep.py", "sched_getaffinity"): 'hasattr(os, "sched_getaffinity")',
+        ("files.py", "O_TMPFILE"): "suppress(AttributeError",
+    }
+    names = {
+        *POSIX_CALLS,
+        "SIGKILL",
+        "SIGHUP",
+        "SIGUSR1",
+        "SIGALRM",
+        "SIGCHLD",
+        "SIGPROF",
+        "setitimer",
+        "alarm",
+        "waitpid",
+    }
+    used = set()
+    for path in SOURCES.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if (
+                isinstance(node, ast.Attribute)
+                and getattr(node.value, "id", "") in ("os", "signal")
+                and node.attr in names
+            ):
+                used.add((path.name, node.attr))
+                assert guarded.get((path.name, node.attr), "no guard") in text, (path, node.lineno, node.attr)
+    assert used == set(guarded)
 
 
 def test_no_module_of_posix_is_imported_at_the_top():

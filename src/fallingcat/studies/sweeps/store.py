@@ -282,7 +282,7 @@ def create(
         made.chmod(0o755)
         for file in made.rglob("*"):
             if file.is_file():
-                with file.open("rb") as stream:
+                with file.open("r+b") as stream:  # Windows syncs what may be written only
                     os.fsync(stream.fileno())
         os.replace(made, path)
     except OSError as error:
