@@ -142,7 +142,6 @@ class BatchSimulator:
             self.system = self.system.resolved()
         self.system = replace(method.suited(self.system), varied=self.parameters.names)
         method = method.at(self._lightest, dt)
-        method = method if target == "cpu" else method.on_gpu(self._lightest, dt)
         if not system.ledger and not isinstance(method, Located):
             name = type(method).__name__
             raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")

@@ -260,7 +260,6 @@ def step(
     chosen = _fixed(system, near, method, dt)
     system = chosen.suited(system)
     suited = chosen.at(system, dt)
-    suited = suited.on_gpu(system, dt) if target == "cuda" else suited
     assert isinstance(suited, Marching)
     return Step(system, suited, dt, target, dtype, tuple(inputs))
 

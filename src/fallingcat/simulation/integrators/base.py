@@ -47,10 +47,6 @@ class Integrator(ABC):
         """The method as it suits steps of ``dt`` (s) of a system."""
         return self
 
-    def on_gpu(self, system: System, dt: float) -> Integrator:
-        """The method as it suits a GPU, in steps of ``dt`` (s) of a system."""
-        return self
-
     def suited(self, system: System) -> System:
         """The system as the method steps it: with a contact that offers, and remembers, what such steps need."""
         if system.contact is not None:

@@ -25,7 +25,7 @@ from ...caching import cached_property
 from ...compiler import compile
 from ...compiler.kernel import compile_step
 from ...contact.base import Mode
-from ...contact.capabilities import LinearizedForces, offers
+from ...contact.capabilities import LinearizedForces
 from ...control import Law
 from ...geometry.contact_points import checked_points
 from ...model import Model, State
@@ -70,33 +70,11 @@ class Implicit(Marching):
         laws = tuple(law.for_implicit_steps() for law in system.laws)
         return replace(super().suited(system), laws=laws, carried=carried(system.model))
 
-    def on_gpu(self, system: System, dt: float) -> Implicit:
-        """With two sweeps where steps resolve the floor: on a GPU they take half the time of as many as needed.
-
-        That is where ``points dt^2 K <= m / 16`` and ``points dt D <= 4 m``, with the mass ``m`` of what can fall and
-        the largest stiffness ``K`` and damping ``D``.  Boxes that land while sliding are then within 1 %.
-        """
-        floor: Any = system.contact
-        if self.sweeps is not None or not offers(floor, LinearizedForces):
-            return self
-        K, D = floor.point_impedance(system.model)
-        stops = max(16.0 * dt * max(K), 0.25 * max(D))
-        return Implicit(2) if len(floor.points) * dt * stops <= falling_mass(system.model) else self
-
     def march(self, system: System, memory: int) -> CompiledStepper:
         """Machine code for all modes."""
         if system.contact is not None:
             checked_points(system.model, system.contact.points)
         return CompiledStepper(self.suited(system), memory, sweeps=self.sweeps)
-
-
-def falling_mass(model: Model) -> float:
-    """Mass (kg) of what can fall: without what is fixed in the world; zero where there is no weight."""
-    moving = {model.links[0].name} if np.any(model.base.selection[:3].T @ model.gravity) else set()
-    for joint in model.joints:  # parents before children
-        if joint.kind.nv or joint.parent in moving:
-            moving.add(joint.child)
-    return sum(link.body.mass for link in model.links if link.name in moving) if np.any(model.gravity) else 0.0
 
 
 def counted(model: Model, t: Any, dt: Any, state: State) -> Any:
