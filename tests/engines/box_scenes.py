@@ -176,7 +176,7 @@ RANDOM = {str(seed): thrown(seed) for seed in range(24)}
 SCENES = {
     f"{kind} {name}": scene
     for kind, found in (
-        ("implicit_damping", BRAKING),
+        ("braking", BRAKING),
         ("light", LIGHT),
         ("landing", LANDING),
         ("driven", DRIVEN),

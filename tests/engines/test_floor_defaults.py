@@ -20,7 +20,7 @@ from .reference_floor import GRAVITY
 
 MASSES = (0.1, 10.0, 1000.0)
 WAYS = {
-    "implicit_damping": {"velocity": (1.0, 0.3, 0.0), "duration": 0.4},
+    "braking": {"velocity": (1.0, 0.3, 0.0), "duration": 0.4},
     "landing": {"velocity": (0.5, 0.0, -1.0), "height": 0.05, "pitch": 0.2, "duration": 0.4},
     "standing": {"velocity": (0.0, 0.0, 0.0), "height": 0.0, "duration": 0.3},
 }
@@ -67,7 +67,7 @@ def test_mujoco_has_the_same_motion(mass: float, way: str) -> None:
 
 @pytest.mark.parametrize("mass", MASSES)
 def test_a_box_stops_where_coulomb_says(mass: float) -> None:
-    box = scene(mass, "implicit_damping")
+    box = scene(mass, "braking")
     speed = float(np.linalg.norm(box.velocity))
     end = motion(box.simulate().state(-1))
     way = np.linalg.norm(end[:2] - box.pose[:2, 3])

@@ -50,7 +50,7 @@ def test_bounces_are_the_closed_form(damping: float) -> None:
 @pytest.mark.parametrize(
     "scene",
     [
-        pytest.param(BoxScene(duration=0.3), marks=pytest.mark.slow, id="implicit_damping"),
+        pytest.param(BoxScene(duration=0.3), marks=pytest.mark.slow, id="braking"),
         pytest.param(light(0.2, duration=0.3), marks=pytest.mark.slow, id="light"),
         pytest.param(replace(LANDING["thrown, tilted"], stiffness=(2e4, 0.0), damping=(200.0, 200.0)), id="thrown"),
     ],

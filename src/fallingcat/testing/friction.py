@@ -188,7 +188,7 @@ def _steps(trial: _Trial) -> float:
 
 
 LAWS = (
-    Requirement("implicit_damping", "sliding takes friction times the normal impulse", 2e-3, _braking),
+    Requirement("braking", "sliding takes friction times the normal impulse", 2e-3, _braking),
     Requirement("accelerating", "a force adds its impulse less that of friction", 2e-3, _accelerating),
     Requirement("landing", "impacts take friction times the normal impulse", 2e-3, _landing),
     Requirement("methods", "all integrators find the same motion", 5e-3, _methods),
