@@ -112,9 +112,10 @@ def former_module(module: str, target: str) -> Callable[[str], Any]:
     """
 
     def find(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
         renamed = RENAMED.get(f"fallingcat.{target}", {}).get(name, f"{target}.{name}")
+        known = name in getattr(importlib.import_module(f"fallingcat.{target}"), "__all__", ())
+        if renamed == f"{target}.{name}" and not known:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
         return _present(f"{module}.{name}", renamed)
 
     return find

@@ -71,7 +71,10 @@ def test_inertias_need_not_be_symmetric(seed):
 
 
 def test_steps_converge_under_random_torques():
-    """At 4 ms, where feet slide, stop and turn round: 17 % of steps did not with fixed slopes."""
+    """At 4 ms, where feet slide, stop and turn round: 17 % of steps did not with fixed slopes.
+
+    Those that do not are taken in quarters: without that 8 of 256 ants passed 3 times a speed limit.
+    """
     model, count, dt = robots.quadruped(), 8, 4e-3
     feet = tuple(frame.name for frame in model.frames)
     floor = fc.contact.CompliantFloor(feet, (3e4, 3e4), (300.0, 300.0), friction=0.8)
@@ -82,7 +85,9 @@ def test_steps_converge_under_random_torques():
     effort = np.array([joint.limits.effort for joint in model.joints])
     for _ in range(100):
         fleet.step(5, forces=rng.uniform(-1.0, 1.0, (count, model.n)) * effort)
-    assert fleet.march.counts(fleet.packed())["unconverged"].sum() < 0.005 * 500 * count
+    counts = fleet.march.counts(fleet.packed())
+    assert counts["unconverged"].sum() == 0
+    assert 0 < counts["refined"].sum() < 0.02 * 500 * count
 
 
 def test_points_of_a_link_are_added_up(monkeypatch):

@@ -1,8 +1,9 @@
-"""Step refinement: steps in which joints turn too far are taken again in quarter steps.
+"""Step refinement: steps in which joints turn too far, or contact forces do not converge, are taken in quarter steps.
 
 Products of velocities are explicit in steps of :class:`.Implicit` and :class:`.Moreau`.  They are stable as long as no
-joint turns by a large angle in a step.  A compiled step counts those in which one does (:func:`coarse`); the robots
-that took such steps take them again in quarter steps, and if need be in quarters of these.  Every robot is refined by
+joint turns by a large angle in a step.  A compiled step counts those in which one does (:func:`coarse`), and those of
+:class:`.Implicit` whose contact forces are not those of the law after the last sweep; the robots that took such steps
+take them again in quarter steps, and if need be in quarters of these.  Every robot is refined by
 itself and step by step, so its motion depends neither on the other robots nor on how many steps a call takes.
 """
 
