@@ -102,8 +102,8 @@ def test_core_paths_of_a_system_that_is_called_windows(tmp_path):
 def test_what_posix_alone_has_is_asked_for_where_it_is_guarded():
     """A new use has to say here how other systems do without."""
     guarded = {
-        ("cache.py", "O_DIRECTORY"): "_POSIX",
-        ("cache.py", "geteuid"): "_POSIX",
+        ("files.py", "O_DIRECTORY"): "_POSIX",
+        ("files.py", "geteuid"): "_POSIX",
         ("threads.py", "register_at_fork"): 'hasattr(os, "register_at_fork")',
         ("sweep.py", "sched_getaffinity"): 'hasattr(os, "sched_getaffinity")',
         ("files.py", "O_TMPFILE"): "suppress(AttributeError",

@@ -21,7 +21,7 @@ def algorithms(seed: int = 0) -> dict[str, float]:
     theirs, ours = pin.buildModelFromUrdf(str(URDF), pin.JointModelFreeFlyer()), fc.load(URDF)
     data, exchange = theirs.createData(), fc.exchange.pinocchio(ours, theirs)
     state = ours.random_state(np.random.default_rng(seed))
-    q, v = exchange.there(*ours.flatten(state))  # Pinocchio sorts siblings by name
+    q, v = exchange.to(*ours.flatten(state))  # Pinocchio sorts siblings by name
     a = np.random.default_rng(seed + 1).normal(size=theirs.nv)
     order = exchange.v_order  # v_theirs = v_ours[order]
     a_ours = np.empty_like(a)
@@ -72,7 +72,7 @@ def times(calls: int = 2000) -> dict[str, str]:
     theirs, ours = pin.buildModelFromUrdf(str(URDF), pin.JointModelFreeFlyer()), fc.load(URDF)
     data, kernel = theirs.createData(), fc.compile(ours, fc.forward_dynamics)
     q, v = ours.flatten(ours.random_state(np.random.default_rng(0)))
-    q_pin, v_pin = fc.exchange.pinocchio(ours, theirs).there(q, v)
+    q_pin, v_pin = fc.exchange.pinocchio(ours, theirs).to(q, v)
     tau = np.zeros(ours.nv)
     pair = (lambda: pin.aba(theirs, data, q_pin, v_pin, tau)), (lambda: kernel(q, v, tau))
     return {f"aba, {name}": f"{1e6 * min(timeit.repeat(f, number=calls)) / calls:.2f} us"

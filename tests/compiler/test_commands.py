@@ -85,7 +85,7 @@ def test_export_and_bench(tmp_path):
         (["--function", "integrability"], "integrability takes numbers only: it compares the curvature"),
         (["--function", "certify_reduced"], "certify_reduced takes numbers only: it judges residuals"),
         (["--function", "link_pose", "--option", "link=nowhere"], "there is no link or frame 'nowhere'"),
-        (["--function", "mass_matrix", "--target", "fortran"], "target is one of"),
+        (["--function", "mass_matrix", "--target", "fortran"], "target must be one of"),
         (["--function", "mass_matrix", "--option", "nonsense"], "--option is name=value"),
         (["--function", "mass_matrix", "--out", cat / "below"], "cannot write to"),
     ]:

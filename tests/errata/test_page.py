@@ -54,5 +54,5 @@ def test_entries_and_tests_are_the_same_list(document):
 def test_the_page_of_what_is_verified_counts_them():
     rows = [row for table in entries().values() for row in table]
     tested = sum(row[-1].startswith("`") for row in rows)
-    page = (HERE.parents[1] / "docs" / "verification.md").read_text(encoding="utf-8")
+    page = (HERE.parents[1] / "docs" / "explanation" / "verification.md").read_text(encoding="utf-8")
     assert f"{len(rows)} errata of these documents, {tested} of them by tests" in " ".join(page.split())

@@ -197,7 +197,7 @@ def test_an_event_of_true_and_false_is_refused():
         (lambda: fc.rollout(ARM, ARM.neutral(), 0.1), r"start from a list of states, \[state\] for one"),
         (lambda: fc.simulate(ARM, ARM.neutral(), 0.1, integrator="momentum"), "not one that is fixed$"),
         (lambda: fc.control.JointSpring([1.0, 2.0, 3.0]), r"one number for all.*Impedance\(goal"),
-        (lambda: fc.control.JointDamper(np.ones(3)), r"not an array of shape \(3,\): Impedance\(goal"),
+        (lambda: fc.control.JointDamper(np.ones(3)), r"got an array of shape \(3,\): Impedance\(goal"),
         (
             lambda: fc.rollout(CAT, [CAT.neutral()] * 3, 0.1, parameters={f"{CAT.link_names[0]}.mass": [1, np.nan, 2]}),
             "of robot 1 is finite, not nan",

@@ -210,6 +210,6 @@ def test_the_status_tells_of_links_that_push_as_those_of_another_robot():
     model = fc.Model("sliders", fc.lie.Trivial(), [rail, *balls], joints, gravity=np.zeros(3))
     starts, own = [model.state(rates=[rate, 0.0]) for rate in (0.0, 1.0)], {"left.mass": np.array([1.0, 2.0])}
     told = fc.rollout(model, starts, 0.05, SelfContact(), parameters=own, dt=1e-3, integrator="rkmk4").status
-    assert told == "finished, but self-contact of 1 of 2 robots acted, as stiff as that of 'sliders' itself"
+    assert told == "finished, but in 1 of 2 simulations self-contact acted, as stiff as that of 'sliders' itself"
     springs = SelfContact(stiffness=1e3, damping=0.0)
     assert fc.rollout(model, starts, 0.05, springs, parameters=own, dt=1e-3, integrator="rkmk4").status == "finished"

@@ -374,4 +374,5 @@ def point_rows(contact: Contact, model: Model, state: State) -> np.ndarray:
     ground, motions = contact.ground(model), point_motions(model, state, contact.points)
     axes = [ground.site(motion.position).axes for motion in motions]
     rims = zip(axes, motions, contact.radii, strict=True)
-    return np.array([axes @ motion.rim(axes[0], r)[0] for axes, motion, r in rims], dtype=float)
+    rows = [axes @ motion.rim(axes[0], r)[0] for axes, motion, r in rims]
+    return np.array(rows, dtype=float).reshape(len(rows), 3, model.nv)

@@ -231,7 +231,7 @@ class CompliantFloor(PointContact):
         with the direction in which the point slides.
         """
         full, gain, carries, _ = self._trial(point, ahead, seen)
-        mu = self.friction or 0.0
+        mu = 0.0 if self.friction is None else self.friction  # it may be a traced number
         limit = -mu * full[0]
         share, along = carries * cone_share(full[1:], limit), cone_direction(full[1:], limit)
         normal, tangential = carries * gain[0], share * gain[1]

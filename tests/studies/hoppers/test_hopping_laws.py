@@ -173,7 +173,7 @@ def test_the_locked_angle_of_balanced_wheels():
 
 @pytest.mark.parametrize("name", ["RadialSpring", "virtual_leg", "Leg"])
 def test_old_names_keep_working_and_say_where_they_are(name):
-    with pytest.warns(DeprecationWarning, match=rf"fallingcat\.studies\.hoppers\.{name} now$"):
+    with pytest.warns(DeprecationWarning, match=rf"is now fallingcat\.studies\.hoppers\.{name};"):
         assert getattr(fc.control, name) is getattr(fc.studies.hoppers, name)
     with pytest.raises(AttributeError, match="no attribute 'PogoStick'"):
         fc.control.PogoStick  # noqa: B018

@@ -218,12 +218,8 @@ def check_loops(model: Model, t: float, dt: float) -> None:
 
 
 def measured(model: Model, t: float, many: State) -> np.ndarray:
-    """``N x 10``: the time ``t`` (s), and what :func:`carried_at` says of ``N`` states.
-
-    A single one is worked out as it is: compiling the function takes as long as hundreds of calls.
-    """
-    if len(many.pose) == 1:
-        return np.concatenate([[t], carried_at(model, many.at(0))])[None]
+    """``N x 10``: the time ``t`` (s), and what :func:`carried_at` says of ``N`` states."""
+    # one code for any N: worked out in NumPy, a single robot would differ from one of a batch in the last bit
     kernel = remembered((carried_at, model), lambda: compile(model, carried_at, state=State._fields))
     poses, *rest = many
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
