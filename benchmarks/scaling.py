@@ -48,7 +48,7 @@ def apart(model: fc.Model) -> float:
     a = rng.normal(size=model.nv)
     theirs = fc.exchange.pinocchio(model, other)
     ours = fc.compile(model, fc.inverse_dynamics)(q, v, a)[theirs.v_order]
-    there = pin.rnea(other, other.createData(), *theirs.there(q, v), a[theirs.v_order])
+    there = pin.rnea(other, other.createData(), *theirs.to(q, v), a[theirs.v_order])
     return float(np.abs(ours - there).max() / np.abs(there).max())
 
 

@@ -86,7 +86,7 @@ def test_export_and_bench(tmp_path):
         (["--function", "certify_reduced"], "certify_reduced takes numbers only: it judges residuals"),
         (["--function", "link_pose", "--option", "link=nowhere"], "there is no link or frame 'nowhere'"),
         (["--function", "mass_matrix", "--target", "fortran"], "target must be one of"),
-        (["--function", "mass_matrix", "--option", "nonsense"], "--option is name=value"),
+        (["--function", "mass_matrix", "--option", "nonsense"], "--option must be name=value"),
         (["--function", "mass_matrix", "--out", cat / "below"], "cannot write to"),
     ]:
         full = arguments if "--out" in arguments else [*arguments, "--out", tmp_path]

@@ -77,5 +77,5 @@ def test_one_method_alone_proves_nothing():
 def test_arguments_are_checked():
     with pytest.raises(ModelError, match="must be a positive number"):
         check_friction(lambda points: HardContacts(points, 0.5), 0.0)
-    with pytest.raises(ModelError, match="gives a contact"):
+    with pytest.raises(ModelError, match="must be a function that returns a Contact"):
         check_friction(lambda points: "a floor", 0.5)

@@ -484,7 +484,7 @@ def test_what_is_none_of_its_kind_is_refused(check, words):
 def test_a_floor_without_points_and_a_change_without_robots_are_unproved():
     with pytest.raises(BrokenLawError, match=r"'touches' .* unproved"):
         check_contact(HuntCrossley((), 1e5, 0.3), BALL, THROWN)
-    with pytest.raises(BrokenLawError, match="unproved: there is nothing to try it on"):
+    with pytest.raises(BrokenLawError, match="unproved: there are no cases to check"):
         check_change(fc.changes.mixed, [])
 
 

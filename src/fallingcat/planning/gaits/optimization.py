@@ -264,7 +264,7 @@ class _Search:
         if not most.optimal:
             return "the largest value within reach is not known"
         size = f"{np.degrees(most.value):.4g} degrees" if asked.aim.is_angle else f"{most.value:.4g} m"
-        return f"{asked.aim.name} of {size} is in reach"
+        return f"{asked.aim.name} of {size} is within reach"
 
     def _from(self, x: np.ndarray) -> Optimum:
         steps, margin, weight = 12 + 4 * self.question.harmonics, 0.0, self.question.weight
