@@ -1,4 +1,4 @@
-"""Base class for contacts; what integrators ask for beside it is in :mod:`fallingcat.contact.capabilities`."""
+"""Base class for contacts; :mod:`fallingcat.contact.capabilities` has the protocols of integrators beside it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Touch(NamedTuple):
 
 
 def _look(contact: Contact, model: Any, mode: Any, state: Any, memory: Vector, applied: Vector) -> None:
-    """Whether a contact can answer this; values are not looked at."""
+    """Check the arguments of a method of a contact by kind and shape; values are not looked at."""
     check_fields(model, state)
     contact.check_mode(mode)
     for name, x, size in (("memory", memory, contact.memory_size), ("applied", applied, model.nv)):
@@ -88,9 +88,9 @@ class Contact(ABC):
     integrator can be compiled; :meth:`begin` needs numbers.  ``memory`` holds the state of a contact between events,
     such as where a foot touched down.
 
-    An integrator needs one of the protocols of :mod:`fallingcat.contact.capabilities` beside it, and refuses a contact without it by
-    name: :class:`.HybridModes` (``guards``, ``jump``) to locate events, :class:`.LinearizedForces` for implicit steps,
-    :class:`.AdmissibleImpulses` for time stepping.  A contact may offer several.  Derive from
+    An integrator needs one of the protocols of :mod:`fallingcat.contact.capabilities` beside it, and refuses a contact
+    without it by name: :class:`.HybridModes` (``guards``, ``jump``) to locate events, :class:`.LinearizedForces` for
+    implicit steps, :class:`.AdmissibleImpulses` for time stepping.  A contact may offer several.  Derive from
     :class:`.CompliantContact` where points feel forces while they are in the ground.
 
     Example:
@@ -131,13 +131,22 @@ class Contact(ABC):
         return each_radius(self.radius, self.points)
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> Contact:
-        """The same contact with what follows from the robot that touches it, and from the time step (s)."""
+        """Contact with the parameters that follow from the robot and from the time step.
+
+        Args:
+            model: Robot.
+            step: Time step (s).
+
+        Returns:
+            The contact itself by default.
+        """
         return self
 
     @property
     def friction_follows(self) -> bool:
-        """Whether friction follows normal forces: implicit steps then ask for its ``tangent``, a :class:`.Support` with
-        all derivatives.
+        """True if friction follows normal forces.
+
+        Implicit steps then use the ``tangent`` of the contact, a :class:`.Support` with all derivatives.
         """
         return False
 
@@ -297,8 +306,16 @@ class Contact(ABC):
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
 
     def sites(self, model: Model, state: State) -> list[tuple[Any, Any, Any]]:
-        """Of each point its height (m), ``axes`` (3 x 3: normal and tangents as rows, world), and ``J`` (3 x nv): its
-        velocity along these is ``J [twist; rates]``.
+        """Heights, axes and Jacobians of the points.
+
+        The velocity of a point along its axes is ``J [twist; rates]``.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Height (m), ``axes`` (3 x 3: normal and tangents as rows, world) and ``J`` (3 x nv), for each point.
         """
         ground, found = self.ground(model), []
         for motion, radius in zip(point_motions(model, state, self.points), self.radii, strict=True):

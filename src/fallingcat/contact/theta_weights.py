@@ -8,9 +8,9 @@ from ..arrays import scale
 
 
 class ThetaWeights(NamedTuple):
-    """Which place springs see, and which velocity dampers see, in a step of ``dt`` (s) whose velocity changes from
-    ``v`` before to ``w`` after: linear in ``w``.
+    """Weights of a step of the theta method: position of the springs, and velocity of the dampers.
 
+    In a step of ``dt`` (s) the velocity changes from ``v`` before to ``w`` after; both are linear in ``w``.
     Springs see the place in the middle of the step, and ``dt (spring w + (w - v) / 4)`` beyond; dampers see
     ``v + damper (w - v)``.  With ``spring = 0`` and ``damper = 1/2`` this is the midpoint rule: of order 2, and stable
     however stiff they are, but what is much faster than a step swings for ever.  So both parts grow to 1, the rule of
@@ -41,12 +41,13 @@ class ThetaWeights(NamedTuple):
         return cls(y / (resists + y), (3.0 + z) / (6.0 + z), dt, gives)
 
     def beyond(self, v: Any, w: Any) -> Any:
-        """How far (m) beyond the place in the middle springs see."""
+        """Distance (m) of the position that springs see from the one in the middle of the step."""
         return scale(self.dt, self.spring * w + 0.25 * (w - v))
 
     def foreseen(self, K: Any, D: Any) -> tuple[Any, Any]:
-        """``(drift, gain)`` by which spring and damper pull with ``drift v + gain (w - v)`` more than they would in
-        the middle, at the velocity before.
+        """Terms ``(drift, gain)`` of the force of spring and damper.
+
+        The force is larger by ``drift v + gain (w - v)`` than it would be in the middle, at the velocity before.
         """
         stiff = self.dt * K
         drift = self.spring * stiff

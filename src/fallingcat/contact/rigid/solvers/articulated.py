@@ -123,20 +123,25 @@ class ArticulatedResponse(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Number of rows of the Jacobian."""
         return self.jacobian.size
 
     @property
     def free(self) -> Any:
+        """Velocities ``J M^-1 impulse`` without reactions."""
         return self._seen(self.solve(*self._split(np.zeros(self.size), self.impulse)))
 
     def change(self, f: Any) -> Any:
+        """Change of the quasi-velocity (nv) under the impulse and the reactions ``f``."""
         _, rates = self.solve(*self._split(f, self.impulse))
         return self.jacobian.turn.T @ concatenate(rates)
 
     def velocities(self, f: Any) -> Any:
+        """Velocities ``G f`` under reactions alone."""
         return self._seen(self.solve(*self._split(f)))
 
     def mean_diagonal(self, lever: Lever) -> Any:
+        """Mean of the diagonal of ``X G X'`` over the rows of a lever."""
         links, joints = self.mobilities
         start = lever.span.start - 6 * len(self.jacobian.links)
         if start < 0:
@@ -146,9 +151,11 @@ class ArticulatedResponse(NamedTuple):
         return joints[link][axis, axis]
 
     def scaled(self, units: Any) -> ArticulatedResponse:
+        """The same response: its levers carry the units."""
         return self
 
     def newton(self, blocks: Sequence[Block]) -> Solve:
+        """Solver of a Newton step: the blocks are added to the inertias of links and joints."""
         model, links = self.jacobian.model, self.jacobian.links
         inertias, resisted = list(self.inertias), armatures(model, self.armature)
         for span, K in blocks:

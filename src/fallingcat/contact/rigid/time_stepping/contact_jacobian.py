@@ -1,4 +1,4 @@
-"""What may touch, as the links move that carry it: rows of Jacobians that many points of one sole share."""
+"""Contact Jacobians by the links that carry the points: rows that many points of one sole share."""
 
 from __future__ import annotations
 
@@ -89,8 +89,10 @@ def _dense_footing(
     radii: Sequence[float],
     axes: Sequence[np.ndarray],
 ) -> StackedJacobian:
-    """Where points of a link have more rows than it has ways to move, they move with its twist ``[v; w]`` (world axes,
-    at the first of them): ``u = A (v + w x p)`` along the axes ``A`` of the ground.
+    """Stacked Jacobian whose points share the twist of their link where they have more rows than it has ways to move.
+
+    With the twist ``[v; w]`` (world axes, at the first of them), ``u = A (v + w x p)`` along the axes ``A`` of the
+    ground.
     """
     geo, frames, R = geometry(model, state), [model.frame(place) for place in points], state.pose[:3, :3]
     heights, levers, J = dict[int, Any](), dict[int, Lever](), [np.zeros((0, model.nv))]
