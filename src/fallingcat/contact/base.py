@@ -49,7 +49,7 @@ class Touch(NamedTuple):
     memory_rate: Any
     guards: Any
     strain: Any = 0.0
-    """how much a step has lost of what the contact holds, in units of what is allowed: above 1, steps are shortened"""
+    """error of a step in what the contact holds, in units of what is allowed: above 1, steps are shortened"""
     motion: Any = None
     """``nv``: the acceleration under all forces, where the contact had to work it out"""
 
@@ -105,21 +105,21 @@ class Contact(ABC):
     points: tuple[str, ...]
     """Links and frames whose origins may touch; a contact of another kind has none."""
     radius: float | tuple[float, ...] = 0.0
-    """of a ball around each point (m)"""
+    """radius of a ball around each point (m)"""
     asks_forces: bool = True
-    """Whether guards and jumps look at the ``applied`` forces; where not, these need not be worked out."""
+    """True if guards and jumps look at the ``applied`` forces; else these need not be worked out."""
     stiff: bool = False
-    """Whether its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
+    """True if its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
     the default."""
 
     beside_loops: bool = False
-    """Whether it acts on robots with closed loops."""
+    """True if it acts on robots with closed loops."""
     one_code: bool = False
-    """Whether what it does is the same code in all modes, of which each is a tuple of truth values."""
+    """True if one code serves all modes, of which each is a tuple of truth values."""
     most_events: int = 1000
     """within a millisecond; more are chatter, and the run stops"""
     passive: bool = False
-    """Whether it can only take energy: a run in which it gives some does not end without saying so."""
+    """True if it can only take energy: a run in which it adds some ends with a warning."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -108,7 +108,7 @@ class BodyContacts(Contact):
 
     @cached_property
     def points(self) -> tuple[str, ...]:
-        """Those of the floor, then those of each pair."""
+        """Points of the floor, then those of each pair."""
         own = () if self.floor is None else self.floor.points
         return (*own, *(name for pair in self.pairs for name in pair.names))
 
@@ -163,11 +163,11 @@ class SteppedBodies(SteppedContacts):
     """:class:`BodyContacts` in time steps: points of the floor, then those between bodies, then stops of joints."""
 
     bodies: BodyContacts | None = None
-    """what the user gave"""
+    """contact of the user"""
 
     @classmethod
     def between(cls, bodies: BodyContacts, further: int) -> SteppedBodies:
-        """From what a user gave."""
+        """Contact in time steps of the one of a user."""
         floor, count = bodies.floor, sum(pair.points for pair in bodies.pairs)
         given = {} if floor is None else {field.name: getattr(floor, field.name) for field in fields(HardContacts)}
         counts = [pair.points for pair in bodies.pairs]
@@ -218,7 +218,7 @@ class SteppedBodies(SteppedContacts):
         return (), np.zeros(self.memory_size)
 
     def check_starts(self, model: Model, many: State) -> None:
-        """Refuses states (fields ``N x ...``) in which a point is below the ground, or a body in another."""
+        """Refuse states (fields ``N x ...``) in which a point is below the ground, or a body in another."""
         self.begin(model, many.at(0))
         self._check_depths(
             compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)(many.pose[:, :3], many.joints)

@@ -176,7 +176,7 @@ class _Corner(NamedTuple):
     seen: Any
     """2 (m): along the edges of the other face"""
     there: Any
-    """whether it is one"""
+    """condition that it is one"""
 
 
 def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[_Corner]:

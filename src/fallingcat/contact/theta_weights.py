@@ -27,7 +27,7 @@ class ThetaWeights(NamedTuple):
 
     @classmethod
     def of(cls, K: Any, D: Any, gives: Any, dt: Any) -> ThetaWeights:
-        """For springs ``K`` and dampers ``D`` on what ``gives`` way (1 / inertia).
+        """Weights for springs ``K`` and dampers ``D`` at the mobility ``gives`` (1 / inertia).
 
         A damper alone, ``z = dt D gives``, is as good as exact: its part is ``1 / (1 - exp(-z)) - 1 / z`` but for less
         than 0.09.  The part of a spring is ``y^2 / (1 + y^2)`` with ``y = dt^2 K gives / (1 + z)``, of order 4 in the

@@ -279,7 +279,7 @@ def each_radius(radius: Any, points: Sequence[str]) -> tuple[float, ...]:
 
 
 def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...]) -> None:
-    """Refuses what does not say one of ``known`` of each point."""
+    """Refuse a mode that does not have one of ``known`` for each point."""
     each = isinstance(mode, tuple) and len(mode) == len(points)
     if not each or not all(isinstance(status, (bool, str)) and status in known for status in mode):
         said = " or ".join(map(str, known))
@@ -287,7 +287,7 @@ def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...])
 
 
 def checked_points(model: Model, points: tuple[str, ...]) -> None:
-    """Refuses points that are no link or frame of the model, and points named twice."""
+    """Refuse points that are no link or frame of the model, and points named twice."""
     check_model(model)
     for place in points:
         model.frame(place)

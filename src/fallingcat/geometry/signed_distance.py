@@ -261,7 +261,7 @@ def _nearest_of_segment(half: Any, c: Any, u: Any) -> Any:
 
 
 def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
-    """By the separating axes: normals of faces of both, and of pairs of edges.  Apart, it is at least this much."""
+    """Proximity by the separating axes: normals of faces and of pairs of edges.  Apart, it is at least this much."""
     A, (of_a, of_b, edges) = H_a[:3, :3], separations(H_a, half_a, H_b, half_b)
     d, R = A.T @ (H_b[:3, 3] - H_a[:3, 3]), A.T @ H_b[:3, :3]
     second = less(of_a.apart, of_b.apart)

@@ -126,7 +126,7 @@ def grounded(plane: Plane, relief: Terrain | None) -> Plane | Uneven:
 
 
 def check_terrain(relief: Any) -> None:
-    """Refuses what is no relief, or none at all."""
+    """Refuse an object that is neither a relief nor None."""
     if not (relief is None or isinstance(relief, Terrain)):
         raise ModelError(f"relief is a Relief, such as a HeightField, not {describe(relief)}")
 

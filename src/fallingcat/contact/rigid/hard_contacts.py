@@ -106,7 +106,7 @@ class HardContacts(Contact):
     height: float = 0.0
     """of the plane along its normal (m)"""
     tolerance: float = 1e-6
-    """how far (m) from the plane, and how fast (m/s), a point may start to count as resting on it"""
+    """distance (m) from the plane, and speed (m/s), up to which a point starts at rest on it"""
     radius: float | tuple[float, ...] = 0.0
     """of a ball around each point (m): one for all or one for each"""
     stops: tuple[Stop, ...] = ()

@@ -81,7 +81,7 @@ class Collision:
         self.speed = float(np.abs(self.short).max(initial=0.0))
 
     def solve(self) -> Impulses:
-        """By Newton's method from all points held; where that fails, from ever more steps of a splitting."""
+        """Solve by Newton's method from all points held; where that fails, from ever more steps of a splitting."""
         if not self.speed > 0.0:
             return Impulses(np.zeros(len(self.before)), (OPEN,) * len(self.rows))
         with np.errstate(all="ignore"):  # steps that diverge are no answer

@@ -76,7 +76,7 @@ class ModeSelection:
     applied: np.ndarray
     resting: list[int]
     before: Mode
-    """what points did until now, with their ``memory``"""
+    """status of points until now, with their ``memory``"""
     memory: np.ndarray
     touched: list[int]
     """those that took part in the event, whether they rest now or not"""

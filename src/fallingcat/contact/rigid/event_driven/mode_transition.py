@@ -29,7 +29,7 @@ VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
 
 @dataclass
 class ModeTransition:
-    """From a mode to the next, at a moment: with the memory of the old mode and the applied forces (nv)."""
+    """Transition from a mode to the next, with the memory of the old mode and the applied forces (nv)."""
 
     contact: HardContacts
     model: Model

@@ -23,7 +23,7 @@ GUARDS = ("gap", "push", "stop", "cone", "hold -", "hold +")
 
 
 class ModePlan(NamedTuple):
-    """Which numbers of all points a mode needs."""
+    """Indices of the numbers of all points that a mode needs."""
 
     rows: np.ndarray
     """of ``3 points`` rows, those that are held"""

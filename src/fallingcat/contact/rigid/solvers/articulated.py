@@ -47,7 +47,7 @@ class Factors(NamedTuple):
 
     @classmethod
     def of(cls, geo: Geometry, inertias: Sequence[Any], armatures: Sequence[Any], symmetric: bool) -> Factors:
-        """From 6 x 6 matrices of links and ``nv x nv`` matrices of their joints."""
+        """Factors of 6 x 6 matrices of links and ``nv x nv`` matrices of their joints."""
         bodies, joints = list(inertias), {}
         for node in reversed(geo.tree):
             A, s = bodies[node.link], geo.axes[node.link]
@@ -114,7 +114,7 @@ class ArticulatedResponse(NamedTuple):
 
     @classmethod
     def of(cls, jacobian: TreeJacobian, armature: Any, impulse: Any) -> ArticulatedResponse:
-        """Given armature of joints (n) beyond that of the model, and a generalized impulse (nv, world axes)."""
+        """Response for an armature (n) beyond that of the model, and a generalized impulse (nv, world axes)."""
         model, geo = jacobian.model, jacobian.geo
         bodies = map_each(lambda body, H: body.to_parent(H), rigid_inertias(model), geo.poses)
         own, armature = [body.matrix() for body in bodies], armature + model.armature

@@ -56,7 +56,7 @@ class Cone(NamedTuple):
         return concatenate([np.reshape(push, 1), scale(self._within(push, y[1:])[0], y[1:])])
 
     def _within(self, push: Any, drag: Any) -> tuple[Any, Any, Any]:
-        """By which a drag is shortened, whether it is, and its direction."""
+        """Factor by which a drag is shortened, the condition that it is, and its direction."""
         size, limit = sqrt(sum(z * z for z in drag)), self.friction * push
         slides = less(limit, size)
         inverse = 1.0 / where(slides, size, 1.0 + 0.0 * size)
@@ -90,11 +90,11 @@ class Bounded(NamedTuple):
     rows: int = 1
 
     def scaled(self, d: Any) -> Bounded:
-        """See :class:`Cone`."""
+        """The same as of :class:`Cone`."""
         return Bounded(self.limit / d)
 
     def nearest(self, y: Any) -> Any:
-        """See :class:`Cone`."""
+        """The same as of :class:`Cone`."""
         above = where(less(y[0], -self.limit), -self.limit + 0.0 * y[0], y[0])
         return array([where(less(self.limit, above), self.limit + 0.0 * above, above)])
 
@@ -112,11 +112,11 @@ class Closed(NamedTuple):
     rows: int = 1
 
     def scaled(self, d: Any) -> Closed:
-        """See :class:`Cone`."""
+        """The same as of :class:`Cone`."""
         return self
 
     def nearest(self, y: Any) -> Any:
-        """See :class:`Cone`."""
+        """The same as of :class:`Cone`."""
         return array([y[0]])
 
     def bend(self, y: Any, fault: Any, p: Any) -> Bend:

@@ -70,7 +70,7 @@ class Response(Protocol):
         """Mean diagonal of ``X G X'``."""
 
     def scaled(self, units: Any) -> Response:
-        """With rows of ``J`` multiplied by ``units``."""
+        """Response with rows of ``J`` multiplied by ``units``."""
 
     def newton(self, blocks: Sequence[Block]) -> Solve:
         """Factorization of ``1 + K G``."""
@@ -87,10 +87,10 @@ class Jacobian(Protocol):
         """Rows."""
 
     def with_rows(self, J: Any) -> tuple[Jacobian, list[Lever]]:
-        """With further rows, each of which moves by itself."""
+        """Jacobian with further rows, each of which moves by itself."""
 
     def response(self, armature: Any, impulse: Any) -> Response:
-        """Given armature of joints (n) beyond that of the model, and a generalized impulse (nv)."""
+        """Response for an armature of joints (n) beyond that of the model, and a generalized impulse (nv)."""
 
 
 class DenseJacobian(NamedTuple):

@@ -36,11 +36,11 @@ MAX_VELOCITY_ERROR = 5e-4
 UNTOUCHED_VELOCITY_ERROR = 1e-30
 """The same, for what is taken as it was: where nothing touches."""
 MAX_NEWTON_STEPS = 5
-"""Steps of Newton's method to arrive in; else the pull has to be stronger."""
+"""Steps of Newton's method to arrive in; else the weight of the proximal term has to be larger."""
 UNROLLED_ROUNDS = 8
 """Where they are written one after the other (C, CasADi, derivatives); what they leave is remembered"""
 PULL_DECREASE, PULL_INCREASE = 0.3, 4.0
-"""By which the pull changes."""
+"""Factors by which the weight of the proximal term changes."""
 SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
 """``r`` that is tried once where steps do not arrive with 1: many points may slide to a stop together; and after it."""
 
@@ -68,7 +68,7 @@ class Reactions(NamedTuple):
     along: Any
     """``X' impulses``"""
     left: Any
-    """how far velocities are from the law, at most (m/s or rad/s)"""
+    """largest error of velocities against the contact law (m/s or rad/s)"""
 
 
 def reactions(
@@ -151,17 +151,17 @@ class _Round(NamedTuple):
     reach: Any
     """``r`` of the law ``x = nearest(x - r u)``"""
     tries: Any
-    """steps of Newton's method since there was another center or pull"""
+    """steps of Newton's method since there was another center or weight"""
     asked: Any
     """the square of the fault there"""
     rounds: Any
     """this one among them"""
     left: Any
-    """how far the best are from the law (m/s or rad/s)"""
+    """error of the best against the contact law (m/s or rad/s)"""
 
     @classmethod
     def of(cls, z: Any, parts: Sequence[slice]) -> _Round:
-        """From flat numbers."""
+        """Round of flat numbers."""
         size = parts[-1].stop
         return cls(*([z[k * size :][part] for part in parts] for k in range(3)), *z[3 * size :])
 
@@ -171,7 +171,7 @@ class _Round(NamedTuple):
         return concatenate([*self.x, *self.center, *self.best, array([*self[3:]])])
 
     def found(self, problem: _Problem, at: _At) -> _Round:
-        """With the impulses of the sets that are nearest there."""
+        """Round with the impulses of the sets that are nearest there."""
         return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at) / self.reach)
 
     def after(self, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
@@ -229,7 +229,7 @@ class _Problem(NamedTuple):
     basis: Any
     """units of what ``G`` is of, one for each column"""
     soft: list[Any]
-    """compliance of each set: like a pull to zero in the law"""
+    """compliance of each set: like a proximal term about zero in the law"""
 
     @classmethod
     def of(
@@ -241,7 +241,7 @@ class _Problem(NamedTuple):
         levers: Sequence[Lever],
         soft: Sequence[Any],
     ) -> _Problem:
-        """From rows as they are."""
+        """Problem of rows as they are."""
         sizes = [sqrt(G.mean_diagonal(lever)) for lever in levers]
         units = [1.0 / size for size in sizes]
         scales: list[Any] = [1.0] * G.size

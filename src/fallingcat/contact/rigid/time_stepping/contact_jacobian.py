@@ -27,7 +27,7 @@ class StackedJacobian(NamedTuple):
     jacobian: Jacobian
     """of the twists of links, or of points where a link has few"""
     levers: list[Lever]
-    """how the rows of each point move with these"""
+    """maps from these to the rows of each point"""
 
 
 def stacked_jacobian(
@@ -123,6 +123,6 @@ def _dense_footing(
 
 
 def _twist(geo: Geometry, R: Any, link: int, center: Any) -> tuple[Any, Any]:
-    """From the base to a point of a link (3, world axes), and its Jacobian ``[v; w]`` (6 x nv) there."""
+    """Vector from the base to a point of a link (3, world axes), and its Jacobian ``[v; w]`` (6 x nv) there."""
     s, p = geo.places.columns(geo.moving(link, geo.axes)), geo.poses[link][:3, :3] @ center + geo.poses[link][:3, 3]
     return R @ p, concatenate([R @ (s[:3] - skew(p) @ s[3:]), R @ s[3:]])

@@ -45,11 +45,11 @@ class SteppedContacts(HardContacts):
     further: int = 0
     """rows of loops and of dry friction that are solved with those of points and stops"""
     source: HardContacts | None = None
-    """what a user gave, whose :meth:`.HardContacts.impulse_sets` hold"""
+    """contact of the user, whose :meth:`.HardContacts.impulse_sets` hold"""
 
     @classmethod
     def of(cls, contact: HardContacts, further: int) -> SteppedContacts:
-        """From what a user gave."""
+        """Contact in time steps of the one of a user."""
         given: dict[str, Any] = {field.name: getattr(contact, field.name) for field in fields(HardContacts)}
         return cls(**given, further=further, source=contact)
 
@@ -79,7 +79,7 @@ class SteppedContacts(HardContacts):
         return (), np.zeros(self.memory_size)
 
     def check_starts(self, model: Model, many: State) -> None:
-        """Refuses states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
+        """Refuse states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
         self.begin(model, many.at(0))
         kernel = compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)
         heights = kernel(many.pose[:, :3], many.joints)
