@@ -36,10 +36,17 @@ C = (
 
 @dataclass(frozen=True)
 class Rosenbrock(Rule):
-    """Order 4, six stages, one Jacobian; stiffly accurate, so that a hard floor damps what it should.
+    """Rosenbrock method of order 4 with six stages and one Jacobian.
 
+    It is stiffly accurate, so that a hard floor damps what it should.
     ``(1 / (gamma dt) - J) k_i = f(t_i, y + sum_j a_ij k_j) + sum_j c_ij k_j / dt + d_i dt df/dt``; the last ``k`` is
     the difference to the embedded method of order 3, from which steps are chosen; ``tolerance=None`` leaves them alone.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.Rosenbrock(tolerance=1e-6)
+        >>> method.name, method.order, method.tolerance
+        ('rosenbrock', 4, 1e-06)
     """
 
     tolerance: float | None = 1e-7
@@ -52,6 +59,7 @@ class Rosenbrock(Rule):
             positive(self.tolerance, "tolerance")
 
     def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+        """Six stages; the error is the last of them."""
         J, f_t = field.jacobian(t, y)
         E = np.eye(len(y)) * (1.0 / (GAMMA * dt)) - J
         ks: list[Any] = []
@@ -64,7 +72,21 @@ class Rosenbrock(Rule):
 
 
 def error_size(error: Any, y: Any, after: Any, tolerance: float | None) -> Any:
-    """The root mean square of ``error / (1 + |y|)``, in units of the tolerance; 0 where there is none."""
+    """Root mean square of ``error / (1 + |y|)``, in units of the tolerance.
+
+    Args:
+        error: Estimated error of ``y``.
+        y: Vector at the start of the step.
+        after: Vector at its end.
+        tolerance: Error allowed per step; None: there is none.
+
+    Returns:
+        Relative error; 0 without a tolerance.
+
+    Example:
+        >>> error_size(np.array([1e-6, 1e-6]), np.zeros(2), np.zeros(2), 1e-6)
+        np.float64(1.0)
+    """
     if tolerance is None:
         return 0.0
     scale = 1.0 + _larger(_size(y), _size(after))
