@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.arguments import holds_numbers, look_first
-from ..arrays.types import FloatArray, Matrix, Vector
+from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, describe
 from ..geometry.contact_points import Ground, each_radius, point_motions
@@ -96,7 +96,7 @@ class Contact(ABC):
     Example:
         >>> import fallingcat as fc
         >>> floor = fc.contact.HardContacts(("body",))
-        >>> isinstance(floor, Contact), floor.ports
+        >>> isinstance(floor, fc.contact.Contact), floor.ports
         (True, ('contact normal', 'contact tangential'))
     """
 
@@ -305,7 +305,7 @@ class Contact(ABC):
         """
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
 
-    def sites(self, model: Model, state: State) -> list[tuple[Any, Any, Any]]:
+    def sites(self, model: Model, state: State) -> list[tuple[Scalar, Matrix, Matrix]]:
         """Heights, axes and Jacobians of the points.
 
         The velocity of a point along its axes is ``J [twist; rates]``.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import any_nonzero, array, concatenate, less, scale, skew, where
+from ..arrays.types import Vector
 from ..caching import cached_property
 from ..compiler.kernel import compile_step
 from ..constraints.redundant_constraints import plane_axes
@@ -141,7 +142,7 @@ class BodyContacts(Contact):
         """Names of the points that push."""
         return frozenset(place for place, pushes in zip(self.points, mode, strict=False) if pushes)
 
-    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
+    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Mapping[str, Vector]:
         """Raise an error: forces between rigid bodies are those of a time step."""
         raise ModelError("forces between rigid bodies are those of a time step: take the integrator 'moreau'")
 

@@ -103,7 +103,7 @@ class LinearizedForces(Protocol):
             Force as a linear function of the velocity.
         """
 
-    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
         """Contact force of a step.
 
         Args:
@@ -115,7 +115,7 @@ class LinearizedForces(Protocol):
             Force (3, N) along normal and tangents.
         """
 
-    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
+    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
         """Memory of a point at the end of a step.
 
         Args:

@@ -241,7 +241,7 @@ class PointContact(Contact):
         """The place (3) at which springs see a point in a step that ends with the velocity ``ahead`` (3)."""
         return point.position + scale(point.lasts, seen.beyond(point.velocity, ahead))
 
-    def inside(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+    def inside(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Any:
         """Condition: a point is below the ground in a step.
 
         Args:
@@ -384,7 +384,7 @@ class CompliantContact(PointContact):
         lasts = where(less(place[0], 0.0), point.lasts, 0.0 * point.lasts)
         return Support(scale(lasts, self.point_force(place, velocity) + gain * ahead), scale(lasts, gain))
 
-    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
         """Contact force of a step.
 
         Args:
@@ -397,7 +397,7 @@ class CompliantContact(PointContact):
         """
         return self.support(point, ahead, seen).at(ahead)
 
-    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
+    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
         """Memory of a point at the end of a step, which is empty.
 
         Args:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, block, concatenate, less, scale, where
+from ..arrays.types import Matrix, Vector
 from ..errors import ModelError
 from ..geometry.collision_points import take_feet
 from ..geometry.contact_points import Ground, Site, each_radius, floor_normal, floor_points, plane
@@ -146,7 +147,7 @@ class CompliantFloor(PointContact):
         shifts = (load / self.for_robot(model).stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
         return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
-    def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
+    def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
         """Forces of spring and damper on a point in the ground, within the friction cone, and the anchor's rate."""
         v = J @ velocity
         (K_n, K_t), (D_n, D_t) = self._pairs
@@ -167,11 +168,11 @@ class CompliantFloor(PointContact):
         """True for balls, and for all points on terrain: they remember the way that they have slipped."""
         return self.radii[i] > 0.0 or self.relief is not None
 
-    def unloaded(self, i: int, site: Site, p: Any) -> Any:
+    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
         """Anchor (2) at ``p``, or zero slip."""
         return np.zeros(2) if self.rolls(i) else site.axes[1:] @ p
 
-    def stretch(self, i: int, site: Site, p: Any, remembered: Any) -> Any:
+    def stretch(self, i: int, site: Site, p: Vector, remembered: Vector) -> Vector:
         """Deflection of the tangential spring of a point.
 
         Args:
@@ -203,7 +204,7 @@ class CompliantFloor(PointContact):
         (K_n, K_t), (D_n, D_t) = self._pairs
         return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
 
-    def support(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
+    def support(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
         """Contact force of a step, as a function of the velocity at its end and linearized at ``ahead``.
 
         A sliding point feels the friction limit.  Along the direction in which it slides this does not depend on its
@@ -227,7 +228,7 @@ class CompliantFloor(PointContact):
         shares, slopes = array([carries, share, share]), array([1.0, slope, slope])
         return Support(shares * (slopes * gain * ahead - full), shares * slopes * gain)
 
-    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
         """Contact force of a step.
 
         Args:
@@ -248,7 +249,7 @@ class CompliantFloor(PointContact):
         """True with a friction coefficient."""
         return self.friction is not None
 
-    def tangent(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
+    def tangent(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
         """Contact force of a step, linearized with all its derivatives.
 
         Unlike in :meth:`support`, the friction limit grows with the normal force, and friction turns with the direction
@@ -297,7 +298,7 @@ class CompliantFloor(PointContact):
         normal = where(below, free[0], late), where(below, gain[0], D[0] + 0.0 * late)
         return array([normal[0], *free[1:]]), array([normal[1], *gain[1:]])
 
-    def inside(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+    def inside(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Any:
         """Condition: a point is in the ground in the middle of a step, or enters it by its velocity ``ahead`` (3)."""
         height, end = point.position[0], point.position[0] + 0.5 * seen.dt * ahead[0]
         return less(where(less(height, 0.0), self._seen(point, ahead, seen)[0], end), 0.0)
@@ -308,7 +309,7 @@ class CompliantFloor(PointContact):
         half = 0.5 * dt * there.lasts
         return there._replace(anchor=where(there.lands, there.position[1:] - scale(half, velocity[1:]), anchor))
 
-    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
+    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
         """Anchor of a point at the end of a step; in the air it is where the point is.
 
         Args:
