@@ -16,9 +16,7 @@ class Code(Enum):
     """End of a run.
 
     Example:
-        >>> import fallingcat as fc
-        >>> ball = fc.robots.free_body()
-        >>> fc.simulate(ball, ball.neutral(), 0.01).code is Code.FINISHED
+        >>> Code("finished") is Code.FINISHED
         True
     """
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
+from ..arrays.types import Scalar, Vector
 from ..caching import cached_property
 from ..compiler import compile, fields
 from ..contact import Contact
@@ -200,7 +201,7 @@ class System:
         """Size of the memory of each law."""
         return tuple(law.memory_size(self.model) for law in self.laws)
 
-    def recalling(self, memory: Any) -> tuple[System, Any]:
+    def recalling(self, memory: Vector) -> tuple[System, Vector]:
         """System whose laws have their parts of a memory.
 
         Args:
@@ -216,7 +217,7 @@ class System:
         laws = tuple(law.remembering(part) for law, part in zip(self.laws, parts, strict=True))
         return replace(self, laws=laws), memory[: ends[0]]
 
-    def later(self, memory: Any, t: Any, state: State, dt: Any) -> Any:
+    def later(self, memory: Vector, t: Scalar, state: State, dt: Scalar) -> Vector:
         """Memory of the laws some time later; see :meth:`.Law.after`.
 
         Args:
@@ -260,7 +261,7 @@ class System:
                     "take 'rkmk4' or 'implicit', or sample the law (Sampled)"
                 )
 
-    def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
+    def applied(self, mode: Mode, t: Scalar, state: State, given: Vector | None = None) -> dict[str, Vector]:
         """Generalized forces of laws and controller by port.
 
         Args:
@@ -291,7 +292,7 @@ class System:
         asked = self.total({port: forces[port] for port in self.driven_ports if port in forces})
         return forces | {law.name: law.saturated_forces(*at, asked) for law in self.laws if law.saturates}
 
-    def asked(self, t: float, state: State) -> Any:
+    def asked(self, t: float, state: State) -> Vector:
         """Forces of the controller, which sees the state and cannot change it, checked.
 
         Args:
@@ -323,7 +324,7 @@ class System:
         asked = self.contact is not None and self.contact.asks_forces
         return np.asarray(self.total(self.applied(mode, t, state) if asked else {}), dtype=float)
 
-    def forces(self, mode: Mode, t: Any, state: State, memory: Any) -> dict[str, Any]:
+    def forces(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> dict[str, Vector]:
         """Generalized forces of all ports.
 
         Args:
@@ -342,7 +343,7 @@ class System:
             forces[LOOPS] = closed_motion(self.model, state, self.total(forces))[1]
         return forces
 
-    def slope(self, mode: Mode, t: Any, state: State, memory: Any) -> Slope:
+    def slope(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> Slope:
         """Acceleration, rate of the memory, and power through every port.
 
         Args:
@@ -375,7 +376,7 @@ class System:
         numeric = is_numeric(total) and is_numeric(state.pose)
         return acceleration(self.model)(state, total) if numeric else forward_dynamics(self.model, state, total)
 
-    def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+    def touch(self, mode: Mode, state: State, memory: Vector, applied: Vector) -> Touch:
         """Forces, memory rate and guards of the contact under applied forces.
 
         Args:
@@ -396,7 +397,7 @@ class System:
             return touch(self.model, self.contact, mode, len(memory))(state, memory, applied)
         return self.contact.touch(self.model, *asked)
 
-    def touched(self, mode: Mode, t: Any, state: State, memory: Any) -> Touch:
+    def touched(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> Touch:
         """Forces, memory rate and guards of the contact beside laws and controller.
 
         Args:
@@ -412,7 +413,7 @@ class System:
         applied = self.total(system.applied(mode, t, state)) if self.contact else np.zeros(self.model.nv)
         return self.touch(mode, state, memory, applied)
 
-    def total(self, forces: dict[str, Any]) -> Any:
+    def total(self, forces: dict[str, Vector]) -> Vector:
         """Sum of forces over all ports.
 
         Args:

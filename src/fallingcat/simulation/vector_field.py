@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Traced, concatenate, is_numeric
 from ..arrays.differentiate import jacobian, substitute
+from ..arrays.types import Matrix, Scalar, Vector
 from ..compiler import compile
 from ..contact import Contact
 from ..contact.base import Jump, Mode
@@ -143,7 +144,7 @@ class Field:
     """
 
     def __init__(
-        self, system: System, mode: Mode, start: State, memory: Any, works: Any, slope: Slope | None = None
+        self, system: System, mode: Mode, start: State, memory: Vector, works: Vector, slope: Slope | None = None
     ) -> None:
         self.system, self.mode, self.start, self._slope = system, mode, start, slope
         self.nv, self._memory = system.model.nv, len(memory)
@@ -151,7 +152,7 @@ class Field:
         if slope is not None:
             self._packed = layout_of(system, len(memory)).pack(start, memory, works)
 
-    def __call__(self, t: Any, y: Any) -> Any:
+    def __call__(self, t: Scalar, y: Vector) -> Vector:
         """Derivative ``dy/dt`` at a time (s) and a vector."""
         if self._slope is not None:
             return self._slope(self._packed, y, np.reshape(t, 1))
@@ -161,7 +162,7 @@ class Field:
         slope = self.system.slope(self.mode, t, there, memory)
         return concatenate([rate, slope.acceleration, slope.memory, slope.powers])
 
-    def jacobian(self, t: Any, y: Any) -> tuple[Any, Any]:
+    def jacobian(self, t: Scalar, y: Vector) -> tuple[Matrix, Vector]:
         """Jacobian of the field: exact on traced numbers, central differences on plain ones.
 
         Args:
@@ -192,7 +193,7 @@ class Field:
         high, low = np.split(np.asarray(values), 2)
         return ((high - low) / (2.0 * np.diag(steps))[:, None]).T
 
-    def end(self, y: Any) -> tuple[State, Any, Any]:
+    def end(self, y: Vector) -> tuple[State, Vector, Vector]:
         """State, memory and works at a vector.
 
         Args:

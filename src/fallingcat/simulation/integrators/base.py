@@ -28,7 +28,7 @@ class Integrator(ABC):
     Example:
         >>> import fallingcat as fc
         >>> method = fc.simulation.RKMK4()
-        >>> isinstance(method, Integrator), method.name, method.order
+        >>> isinstance(method, fc.simulation.Integrator), method.name, method.order
         (True, 'rkmk4', 4)
     """
 
@@ -113,13 +113,7 @@ class Integrator(ABC):
 
 
 class Marching(Integrator):
-    """Base class for integrators with one code for all modes: many steps, and many robots, in one call.
-
-    Example:
-        >>> import fallingcat as fc
-        >>> isinstance(fc.simulation.Implicit(), Marching), isinstance(fc.simulation.SciPy(), Marching)
-        (True, False)
-    """
+    """Base class for integrators with one code for all modes: many steps, and many robots, in one call."""
 
     varies = False
     """True if robots may have numbers of their own: see :mod:`fallingcat.simulation.robot_parameters`"""

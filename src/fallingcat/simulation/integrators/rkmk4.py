@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate, less, where, while_loop
+from ...arrays.types import Scalar, Vector
 from ...arrays.while_loop import loops_here
 from ..vector_field import Field
 from .rule import Rule
@@ -25,16 +26,15 @@ class RKMK4(Rule):
 
     Example:
         >>> import fallingcat as fc
-        >>> ball = fc.robots.free_body()
-        >>> run = fc.simulate(ball, ball.neutral(), 0.1, integrator=RKMK4(), dt=0.05)
-        >>> float(run.state(-1).pose[2, 3].round(9))  # free fall (m)
-        -0.04905
+        >>> method = fc.simulation.RKMK4()
+        >>> method.name, method.order
+        ('rkmk4', 4)
     """
 
     name = "rkmk4"
     order = 4
 
-    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
         """Four stages; no error is estimated."""
         if field.nv > MIN_LOOPED_NV and loops_here(y):
             return y + dt / 6.0 * _weighted_slopes(field, t, y, dt), 0.0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import less, solve, sqrt, where
+from ...arrays.types import Scalar, Vector
 from ...dynamics.checks import positive
 from ..vector_field import Field
 from .rule import Rule
@@ -58,7 +59,7 @@ class Rosenbrock(Rule):
         if self.tolerance is not None:
             positive(self.tolerance, "tolerance")
 
-    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
         """Six stages; the error is the last of them."""
         J, f_t = field.jacobian(t, y)
         E = np.eye(len(y)) * (1.0 / (GAMMA * dt)) - J
@@ -71,7 +72,7 @@ class Rosenbrock(Rule):
         return at + ks[-1], error_size(ks[-1], y, at, self.tolerance)
 
 
-def error_size(error: Any, y: Any, after: Any, tolerance: float | None) -> Any:
+def error_size(error: Vector, y: Vector, after: Vector, tolerance: float | None) -> Scalar:
     """Root mean square of ``error / (1 + |y|)``, in units of the tolerance.
 
     Args:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate, less, sqrt, where
+from ...arrays.types import Scalar, Vector
 from ...compiler import compile
 from ...compiler.kernel import compile_step
 from ...contact import Contact
@@ -33,12 +34,12 @@ class Rule(Integrator):
 
     Example:
         >>> import fallingcat as fc
-        >>> isinstance(fc.simulation.RKMK4(), Rule), isinstance(fc.simulation.SciPy(), Rule)
-        (True, False)
+        >>> [isinstance(method, fc.simulation.Rule) for method in (fc.simulation.RKMK4(), fc.simulation.SciPy())]
+        [True, False]
     """
 
     @abstractmethod
-    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
         """Step of the vector ``y`` of exponential coordinates, velocity, memory and works; see :class:`Field`.
 
         Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...arrays import concatenate
+from ...arrays.types import Scalar, Vector
 from ..vector_field import Field
 from .rule import Rule
 
@@ -26,7 +26,7 @@ class SemiImplicitEuler(Rule):
     name = "semi_implicit"
     order = 1
 
-    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
         """Velocity first, then the configuration; no error is estimated."""
         after = y + dt * field(t, y)
         n = field.nv
