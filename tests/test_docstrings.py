@@ -91,7 +91,8 @@ def class_faults(kind):
     yield from ((label, fault) for fault in summary_faults(text))
     if ">>>" not in text:
         yield label, "no example"
-    own_init = "__init__" in vars(kind) and not dataclasses.is_dataclass(kind) and not hasattr(kind, "_fields")
+    made = dataclasses.is_dataclass(kind) or hasattr(kind, "_fields") or getattr(kind, "_is_protocol", False)
+    own_init = "__init__" in vars(kind) and not made
     if own_init:
         yield from ((label, fault) for fault in argument_faults(text, vars(kind)["__init__"]))
     for name, member, inherited in members(kind):

@@ -136,10 +136,10 @@ def moving_axes(
     axes: tuple[tuple[float, ...], ...],
     radii: tuple[float, ...] | None = None,
 ) -> tuple[np.ndarray, ...]:
-    """For each point the axes (rows, world) along which it, or the ball around it on the first axis, can move at all.
+    """Axes (rows, world) along which each point, or the ball around it on the first axis, can move at all.
 
     A planar robot cannot leave its plane, a fixed base not at all: such rows of the Jacobian are zero whatever the
-    state, which a few random states tell.
+    state, which a few random states show.
     """
     rng, directions = np.random.default_rng(0), np.array(axes)
     radii, sizes = radii or (0.0,) * len(points), np.zeros((len(points), len(directions)))

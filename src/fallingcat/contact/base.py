@@ -1,4 +1,4 @@
-"""Base class for contacts; what integrators ask for beside it is in :mod:`fallingcat.contact.capabilities`."""
+"""Base class for contacts; :mod:`fallingcat.contact.capabilities` has the protocols of integrators beside it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.arguments import holds_numbers, look_first
-from ..arrays.types import FloatArray, Matrix, Vector
+from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, describe
 from ..geometry.contact_points import Ground, each_radius, point_motions
@@ -49,13 +49,13 @@ class Touch(NamedTuple):
     memory_rate: Any
     guards: Any
     strain: Any = 0.0
-    """how much a step has lost of what the contact holds, in units of what is allowed: above 1, steps are shortened"""
+    """error of a step in what the contact holds, in units of what is allowed: above 1, steps are shortened"""
     motion: Any = None
     """``nv``: the acceleration under all forces, where the contact had to work it out"""
 
 
 def _look(contact: Contact, model: Any, mode: Any, state: Any, memory: Vector, applied: Vector) -> None:
-    """Whether a contact can answer this; values are not looked at."""
+    """Check the arguments of a method of a contact by kind and shape; values are not looked at."""
     check_fields(model, state)
     contact.check_mode(mode)
     for name, x, size in (("memory", memory, contact.memory_size), ("applied", applied, model.nv)):
@@ -88,15 +88,15 @@ class Contact(ABC):
     integrator can be compiled; :meth:`begin` needs numbers.  ``memory`` holds the state of a contact between events,
     such as where a foot touched down.
 
-    An integrator needs one of the protocols of :mod:`fallingcat.contact.capabilities` beside it, and refuses a contact without it by
-    name: :class:`.HybridModes` (``guards``, ``jump``) to locate events, :class:`.LinearizedForces` for implicit steps,
-    :class:`.AdmissibleImpulses` for time stepping.  A contact may offer several.  Derive from
+    An integrator needs one of the protocols of :mod:`fallingcat.contact.capabilities` beside it, and refuses a contact
+    without it by name: :class:`.HybridModes` (``guards``, ``jump``) to locate events, :class:`.LinearizedForces` for
+    implicit steps, :class:`.AdmissibleImpulses` for time stepping.  A contact may offer several.  Derive from
     :class:`.CompliantContact` where points feel forces while they are in the ground.
 
     Example:
         >>> import fallingcat as fc
         >>> floor = fc.contact.HardContacts(("body",))
-        >>> isinstance(floor, Contact), floor.ports
+        >>> isinstance(floor, fc.contact.Contact), floor.ports
         (True, ('contact normal', 'contact tangential'))
     """
 
@@ -105,21 +105,21 @@ class Contact(ABC):
     points: tuple[str, ...]
     """Links and frames whose origins may touch; a contact of another kind has none."""
     radius: float | tuple[float, ...] = 0.0
-    """of a ball around each point (m)"""
+    """radius of a ball around each point (m)"""
     asks_forces: bool = True
-    """Whether guards and jumps look at the ``applied`` forces; where not, these need not be worked out."""
+    """True if guards and jumps look at the ``applied`` forces; else these need not be worked out."""
     stiff: bool = False
-    """Whether its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
+    """True if its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
     the default."""
 
     beside_loops: bool = False
-    """Whether it acts on robots with closed loops."""
+    """True if it acts on robots with closed loops."""
     one_code: bool = False
-    """Whether what it does is the same code in all modes, of which each is a tuple of truth values."""
+    """True if one code serves all modes, of which each is a tuple of truth values."""
     most_events: int = 1000
     """within a millisecond; more are chatter, and the run stops"""
     passive: bool = False
-    """Whether it can only take energy: a run in which it gives some does not end without saying so."""
+    """True if it can only take energy: a run in which it adds some ends with a warning."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -131,13 +131,22 @@ class Contact(ABC):
         return each_radius(self.radius, self.points)
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> Contact:
-        """The same contact with what follows from the robot that touches it, and from the time step (s)."""
+        """Contact with the parameters that follow from the robot and from the time step.
+
+        Args:
+            model: Robot.
+            step: Time step (s).
+
+        Returns:
+            The contact itself by default.
+        """
         return self
 
     @property
     def friction_follows(self) -> bool:
-        """Whether friction follows normal forces: implicit steps then ask for its ``tangent``, a :class:`.Support` with
-        all derivatives.
+        """True if friction follows normal forces.
+
+        Implicit steps then use the ``tangent`` of the contact, a :class:`.Support` with all derivatives.
         """
         return False
 
@@ -296,9 +305,17 @@ class Contact(ABC):
         """
         raise ModelError(f"{type(self).__name__} does not say where the ground is: it needs ground")
 
-    def sites(self, model: Model, state: State) -> list[tuple[Any, Any, Any]]:
-        """Of each point its height (m), ``axes`` (3 x 3: normal and tangents as rows, world), and ``J`` (3 x nv): its
-        velocity along these is ``J [twist; rates]``.
+    def sites(self, model: Model, state: State) -> list[tuple[Scalar, Matrix, Matrix]]:
+        """Heights, axes and Jacobians of the points.
+
+        The velocity of a point along its axes is ``J [twist; rates]``.
+
+        Args:
+            model: Robot.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Height (m), ``axes`` (3 x 3: normal and tangents as rows, world) and ``J`` (3 x nv), for each point.
         """
         ground, found = self.ground(model), []
         for motion, radius in zip(point_motions(model, state, self.points), self.radii, strict=True):

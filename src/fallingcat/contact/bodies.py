@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import any_nonzero, array, concatenate, less, scale, skew, where
+from ..arrays.types import Vector
 from ..caching import cached_property
 from ..compiler.kernel import compile_step
 from ..constraints.redundant_constraints import plane_axes
@@ -103,34 +104,46 @@ class BodyContacts(Contact):
 
     @property
     def passive(self) -> bool:  # type: ignore[override]
-        """Springs give back what they took."""
+        """True for rigid bodies; springs return the energy that they stored."""
         return self.stiffness is None
 
     @cached_property
     def points(self) -> tuple[str, ...]:
-        """Those of the floor, then those of each pair."""
+        """Points of the floor, then those of each pair."""
         own = () if self.floor is None else self.floor.points
         return (*own, *(name for pair in self.pairs for name in pair.names))
 
     def replaces(self) -> frozenset[str]:
+        """Names of the passive joint laws that the floor replaces."""
         return frozenset() if self.floor is None else self.floor.replaces()
 
     def ground(self, model: Model) -> Ground:
+        """Ground of the floor; an error where there is no floor."""
         if self.floor is None:
             raise ModelError("these bodies have no floor")
         return self.floor.ground(model)
 
     def time_stepping(self, further: int) -> Contact:
-        """See :class:`.AdmissibleImpulses`."""
+        """Contact with the memory of time steps, see :class:`.AdmissibleImpulses`.
+
+        Args:
+            further: Number of further rows, of loops and dry friction.
+
+        Returns:
+            The same contact for time stepping.
+        """
         return SteppedBodies.between(self, further)
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
+        """Mode and memory of the contact in time steps."""
         return self.time_stepping(0).begin(model, state)
 
     def touching(self, mode: Mode) -> frozenset[str]:
+        """Names of the points that push."""
         return frozenset(place for place, pushes in zip(self.points, mode, strict=False) if pushes)
 
-    def forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Mapping[str, Any]:
+    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Mapping[str, Vector]:
+        """Raise an error: forces between rigid bodies are those of a time step."""
         raise ModelError("forces between rigid bodies are those of a time step: take the integrator 'moreau'")
 
 
@@ -151,11 +164,11 @@ class SteppedBodies(SteppedContacts):
     """:class:`BodyContacts` in time steps: points of the floor, then those between bodies, then stops of joints."""
 
     bodies: BodyContacts | None = None
-    """what the user gave"""
+    """contact of the user"""
 
     @classmethod
     def between(cls, bodies: BodyContacts, further: int) -> SteppedBodies:
-        """From what a user gave."""
+        """Contact in time steps of the one of a user."""
         floor, count = bodies.floor, sum(pair.points for pair in bodies.pairs)
         given = {} if floor is None else {field.name: getattr(floor, field.name) for field in fields(HardContacts)}
         counts = [pair.points for pair in bodies.pairs]
@@ -171,6 +184,7 @@ class SteppedBodies(SteppedContacts):
 
     @property
     def passive(self) -> bool:  # type: ignore[override]
+        """True for rigid bodies."""
         return self._springs is None
 
     @property
@@ -180,7 +194,7 @@ class SteppedBodies(SteppedContacts):
 
     @property
     def _count(self) -> int:
-        """Of points of the floor."""
+        """Number of points of the floor."""
         return 0 if self.source is None else len(self.source.points)
 
     @property
@@ -205,7 +219,7 @@ class SteppedBodies(SteppedContacts):
         return (), np.zeros(self.memory_size)
 
     def check_starts(self, model: Model, many: State) -> None:
-        """Refuses states (fields ``N x ...``) in which a point is below the ground, or a body in another."""
+        """Refuse states (fields ``N x ...``) in which a point is below the ground, or a body in another."""
         self.begin(model, many.at(0))
         self._check_depths(
             compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)(many.pose[:, :3], many.joints)
@@ -229,7 +243,7 @@ class SteppedBodies(SteppedContacts):
         return (*own, *[_AXES] * (len(self.points) - self._count), *[_NORMAL] * len(self.stops))
 
     def cones(self, model: Model) -> list[ImpulseSet]:
-        """Of points of the floor, of points between bodies, of stops."""
+        """Impulse sets of the points of the floor, of the points between bodies and of the stops."""
         own = [] if self.source is None else self.source.impulse_sets(model)
         between = [
             Cone(1 if isinstance(mu, float) and mu == 0.0 else 3, mu)
@@ -275,6 +289,7 @@ class SteppedBodies(SteppedContacts):
     # compliance: impulses P of a spring and a damper at the end of a step, u + P / (dt (dt k + d)) = -k h / (dt k + d)
 
     def softness(self, dt: Any) -> list[Any] | None:
+        """Compliance of each set, ``1 / (dt (dt k + d))`` between bodies and zero elsewhere; None for rigid bodies."""
         if self._springs is None:
             return None
         k, d = self._springs
@@ -295,7 +310,7 @@ class SteppedBodies(SteppedContacts):
         return asked
 
     def stretched(self, stretch: Any, forces: Any, dt: Any) -> Any:
-        """Of springs beside dampers, ``k s + d ds/dt = -F`` at the end of the step; by the rest, points have slid."""
+        """Deflection of the tangential springs after a step, ``k s + d ds/dt = -F``; points have slid by the rest."""
         if self._springs is None:
             return stretch
         (k, d), parts = self._springs, [np.zeros(0)]
@@ -306,6 +321,7 @@ class SteppedBodies(SteppedContacts):
         return concatenate(parts)
 
     def sites(self, model: Model, state: State) -> list[tuple[Any, Any, Any]]:
+        """Heights, axes and Jacobians of the points of the floor and between bodies."""
         at = self.seen(model, state)
         return [(at.places[i][0], at.axes[i], at.J[i]) for i in range(len(self.points))]
 

@@ -23,7 +23,12 @@ FREE = 6
 
 
 class BodyPair(NamedTuple):
-    """Two shapes of two links that may touch."""
+    """Two shapes of two links that may touch.
+
+    Example:
+        >>> BodyPair("finger", "cube", (0, 0), 4).names[:2]
+        ('finger-cube 1', 'finger-cube 2')
+    """
 
     first: str
     """name of a link, whose shape is no less a box than the other"""
@@ -36,7 +41,7 @@ class BodyPair(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the contact points: ``finger-cube``, or ``finger-cube 1`` and so on where there are several.
+        """Names of the contact points: ``finger-cube``, or ``finger-cube 1`` and so on where there are several.
 
         >>> BodyPair("ball", "table", (0, 0), 1).names, BodyPair("rod", "table", (0, 1), 2).names
         (('ball-table',), ('rod-table 1-2 1', 'rod-table 1-2 2'))
@@ -111,7 +116,7 @@ def _named(model: Model, first: str, second: str) -> tuple[int, int]:
 
 
 def _alone(model: Model, i: int, j: int) -> bool:
-    """Whether a free joint is between two links."""
+    """True if a free joint is between two links."""
     return any(joint.kind.nv == FREE for joint in joints_between(model, i, j))
 
 

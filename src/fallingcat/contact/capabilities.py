@@ -103,11 +103,30 @@ class LinearizedForces(Protocol):
             Force as a linear function of the velocity.
         """
 
-    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
-        """Contact force (3, N) of a step at whose end the point has the velocity ``ahead`` (3)."""
+    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
+        """Contact force of a step.
 
-    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
-        """Memory of a point at the end of a step with the velocity ``ahead`` (3), and whether it is in the ground."""
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Force (3, N) along normal and tangents.
+        """
+
+    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
+        """Memory of a point at the end of a step.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            friction: Tangential force (2, N) of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Memory, and the condition that the point is in the ground.
+        """
 
     def rolls(self, i: int) -> bool:
         """True if the memory of a point is the way that it has slipped, and not a position.

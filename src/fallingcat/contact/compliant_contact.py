@@ -122,7 +122,18 @@ class PointContact(Contact):
         return frozenset(place for place, touches in zip(self.points, mode, strict=True) if touches)
 
     def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
-        """Height of the points in the air, depth of the points in the ground."""
+        """Height of the points in the air, depth of the points in the ground.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration; velocities are not used.
+            memory: Memory of the contact, not used.
+            applied: Generalized forces (nv), not used.
+
+        Returns:
+            One value (m) for each point, positive within the mode.
+        """
         ground = self.ground(model)
         balls = zip(self.points, self.radii, strict=True)
         heights = [ground.site(position(model, state, place), r).height for place, r in balls]
@@ -130,7 +141,19 @@ class PointContact(Contact):
         return concatenate([np.zeros(0), *(array([h]) for h in signed)])
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """Touchdown or lift-off of one point."""
+        """Touchdown or lift-off of one point.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            guard: Index of the point.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv), not used.
+
+        Returns:
+            New mode and memory, and the same state.
+        """
         if guard >= len(mode):
             raise ModelError(f"there is no guard {guard}: each of the points {', '.join(self.points)} has one")
         place, lands = self.points[guard], not mode[guard]
@@ -218,7 +241,7 @@ class PointContact(Contact):
         """The place (3) at which springs see a point in a step that ends with the velocity ``ahead`` (3)."""
         return point.position + scale(point.lasts, seen.beyond(point.velocity, ahead))
 
-    def inside(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+    def inside(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Any:
         """Condition: a point is below the ground in a step.
 
         Args:
@@ -334,6 +357,7 @@ class CompliantContact(PointContact):
         return high + float(heights.min())
 
     def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        """Energies (J) of points at rest at given depths (m), by the trapezoidal rule over the force."""
         grid = np.linspace(0.0, max(float(depths.max(initial=0.0)), MIN_REST_DEPTH), 65)
         force = np.array([self._push(depth) for depth in grid])
         energy = np.append(0.0, np.cumsum(0.5 * (force[1:] + force[:-1]) * np.diff(grid)))
@@ -360,12 +384,31 @@ class CompliantContact(PointContact):
         lasts = where(less(place[0], 0.0), point.lasts, 0.0 * point.lasts)
         return Support(scale(lasts, self.point_force(place, velocity) + gain * ahead), scale(lasts, gain))
 
-    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
-        """Contact force (3, N) of a step at whose end the point has the velocity ``ahead`` (3)."""
+    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
+        """Contact force of a step.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Force (3, N) along normal and tangents.
+        """
         return self.support(point, ahead, seen).at(ahead)
 
-    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
-        """Nothing is remembered; and whether the point is in the ground."""
+    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
+        """Memory of a point at the end of a step, which is empty.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            friction: Tangential force (2, N) of the step, not used.
+            seen: Weights of the step.
+
+        Returns:
+            Memory, and the condition that the point is in the ground.
+        """
         return point.anchor, self.inside(point, ahead, seen)
 
 

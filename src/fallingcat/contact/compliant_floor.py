@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, block, concatenate, less, scale, where
+from ..arrays.types import Matrix, Vector
 from ..errors import ModelError
 from ..geometry.collision_points import take_feet
 from ..geometry.contact_points import Ground, Site, each_radius, floor_normal, floor_points, plane
@@ -35,7 +36,7 @@ _NUMBERS = (
 
 
 def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
-    """Whether these are finite numbers of a shape, none negative unless ``signed``."""
+    """True if ``given`` holds finite numbers of a shape, none negative unless ``signed``."""
     try:
         numbers = np.array(given, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -46,32 +47,33 @@ def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
 @concise
 @dataclass(frozen=True)
 class CompliantFloor(PointContact):
-    """A visco-elastic plane, with a ``relief`` or without, under the points of the robot.
+    """Visco-elastic plane, with a ``relief`` or without, under the points of the robot.
 
     A point below the plane, at depth ``y < 0``, feels ``F_n = max(-K_n y - D_n dy/dt, 0)`` out of it and, along it,
     ``F_t = -K_t (x - x_touchdown) - D_t dx/dt``: [Feurstein] (4.13)-(4.14) with their signs put right and the place of
     touchdown remembered.  ``F_t`` stays on while ``F_n`` is clipped at zero, until the point is above the plane.
 
     With ``friction`` (Coulomb's coefficient) ``|F_t| <= friction F_n``: beyond that the anchor is dragged along, at
-    the rate at which spring and damper together pull with exactly the limit.
+    the rate at which the force of spring and damper together is exactly the limit.
 
     With a ``radius`` it is a ball around the point that touches, at its lowest place, which moves over the body as it
     rolls: velocities are those of the body there, ``v + r n x w``, and ``x - x_touchdown`` is the way that it has
     slipped.
 
-    >>> import fallingcat as fc
-    >>> floor = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
-    >>> hopper = fc.robots.revolute_hopper()
-    >>> floor.begin(hopper, hopper.neutral())[0]
-    (False,)
+    Example:
+        >>> import fallingcat as fc
+        >>> floor = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
+        >>> hopper = fc.robots.revolute_hopper()
+        >>> floor.begin(hopper, hopper.neutral())[0]
+        (False,)
 
-    Springs may be left out: a simulation takes those that suit the robot and the step.
+        Springs may be left out: a simulation takes those that suit the robot and the step.
 
-    >>> soft = fc.contact.CompliantFloor(("foot",), friction=0.8)
-    >>> soft.for_robot(hopper) == fc.contact.CompliantFloor(
-    ...     ("foot",), *fc.contact.default_springs(hopper, ["foot"]), friction=0.8
-    ... )
-    True
+        >>> soft = fc.contact.CompliantFloor(("foot",), friction=0.8)
+        >>> soft.for_robot(hopper) == fc.contact.CompliantFloor(
+        ...     ("foot",), *fc.contact.default_springs(hopper, ["foot"]), friction=0.8
+        ... )
+        True
     """
 
     points: tuple[str, ...]
@@ -119,6 +121,7 @@ class CompliantFloor(PointContact):
         return {name: pair for name, pair in zip(("stiffness", "damping"), found, strict=True) if name in missing}
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> CompliantFloor:
+        """Floor with the springs of :func:`.default_springs` where they were left out."""
         missing = self._defaults(model, step)
         return replace(self, **missing) if missing else self
 
@@ -134,6 +137,7 @@ class CompliantFloor(PointContact):
         return super().begin(model, state)
 
     def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
+        """Energies ``K_n y^2 / 2`` (J) of points at given depths (m)."""
         return np.asarray(0.5 * self._pairs[0][0] * depths**2)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
@@ -143,7 +147,8 @@ class CompliantFloor(PointContact):
         shifts = (load / self.for_robot(model).stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
         return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
-    def pressed(self, i: int, site: Site, p: Any, J: Any, velocity: Any, memory: Any) -> Pressed:
+    def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
+        """Forces of spring and damper on a point in the ground, within the friction cone, and the anchor's rate."""
         v = J @ velocity
         (K_n, K_t), (D_n, D_t) = self._pairs
         push = -K_n * site.height - D_n * v[0]
@@ -163,11 +168,11 @@ class CompliantFloor(PointContact):
         """True for balls, and for all points on terrain: they remember the way that they have slipped."""
         return self.radii[i] > 0.0 or self.relief is not None
 
-    def unloaded(self, i: int, site: Site, p: Any) -> Any:
+    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
         """Anchor (2) at ``p``, or zero slip."""
         return np.zeros(2) if self.rolls(i) else site.axes[1:] @ p
 
-    def stretch(self, i: int, site: Site, p: Any, remembered: Any) -> Any:
+    def stretch(self, i: int, site: Site, p: Vector, remembered: Vector) -> Vector:
         """Deflection of the tangential spring of a point.
 
         Args:
@@ -199,12 +204,20 @@ class CompliantFloor(PointContact):
         (K_n, K_t), (D_n, D_t) = self._pairs
         return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
 
-    def support(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
-        """Contact force of a step, as a function of the velocity at its end and linearised at ``ahead`` (3).
+    def support(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
+        """Contact force of a step, as a function of the velocity at its end and linearized at ``ahead``.
 
         A sliding point feels the friction limit.  Along the direction in which it slides this does not depend on its
         velocity, unless the step may stop it: then the slope is that of spring and damper, scaled to the limit, and the
         force fades out with the motion instead of turning it round.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Force as a linear function of the velocity.
         """
         full, gain, carries, share = self._trial(point, ahead, seen)
         slope = 1.0
@@ -215,8 +228,17 @@ class CompliantFloor(PointContact):
         shares, slopes = array([carries, share, share]), array([1.0, slope, slope])
         return Support(shares * (slopes * gain * ahead - full), shares * slopes * gain)
 
-    def step_force(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
-        """Contact force (3, N) of a step at whose end the point has the velocity ``ahead`` (3)."""
+    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
+        """Contact force of a step.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Force (3, N) along normal and tangents.
+        """
         full, _, carries, share = self._trial(point, ahead, seen)
         if self.friction is not None:
             share = carries * cone_share(full[1:], -self.friction * full[0])
@@ -224,11 +246,22 @@ class CompliantFloor(PointContact):
 
     @property
     def friction_follows(self) -> bool:
+        """True with a friction coefficient."""
         return self.friction is not None
 
-    def tangent(self, point: Any, ahead: Any, seen: ThetaWeights) -> Support:
-        """:meth:`support` with all its derivatives: the friction limit grows with the normal force, and friction turns
-        with the direction in which the point slides.
+    def tangent(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
+        """Contact force of a step, linearized with all its derivatives.
+
+        Unlike in :meth:`support`, the friction limit grows with the normal force, and friction turns with the direction
+        in which the point slides.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Force as a linear function of the velocity, with a gain of ``3 x 3``.
         """
         full, gain, carries, _ = self._trial(point, ahead, seen)
         mu = 0.0 if self.friction is None else self.friction  # it may be a traced number
@@ -241,8 +274,9 @@ class CompliantFloor(PointContact):
         return Support(G @ ahead - array([carries, share, share]) * full, G)
 
     def _trial(self, point: Any, ahead: Any, seen: ThetaWeights) -> tuple[Any, Any, Any, Any]:
-        """Force (3) of spring and damper on a point, without friction, its slopes (3), and the parts of the step in
-        which the ground pushes it and may hold it.
+        """Force (3) of spring and damper on a point without friction, and its slopes (3).
+
+        Beside them the parts of the step in which the ground pushes the point and may hold it.
         """
         free, gain = self._pull(point, seen)
         full = free + gain * (ahead - point.velocity)
@@ -251,7 +285,7 @@ class CompliantFloor(PointContact):
         return full, gain, where(less(full[0], 0.0), inside, 0.0 * full[0]), inside
 
     def _pull(self, point: Any, seen: ThetaWeights) -> tuple[Any, Any]:
-        """What spring and damper of a point pull with against its velocity, and how this grows with it (3 each).
+        """Force of spring and damper of a point against its velocity, and its derivative by the velocity (3 each).
 
         A point that is above the ground in the middle of the step may come through it by the velocity ``w`` that it
         gains.  At height ``y`` it is damped by ``D_n (w + 2 y / dt)`` for half of the step: this grows from zero with
@@ -264,8 +298,8 @@ class CompliantFloor(PointContact):
         normal = where(below, free[0], late), where(below, gain[0], D[0] + 0.0 * late)
         return array([normal[0], *free[1:]]), array([normal[1], *gain[1:]])
 
-    def inside(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
-        """Whether a point is in the ground in the middle of a step, or comes into it by its velocity ``ahead`` (3)."""
+    def inside(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Any:
+        """Condition: a point is in the ground in the middle of a step, or enters it by its velocity ``ahead`` (3)."""
         height, end = point.position[0], point.position[0] + 0.5 * seen.dt * ahead[0]
         return less(where(less(height, 0.0), self._seen(point, ahead, seen)[0], end), 0.0)
 
@@ -275,9 +309,17 @@ class CompliantFloor(PointContact):
         half = 0.5 * dt * there.lasts
         return there._replace(anchor=where(there.lands, there.position[1:] - scale(half, velocity[1:]), anchor))
 
-    def anchor(self, point: Any, ahead: Any, friction: Any, seen: ThetaWeights) -> tuple[Any, Any]:
-        """Anchor (2) at the end of a step with the velocity ``ahead`` (3) under the ``friction`` force (2, N), and
-        whether the point is in the ground; in the air the anchor is where the point is.
+    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
+        """Anchor of a point at the end of a step; in the air it is where the point is.
+
+        Args:
+            point: Point in the step.
+            ahead: Velocity (3, m/s) at the end of the step.
+            friction: Tangential force (2, N) of the step.
+            seen: Weights of the step.
+
+        Returns:
+            Anchor (2, m), and the condition that the point is in the ground.
         """
         (_, K_t), (_, D_t) = self.stiffness, self.damping
         inside, held = self.inside(point, ahead, seen), point.anchor

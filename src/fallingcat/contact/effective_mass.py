@@ -1,4 +1,4 @@
-"""How far points give way when they are pushed: what steps on a compliant floor have to resolve."""
+"""Mobility of contact points, ``J M^-1 J'``, which bounds the time steps on a compliant floor."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ MAX_MOBILITY = 1e9
 
 @functools.lru_cache(maxsize=8)
 def effective_mass(model: Model, floor: Contact) -> float:
-    """The most (1/kg) that the points of a floor give way, all pushed at once: the largest eigenvalue of ``J M^-1 J'``
-    among motions that keep loops closed, at the neutral configuration.
+    """Largest eigenvalue (1/kg) of ``J M^-1 J'`` of the points of a floor, all pushed at once.
+
+    It is taken among motions that keep loops closed, at the neutral configuration.
     """
     M = np.asarray(mass_matrix(model, model.neutral()), dtype=float)
     return float(largest_mobility(M[None], *point_mobility(model, floor))[0])

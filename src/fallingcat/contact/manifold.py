@@ -1,8 +1,9 @@
 """Contact manifolds: the points at which two solids touch, in closed form, on every kind of number.
 
 A face that lies on a face touches in a polygon, of which four corners carry any load; a capsule on a face touches in a
-segment.  All other pairs touch in one point, that of :mod:`fallingcat.geometry.signed_distance`.  The number of points of a pair does not depend
-on where the solids are: points without a partner are far apart, so that one code serves all configurations.
+segment.  All other pairs touch in one point, that of :mod:`fallingcat.geometry.signed_distance`.  The number of points
+of a pair does not depend on where the solids are: points without a partner are far apart, so that one code serves all
+configurations.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class _Face(NamedTuple):
 
     @classmethod
     def of(cls, H: Pose, half: Any, normal: Any) -> _Face:
-        """Of the box at ``H``, whose face is out along ``normal`` (3, one axis of the box, plus or minus)."""
+        """Face of the box at ``H`` whose outward normal is ``normal`` (3, one axis of the box, plus or minus)."""
         out = absolute(normal)
         rows = stack([out[[2, 0, 1]], out[[1, 2, 0]], normal])  # the next axes of the box
         return cls(H[:3, 3], rows @ H[:3, :3].T, absolute(rows) @ half)
@@ -175,11 +176,11 @@ class _Corner(NamedTuple):
     seen: Any
     """2 (m): along the edges of the other face"""
     there: Any
-    """whether it is one"""
+    """condition that it is one"""
 
 
 def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[_Corner]:
-    """Of the polygon in which the rectangle ``c + s p + t q`` is over a face, all that may be corners."""
+    """Candidates for the corners of the polygon in which the rectangle ``c + s p + t q`` is over a face."""
     h, found, size = face.half[:2], [], array([sqrt(p @ p), sqrt(q @ q)])
     for k, (along, across) in enumerate(((p, q), (q, p))):
         for side in (-1.0, 1.0):

@@ -24,11 +24,11 @@ class Landing(NamedTuple):
     position: Any
     """``3``: height over the ground, and where along it, or how far it has slipped, in the middle of this part"""
     anchor: Any
-    """what it remembers, such as where along the ground it is held"""
+    """memory, such as where along the ground it is held"""
     lands: Any
-    """whether it comes through the ground in this step"""
+    """True if it comes through the ground in this step"""
     lasts: Any
-    """how much of the step this part is"""
+    """share of the step in contact"""
 
 
 class Pressed(NamedTuple):

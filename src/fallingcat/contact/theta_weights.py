@@ -8,9 +8,9 @@ from ..arrays import scale
 
 
 class ThetaWeights(NamedTuple):
-    """Which place springs see, and which velocity dampers see, in a step of ``dt`` (s) whose velocity changes from
-    ``v`` before to ``w`` after: linear in ``w``.
+    """Weights of a step of the theta method: position of the springs, and velocity of the dampers.
 
+    In a step of ``dt`` (s) the velocity changes from ``v`` before to ``w`` after; both are linear in ``w``.
     Springs see the place in the middle of the step, and ``dt (spring w + (w - v) / 4)`` beyond; dampers see
     ``v + damper (w - v)``.  With ``spring = 0`` and ``damper = 1/2`` this is the midpoint rule: of order 2, and stable
     however stiff they are, but what is much faster than a step swings for ever.  So both parts grow to 1, the rule of
@@ -27,7 +27,7 @@ class ThetaWeights(NamedTuple):
 
     @classmethod
     def of(cls, K: Any, D: Any, gives: Any, dt: Any) -> ThetaWeights:
-        """For springs ``K`` and dampers ``D`` on what ``gives`` way (1 / inertia).
+        """Weights for springs ``K`` and dampers ``D`` at the mobility ``gives`` (1 / inertia).
 
         A damper alone, ``z = dt D gives``, is as good as exact: its part is ``1 / (1 - exp(-z)) - 1 / z`` but for less
         than 0.09.  The part of a spring is ``y^2 / (1 + y^2)`` with ``y = dt^2 K gives / (1 + z)``, of order 4 in the
@@ -41,12 +41,13 @@ class ThetaWeights(NamedTuple):
         return cls(y / (resists + y), (3.0 + z) / (6.0 + z), dt, gives)
 
     def beyond(self, v: Any, w: Any) -> Any:
-        """How far (m) beyond the place in the middle springs see."""
+        """Distance (m) of the position that springs see from the one in the middle of the step."""
         return scale(self.dt, self.spring * w + 0.25 * (w - v))
 
     def foreseen(self, K: Any, D: Any) -> tuple[Any, Any]:
-        """``(drift, gain)`` by which spring and damper pull with ``drift v + gain (w - v)`` more than they would in
-        the middle, at the velocity before.
+        """Terms ``(drift, gain)`` of the force of spring and damper.
+
+        The force is larger by ``drift v + gain (w - v)`` than it would be in the middle, at the velocity before.
         """
         stiff = self.dt * K
         drift = self.spring * stiff

@@ -148,7 +148,7 @@ def _ordered(a: Side, b: Side) -> Couple:
 
 
 def meetings(pairs: Sequence[Couple], poses: Sequence[Any]) -> list[Proximity]:
-    """Where shapes are nearest, given the poses of links in one frame, in which the answers are."""
+    """Nearest points of pairs of shapes, given the poses of links in one frame, in which the results are."""
     given = [(*a.at(poses), *b.at(poses)) for a, b in pairs]
     return [Proximity(x[0], x[1:4], x[4:]) for x in for_all(pairs, _met, given)]
 
@@ -218,7 +218,7 @@ def joints_between(model: Model, i: int, j: int) -> list[Joint]:
 
 
 def reachable(model: Model, a: Side, b: Side) -> bool:
-    """Whether two shapes may touch: balls that hold them, wherever hinges turn them, overlap."""
+    """True if two shapes may touch: balls that hold them, wherever hinges turn them, overlap."""
     (p, r), (q, s) = (_ball(way, side) for way, side in zip(_ways(model, a.link, b.link), (a, b), strict=True))
     return bool(np.linalg.norm(p - q) <= r + s)
 

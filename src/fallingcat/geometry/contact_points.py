@@ -72,19 +72,17 @@ class Plane(NamedTuple):
 
 
 class Ground(Protocol):
-    """What balls and points touch."""
+    """Ground that balls and points touch: a plane or terrain."""
 
     @property
     def flat(self) -> bool:
-        """Whether :attr:`Site.axes` are the same everywhere."""
+        """True if :attr:`Site.axes` are the same everywhere."""
 
     def site(self, p: Vector, radius: float = 0.0) -> Site:
-        """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it."""
+        """Ground below a ball of ``radius`` (m) around ``p`` (3, world)."""
 
     def place(self, p: Vector) -> Vector:
-        """``3`` (m): the height of ``p`` over it, and where along it a point that is held stays; 0 where that is not
-        known.
-        """
+        """Height of ``p`` over the ground, and where along it a held point stays (3, m); 0 where that is not known."""
 
 
 class Site(NamedTuple):
@@ -187,8 +185,9 @@ def point_jacobian(model: Model, state: State, place: str) -> Matrix:
 
 
 def rim_jacobian(model: Model, state: State, place: str, normal: Vector, radius: float) -> Matrix:
-    """``J`` (3 x nv) where a ball of ``radius`` (m) around that origin touches ground with this ``normal`` (3, world):
-    ``v + r n x w``.
+    """Jacobian ``J`` (3 x nv) of the point of a ball that touches the ground: ``v + r n x w``.
+
+    The ball of ``radius`` (m) is around the origin of ``place``, and the ground has the ``normal`` (3, world).
     """
     J = jacobian(model, state, place, "mixed")
     return J[:3] if radius == 0.0 else J[:3] + (radius * skew(normal)) @ J[3:]
@@ -200,8 +199,9 @@ def point_bias(model: Model, state: State, place: str) -> Vector:
 
 
 class PointMotion(NamedTuple):
-    """A point in the world: where it is (3), ``J`` (3 x nv) and ``dJ/dt v`` (3); and how its link turns: the same of
-    the angular velocity.
+    """Point in the world: position (3), ``J`` (3 x nv) and ``dJ/dt v`` (3).
+
+    Beside them ``J`` and ``dJ/dt v`` of the angular velocity of its link.
     """
 
     position: Any
@@ -279,7 +279,7 @@ def each_radius(radius: Any, points: Sequence[str]) -> tuple[float, ...]:
 
 
 def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...]) -> None:
-    """Refuses what does not say one of ``known`` of each point."""
+    """Refuse a mode that does not have one of ``known`` for each point."""
     each = isinstance(mode, tuple) and len(mode) == len(points)
     if not each or not all(isinstance(status, (bool, str)) and status in known for status in mode):
         said = " or ".join(map(str, known))
@@ -287,7 +287,7 @@ def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...])
 
 
 def checked_points(model: Model, points: tuple[str, ...]) -> None:
-    """Refuses points that are no link or frame of the model, and points named twice."""
+    """Refuse points that are no link or frame of the model, and points named twice."""
     check_model(model)
     for place in points:
         model.frame(place)

@@ -1,8 +1,8 @@
-"""How far two solids are apart, or how deep in each other, in closed form: on every kind of number, without a branch.
+"""Signed distance of two solids in closed form: on every kind of number, without a branch.
 
 A solid is all within a ``radius`` of a box of ``half`` sizes, which may be zero: a sphere is a point that is made
-thick, a capsule a segment, and a box is itself.  Distances of what overlaps are those of the least way out; the shapes
-of two boxes are told apart by their 15 separating axes, and a segment from a box by six.
+thick, a capsule a segment, and a box is itself.  Distances of what overlaps are those of the least way out; two boxes
+have 15 separating axes, a segment and a box six.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Solid(NamedTuple):
 
 
 class Proximity(NamedTuple):
-    """Where two solids are nearest, or deepest in each other."""
+    """Nearest, or deepest, point of two solids."""
 
     distance: Any
     """m; negative: the least way that parts them"""
@@ -58,7 +58,7 @@ class Proximity(NamedTuple):
 
 @singledispatch
 def thick(shape: Shape) -> Solid | None:
-    """What a shape is for contacts between links; None: it has no closed form."""
+    """Solid of a shape for contacts between links; None: it has no closed form."""
     return None
 
 
@@ -91,8 +91,9 @@ Pose = Any
 
 
 def meeting(first: Solid, second: Solid) -> Callable[[Pose, Any, Any, Pose, Any, Any], Proximity]:
-    """The function ``(pose, half, radius, pose, half, radius) -> Proximity`` for two solids of these extents, whose first
-    is no less a box than the second.
+    """Function ``(pose, half, radius, pose, half, radius) -> Proximity`` for two solids of these extents.
+
+    The first is no less a box than the second.
     """
     try:
         return _MEETINGS[first.extent, second.extent]
@@ -101,7 +102,7 @@ def meeting(first: Solid, second: Solid) -> Callable[[Pose, Any, Any, Pose, Any,
 
 
 def meet(H_a: Pose, a: Solid, H_b: Pose, b: Solid) -> Proximity:
-    """Where two solids meet, in any order.
+    """Proximity of two solids, in any order.
 
     >>> at = np.eye(4)
     >>> at[0, 3] = 0.25
@@ -135,7 +136,7 @@ def _capsules(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any
 
 
 def _nearest_of_segments(w: Any, e: Any, a: Any, f: Any, b: Any) -> tuple[Any, Any]:
-    """Where ``|w + s e - t f|`` is least, with unit vectors ``e``, ``f``, ``|s| <= a`` and ``|t| <= b``.
+    """Parameters ``s, t`` of least ``|w + s e - t f|``, with unit vectors ``e``, ``f``, ``|s| <= a`` and ``|t| <= b``.
 
     Parallel segments are nearest in the middle of where they are beside each other.
     """
@@ -207,7 +208,7 @@ def _thrown_out(H: Pose, R: Any, x: Any, normal: Any, distance: Any, radius: Any
 
 
 def _out_of_box(half: Any, x: Any, inside: Way) -> tuple[Any, Any]:
-    """How far ``x`` is out of a box, and which way; or as ``inside`` has it."""
+    """Distance of ``x`` from a box, and its direction; or as ``inside`` has it."""
     length, normal = _direction(x - _held(x, half))
     deep = less(inside.apart, 0.0)
     there = where(deep, 0.0, length)
@@ -260,7 +261,7 @@ def _nearest_of_segment(half: Any, c: Any, u: Any) -> Any:
 
 
 def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
-    """By the separating axes: normals of faces of both, and of pairs of edges.  Apart, it is at least this much."""
+    """Proximity by the separating axes: normals of faces and of pairs of edges.  Apart, it is at least this much."""
     A, (of_a, of_b, edges) = H_a[:3, :3], separations(H_a, half_a, H_b, half_b)
     d, R = A.T @ (H_b[:3, 3] - H_a[:3, 3]), A.T @ H_b[:3, :3]
     second = less(of_a.apart, of_b.apart)
@@ -273,8 +274,10 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
 
 
 def separations(H_a: Pose, half_a: Any, H_b: Pose, half_b: Any) -> tuple[Way, Way, Way]:
-    """Two boxes along the normals of faces of the first and of the second, each in the frame of its box, and across two
-    edges, with the point of the first where these cross; all normals are from the first to the second.
+    """Separations of two boxes along face normals of the first, of the second, and across two edges.
+
+    Those of faces are in the frame of their box; that of edges has the point of the first where they cross.  All
+    normals are from the first to the second.
     """
     A = H_a[:3, :3]
     d, R = A.T @ (H_b[:3, 3] - H_a[:3, 3]), A.T @ H_b[:3, :3]
@@ -286,7 +289,7 @@ def separations(H_a: Pose, half_a: Any, H_b: Pose, half_b: Any) -> tuple[Way, Wa
 
 
 def _faces(half: Any, other: Any, R: Any, d: Any) -> Way:
-    """Of the first of two boxes, by the normal towards the second."""
+    """Separation along a face normal of the first of two boxes, towards the second."""
     ways = [
         Way(absolute(d[i]) - half[i] - other @ absolute(R[i]), scale(_side(d[i]), unit), 0.0)
         for i, unit in enumerate(np.eye(3))

@@ -93,13 +93,14 @@ class Uneven(NamedTuple):
 
     @property
     def flat(self) -> bool:
+        """False: axes change along the ground."""
         return False
 
     def site(self, p: Any, radius: float = 0.0) -> Site:
-        """What a ball of ``radius`` (m) around ``p`` (3, world) finds below it, by the place that is nearest to ``p``.
+        """Ground below a ball of ``radius`` (m) around ``p`` (3, world), by the place that is nearest to ``p``.
 
         With ``c`` above and ``(x, y)`` along the plane, ``(x - c_x) - (c_z - h) dh/dx = 0`` and the same in ``y``.
-        What is farther away than a diameter sees the tangent plane straight below it.
+        A ball that is farther away than its diameter sees the tangent plane straight below it.
         """
         c = self.plane.axes @ p - np.array([self.plane.height, 0.0, 0.0])
         x, y, at = c[1], c[2], self.relief.slopes(c[1], c[2])
@@ -125,7 +126,7 @@ def grounded(plane: Plane, relief: Terrain | None) -> Plane | Uneven:
 
 
 def check_terrain(relief: Any) -> None:
-    """Refuses what is no relief, or none at all."""
+    """Refuse an object that is neither a relief nor None."""
     if not (relief is None or isinstance(relief, Terrain)):
         raise ModelError(f"relief is a Relief, such as a HeightField, not {describe(relief)}")
 
@@ -162,7 +163,7 @@ def _derived(relief: Terrain) -> tuple[list[Any], np.ndarray]:
 
 
 def _replayed(outputs: list[Any], inputs: np.ndarray, values: Sequence[Any]) -> list[Any]:
-    """What traced ``outputs`` are when their ``inputs`` are ``values``, numbers of any kind."""
+    """Values of traced ``outputs`` when their ``inputs`` are ``values``, numbers of any kind."""
     known: dict[Any, Any] = dict(zip(inputs, values, strict=True))
     for node in inputs[0].graph.needed(outputs):
         if node not in known:
@@ -270,7 +271,7 @@ def _numbers(given: Any) -> np.ndarray:
 
 @functools.lru_cache(maxsize=64)
 def _coefficients(heights: tuple[tuple[float, ...], ...]) -> np.ndarray:
-    """Of the B-splines of the natural spline through ``heights``, with one more row and column on each side."""
+    """Coefficients of the B-splines of the natural spline through ``heights``, one more row and column on each side."""
     return _filtered(_filtered(np.array(heights)).T).T
 
 

@@ -119,7 +119,7 @@ class Memory(NamedTuple):
 
 
 def memory(n: int, rows: int, limits: int, levels: int, tallest: int) -> Memory:
-    """For problems of this size; ``tallest``: rows of one level, at most."""
+    """Memory for problems of this size; ``tallest``: rows of one level, at most."""
     shapes = {
         "S": (n + 1, n), "s": n + 1, "D": n + 1, "L": (n + 1, n + 1), "names": n + 1, "B": (rows, n), "b": rows,
         "C": (rows, n), "G": (limits, n), "g": limits, "known": limits + levels, "columns": (n, tallest + 2), "live": n,

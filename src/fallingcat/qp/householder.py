@@ -1,4 +1,7 @@
-"""Vector operations and Householder triangularization in plain loops for compilation (see :mod:`fallingcat.compiler.loop_compiler`)."""
+"""Vector operations and Householder triangularization in plain loops.
+
+They are compiled by :mod:`fallingcat.compiler.loop_compiler`.
+"""
 
 from __future__ import annotations
 

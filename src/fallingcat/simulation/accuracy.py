@@ -63,7 +63,9 @@ class Checkpoint(NamedTuple):
 
 
 class Checkpoints:
-    """Robots of a run at the start, after every :data:`STEPS_PER_PART` steps of ``dt`` (s), and after the last one: not
+    """States of the robots of a run from which its errors are estimated.
+
+    They are those at the start, after every :data:`STEPS_PER_PART` steps of ``dt`` (s), and after the last one: not
     those that are kept, on which the choice of default steps should not depend.
     """
 
@@ -72,7 +74,7 @@ class Checkpoints:
         self._last: Checkpoint | None = None
 
     def see(self, t: float, x: np.ndarray) -> None:
-        """The run is there now; states within steps are passed over."""
+        """Record the state of the run at a time; states within steps are passed over."""
         steps = self._steps(t)
         if abs(t - steps * self.dt) > TIME_TOLERANCE:
             return
@@ -85,7 +87,7 @@ class Checkpoints:
         return round(t / self.dt) if self.dt else 0
 
     def before_next(self, t: float) -> int:
-        """How many steps there are to the next of them."""
+        """Number of steps to the next checkpoint."""
         return STEPS_PER_PART - self._steps(t) % STEPS_PER_PART
 
     def __iter__(self) -> Iterator[Checkpoint]:
@@ -104,7 +106,7 @@ class Errors(NamedTuple):
 
     @property
     def each(self) -> list[ErrorEstimate]:
-        """Of every robot; what is not finite is infinitely wrong."""
+        """Error estimate of every robot; numbers that are not finite count as infinite errors."""
         errors = np.where(np.isfinite(self.errors), self.errors, np.inf)
         motions = np.where(np.isfinite(self.motions), np.maximum(MIN_MOTION, self.motions), MIN_MOTION)
         largest = [x.max(axis=1).tolist() for x in (errors[:, ::2], errors[:, 1::2], errors / motions)]
@@ -124,7 +126,7 @@ def some_of(count: int) -> np.ndarray:
 
 
 def estimate(march: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int) -> Errors | None:
-    """Errors of the robots on a machine, in compiled steps of ``march``; None where there are not two steps."""
+    """Errors of the robots on a device, in compiled steps of ``march``; None where there are not two steps."""
     states, dt = list(checkpoints), checkpoints.dt
     if len(states) < 2 or states[-1].steps < 2:
         return None
@@ -143,8 +145,9 @@ def estimate(march: Any, on: Any, layout: Layout, checkpoints: Checkpoints, orde
 
 
 def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-    """Parts, robots and weights of what is repeated in one call: parts of equal length, of one robot each alone, for
-    which the code of single robots is there already.
+    """Parts, robots and weights of the steps that are repeated in one call.
+
+    These are parts of equal length; of one robot each alone, for which the code of single robots is there already.
     """
     jobs = [(part, robot, weight) for robot, own in enumerate(chosen) for part, weight in own]
     lengths = np.diff(ends)[[part for part, _, _ in jobs]]
@@ -157,7 +160,7 @@ def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterat
 
 
 def halvings(error: ErrorEstimate | None) -> int:
-    """How often steps are halved to meet :data:`MAX_DEFAULT_ERROR`, if errors fall as the steps do."""
+    """Number of halvings of the steps to meet :data:`MAX_DEFAULT_ERROR`, if errors fall as the steps do."""
     if error is None or error.relative <= MAX_DEFAULT_ERROR:
         return 0
     return (
@@ -175,8 +178,9 @@ def _activity(layout: Layout, nodes: np.ndarray) -> np.ndarray:
 
 
 def _chosen(activity: np.ndarray, steps: int) -> list[tuple[int, float]]:
-    """Parts of a run of so many ``steps`` to repeat, and how many parts each stands for: half are the most active ones,
-    the rest is spread evenly over the others.
+    """Parts of a run of so many ``steps`` to repeat, and how many parts each stands for.
+
+    Half are the most active ones, the rest is spread evenly over the others.
     """
     count = len(activity)
     few = max(2, math.ceil(max(MIN_STEPS_REPEATED, SHARE_REPEATED * steps) * count / steps))
@@ -201,7 +205,7 @@ def _distances(model: Model, layout: Layout, a: np.ndarray, b: np.ndarray) -> np
 
 
 def turning_coordinates(model: Model) -> np.ndarray:
-    """Which joint coordinates are angles or parts of quaternions, and not lengths."""
+    """Truth values of the joint coordinates that are angles or parts of quaternions, and not lengths."""
     kinds = [joint.kind for joint in model.joints if joint.nv]
     each = [
         np.any(kind.group.selection[3:], axis=0) if kind.nq == kind.nv else np.ones(kind.nq, dtype=bool)

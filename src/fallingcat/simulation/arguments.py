@@ -1,4 +1,4 @@
-"""What a run is given: checked before anything moves, and named where it is wrong."""
+"""Arguments of runs: checked before anything moves, and named where they are wrong."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 
 DEVICES = ("cpu", "cuda")
-"""What simulations run on; other targets are those of :func:`fallingcat.compile`."""
+"""Targets of simulations; others are those of :func:`fallingcat.compile`."""
 MAX_STEPS = 2**53
 """Beyond it, time plus a step is the same time."""
 MAX_RECORD_BYTES = 8e9
-"""What a run may keep."""
+"""Memory that a run may keep."""
 
 
 def check_concrete(*given: Any) -> None:
-    """Refuses numbers that JAX traces, in times, states, or fields of laws: a run looks at its numbers."""
+    """Refuse numbers that JAX traces, in times, states, or fields of laws: a run looks at its numbers."""
     for x in given:
         if is_jax_tracer(x):
             rule = "a run looks at its numbers, so that jax.grad, jit and vmap do not go through it"
@@ -138,7 +138,7 @@ def _locked(x: Any) -> np.ndarray:
 
 
 def answered(controller: Any, t: float, state: State) -> Any:
-    """What a controller says; what goes wrong in it names the time."""
+    """Forces of a controller; an exception of it names the time."""
     try:
         return controller(t, read_only(state))
     except Exception as error:
@@ -147,7 +147,7 @@ def answered(controller: Any, t: float, state: State) -> Any:
 
 
 def carry(error: Exception, t: float, result: Any) -> None:
-    """Gives what ended a run at ``t`` (s) the run so far as its ``result``, unless it has one of its own.
+    """Attach the run so far as ``result`` to the exception that ended it at ``t`` (s), unless it has its own.
 
     >>> error = ZeroDivisionError("division by zero")
     >>> carry(error, 0.25, "the run so far")
@@ -160,7 +160,7 @@ def carry(error: Exception, t: float, result: Any) -> None:
 
 
 def controller_size(model: Model, given: Any) -> int:
-    """How many forces a controller gave: n or nv."""
+    """Number of forces of a controller: n or nv."""
     size = np.shape(given)
     if size not in ((model.n,), (model.nv,)):
         wanted = f"{model.n} joint forces" + (f", or {model.nv} with those on the base" if model.m else "")
@@ -170,7 +170,7 @@ def controller_size(model: Model, given: Any) -> int:
 
 
 def controller_forces(model: Model, given: Any, size: int, t: float) -> np.ndarray:
-    """What a controller gave: ``size`` finite numbers, or an error that names the time and the joint."""
+    """Forces of a controller: ``size`` finite numbers, or an error that names the time and the joint."""
     try:
         forces = np.array(given, dtype=float)
     except (TypeError, ValueError, OverflowError):

@@ -61,9 +61,9 @@ class Rollout:
     error_estimate: ErrorEstimate | None = None
     """largest error at the end caused by the size of fixed steps, among up to eight simulations; None: not estimated"""
     code: Code = Code.FINISHED
-    """how all of them ended"""
+    """end of all of them"""
     reason: str = ""
-    """why they stopped early"""
+    """reason why they stopped early"""
     integrator: str = ""
 
     @property
@@ -162,7 +162,7 @@ class Batch(Runner[Rollout]):
         self._remembered.append(np.array([known] * len(times)).reshape(len(times), *known.shape))
 
     def halvings(self) -> int:
-        """How often the estimated error of the first steps asks for default steps to be halved."""
+        """Number of halvings of default steps that the estimated error of the first steps asks for."""
         steps, fleet = min(self.steps, MIN_STEPS_REPEATED), self.fleet
         if not self.estimates or steps < 2:
             return 0

@@ -31,29 +31,40 @@ TARGETS = ("cpu", "cuda")
 
 
 class BatchSimulator:
-    """``N`` simulations of one robot in steps of ``dt`` (s), by default in the method that :func:`fallingcat.simulate`
-    takes, among those of fixed steps (``guides/choosing_an_integrator``); by :class:`Located` in steps of their own of
-    at most ``dt``.
+    """``N`` simulations of one robot at once, in compiled steps on CPU or GPU.
+
+    Steps are of ``dt`` (s), by default in the method that :func:`fallingcat.simulate` takes, among those of fixed steps
+    (``guides/choosing_an_integrator``); by :class:`Located` robots take steps of their own of at most ``dt``.
 
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
-    ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.  ``target`` is ``cpu``
-    (``threads`` of it, float64) or ``cuda``: there arrays are CuPy's and nothing leaves the GPU, and ``dtype`` may be
-    ``float32``.  ``driven`` says whether forces will be given.  What the model holds acts as in
-    :func:`fallingcat.simulate`, unless ``passive=False``.  ``ledger=False`` leaves out the works, which saves a quarter
-    of the time.
+    ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.
 
-    ``laws`` are those of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
-    Their inputs, such as ``targets`` of :class:`~fallingcat.control.PositionServo`, may change at every :meth:`step`.
-    ``parameters`` are other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
-    ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
-    ``"friction"`` (N) of the ground; a robot then moves as one whose model has these numbers.
+    Args:
+        model: Robot.
+        states: ``N`` states from which they start, or one with a first axis over robots.
+        laws: Force laws of all robots, or ``N`` lists of them, which differ in their numbers: gains of each robot.
+            Their inputs, such as ``targets`` of :class:`~fallingcat.control.PositionServo`, may change at every
+            :meth:`step`.
+        contact: Ground or other contact; None: nothing is touched.
+        dt: Step (s).
+        driven: True if joint forces are given at each step.
+        target: ``cpu`` (float64) or ``cuda``: there arrays are CuPy's and nothing leaves the GPU.
+        dtype: ``float64``, or ``float32`` on a GPU.
+        threads: Threads of the CPU.
+        integrator: Integrator; None: the default.
+        passive: Springs, damping, friction, stops and drive limits of the model act as in :func:`fallingcat.simulate`.
+        ledger: False leaves out the works, which saves a quarter of the time.
+        parameters: Other numbers of each robot, by name: ``"LINK.mass"`` (N, kg), ``"LINK.center"`` (N x 3, m),
+            ``"LINK.inertia"`` (N x 3 x 3, kg m^2, about the center of mass), as in :class:`fallingcat.model.Body`, and
+            ``"friction"`` (N) of the ground; a robot then moves as one whose model has these numbers.
 
-    >>> import fallingcat as fc
-    >>> cat = fc.robots.two_cylinder_cat()
-    >>> fleet = BatchSimulator(cat, [cat.state(rates=[0.1 * i, 0.5]) for i in range(100)], driven=True)
-    >>> fleet.step(10, forces=-0.1 * fleet.state.rates)
-    >>> fleet.state.joints.shape, round(float(fleet.times[0]), 6)
-    ((100, 2), 0.01)
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> batch = BatchSimulator(cat, [cat.state(rates=[0.1 * i, 0.5]) for i in range(100)], driven=True)
+        >>> batch.step(10, forces=-0.1 * batch.state.rates)
+        >>> batch.state.joints.shape, round(float(batch.times[0]), 6)
+        ((100, 2), 0.01)
     """
 
     def __init__(
@@ -96,7 +107,21 @@ class BatchSimulator:
         threads: int = 1,
         parameters: Mapping[str, Any] | None = None,
     ) -> BatchSimulator:
-        """Robots of a problem; forces of a sampled controller are given at each step."""
+        """Robots of a system; forces of a sampled controller are given at each step.
+
+        Args:
+            system: Problem.
+            many: States from which they start, with a first axis over robots.
+            method: Integrator of one code for all modes.
+            dt: Step (s).
+            target: ``cpu`` or ``cuda``.
+            dtype: ``float64``, or ``float32`` on a GPU.
+            threads: Threads of the CPU.
+            parameters: Other numbers of each robot, by name.
+
+        Returns:
+            The simulator.
+        """
         fleet = cls.__new__(cls)
         if system.controller is not None:
             system = replace(system, controller=held, external=True)
@@ -105,14 +130,29 @@ class BatchSimulator:
 
     @classmethod
     def alone(cls, system: System, march: Any, layout: Layout, dt: float) -> BatchSimulator:
-        """The one robot of a run, in its compiled steps; :meth:`place` says where it is."""
+        """Simulator of the one robot of a run, in its compiled steps; :meth:`place` sets its state.
+
+        Args:
+            system: Problem.
+            march: Compiled steps, a :class:`.CompiledStepper`.
+            layout: Layout of packed states.
+            dt: Step (s).
+
+        Returns:
+            The simulator.
+        """
         fleet = cls.__new__(cls)
         fleet.system, fleet.march, fleet.layout, fleet.dt, fleet._on = system, march, layout, dt, march.alone
         fleet.parameters = Parameters((), np.zeros((1, 0)))
         return fleet
 
     def place(self, t: float, packed: np.ndarray) -> None:
-        """One robot is there at a time (s)."""
+        """Set the state of one robot at a time.
+
+        Args:
+            t: Time (s).
+            packed: Packed state, see :class:`.Layout`.
+        """
         self._x = self.march.at(t, self.dt, packed)[None]
 
     def _begin(
@@ -127,7 +167,7 @@ class BatchSimulator:
         threads: int,
         parameters: Mapping[str, Any] | None,
     ) -> None:
-        """Compiles the step and puts the robots where they start."""
+        """Compile the step and put the robots where they start."""
         if target not in TARGETS:
             raise ModelError(f"target is one of {', '.join(map(repr, TARGETS))}, not {describe(target)}")
         self.parameters = checked(system.model, system.contact, parameters, len(many.pose))
@@ -162,7 +202,7 @@ class BatchSimulator:
 
     @property
     def count(self) -> int:
-        """How many robots there are."""
+        """Number of robots."""
         return len(self._on.rows(self._x))
 
     @property
@@ -172,7 +212,7 @@ class BatchSimulator:
 
     @property
     def state(self) -> State:
-        """Where all robots are: ``N x 4 x 4``, ``N x joints``, ``N x m``, ``N x n``."""
+        """State of all robots: ``N x 4 x 4``, ``N x joints``, ``N x m``, ``N x n``."""
         return State(*self._series().states)
 
     @property
@@ -192,11 +232,22 @@ class BatchSimulator:
         return self.march.stalled(self._on, self._x)
 
     def packed(self) -> np.ndarray:
-        """``N x size``: everything, as floats in this computer's memory; see :class:`.Layout`."""
+        """Packed states of all robots, as floats in this computer's memory; see :class:`.Layout`.
+
+        Returns:
+            ``N x size`` numbers.
+        """
         return np.asarray(self._on.fetched(self._x), dtype=float)[:, self.march.head :]
 
     def fetched(self, x: Any) -> np.ndarray:
-        """An array of the fleet, or of your own beside it, in this computer's memory."""
+        """Array of the simulator, or of your own beside it, in this computer's memory.
+
+        Args:
+            x: Array on CPU or GPU.
+
+        Returns:
+            NumPy array.
+        """
         return self._on.fetched(x)
 
     @property
@@ -213,9 +264,12 @@ class BatchSimulator:
     # moving ---------------------------------------------------------------------------------------------------
 
     def step(self, steps: int = 1, forces: Any = None, **inputs: Any) -> None:
-        """``steps`` of ``dt``, all robots, under joint ``forces`` (N x n) that stay the same meanwhile.
+        """Take steps of ``dt`` with all robots, under joint forces that stay the same meanwhile.
 
-        ``inputs`` are those of laws, such as ``targets`` of servos: see :meth:`set`.
+        Args:
+            steps: Number of steps.
+            forces: Joint forces (N x n; N m or N), if the simulator was made with ``driven=True``.
+            inputs: Inputs of laws, such as ``targets`` of servos: see :meth:`set`.
         """
         applied, steps = self._applied(forces), whole(steps, "steps")
         if inputs:
@@ -223,7 +277,7 @@ class BatchSimulator:
         self.marched(steps, applied)
 
     def set(self, **inputs: Any) -> None:
-        """Other numbers of laws from now on, without another compilation: ``fleet.set(targets=..., kp=...)``.
+        """Set numbers of laws from now on, without another compilation: ``batch.set(targets=..., kp=...)``.
 
         Args:
             inputs: By the names under which laws take them (:attr:`.Law.inputs`): an array for all robots, or with a
@@ -235,26 +289,53 @@ class BatchSimulator:
             self._on.tune(place, value, self.count)
 
     def marched(self, steps: int, applied: Any) -> None:
-        """:meth:`step` under forces (N x nv or N x 0) on bases and joints, as the machine keeps them."""
+        """Take steps under forces on bases and joints, as the device keeps them; else like :meth:`step`.
+
+        Args:
+            steps: Number of steps.
+            applied: Forces (N x nv or N x 0).
+        """
         self._x = self.march.taken(self._on, self._x, self.dt, steps, applied)
 
     def rows(self, rows: int, every: int, applied: Any) -> np.ndarray:
-        """``rows x N x size``, in this computer's memory: the robots after every ``every``-th of ``rows * every`` steps
-        under forces, as :meth:`marched` takes them.
+        """Take ``rows * every`` steps, and record the robots after every ``every``-th of them.
+
+        Args:
+            rows: Number of records.
+            every: Steps between two of them.
+            applied: Forces, as :meth:`marched` takes them.
+
+        Returns:
+            ``rows x N x size`` numbers, in this computer's memory.
         """
         self._x, found = self.march.rows(self._on, self._x, self.dt, rows, every, applied)
         return found
 
     def some(self, which: np.ndarray) -> np.ndarray:
-        """``k x size``: the robots ``which``, as they are kept, in this computer's memory."""
+        """Some robots as they are kept, in this computer's memory.
+
+        Args:
+            which: Indices of ``k`` robots.
+
+        Returns:
+            ``k x size`` numbers.
+        """
         return np.array(self._on.fetched(self._on.kept(self._x, which)), dtype=float)
 
     attempts = ATTEMPTS_PER_CALL
     """at steps, of every robot, in each :meth:`approach`"""
 
     def approach(self, until: Any, forces: Any = None) -> Any:
-        """Some attempts at steps of robots that choose their own, none beyond its time in ``until`` (N, s): N truth
-        values, who has arrived.  So nobody waits for the slowest.
+        """Attempt steps of robots that choose their own, none beyond its time in ``until``.
+
+        Each call makes :attr:`attempts` of them, so that no robot waits for the slowest.
+
+        Args:
+            until: Times (N, s).
+            forces: Joint forces (N x n; N m or N), if the simulator was made with ``driven=True``.
+
+        Returns:
+            ``N`` truth values: robots that have arrived.
         """
         if not isinstance(self.march, LocatedStepper):
             raise ModelError("robots approach times of their own by the integrator Located()")
@@ -264,8 +345,16 @@ class BatchSimulator:
         return self.times >= until
 
     def recorded(self, until: float, attempts: int) -> np.ndarray:
-        """``attempts x N x size``, in this computer's memory: the robots after each of so many attempts at steps toward
-        a time (s); see :class:`.LocatedStepper`.  One that is taken back, or not needed, changes no time.
+        """Attempt steps toward a time, and record the robots after each attempt; see :class:`.LocatedStepper`.
+
+        An attempt that is taken back, or not needed, changes no time.
+
+        Args:
+            until: Time (s).
+            attempts: Number of attempts.
+
+        Returns:
+            ``attempts x N x size`` numbers, in this computer's memory.
         """
         if not isinstance(self.march, LocatedStepper):
             raise ModelError("steps are recorded by the integrator Located()")
@@ -274,11 +363,19 @@ class BatchSimulator:
         return seen
 
     def whole(self) -> np.ndarray:
-        """``N x size``: the robots as they are kept, in this computer's memory."""
+        """All robots as they are kept, in this computer's memory.
+
+        Returns:
+            ``N x size`` numbers.
+        """
         return np.array(self._on.fetched(self._x), dtype=float)
 
     def keep(self, which: Any) -> None:
-        """Robots ``which`` (indices, or N truth values) stay, the others leave."""
+        """Keep some robots and drop the others.
+
+        Args:
+            which: Indices, or ``N`` truth values.
+        """
         chosen = self._on.fetched(which)
         truths, places = chosen.dtype == bool, chosen.dtype.kind in "iu" or not chosen.size
         if chosen.shape != (self.count,) if truths else not places or (abs(chosen) >= self.count).any():
@@ -289,7 +386,12 @@ class BatchSimulator:
         self._x, self._on = self._on.kept(self._x, which), self._on.part(which)
 
     def reset(self, which: Any, states: Sequence[State] | State) -> None:
-        """Robots ``which`` (indices, or N truth values) start anew from ``states``, one for each."""
+        """Start some robots anew.
+
+        Args:
+            which: Indices, or ``N`` truth values.
+            states: New states, one for each.
+        """
         many = starts(self.system.model, states)
         check_closed(self.system.model, *many)
         which = self._on.fetched(which)
@@ -306,7 +408,7 @@ class BatchSimulator:
         return self.march.begun(many, self.layout.table(tuple(many), self.march.remembered(many)))
 
     def _applied(self, forces: Any) -> Any:
-        """Joint forces, and none on the base, as the machine keeps them."""
+        """Joint forces, and none on the base, as the device keeps them."""
         if (forces is not None) != (self.system.controller is not None):
             if forces is None:
                 raise ModelError("a fleet that is made with driven=True is given forces at each step")
@@ -336,8 +438,9 @@ def _default(system: System, first: State, dt: float, dtype: str, varied: bool) 
 
 
 def _laws_of_each(laws: Any, count: int, model: Model) -> tuple[list[list[float]], Any]:
-    """Numbers of the laws of each robot, if they are given for each, and the laws of the first, for which code is
-    made.
+    """Numbers of the laws of each robot, if they are given for each, and the laws of the first.
+
+    Code is made for the first one.
     """
     if not isinstance(laws, (tuple, list)) or not laws or not isinstance(laws[0], (tuple, list)):
         return [], laws

@@ -1,7 +1,7 @@
-"""The robot's forward dynamics and contacts in native code, for systems whose controller is plain Python: only the rest
-of a step can be compiled.
+"""Forward dynamics and contacts in native code, for systems whose controller is plain Python.
 
-States are given by their fields: the pose of a quaternion would take longer to find than the forces.
+Only the rest of a step can be compiled there.  States are given by their fields: the pose of a quaternion would take
+longer to find than the forces.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def _made(ask: _Ask) -> Any:
 
 
 def remembered(about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """The kernel that ``make`` gives, made once as long as what it is about stays the same and can be compared: to load
-    one from the disk takes longer than a short run.
+    """Kernel that ``make`` makes, once as long as what it is about stays the same and can be compared.
+
+    To load one from the disk takes longer than a short run.
     """
     try:
         ask = _Ask(fingerprint(about), make)
@@ -90,10 +91,10 @@ def energies_behind(model: Model, state: State, lag: Any) -> Any:
 
 @functools.lru_cache(maxsize=8)
 def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """``(poses, joints, twists, rates) -> kinetic, potential`` (N, J) of ``N`` states; made once for each robot.
+    """Function ``(poses, joints, twists, rates) -> kinetic, potential`` (N, J) of ``N`` states; one for each robot.
 
-    With a further number, the potential energy so long (s) before.  A step along the velocity at its end has its books
-    for the middle of it: half a step before its end, kinetic and potential energy balance.
+    With a further number, the potential energy so long (s) before.  The energy balance of a step along the velocity at
+    its end holds for its middle: half a step before its end, kinetic and potential energy balance.
     """
     now = functools.lru_cache(1)(lambda: compile_step(model, energies_at, {}, State._fields))
     behind = functools.lru_cache(1)(lambda: compile_step(model, energies_behind, {"lag": 1}, State._fields))

@@ -1,8 +1,9 @@
-"""Which integrator runs a problem where the caller names none: one order of preference, the same for every entry point.
+"""Default integrators: one order of preference, the same for every entry point.
 
 The table is in ``guides/choosing_an_integrator``.  A driver takes the first method of :func:`preferred` that it can
 run: :func:`fallingcat.simulate` and :func:`fallingcat.rollout` run all of them, what is stepped from outside
-(:class:`.Simulator`, :class:`.BatchSimulator`, environments) those of fixed steps in one code (:func:`takes_fixed_steps`).
+(:class:`.Simulator`, :class:`.BatchSimulator`, environments) those of fixed steps in one code
+(:func:`takes_fixed_steps`).
 """
 
 from __future__ import annotations
@@ -62,19 +63,28 @@ MIN_UNLOCATED_POINTS = 3
 MIN_IMPLICIT_NV = 30
 """Degrees of freedom from which on default steps under stiff laws take ``implicit``: ``rosenbrock`` takes minutes"""
 RKMK4_STAGES = 4
-"""How often a step of RKMK4 asks a function"""
+"""Calls of a function in a step of RKMK4"""
 
 
 def default_method(
     system: System, state: State, dt: float | None, runs: Callable[[Integrator], bool] = lambda method: True
 ) -> Integrator:
-    """The first method of :func:`preferred` that a driver ``runs``, or ``implicit``, which says what it does not take.
+    """First method of :func:`preferred` that a driver ``runs``, or ``implicit``, which names what it does not take.
 
     Args:
-        system: The problem.
-        state: Where it starts, or the first of many runs does.
+        system: Problem.
+        state: Start of the run, or of the first of many runs.
         dt: Step (s) of the caller; None: the method's default.
-        runs: Whether the driver can run a method.
+        runs: Condition that the driver can run a method.
+
+    Returns:
+        Integrator.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> default_method(System(cat), cat.neutral(), None).name
+        'momentum'
     """
     return next(filter(runs, preferred(system, state, dt)), Implicit())
 
@@ -156,7 +166,7 @@ def _long_steps(system: System, state: State, dt: float | None) -> Iterator[Inte
 
 
 def asks_function(system: System) -> bool:
-    """Whether a function of the caller is asked within steps."""
+    """True if a function of the caller is asked within steps."""
     return system.controller is not None and system.sampling is None and system.controller is not held
 
 
@@ -192,7 +202,7 @@ def _flight_method(system: System, state: State, dt: float | None) -> MomentumRu
 
 
 def flies(system: System) -> bool:
-    """Whether the momentum-exact methods take a system."""
+    """True if the momentum-exact methods take a system."""
     remembers = law_that_grips(system) is None and not asks_function(system) and not system.model.loops
     try:
         check_flight(system, remembers)
@@ -219,6 +229,6 @@ def one_code(method: Integrator, system: System) -> Marching | None:
 
 
 def takes_fixed_steps(method: Integrator, system: System) -> bool:
-    """Whether a method steps many robots in one code, all in steps of the same size."""
+    """True if a method steps many robots in one code, all in steps of the same size."""
     found = one_code(method, system)
     return found is not None and found.tolerance is None and not isinstance(found, Located)

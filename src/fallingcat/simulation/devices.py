@@ -1,4 +1,4 @@
-"""Where the robots of a fleet are, and how their steps are taken there: on this processor, or on a GPU."""
+"""Devices of a batch: memory of its robots, and their steps, on CPU or GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import ExtraMissingError
 
 
 class Device(ABC):
-    """Keeps ``x`` of all robots in arrays of its own and iterates a kernel ``(x, ahead, numbers, forces) -> x``.
+    """Device that keeps ``x`` of all robots in its arrays and iterates ``(x, ahead, numbers, forces) -> x``.
 
     Numbers are the same for all robots, or one row for each.
     """
@@ -45,8 +45,9 @@ class Device(ABC):
 
     @abstractmethod
     def recorded(self, x: Any, ahead: Any, forces: Any, rows: int, every: int = 1) -> tuple[Any, np.ndarray]:
-        """``x`` after ``rows * every`` iterations, and ``rows x N x size`` in this computer's memory: after every
-        ``every``-th of them.
+        """Take ``rows * every`` iterations, and record every ``every``-th of them.
+
+        The results are ``x`` at the end, and ``rows x N x size`` in this computer's memory.
         """
 
     @abstractmethod
@@ -88,37 +89,47 @@ class Cpu(Device):
 
     @property
     def numbers(self) -> np.ndarray:
+        """Numbers of laws and parameters, of all robots or of each."""
         return self._numbers
 
     def array(self, x: Any) -> Any:
+        """Array of floats."""
         return np.asarray(x, dtype=float)
 
     def tune(self, place: slice, values: Any, robots: int) -> None:
+        """Set numbers of laws, of all robots or of each."""
         if values.ndim == 2 and self._numbers.ndim == 1 and robots > 1:
             self._numbers = np.tile(self._numbers, (robots, 1))
         self._numbers[..., place] = values
 
     def sent(self, rows: np.ndarray) -> Any:
+        """Rows as the device keeps them."""
         return rows
 
     def fetched(self, x: Any) -> np.ndarray:
+        """NumPy array in this computer's memory."""
         return np.asarray(x)
 
     def rows(self, x: Any) -> Any:
+        """View with a first axis over robots."""
         return x
 
     def paired(self, until: Any, dt: float) -> Any:
+        """Times and largest steps of all robots."""
         return np.stack([until, np.full(len(until), dt)], axis=1)
 
     def padded(self, forces: Any, above: int) -> Any:
+        """Joint forces after ``above`` zeros for the base."""
         return np.hstack([np.zeros((len(forces), above)), forces])
 
     def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
+        """All robots after ``count`` iterations."""
         if len(x) == 1 and count == 1:
             return self._once(x, ahead, forces)
         return self._rows(x, ahead, forces, 1, count)[0] if len(x) else x
 
     def recorded(self, x: Any, ahead: Any, forces: Any, rows: int, every: int = 1) -> tuple[Any, np.ndarray]:
+        """All robots at the end, and after every ``every``-th iteration."""
         if len(x) == rows == every == 1:
             return (after := self._once(x, ahead, forces)), after[None].copy()
         found = self._rows(x, ahead, forces, rows, every)
@@ -142,20 +153,21 @@ class Cpu(Device):
 
     @cached_property
     def single(self) -> tuple[Callable[[], Any], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """A step of one robot: what takes it, the memory in which its end is, and those of its arguments ``x, ahead,
-        numbers, forces``.
-        """
+        """Step of one robot: function, memory of its end, and those of its arguments ``x, ahead, numbers, forces``."""
         x, ahead, _, forces = (np.zeros(argument.size) for argument in self._kernel.signature)
         go, out = self._kernel.stepper(x, ahead, self._numbers, forces)
         return go, out, x, ahead, self._numbers, forces
 
     def kept(self, x: Any, which: Any) -> Any:
+        """Some robots."""
         return x[which]
 
     def part(self, which: Any) -> Device:
+        """Device of some robots."""
         return Cpu(self._kernel, self._numbers[which] if self._numbers.ndim == 2 else self._numbers, self._threads)
 
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
+        """Overwrite some robots."""
         x[places] = fresh
 
 
@@ -173,37 +185,46 @@ class Gpu(Device):
 
     @property
     def numbers(self) -> np.ndarray:
+        """Numbers of laws and parameters, of all robots or of each."""
         return self._numbers if self._own is None else self.fetched(self._own)
 
     def array(self, x: Any) -> Any:
+        """CuPy array; arrays that are on the GPU already are not copied."""
         there = hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
         return self._cupy.from_dlpack(x) if there else self._cupy.asarray(x, dtype=self._dtype)
 
     def tune(self, place: slice, values: Any, robots: int) -> None:
+        """Set numbers of laws, of all robots or of each."""
         if self._own is None:
             self._own = self.sent(np.broadcast_to(self._numbers, (robots, self._numbers.shape[-1])))
         self._own[place] = values.T if values.ndim == 2 else values[:, None]
 
     def sent(self, rows: np.ndarray) -> Any:
+        """Rows as the device keeps them: robots are columns."""
         return self._cupy.ascontiguousarray(self._cupy.asarray(rows.T, dtype=self._dtype))
 
     def fetched(self, x: Any) -> np.ndarray:
+        """NumPy array in this computer's memory."""
         return np.asarray(self._cupy.asnumpy(x).T) if isinstance(x, self._cupy.ndarray) else np.asarray(x)
 
     def rows(self, x: Any) -> Any:
+        """View with a first axis over robots."""
         return x.T
 
     def paired(self, until: Any, dt: float) -> Any:
+        """Times and largest steps of all robots."""
         until = self._cupy.asarray(until, dtype=self._dtype)
         return self._cupy.stack([until, self._cupy.full_like(until, dt)])
 
     def padded(self, forces: Any, above: int) -> Any:
+        """Joint forces after ``above`` zeros for the base."""
         joints = self.array(forces)
         whole = self._cupy.zeros((above + joints.shape[1], joints.shape[0]), dtype=self._dtype)
         whole[above:] = joints.T
         return whole
 
     def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
+        """All robots after ``count`` iterations."""
         robots = x.shape[1]
         ahead = self._tiled(tuple(ahead.tolist()), robots) if ahead.ndim == 1 else ahead
         if self._numbers.ndim == 2 and self._own is None:
@@ -218,6 +239,7 @@ class Gpu(Device):
         return x
 
     def recorded(self, x: Any, ahead: Any, forces: Any, rows: int, every: int = 1) -> tuple[Any, np.ndarray]:
+        """All robots at the end, and after every ``every``-th iteration."""
         found = self._cupy.empty((rows, x.shape[1], x.shape[0]), dtype=x.dtype)
         for k in range(rows):
             x = self.iterated(x, ahead, forces, every)
@@ -225,21 +247,24 @@ class Gpu(Device):
         return x, np.asarray(self._cupy.asnumpy(found))
 
     def kept(self, x: Any, which: Any) -> Any:
+        """Some robots."""
         which = self._cupy.asarray(which)
         places = self._cupy.flatnonzero(which) if which.dtype == bool else which
         return self._cupy.ascontiguousarray(x.take(places, axis=1))
 
     def part(self, which: Any) -> Device:
+        """Device of some robots."""
         numbers = self._numbers[self.fetched(which)] if self._numbers.ndim == 2 else self._numbers
         some = Gpu(self._kernels, numbers)
         some._own = None if self._own is None else self.kept(self._own, which)
         return some
 
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
+        """Overwrite some robots."""
         x[:, places] = fresh
 
-    @functools.lru_cache(maxsize=4)  # noqa: B019 (lives as long as its fleet)
+    @functools.lru_cache(maxsize=4)  # noqa: B019 (lives as long as its simulator)
     def _tiled(self, shared: tuple[float, ...], robots: int) -> Any:
-        """What all robots have in common, in columns."""
+        """Numbers that all robots have in common, in columns."""
         column = self._cupy.asarray(np.array(shared)[:, None], dtype=self._dtype)
         return self._cupy.ascontiguousarray(self._cupy.broadcast_to(column, (len(shared), robots)))

@@ -1,4 +1,4 @@
-"""What makes the numbers of runs doubtful: energy balance, error estimate, contacts, joint limits.
+"""Diagnostics of runs: energy balance, error estimate, contacts, joint limits.
 
 One robot or many: every check looks at ``K`` samples of ``N`` robots, and warns of the worst in the words of one.
 """
@@ -45,7 +45,7 @@ COUNTED = {
         "in {:.2g} % of the steps a joint turns too far, however they are divided",
     ),
 }
-"""What steps count: kind, largest share of the steps, and words"""
+"""Counts of steps: kind, largest share of the steps, and words"""
 
 
 class Account(NamedTuple):
@@ -103,7 +103,7 @@ def _not_finite(run: Motion) -> Diagnostic | None:
 
 
 def _singular(model: Model, start: State) -> str:
-    """Which joint has no inertia, if that is why numbers are not finite."""
+    """Joint without inertia, if that is why numbers are not finite."""
     try:
         check_mass(model, np.asarray(mass_matrix(model, start), dtype=float))
     except NumericsError as error:
@@ -139,7 +139,7 @@ def _step_error(run: Motion) -> Diagnostic | None:
 
 
 def _open_loops(run: Motion) -> Diagnostic | None:
-    """How far loops opened."""
+    """Largest opening of the loops."""
     if not run.system.model.loops:
         return None
     states = [x[run._looked_at] for x in run.series.states]
@@ -161,7 +161,7 @@ def _contact_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray, roundin
 
 
 def _contact_law(run: Motion) -> Diagnostic | None:
-    """By how much steps missed the contact law, as the contact finds in what it remembers."""
+    """Error of steps against the contact law, as the contact finds it in its memory."""
     sound = run.series.memory[-1][run.finite]
     words = run.system.contact.end_diagnosis(sound) if run.system.contact is not None and len(sound) else ""
     message, _, advice = words.partition("; ")
@@ -174,7 +174,7 @@ def at_rest(model: Model) -> float:
 
 
 def _law_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray) -> Diagnostic | None:
-    """Which law gave more than it held and was given; ``kinetic`` (N, J) is the most that robots had."""
+    """Law that released more energy than it stored and received; ``kinetic`` (N, J) is the most that robots had."""
     limit = MAX_ENERGY_RESIDUAL * kinetic
     for law in run.system.laws if run.system.ledger else ():
         given = np.where(moved, run.works[:, :, run.system.ports.index(law.name)].max(axis=0), 0.0)
@@ -190,7 +190,7 @@ def _law_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray) -> Diagnost
 
 
 def _passed_stops(run: Motion) -> Diagnostic | None:
-    """Which joint went as far beyond a stop as no run may start: light ones do, under strong drives."""
+    """Joint that went as far beyond a stop as no run may start: light ones do, under strong drives."""
     model, joints = run.system.model, run.series.states[1][:, run.finite]
     if LAW not in (law.name for law in run.system.laws) or not joints.size:
         return None
@@ -206,9 +206,10 @@ def _passed_stops(run: Motion) -> Diagnostic | None:
 
 
 def _oscillation(run: Motion) -> Diagnostic | None:
-    """Which joint goes to and fro with the steps under a function, as it does where they are too long for it, and
-    limits or friction keep that from growing, or in flight under dampers that stop it at once, after a jump of laws;
-    where all steps are kept.
+    """Joint that goes to and fro with the steps, where all steps are kept.
+
+    It does so under a function for which they are too long, where limits or friction keep that from growing, or in
+    flight under dampers that stop it at once, after a jump of laws.
     """
     function = run.system.controller is not None and run.system.sampling is None
     if not (function or run.method.name == "momentum") or not run.every_step or len(run.times) <= OSCILLATING_STEPS + 1:
@@ -230,7 +231,7 @@ def _oscillation(run: Motion) -> Diagnostic | None:
 
 
 def _unresolved_laws(run: Motion) -> Diagnostic | None:
-    """Which law that does not always act moved something faster than steps resolve."""
+    """Law that does not always act and moved something faster than steps resolve."""
     dt, ports = run.dt or 0.0, run.system.ports
     for law in run.system.laws:
         rate = law.fastest_rate(run.system.model)
@@ -276,7 +277,7 @@ def _landed(run: Motion) -> np.ndarray:
 
 
 def _late_switches(run: Motion, dt: float) -> Diagnostic | None:
-    """Which laws switched late, by some samples that touch; where all steps are kept, by those beside the air."""
+    """Laws that switched late, by some samples that touch; where all steps are kept, by those beside the air."""
     air, marked = run.air, ~run.air
     if run.every_step:
         none = np.zeros_like(air[:1])
@@ -301,7 +302,7 @@ def _energy_balance(run: Motion, moved: np.ndarray) -> Diagnostic | None:
 
 
 def _nominal_stiffness(run: Motion) -> Diagnostic | None:
-    """Of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
+    """Warning of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
     made = [law.name for law in run.system.laws if law.nominal_inertia]
     if not made or run.parameters is None or BEHIND not in run.parameters.names or not run.system.ports:
         return None

@@ -1,4 +1,4 @@
-"""What a run takes, estimated before it begins."""
+"""Effort of a run, estimated before it begins."""
 
 from __future__ import annotations
 

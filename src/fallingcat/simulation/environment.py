@@ -24,27 +24,49 @@ except ImportError:
 
 
 class VectorEnvironment(VectorEnv):
-    """``count`` robots in one :class:`BatchSimulator`, as a ``gymnasium.vector.VectorEnv``: one compiled step moves all of them.
+    """Robots of one :class:`BatchSimulator` as a ``gymnasium.vector.VectorEnv``: one compiled step moves all of them.
 
-    What the task is, plain functions of arrays say; a :class:`~fallingcat.State` there has a first axis over robots:
-
-    - ``start(rng)``: the state (of one robot) from which an episode starts, with the generator of that robot;
-    - ``observe(state)``: observations, ``N x k``; by default ``[R p]`` of the base (12), joints, twist and rates;
-    - ``reward(before, action, after)``: ``N``, of the states around the action;
-    - ``done(state)``: ``N`` truth values, whether episodes end there (terminate); by default never;
-    - ``control(action, state)``: joint forces, ``N x n``, held for ``period`` (s); by default the actions themselves.
-      Or a mapping with inputs of laws, such as ``{"targets": action}`` for :class:`~fallingcat.control.PositionServo`.
-
-    ``actions`` are the bounds ``(low, high)`` of each robot's action, arrays of one shape; by default effort limits of
-    the joints.  Episodes are cut off (truncated) after ``horizon`` (s).  ``laws`` and ``contact`` act in between, in
-    steps of ``dt`` (s), as in :class:`BatchSimulator`; so do ``target`` (``cpu`` or ``cuda``) and ``dtype``.  Steps are taken
-    there, and what the functions see and give is in this computer's memory, whatever the target.
+    The task is defined by plain functions of arrays; a :class:`~fallingcat.State` there has a first axis over robots.
+    Steps are taken on the target, and the functions see and return arrays in this computer's memory, whatever it is.
 
     Robots are reset as Gymnasium's own vector environments do (``AutoresetMode.NEXT_STEP``): the step after the end of
     an episode ignores the action and gives the first observation of the next, with a reward of 0.  A robot whose
     numbers are no longer finite ends its episode with a reward of 0 and its last observation, and is named in
     ``infos["broken"]``.  With a seed, robot ``i`` starts its generator from ``seed + i``: the same seed gives the same
     numbers, whatever ``count`` and ``threads`` are.
+
+    Args:
+        model: Robot.
+        count: Number of robots ``N``.
+        start: ``start(rng)``: the state (of one robot) from which an episode starts, with the generator of that robot.
+        reward: ``reward(before, action, after)``: ``N``, of the states around the action.
+        observe: ``observe(state)``: observations, ``N x k``; by default ``[R p]`` of the base (12), joints, twist and
+            rates.
+        done: ``done(state)``: ``N`` truth values, episodes that end there (terminate); by default none.
+        control: ``control(action, state)``: joint forces, ``N x n``, held for ``period`` (s); by default the actions
+            themselves.  Or a mapping with inputs of laws, such as ``{"targets": action}`` for
+            :class:`~fallingcat.control.PositionServo`.
+        actions: Bounds ``(low, high)`` of each robot's action, arrays of one shape; by default effort limits of the
+            joints.
+        laws: Force laws, as in :class:`BatchSimulator`.
+        contact: Ground or other contact; None: nothing is touched.
+        period: Time (s) between two actions, a multiple of ``dt``.
+        horizon: Time (s) after which episodes are cut off (truncated).
+        dt: Step (s).
+        threads: Threads of the CPU.
+        target: ``cpu`` or ``cuda``.
+        dtype: ``float64``, or ``float32`` on a GPU.
+        passive: Springs, damping, friction, stops and drive limits of the model act.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat, ones = fc.robots.two_cylinder_cat(), np.ones(2)
+        >>> world = VectorEnvironment(
+        ...     cat, 3, lambda rng: cat.neutral(), lambda start, action, end: end.joints[:, 0], actions=(-ones, ones)
+        ... )
+        >>> observations, _ = world.reset(seed=0)
+        >>> observations.shape, world.step(np.zeros((3, 2)))[1]
+        ((3, 22), array([0., 0., 0.]))
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
@@ -146,7 +168,7 @@ class VectorEnvironment(VectorEnv):
         return self._seen.copy(), rewards, terminations, truncations, {"broken": broken} if broken.any() else {}
 
     def _finite(self, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
-        """What a control gives, with zeros for robots of which it gives no finite numbers, and who these are."""
+        """Inputs of a control, with zeros for robots whose inputs are not finite, and the truth values of these."""
         given = {name: np.array(x, dtype=float) for name, x in inputs.items()}
         odd = np.zeros(self.num_envs, dtype=bool)
         of_each = [x for x in given.values() if x.ndim == 2 and len(x) == self.num_envs]
@@ -157,7 +179,7 @@ class VectorEnvironment(VectorEnv):
         return given, odd
 
     def _state(self) -> State:
-        """Where all robots are, in this computer's memory."""
+        """State of all robots, in this computer's memory."""
         return State(*self.fleet.layout.series(self.fleet.packed()).states)
 
     def _restart(self, which: np.ndarray) -> None:

@@ -152,8 +152,9 @@ def first_crossing(
 
 
 def interpolated(low: tuple[float, float], high: tuple[float, float], third: tuple[float, float]) -> float:
-    """Where the curve ``t(f)`` through three pairs ``(t, f)`` has ``f = 0``, if that is between ``low`` and ``high``;
-    else where their line has, else their middle.
+    """Root of the curve ``t(f)`` through three pairs ``(t, f)``, by inverse quadratic interpolation.
+
+    It is taken if it is between ``low`` and ``high``; else where their line has ``f = 0``, else their middle.
 
     >>> interpolated((0.0, -1.0), (2.0, 3.0), (1.0, 0.5))
     0.7000000000000001

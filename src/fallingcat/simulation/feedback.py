@@ -32,7 +32,7 @@ Ask = Callable[[float, State], np.ndarray]
 
 
 class Impedance(NamedTuple):
-    """How joint forces fall with displacements and rates."""
+    """Stiffness and damping of joint forces: their fall with displacements and rates."""
 
     stiffness: np.ndarray
     """``n x n`` (N m/rad or N/m)"""
@@ -40,7 +40,7 @@ class Impedance(NamedTuple):
     """``n x n`` (N m s/rad or N s/m)"""
 
     def change(self, displacement: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """``n``: of the forces."""
+        """Change of the forces (n)."""
         return -(self.stiffness @ displacement) - self.damping @ rates
 
     @property
@@ -57,7 +57,7 @@ class Feedback:
 
     @classmethod
     def of(cls, model: Model, ask: Ask, t: float, state: State) -> Feedback | None:
-        """That of a function at the start of a run; None where it is not smooth there."""
+        """Feedback of a function at the start of a run; None where it is not smooth there."""
         try:
             forces = ask(t, state)
             same = np.array_equal(forces, ask(t, state))
@@ -93,7 +93,7 @@ def _differences(model: Model, ask: Ask, t: float, state: State, forces: np.ndar
 
 
 def _holds(model: Model, ask: Ask, t: float, state: State, forces: np.ndarray, seen: Impedance) -> bool:
-    """Whether all joints, displaced the other way and three times as far, feel what was ``seen``."""
+    """True if all joints, displaced the other way and three times as far, feel what was ``seen``."""
     x, v = (-3.0 * step for step in _small(model, state, np.ones(model.n)))
     felt, expected = ask(t, _moved(model, state, x, v)) - forces, seen.change(x, v)
     allowed = MAX_NONLINEARITY * np.abs(expected).max(initial=0.0) + 1e-12 * np.abs(forces).max(initial=0.0)

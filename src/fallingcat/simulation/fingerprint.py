@@ -81,7 +81,7 @@ _PARTS: dict[Any, Any] = {
     (staticmethod, classmethod): lambda x: (x.__func__,),
     functools.cached_property: lambda x: (x.func,),
 }
-"""What containers and wrappers consist of, by their classes."""
+"""Parts of containers and wrappers, by their classes."""
 
 
 def _function(function: types.FunctionType, seen: _Seen) -> Any:
@@ -112,7 +112,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def _attributes(value: Any, names: set[str]) -> Iterator[Any]:
-    """What a function with these names may read from a module of the user's own."""
+    """Values that a function with these names may read from a module of the user's own."""
     if isinstance(value, types.ModuleType) and not _installed(value.__name__):
         yield from (vars(value)[name] for name in sorted(names & vars(value).keys()))
 
@@ -145,13 +145,13 @@ def _instance(x: Any, seen: _Seen) -> Any:
 
 
 def _is_plain(x: Any) -> bool:
-    """Whether this is a number, a text or a row of them, as the fields of this library's frozen classes are."""
+    """True for a number, a text or a row of them, as the fields of this library's frozen classes are."""
     return type(x) in _PLAIN or (type(x) is tuple and all(type(item) in _PLAIN for item in x))
 
 
 @functools.cache
 def _installed(module: str | None) -> bool:
-    """Whether a module belongs to this library, to Python, or to an installed package: such code does not change."""
+    """True if a module belongs to this library, to Python, or to an installed package: such code does not change."""
     top = (module or "").partition(".")[0]
     if top == OWN or top in sys.stdlib_module_names:
         return True

@@ -32,10 +32,10 @@ def thinned(many: Any) -> Any:
 def late_switches(
     system: System, samples: Sequence[tuple[float, State]], fastest: float, dt: float
 ) -> Diagnostic | None:
-    """Laws that ask what touches and change rates by too much in half a step of ``dt`` (s), beside the ``fastest`` of
-    them, at any of these samples.
+    """Warning of laws that ask what touches and change rates by too much in half a step of ``dt`` (s).
 
-    That is ``dt M^-1 (F - F') / 2`` with their forces if all points touch, and if none does.
+    That is ``dt M^-1 (F - F') / 2`` with their forces if all points touch, and if none does, beside the ``fastest`` of
+    the rates, at any of these samples.
     """
     if not samples or fastest == 0.0 or not (laws := asking(system, *samples[0])):
         return None
@@ -66,7 +66,7 @@ def asking(system: System, t: float, state: State) -> list[Law]:
 
 
 def _jump(system: System, laws: Iterable[Law], t: float, state: State) -> float:
-    """How fast (rad/s^2 or m/s^2) laws move a joint more, or less, if points touch."""
+    """Acceleration (rad/s^2 or m/s^2) by which laws move a joint more, or less, if points touch."""
     model, floor = system.model, system.contact
     assert floor is not None
     forces = (

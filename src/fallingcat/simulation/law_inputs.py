@@ -28,7 +28,7 @@ class Input(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many numbers it holds."""
+        """Number of entries."""
         return int(self.place.stop - self.place.start)
 
 
@@ -79,7 +79,7 @@ class LawInputs:
     def check_gains(
         self, names: Iterable[str], given: list[tuple[slice, Any]], numbers: Callable[[], np.ndarray]
     ) -> None:
-        """Refuses gains with which explicit steps would not be stable; ``numbers()`` (... x k) are those so far."""
+        """Refuse gains with which explicit steps would not be stable; ``numbers()`` (... x k) are those so far."""
         if not {*names} - {*self.unchecked}:
             return
         most = np.atleast_2d(numbers()).max(axis=0)
@@ -104,7 +104,7 @@ class LawInputs:
 
     @cached_property
     def _gains(self) -> set[str]:
-        """Inputs that change how stiff a law is, and not only where it pulls to."""
+        """Inputs that change how stiff a law is, and not only its set point."""
         (blank, numbers), found = apart(self.system.laws, self.system.model), set()
         before = self._impedances(self.system)
         for name, laws in self.offered.items():

@@ -61,7 +61,7 @@ def tuned(laws: Sequence[Law], numbers: Sequence[Any]) -> tuple[Law, ...]:
 
 
 def places(blank: Sequence[Law]) -> dict[tuple[str, str], slice]:
-    """Where the numbers of each field are among those of :func:`apart`, by the names of law and field.
+    """Slices of the numbers of each field among those of :func:`apart`, by the names of law and field.
 
     >>> from fallingcat.control import JointDamper, JointSpring
     >>> from fallingcat.model import robots
@@ -117,7 +117,7 @@ def _with(law: Law, numbers: Iterator[Any], kind: type) -> Law:
 
 
 def _takes_arguments(law: Law, without: Law, own: list[float], model: Model) -> bool:
-    """Whether a law can be traced without the values of its numbers: the library's own laws can."""
+    """True if a law can be traced without the values of its numbers: the library's own laws can."""
     if not own or type(law).__module__.partition(".")[0] == LIBRARY:
         return bool(own)
     return bool(remembered((_is_traced, model, without), lambda: _is_traced(law, len(own), model)))
@@ -131,7 +131,7 @@ class _EveryPoint(frozenset[str]):
 
 
 def _is_traced(law: Law, count: int, model: Model) -> bool:
-    """Whether the methods that steps ask can be traced with ``count`` traced numbers."""
+    """True if the methods that steps ask can be traced with ``count`` traced numbers."""
     graph = Graph()
     state = model.unflatten(graph.inputs("q", model.nq), graph.inputs("v", model.nv))
     clock, asked = graph.inputs("clock", 2), graph.inputs("asked", model.nv)

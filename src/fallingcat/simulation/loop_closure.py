@@ -43,9 +43,10 @@ def closed_motion_at(model: Model, state: State, forces: Any) -> Any:
 
 
 def closing_forces(model: Model, state: State, free: Any, mass: Any, dt: Any) -> Any:
-    """Forces (nv) in loops that close them at the end of a step of ``dt`` (s), in whose middle the robot is at
-    ``state``, with the velocity before it, and which would else accelerate by ``free`` (nv) with this ``mass``
-    (nv x nv).
+    """Forces (nv) in loops that close them at the end of a step of ``dt`` (s).
+
+    In its middle the robot is at ``state``, with the velocity before it; it would else accelerate by ``free`` (nv) with
+    this ``mass`` (nv x nv).
 
     From an ``open`` start that opens at a ``rate``, the error here is ``open + dt rate / 2 + dt^2 bias / 8``, but for
     third powers of ``dt``.  With ``J v+ = -error / dt - 3 dt bias / 8`` what was open or opens is gone after two steps,
@@ -85,8 +86,10 @@ class InnerLoops:
         return self.J[:, self.model.m :].T @ impulses
 
     def correction(self, there: State, dt: Any) -> tuple[Any, Any]:
-        """How fast the loops open on a way of ``dt`` (s) from here to another shape, and the impulses here that would
-        take this away, but for rounding times the ratio of masses: good enough for one pass of many.
+        """Rates at which the loops open on a way of ``dt`` (s) from here to another shape, and impulses against them.
+
+        The impulses, here, would take the rates away, but for rounding times the ratio of masses: good enough for one
+        pass of many.
         """
         if not len(self.J):
             return np.zeros(0), np.zeros(0)
@@ -104,7 +107,7 @@ class InnerLoops:
 
 
 def row_count(model: Model) -> int:
-    """How many numbers the loops of a robot hold at zero."""
+    """Number of equations of the loops of a robot."""
     return sum(loop.count for loop in model.loops)
 
 

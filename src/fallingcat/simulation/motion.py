@@ -21,7 +21,7 @@ from .system import System
 from .vector_field import Series
 
 MAX_ENERGY_SAMPLES = 250
-"""of a single run at which energies are looked at"""
+"""samples of a single run at which energies are looked at"""
 SMALLER_STEPS = "take smaller steps"
 
 
@@ -40,11 +40,11 @@ class Motion:
     modes: Callable[[], Any]
     """``K x N`` modes of the contact, if asked"""
     many: bool = True
-    """whether it is a batch, in whose warnings robots are named"""
+    """True for a batch, in whose warnings robots are named"""
     parameters: Parameters | None = None
-    """of each robot, if they differ"""
+    """parameters of each robot, if they differ"""
     errors: Errors | None = None
-    """of up to eight of the robots"""
+    """errors of up to eight of the robots"""
     estimated: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=int))
     """which these are"""
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Motion:
 
     @cached_property
     def works(self) -> np.ndarray:
-        """``K x N x ports`` (J)"""
+        """Works (K x N x ports, J)."""
         return np.asarray(self.series.base_works + self.series.joint_works)
 
     @cached_property
@@ -112,7 +112,7 @@ class Motion:
 
     @cached_property
     def every_step(self) -> bool:
-        """Whether all steps are kept."""
+        """True if all steps are kept."""
         return self.dt is not None and len(self.times) > 2 and float(np.diff(self.times).max()) <= 1.5 * self.dt
 
     def at(self, k: int, robot: int) -> State:

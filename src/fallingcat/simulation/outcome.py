@@ -1,4 +1,4 @@
-"""How runs end: a code, a reason where they stopped early, and warnings as records."""
+"""Outcomes of runs: a code, a reason where they stopped early, and warnings as records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from ..records import concise
 
 
 class Code(Enum):
-    """How a run ended."""
+    """End of a run.
+
+    Example:
+        >>> Code("finished") is Code.FINISHED
+        True
+    """
 
     FINISHED = "finished"
     """it reached its end; warnings may say that it should not be trusted"""
@@ -28,7 +33,12 @@ class Code(Enum):
 
 
 class Kind(Enum):
-    """What a warning is about."""
+    """Subject of a warning.
+
+    Example:
+        >>> Kind("energy balance") is Kind.ENERGY_BALANCE
+        True
+    """
 
     NOT_FINITE = "not finite"
     """numbers of some robots of a batch are not finite"""
@@ -75,15 +85,15 @@ class Diagnostic:
 
     kind: Kind
     message: str
-    """what happened, in one sentence"""
+    """message of one sentence"""
     value: float = np.nan
     """the quantity of :class:`Kind`, the largest one of a batch"""
     limit: float = np.nan
     """above which it is reported, in the same unit"""
     advice: str = ""
-    """what would help"""
+    """advice"""
     name: str | None = None
-    """of the joint, law or contact point"""
+    """name of the joint, law or contact point"""
     time: float | None = None
     """s"""
     robots: np.ndarray | None = None

@@ -31,19 +31,26 @@ def problem(
     passive: Any = True,
     driven: bool = False,
 ) -> System:
-    """The system of ``N`` runs.
+    """System of ``N`` runs.
 
     Args:
         model: Robot.
         starts: States from which they start, with a first axis over the runs.
         controller: A law or several, one of which may be sampled; or a function of time and state.
-        contact: What the robot touches.
+        contact: Ground or other contact; None: nothing is touched.
         dt: Step (s) for which the model's own joint forces are made; None: default steps.
-        passive: Whether the model's springs, damping, friction, stops and drive limits act.
-        driven: Whether joint forces are inputs of every step, in place of a controller.
+        passive: Springs, damping, friction, stops and drive limits of the model act.
+        driven: True if joint forces are inputs of every step, in place of a controller.
 
     Returns:
         The checked system; laws of the caller come first, those of the model last.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> starts = fc.State(*(x[None] for x in arm.neutral()))
+        >>> problem(arm, starts, fc.control.JointDamper(0.1)).ports[0]
+        'joint dampers'
     """
     check_effort(model)
     check_closed(model, *starts)
@@ -66,8 +73,9 @@ def problem(
 
 
 def _own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, driven: bool) -> tuple[Law, ...]:
-    """Passive joint forces of the model, if they are ``wanted``, from these coordinates (... x joints) on, and its
-    drive limits, if something is ``driven``.
+    """Passive joint forces of the model, if they are ``wanted``, and its drive limits, if something is ``driven``.
+
+    They are checked at the coordinates (... x joints) from which runs start.
     """
     if not isinstance(wanted, (bool, np.bool_)):
         raise ModelError(f"passive is True or False, not {describe(wanted)}")
@@ -79,7 +87,7 @@ def _own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, d
 
 
 def _under_function(model: Model, state: State, function: Any, contact: Contact | None, own: tuple[Law, ...]) -> System:
-    """A controller that is a function: n or nv numbers, and how stiff it is at the start."""
+    """System under a controller that is a function: n or nv numbers, and how stiff it is at the start."""
     if not callable(function):
         raise ModelError(f"a controller is a law, several, or a function of time and state, not {function!r}")
     said = answered(function, 0.0, state)
@@ -90,7 +98,7 @@ def _under_function(model: Model, state: State, function: Any, contact: Contact 
 
 
 def _check_contact(model: Model, contact: Any) -> None:
-    """Refuses what is no contact, and one that does not act beside the loops of a model."""
+    """Refuse an object that is no contact, and one that does not act beside the loops of a model."""
     if contact is None:
         return
     if not isinstance(contact, Contact) or type(contact).__hash__ is None:

@@ -24,7 +24,7 @@ from ..model import Body, Model, State
 
 FRICTION: Final = "friction"
 BODY: Final[dict[str, tuple[int, ...]]] = {"mass": (), "center": (3,), "inertia": (3, 3)}
-"""What of a link's body may differ, with its shape."""
+"""Parameters of a link's body that may differ, with their shapes."""
 BEHIND: Final = "inertias behind joints"
 """``n``: see :func:`fallingcat.control.laws.passive_joints.carried`; what stops and friction of joints are made for"""
 GIVING: Final = "giving way of points"
@@ -34,7 +34,7 @@ ROBOTS_PER_CALL: Final = 4096
 
 
 class Parameters(NamedTuple):
-    """What differs, by name (``trunk.mass``, ``friction``), and the numbers of each robot, one after the other."""
+    """Parameters that differ, by name (``trunk.mass``, ``friction``), and the numbers of each robot."""
 
     names: tuple[str, ...]
     numbers: np.ndarray
@@ -158,7 +158,7 @@ def _of_body(model: Model, name: str) -> Any:
 
 
 def size(model: Model, names: Sequence[str]) -> int:
-    """How many numbers a robot has under these names."""
+    """Number of entries that a robot has under these names."""
     return sum(math.prod(_known_shape(model, name)) for name in names)
 
 
@@ -177,7 +177,7 @@ def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:
 
 
 def _shape(model: Model, contact: Contact | None, name: Any) -> tuple[int, ...]:
-    """Of the numbers that one robot has under a name."""
+    """Shape of the numbers that one robot has under a name."""
     if name == FRICTION:
         if getattr(contact, FRICTION, None) is None:
             raise ModelError("friction of each robot takes a floor that has friction")
@@ -185,7 +185,8 @@ def _shape(model: Model, contact: Contact | None, name: Any) -> tuple[int, ...]:
     link, _, what = str(name).rpartition(".")
     if what not in BODY or link not in model.link_names:
         raise ModelError(
-            f"a parameter is 'friction', or a link of {model.name!r} with .mass, .center or .inertia, not {describe(name)}"
+            f"a parameter is 'friction', or a link of {model.name!r} with .mass, .center or .inertia, "
+            f"not {describe(name)}"
         )
     return BODY[what]
 
@@ -205,7 +206,7 @@ def _numbers(value: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
 
 
 def _check_values(name: str, values: np.ndarray) -> None:
-    """Whether each row can be what it is called."""
+    """Check that each row can be what it is called."""
     what = name.rpartition(".")[2]
     if what == "inertia":
         inertia = values.reshape(-1, 3, 3)

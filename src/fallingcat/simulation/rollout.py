@@ -51,9 +51,9 @@ def rollout(
     motion.  Passive joint forces act as in :func:`fallingcat.simulate`.
 
     ``parameters`` and ``target="cuda"`` need methods of one code: ``momentum``, ``implicit``, ``moreau``, ``located``,
-    without contact rules such as ``rkmk4``; the default is the first of these that suits; see :class:`BatchSimulator` to step,
-    steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose
-    ``result`` is the rollout so far; errors of a controller are raised with such a ``result``.
+    without contact rules such as ``rkmk4``; the default is the first of these that suits; see :class:`BatchSimulator`
+    to step, steer and reset as you go.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt``
+    whose ``result`` is the rollout so far; errors of a controller are raised with such a ``result``.
 
     Args:
         model: Robot.
@@ -69,8 +69,8 @@ def rollout(
         target: ``"cpu"`` or ``"cuda"``.
         dtype: ``"float64"``, or on a GPU, but for ``located``, ``"float32"``.
         passive: Add the passive joint forces of the model.
-        parameters: Numbers of each robot, such as masses and friction, as in :class:`BatchSimulator`; the default step is
-            that of the model itself.
+        parameters: Numbers of each robot, such as masses and friction, as in :class:`BatchSimulator`; the default step
+            is that of the model itself.
 
     Returns:
         Kept samples of all simulations, with codes and warnings.
@@ -153,7 +153,7 @@ def _method(
 
 
 def _check_controller(system: System) -> None:
-    """Refuses plain functions, which would be asked robot by robot."""
+    """Refuse plain functions, which would be asked robot by robot."""
     sampled = None if system.sampling is None else system.sampling.sampled
     if system.controller is not None and not (sampled is not None and (sampled.laws or sampled.together)):
         raise ModelError(
@@ -163,7 +163,7 @@ def _check_controller(system: System) -> None:
 
 
 def _check_sampled(system: System, target: str, parameters: Mapping[str, Any] | None) -> None:
-    """Refuses sampled controllers where they cannot act."""
+    """Refuse sampled controllers where they cannot act."""
     if system.sampling is None:
         return
     if target != "cpu":

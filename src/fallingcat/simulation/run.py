@@ -43,14 +43,14 @@ BYTES_PER_SAMPLE = 250
 
 
 class Hit(NamedTuple):
-    """What ends a step early: a guard of the contact (its number), or an event of the user."""
+    """Early end of a step: a guard of the contact (its number), or an event of the user."""
 
     dt: float
     what: int | Event
 
 
 class Run(Runner[Trajectory], Stepping):
-    """The run of one robot, with what happens at and within its steps."""
+    """Run of one robot, with what happens at and within its steps."""
 
     watched = True
 
@@ -109,7 +109,7 @@ class Run(Runner[Trajectory], Stepping):
         return self._progress() if self.accepted % PROGRESS_STEPS == 0 and end is FINISHED else end
 
     def _progress(self) -> End:
-        """Whether the last steps led anywhere: they are far longer than what events are located to."""
+        """Check that the last steps led anywhere: they are far longer than what events are located to."""
         within, self._looked = self.t - self._looked, self.t
         kept = sum(len(block.times) for block in self.samples)
         if kept * (8 * self.layout.size + BYTES_PER_SAMPLE) > MAX_SAMPLE_BYTES:
@@ -127,7 +127,7 @@ class Run(Runner[Trajectory], Stepping):
         if sampling is None or sampling.next > self.t:
             return
         touching: frozenset[str] = frozenset()
-        if contact is not None and sampling.sampled.laws:  # functions are not told
+        if contact is not None and sampling.sampled.laws:  # functions do not learn it
             modes = (self.mode,) if self.fleet is None else self.fleet.march.modes(self.packed[None])
             touching = contact.touching(modes[0])
         sampling.advance(self.t, self._seen(self.packed), touching)
@@ -179,7 +179,7 @@ class Run(Runner[Trajectory], Stepping):
     # events and jumps -----------------------------------------------------------------------------------------
 
     def _hits(self, out: np.ndarray, dt: float, after: list[float]) -> list[Hit]:
-        """The first guard or event within the step, and all that cannot be told from it in time, in the order given."""
+        """First guard or event within the step, and all that coincide with it in time, in the order given."""
         hits = self._guard_hit(self.layout.outcome(out).guards, dt)
         hits += self._event_hits(min((hit.dt + CROSSING_TIME_TOLERANCE for hit in hits), default=dt), dt, after)
         instant = min((hit.dt for hit in hits), default=0.0) + CROSSING_TIME_TOLERANCE
@@ -241,7 +241,7 @@ class Run(Runner[Trajectory], Stepping):
         return FINISHED if stop is None else End(Code.EVENT, f"stopped by the event {stop.name!r}")
 
     def _handle(self, hits: list[Hit]) -> End:
-        """What comes at once: events, then jumps of the contact unless one stopped the run, then what jumps caused."""
+        """Handle events, then jumps of the contact unless one stopped the run, then what jumps caused."""
         end = self._tell([hit.what for hit in hits if isinstance(hit.what, Event)])
         if end is not FINISHED:
             return end
@@ -307,7 +307,7 @@ class Run(Runner[Trajectory], Stepping):
 
 
 class OneRobot(NamedTuple):
-    """What samples of one robot come from."""
+    """Source of the samples of one robot."""
 
     system: System
     method: Integrator

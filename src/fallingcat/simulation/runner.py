@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 
 class End(NamedTuple):
-    """How a run ended, and why where it did not get to its end."""
+    """End of a run, and the reason where it stopped early."""
 
     code: Code
     reason: str = ""
@@ -46,21 +46,21 @@ class Sample(NamedTuple):
 
 
 class Samples(list[Sample]):
-    """What is kept of a run."""
+    """Samples that are kept of a run."""
 
     @property
     def last(self) -> float:
-        """s: the time of the last one."""
+        """Time (s) of the last one."""
         return float(self[-1].times[-1]) if self else -np.inf
 
     @property
     def times(self) -> np.ndarray:
-        """``K`` (s)"""
+        """Times (K, s)."""
         return np.concatenate([block.times for block in self])
 
     @property
     def packed(self) -> np.ndarray:
-        """``K x N x size``"""
+        """Packed states (K x N x size)."""
         return np.concatenate([block.packed for block in self])
 
     @property
@@ -83,7 +83,7 @@ class Runner(ABC, Generic[R]):
     """robots in compiled steps; None: these are not compiled for all modes"""
     mode: Mode = ()
     watched = False
-    """whether what is not finite ends the run"""
+    """True if numbers that are not finite end the run"""
 
     def __init__(
         self, duration: float, dt: float, every: int, count: int, progress: Callable[[float], None] | None
@@ -96,8 +96,9 @@ class Runner(ABC, Generic[R]):
     # the loop -------------------------------------------------------------------------------------------------
 
     def result(self) -> R:
-        """Run to the end, or to what stops it; Ctrl-C raises :class:`.Interrupted` with what there is, and what the
-        user's functions raise goes on with it.
+        """Run to the end, or to what stops it.
+
+        Ctrl-C raises :class:`.Interrupted` with what there is, and exceptions of the user's functions go on with it.
         """
         try:
             return self.recorded(self._run())
@@ -202,11 +203,11 @@ class Runner(ABC, Generic[R]):
 
     @property
     def estimates(self) -> bool:
-        """Whether errors are: of compiled fixed steps under laws; a controller would have to be asked again."""
+        """True if errors are estimated: of compiled fixed steps under laws; a controller would be asked again."""
         return self.fleet is not None and self.method.tolerance is None and self.system.controller is None
 
     def errors(self) -> Errors | None:
-        """Of up to eight robots."""
+        """Errors of up to eight robots."""
         if self.fleet is None or not self.estimates:
             return None
         on = self.fleet._on.part(self.lanes)

@@ -45,7 +45,7 @@ class Looking:
 
     @staticmethod
     def wanted(model: Model, laws: tuple[Law, ...]) -> bool:
-        """Whether laws have a state or sensors of their own."""
+        """True if laws have a state or sensors of their own."""
         return any(law.memory_size(model) or law.noises(model) for law in laws)
 
     def __call__(
@@ -95,9 +95,9 @@ def look(
 
 
 class Sampling:
-    """The forces that a :class:`~fallingcat.control.Sampled` controller holds, as a function of time: the controller of
-    a run, which has looked once, at the start, and looks again by :meth:`advance` only.
+    """Forces that a :class:`~fallingcat.control.Sampled` controller holds, as a function of time.
 
+    It is the controller of a run, which has looked once, at the start, and looks again by :meth:`advance` only.
     ``times`` and ``values`` are the record: forces (``size``: n or nv) that act from each time on.  ``looked`` and
     ``memories`` are that of laws with a state of their own: what they remember at each look.
     """

@@ -34,12 +34,12 @@ def separate_runs(
     """Runs of :func:`fallingcat.simulate` from ``N`` states, at common times.
 
     Args:
-        system: The problem.
+        system: Problem.
         method: Integrator.
         many: States from which they start, with a first axis over them.
-        times: ``K`` (s): of the samples, the first is 0.
+        times: Times (K, s) of the samples, the first is 0.
         dt: Step (s), or the longest one of a method that chooses them; None: as long as it likes.
-        progress: Told the share that is done.
+        progress: Called with the share that is done.
     """
     runs: list[Trajectory] = []
     count = len(many.pose)
@@ -137,7 +137,7 @@ def _merged(runs: Sequence[Trajectory], count: int) -> tuple[Diagnostic, ...]:
 
 
 def _ended(runs: Sequence[Trajectory], count: int) -> list[Diagnostic]:
-    """Of runs that stopped early: the first of them says why."""
+    """Warnings of runs that stopped early: the first of them says why."""
     out = []
     for code, kind in ((Code.STALLED, Kind.STALLED), (Code.FAILED, Kind.NOT_FINITE)):
         robots = [robot for robot, run in enumerate(runs) if run.code is code]

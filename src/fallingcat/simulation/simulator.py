@@ -147,7 +147,7 @@ class Simulator:
         self._begin()
 
     def _apply(self, forces: Any) -> None:
-        """Writes the forces where the compiled step reads them."""
+        """Write the forces where the compiled step reads them."""
         if forces is None:
             self._forces[:] = 0.0
             return
@@ -157,7 +157,7 @@ class Simulator:
         self._forces[self.model.m :] = given
 
     def _begin(self) -> None:
-        """Takes over where the fleet has put the robot."""
+        """Take over the state that the batch of one robot was given."""
         self._x[:] = np.asarray(self._fleet._x)[0]
         self._rows[:] = self._packed[:12]
 

@@ -103,8 +103,9 @@ def _advanced(
 
 
 def _nearest(model: Model, q: Any, found: Any) -> Any:
-    """Flat coordinates ``found`` of a configuration with quaternions and angles as near to those of ``q`` as can be: an
-    optimiser sees no jump where a rotation passes half a turn.
+    """Flat coordinates ``found`` with quaternions and angles as near to those of ``q`` as can be.
+
+    An optimizer sees no jump where a rotation passes half a turn.
     """
     groups = (model.base, *model.configuration.shape.factors)
     ends = [*accumulate((group.nq for group in groups), initial=0)]

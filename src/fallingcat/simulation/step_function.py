@@ -1,7 +1,8 @@
-"""One step of a simulation as a function, for every target.
+"""Step of a simulation as a function, for every target.
 
-``step(q, v, forces) -> q, v`` is the step that :func:`.simulate`, :class:`.Simulator` and :class:`.BatchSimulator` take, written
-for every kind of number: a robot in free flight keeps its momentum, one on the ground feels the same contact law.
+``step(q, v, forces) -> q, v`` is the step that :func:`.simulate`, :class:`.Simulator` and :class:`.BatchSimulator`
+take, written for every kind of number: a robot in free flight keeps its momentum, one on the ground feels the same
+contact law.
 """
 
 from __future__ import annotations
@@ -35,10 +36,25 @@ from .system import System, held
 
 
 class Step:
-    """A step of a simulation, made by :func:`step`: ``(q, v, forces) -> (q, v)``.
+    """Step of a simulation, made by :func:`step`: ``(q, v, forces) -> (q, v)``.
 
     Further arguments come only where a problem has them: ``(q, v, memory, forces, inputs..., t)``; see
     :attr:`arguments`.
+
+    Args:
+        system: Problem.
+        method: Integrator of one code for all modes.
+        dt: Step (s).
+        target: ``"numpy"``, ``"cpu"``, ``"c"``, ``"casadi"``, ``"jax"`` or ``"cuda"``.
+        dtype: ``"float64"`` or ``"float32"``.
+        inputs: Inputs of laws that are arguments of the step.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> step = fc.simulation.step(cat, dt=0.01, target="numpy")
+        >>> step.arguments, step.begin(cat.neutral()).shape
+        (('q', 'v', 'forces'), (0,))
     """
 
     def __init__(self, system: System, method: Marching, dt: float, target: str, dtype: str, inputs: tuple[str, ...]):
@@ -69,8 +85,10 @@ class Step:
 
     @cached_property
     def function(self) -> Any:
-        """What :func:`fallingcat.compile` gives for the target: a kernel, C text, a ``casadi.Function``, a function of
-        JAX.  Inputs of laws are one argument ``inputs`` of it, one after the other.
+        """Compiled step for the target: a kernel, C text, a ``casadi.Function``, a function of JAX.
+
+        It is the result of :func:`fallingcat.compile`.  Inputs of laws are one argument ``inputs`` of it, one after the
+        other.
         """
         if self.target == "numpy":
             return lambda *given: simulation_step(
@@ -148,7 +166,7 @@ class Step:
         return np.append(self._march.remembered(many)[0], np.zeros(self._carried))
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """The robot ``dt`` later.
+        """State of the robot ``dt`` later.
 
         Args:
             given: Arrays in the order of :attr:`arguments`; the first may be a :class:`State` in the place of ``q, v``.
@@ -267,7 +285,7 @@ def step(
 def _system(
     problem: Any, laws: Any, contact: Any, dt: float, driven: bool, passive: bool, state: State | None
 ) -> tuple[System, State]:
-    """What moves, and a state near which it does."""
+    """System of a problem, and a state near which it moves."""
     if isinstance(problem, System):
         if laws is not None or contact is not None:
             raise ModelError("a System has laws and a contact: give them there")
@@ -298,13 +316,13 @@ def _fixed(system: System, near: State, wanted: Any, dt: float) -> Marching:
 
 
 def _place(offered: LawInputs, name: str) -> tuple[int, ...]:
-    """Where an input of one law is among the numbers."""
+    """Indices of an input of one law among the numbers."""
     ((each, _),) = offered.named(name, None)
     return tuple(range(each.place.start, each.place.stop))
 
 
 def depends_on_time(system: System) -> bool:
-    """Whether the forces of any law change with time at a given state.
+    """True if the forces of any law change with time at a given state.
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.planar_arm()

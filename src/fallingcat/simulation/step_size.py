@@ -1,4 +1,4 @@
-"""How fast springs and dampers let a robot move: what steps of a given size have to resolve."""
+"""Step sizes that resolve the springs and dampers of a robot."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ GOLDEN_SECTIONS = 14
 STIFF_STEP = 1e-5
 """s: an implicit method is the default for what explicit ones could not follow in steps of this size"""
 MIN_STIFFNESS_RATIO = 10.0
-"""How many times faster than all that swings, and than default steps resolve, what only decays is where it is stiff."""
+"""Ratio of the rate of decay to that of all that swings, and to that which default steps resolve, of a stiff system."""
 
 
 def fastest(system: System, state: State) -> float:
-    """The largest rate (1/s) at which springs ``K`` and dampers ``D`` of contact and laws move a robot near ``state``:
-    the largest eigenvalue of ``M^-1 D``, or the root of that of ``M^-1 K``.  0 where nothing says how stiff it is.
+    """Largest rate (1/s) at which springs ``K`` and dampers ``D`` of contact and laws move a robot near ``state``.
+
+    That is the largest eigenvalue of ``M^-1 D``, or the root of that of ``M^-1 K``.  0 where nothing says how stiff it
+    is.
 
     >>> import numpy as np
     >>> import fallingcat as fc
@@ -61,9 +63,10 @@ def fastest(system: System, state: State) -> float:
 
 
 def swinging(system: System, state: State, enough: float = 0.0) -> float:
-    """The largest rate (rad/s) at which the same springs and dampers let a robot swing: the largest imaginary part of
-    the roots of ``x^2 M + x D + K``, or a little more.  What dampers hold so much that it only decays does not swing,
-    however fast.
+    """Largest rate (rad/s) at which the springs and dampers of :func:`fastest` let a robot swing.
+
+    That is the largest imaginary part of the roots of ``x^2 M + x D + K``, or a little more.  What dampers hold so much
+    that it only decays does not swing, however fast.
 
     A root with the vector ``u`` swings at ``w^2 = u'K u - (u'D u)^2 / 4 <= u'(K - s D + s^2) u`` for every ``s``: the
     least that symmetric eigenvalues say so.  Those of the roots themselves take a hundred times longer.  Rates up to
@@ -83,8 +86,9 @@ def swinging(system: System, state: State, enough: float = 0.0) -> float:
 
 
 def _least_bound(K: np.ndarray, D: np.ndarray, enough: float) -> float:
-    """The least largest eigenvalue of ``K - s D + s^2`` over ``s``, in which it is convex, by golden sections; 0 where
-    one is not positive, as nothing swings then, and anything up to ``enough`` that was found first.
+    """Least largest eigenvalue of ``K - s D + s^2`` over ``s``, in which it is convex, by golden sections.
+
+    It is 0 where one is not positive, as nothing swings then, and anything up to ``enough`` that was found first.
     """
     golden, one = 0.5 * (np.sqrt(5.0) - 1.0), np.eye(len(K))
 
@@ -115,8 +119,9 @@ def _least_bound(K: np.ndarray, D: np.ndarray, enough: float) -> float:
 
 
 def _impedance(system: System, state: State) -> tuple[np.ndarray, np.ndarray] | None:
-    """``L^-1 K L^-T`` and ``L^-1 D L^-T`` of all laws, function and contact, with ``M = L L'``; None where nobody says
-    them, or ``M`` is singular.
+    """Matrices ``L^-1 K L^-T`` and ``L^-1 D L^-T`` of all laws, function and contact, with ``M = L L'``.
+
+    None where nobody says them, or ``M`` is singular.
     """
     said = _said(system, state)
     if system.contact is not None:
@@ -162,9 +167,7 @@ def _on_joints(system: System, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def stiff(system: System, state: State) -> bool:
-    """Whether dampers are so strong that steps which follow how they stop a joint are far shorter than the motion
-    needs.
-    """
+    """True if steps that follow how dampers stop a joint are far shorter than the motion needs."""
     fast = fastest(system, state) / MIN_STIFFNESS_RATIO
     return fast > MAX_RESOLVED_PHASE / DEFAULT_STEP and fast > swinging(system, state)
 
@@ -185,17 +188,20 @@ def default_step(system: System, state: State) -> float:
 
 
 def damped_step(system: System, state: State) -> float:
-    """The same of a rule that follows dampers in steps of any size, once what they stop at once has stopped: where they
-    are :func:`stiff`, and no controller jumps, 1 ms, or less where springs swing faster.
+    """Default step (s) of a rule that follows dampers in steps of any size, once what they stop at once has stopped.
+
+    Where they are :func:`stiff`, and no controller jumps, 1 ms, or less where springs swing faster.
     """
     jumps = system.sampling is not None
     return default_step(system, state) if jumps or not stiff(system, state) else _default(swinging(system, state))
 
 
 def stable_step(system: System, state: State) -> float:
-    """The same of a rule that takes springs implicitly, but for those that act now and then, and for what a function
-    does to joints other than the one that moved.  Without a floor, whose steps are those of a rebound, a robot that
-    swings does so in steps that keep its energy.
+    """Default step (s) of a rule that takes springs implicitly.
+
+    It does so but for those that act now and then, and for what a function does to joints other than the one that
+    moved. Without a floor, whose steps are those of a rebound, a robot that swings does so in steps that keep its
+    energy.
     """
     function = replace(system, laws=(), contact=None)
     fast = max(_now_and_then(system), unforeseen(function, state))
@@ -213,8 +219,9 @@ def foreseeing(system: System, state: State, dt: float) -> System:
 
 
 def unforeseen(system: System, state: State) -> float:
-    """The largest rate (1/s) of what implicit steps do not foresee of laws and function: how their forces depend on the
-    base, and on other joints than their own.
+    """Largest rate (1/s) of what implicit steps do not foresee of laws and function.
+
+    That is how their forces depend on the base, and on other joints than their own.
     """
     m, apart = system.model.m, []
     for x in (x for x in _said(system, state) if x is not None):
@@ -232,8 +239,10 @@ _ONE_DIGIT = np.array([float(f"{digit}e{power}") for power in range(-6, 0) for d
 
 
 class Rebound(NamedTuple):
-    """Robots of masses ``m`` (kg) that move out of the ground as a whole, on springs ``k`` and dampers ``d`` of all
-    their points, ``K`` and ``D`` of each, which give way by ``gives`` (1/kg): one, or many as arrays.
+    """Robots that move out of the ground as a whole: one, or many as arrays.
+
+    They have masses ``m`` (kg) on springs ``k`` and dampers ``d`` of all their points, ``K`` and ``D`` of each, whose
+    mobility is ``gives`` (1/kg).
     """
 
     K: float
@@ -262,7 +271,7 @@ class Rebound(NamedTuple):
         )
 
     def off(self, dt: Any) -> Any:
-        """By which part of the speed before the speed after a bounce is wrong, in steps of the implicit rule."""
+        """Error of the speed after a bounce, relative to the speed before, in steps of the implicit rule."""
         z, w = self.d / (2.0 * np.sqrt(self.k * self.m)), np.sqrt(self.k / self.m)
         off_one = z + 1e-9j  # 0 / 0 at 1, and real beside it
         e = np.exp(-2.0 * z * (np.arccos(off_one) / np.sqrt(1.0 - off_one**2)).real)
@@ -271,14 +280,15 @@ class Rebound(NamedTuple):
 
 
 def rebounding_step(rebound: Rebound | None) -> float:
-    """The longest step (s) of the implicit rule, to one digit, in which robots bounce as they should: infinite where
-    nothing throws them back.
+    """Longest step (s) of the implicit rule, to one digit, in which robots bounce as they should.
+
+    It is infinite where nothing throws them back.
 
     On springs ``k`` and dampers ``d`` that do not pull, a mass ``m`` that would swing at ``w = sqrt(k / m)`` with the
     damping ``z`` leaves with the part ``e = exp(-2 z arccos(z) / sqrt(1 - z^2))`` of its speed, also beyond ``z = 1``.
-    The rule adds ``s w dt / 2`` to ``z``, whatever its books say, with the part ``s`` of springs that it sees ahead
-    (:class:`.ThetaWeights`), and meets and leaves the ground up to half a step early or late, ``z w dt + (w dt)^2 / 16`` of
-    the speed: steps are so short that ``e`` is right to :data:`MAX_REBOUND_ERROR`.
+    The rule adds ``s w dt / 2`` to ``z``, whatever its energy ledger says, with the part ``s`` of springs that it sees
+    ahead (:class:`.ThetaWeights`), and meets and leaves the ground up to half a step early or late,
+    ``z w dt + (w dt)^2 / 16`` of the speed: steps are so short that ``e`` is right to :data:`MAX_REBOUND_ERROR`.
     """
     if rebound is None:
         return np.inf
@@ -297,7 +307,7 @@ def too_long(rebound: Rebound | None, dt: float) -> Diagnostic | None:
 
 
 def too_fast(system: System, state: State, dt: float) -> str:
-    """Which rates steps of ``dt`` (s) do not resolve, and which would; nothing where that is not so."""
+    """Message on rates that steps of ``dt`` (s) do not resolve, and steps that would; empty where there are none."""
     rate = fastest(system, state)
     if rate * dt <= MAX_RESOLVED_PHASE:
         return ""

@@ -1,4 +1,4 @@
-"""Where a run is, and the next step of it: one that is finite, meets its tolerance, and holds what it should."""
+"""State of a run, and its next step: one that is finite, meets its tolerance, and holds what it should."""
 
 from __future__ import annotations
 
@@ -27,20 +27,22 @@ MAX_HELD_ENERGY_GAP, MAX_FLIGHT_ENERGY_GAP = 1e-7, 1e-8
 """Energy that a step may lose or create beside hard contacts, where points are held and in flight, relative to the
 largest kinetic energy so far."""
 STEP_GROWTH = 1.2
-"""How fast steps grow from those that resolve dampers: what decays at any rate is e^-10 of itself before they do not
+"""Growth of steps from those that resolve dampers: what decays at any rate is e^-10 of itself before they do not
 resolve that any more."""
 MIN_FORCE_JUMP = 1e-3
-"""How much forces change that jump, relative to them."""
+"""Change of forces that counts as a jump, relative to them."""
 
 
 def _default_of(method: Integrator) -> Callable[[System, State], float]:
-    """What says the step (s) of a method of fixed steps to which none was given."""
+    """Function that returns the step (s) of a method of fixed steps to which none was given."""
     return stable_step if method.stable else damped_step if method.damped else default_step
 
 
 class Stepping:
-    """Time, packed state and mode of one robot, and its steps: of ``dt`` (s), or as the method chooses, or, where
-    nothing else says how long they may be, of at most ``longest``.
+    """Time, packed state and mode of one robot, and its steps.
+
+    Steps are of ``dt`` (s), or as the method chooses, or, where nothing else says how long they may be, of at most
+    ``longest``.
     """
 
     def __init__(
@@ -135,8 +137,9 @@ class Stepping:
                 raise NumericsError("no step, however small, meets the tolerance", time=self.t, value=size)
 
     def _resolved(self, out: np.ndarray) -> bool:
-        """Whether a step meets its tolerance and holds what it should, and its energy is accounted for: forces that
-        grow without bound within a step may leave no other trace.
+        """True if a step meets its tolerance and holds what it should, and its energy is accounted for.
+
+        Forces that grow without bound within a step may leave no other trace.
         """
         contact = self.system.contact
         if out[-1] > 1.0 or self.adaptive or self.fleet is not None or contact is None or not contact.passive:
@@ -150,8 +153,9 @@ class Stepping:
         return abs(after.unaccounted - before.unaccounted) <= allowed + at_rest(self.system.model)
 
     def _pushed(self, dt: float) -> bool:
-        """Whether laws jump within a step that is so short that the robot does not move: no step across is resolved,
-        and from rest no energy is small beside that of the robot.
+        """True if laws jump within a step that is so short that the robot does not move.
+
+        No step across is resolved, and from rest no energy is small beside that of the robot.
         """
         state, remembered, _ = self.layout.unpack(self.packed)
         system, _ = self.system.recalling(remembered)
@@ -174,12 +178,12 @@ class Stepping:
         return self._tried[1][dt]
 
     def _check_mass(self) -> None:
-        """An error where nothing that has inertia resists a motion: at the start, what has blown up tells nothing."""
+        """Error where no inertia resists a motion; at the start only, as numbers that have blown up show nothing."""
         model = self.system.model
         check_mass(model, np.asarray(mass_matrix(model, self.begun), dtype=float))
 
     def _refuse(self, out: np.ndarray, dt: float) -> None:
-        """Names what is no longer finite, and what has no inertia, or the springs that were too fast for the step."""
+        """Raise an error that names what is not finite, or without inertia, or springs too fast for the step."""
         self._check_mass()
         model: Model = self.system.model
         why = ""

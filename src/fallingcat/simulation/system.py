@@ -1,4 +1,4 @@
-"""A robot and everything that pulls on it: what an integrator integrates."""
+"""System of a simulation: a robot with its force laws, controller and contact."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric
+from ..arrays.types import Scalar, Vector
 from ..caching import cached_property
 from ..compiler import compile, fields
 from ..contact import Contact
@@ -33,17 +34,17 @@ Controller = Callable[[float, State], Any]
 
 
 def held(t: float, state: State) -> Any:
-    """The controller of steps that are given their forces, :attr:`System.given`: there is nobody to ask for others."""
+    """Controller of steps that are given their forces, :attr:`System.given`: it raises an error if they were not."""
     raise ModelError("a step that is given the forces of its controller was not")
 
 
 def given_size(system: System) -> int:
-    """How many forces a compiled step of a system is given: those of a sampled controller."""
+    """Number of forces that a compiled step of a system is given: those of a sampled controller."""
     return 0 if system.sampling is None else system.sampling.size
 
 
 def with_given(model: Model, laws: tuple[Law, ...], contact: Contact | None, given: Any) -> System:
-    """A system whose controller, if there is one, has said what is ``given``, of any kind of number."""
+    """System whose controller, if there is one, has returned ``given``, of any kind of number."""
     if not len(given):
         return System(model, laws, contact)
     return System(model, laws, contact, held, external=len(given) == model.nv and model.m > 0, given=given)
@@ -54,7 +55,7 @@ IMPACT = "impact"
 
 
 class Slope(NamedTuple):
-    """How everything changes."""
+    """Time derivatives of a system."""
 
     acceleration: Any
     """``nv``"""
@@ -67,26 +68,36 @@ class Slope(NamedTuple):
 @concise
 @dataclass(frozen=True, eq=False)
 class System:
-    """A model, the laws and the controller that move it, and what it touches."""
+    """Model with its force laws, controller and contact.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> system = System(arm, (fc.control.JointSpring(2.0), fc.control.JointDamper(0.1)))
+        >>> system.ports
+        ('joint springs', 'joint dampers')
+        >>> system.slope((), 0.0, arm.neutral(), np.zeros(0)).acceleration.shape
+        (3,)
+    """
 
     model: Model
     laws: tuple[Law, ...] = ()
     contact: Contact | None = None
     controller: Controller | None = None
     external: bool = False
-    """Whether the controller gives forces on the base too"""
+    """True if the controller has forces on the base too"""
     ledger: bool = True
-    """Whether the work through every port is integrated; without it there are no ports"""
+    """True if the work through every port is integrated; without it there are no ports"""
     given: Any = None
-    """What the controller has said (n or nv), of any kind of number; None: it is asked"""
+    """Forces of the controller (n or nv), of any kind of number; None: it is asked"""
     varied: tuple[str, ...] = ()
     """Numbers that differ from robot to robot, by name: see :mod:`fallingcat.simulation.robot_parameters`"""
     carried: int = 0
     """Numbers that the integrator carries from step to step, beside the state"""
     feedback: Feedback | None = None
-    """How stiff the controller is, if it is a function that was asked; see :meth:`linearized`"""
+    """Stiffness and damping of the controller, if it is a function that was asked; see :meth:`linearized`"""
     passive: int = 0
-    """How many of the laws, the last ones, are the model's own: :func:`fallingcat.control.laws.passive_joints`"""
+    """Number of laws, the last ones, that are the model's own: :func:`fallingcat.control.laws.passive_joints`"""
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(self.ports).items() if count > 1]
@@ -95,7 +106,7 @@ class System:
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """The ways in which energy passes, in the order of :attr:`Slope.powers`."""
+        """Ways in which energy passes, in the order of :attr:`Slope.powers`."""
         if not self.ledger:
             return ()
         own = [law.name for law in self.laws]
@@ -103,12 +114,12 @@ class System:
 
     @property
     def driven_ports(self) -> tuple[str, ...]:
-        """Those of drives: of laws that are commanded, and of the controller."""
+        """Ports of drives: of laws that are commanded, and of the controller."""
         return (*(law.name for law in self.laws if law.commanded), *self.controller_ports)
 
     @property
     def controller_ports(self) -> tuple[str, ...]:
-        """That of the controller, if there is one."""
+        """Port of the controller, if there is one."""
         return (getattr(self.controller, "name", "controller"),) if self.controller else ()
 
     @property
@@ -117,27 +128,46 @@ class System:
         return self.controller if isinstance(self.controller, Sampling) else None
 
     def linearized(self, state: State) -> System:
-        """The same with the :attr:`feedback` of its function at the start of a run, if it has one."""
+        """System with the :attr:`feedback` of its function at the start of a run, if it has one.
+
+        Args:
+            state: Start of the run.
+
+        Returns:
+            System with stiffness and damping of its controller.
+        """
         if self.controller is None or self.sampling is not None or self.given is not None:
             return self
         return replace(self, feedback=Feedback.of(self.model, self.asked_of_joints, 0.0, state))
 
     def resolved(self) -> System:
-        """The same with joint stops and dry friction of the model as for default steps, however long ``dt`` is: of
-        methods that choose their steps.
+        """System with joint stops and dry friction of the model as for default steps, however long ``dt`` is.
+
+        It is that of methods that choose their steps.
+
+        Returns:
+            System with other passive laws.
         """
         ends = len(self.laws) - self.passive
         own = tuple(replace(law, step=STEP) if hasattr(law, "step") else law for law in self.laws[ends:])  # type: ignore[type-var]
         return replace(self, laws=(*self.laws[:ends], *own))
 
     def asked_of_joints(self, t: float, state: State) -> np.ndarray:
-        """``n``: the joint forces that the controller gives."""
+        """Joint forces of the controller.
+
+        Args:
+            t: Time (s).
+            state: Configuration and velocity.
+
+        Returns:
+            ``n`` forces (N m or N).
+        """
         asked = np.asarray(self.asked(t, state))
         return asked[len(asked) - self.model.n :]
 
     @property
     def contact_ports(self) -> tuple[str, ...]:
-        """Those of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
+        """Ports of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
         return (*self.contact.ports, IMPACT) if self.contact else ()
 
     @cached_property
@@ -147,13 +177,20 @@ class System:
 
     @property
     def compilable(self) -> bool:
-        """Whether whole steps are compiled: modes are few, and forces held or written for every kind of number."""
+        """True if whole steps are compiled: modes are few, and forces held or written for every kind of number."""
         return (self.controller is None or self.sampling is not None) and self.prepared is None
 
     # what contact and laws remember, one after the other -------------------------------------------------------
 
     def begin(self, state: State) -> tuple[Mode, np.ndarray]:
-        """Mode and memory at a state from which a run starts."""
+        """Mode and memory at a state from which a run starts.
+
+        Args:
+            state: Initial state.
+
+        Returns:
+            Mode of the contact, and memory of contact and laws, one after the other.
+        """
         if self.contact:
             self.contact.check_start(self.model, state)
         mode, memory = self.contact.begin(self.model, state) if self.contact else ((), np.zeros(0))
@@ -161,11 +198,18 @@ class System:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many numbers each law remembers."""
+        """Size of the memory of each law."""
         return tuple(law.memory_size(self.model) for law in self.laws)
 
-    def recalling(self, memory: Any) -> tuple[System, Any]:
-        """The system whose laws remember their parts of ``memory``, and what is left for the contact."""
+    def recalling(self, memory: Vector) -> tuple[System, Vector]:
+        """System whose laws have their parts of a memory.
+
+        Args:
+            memory: Memory of contact and laws.
+
+        Returns:
+            System, and the part of the memory that is left for the contact.
+        """
         if not any(self.sizes):
             return self, memory
         ends = np.cumsum([len(memory) - sum(self.sizes), *self.sizes])
@@ -173,13 +217,30 @@ class System:
         laws = tuple(law.remembering(part) for law, part in zip(self.laws, parts, strict=True))
         return replace(self, laws=laws), memory[: ends[0]]
 
-    def later(self, memory: Any, t: Any, state: State, dt: Any) -> Any:
-        """What laws that remember the last part of ``memory`` remember ``dt`` (s) later; see :meth:`.Law.after`."""
+    def later(self, memory: Vector, t: Scalar, state: State, dt: Scalar) -> Vector:
+        """Memory of the laws some time later; see :meth:`.Law.after`.
+
+        Args:
+            memory: Memory of contact and laws.
+            t: Time (s).
+            state: Configuration and velocity.
+            dt: Time (s) that passes.
+
+        Returns:
+            Memory of the laws alone.
+        """
         laws = zip(self.recalling(memory)[0].laws, self.sizes, strict=True)
         return concatenate([np.zeros(0), *(law.after(self.model, t, state, dt) for law, size in laws if size)])
 
     def law_memories(self, many: State) -> np.ndarray:
-        """``N x k``: what laws remember of ``N`` states from which they start."""
+        """Memory of the laws at ``N`` states from which they start.
+
+        Args:
+            many: States, with a first axis over them.
+
+        Returns:
+            ``N x k`` numbers.
+        """
         count, parts = len(many.pose), [np.zeros((len(many.pose), 0))]
         for law, size in zip(self.laws, self.sizes, strict=True):
             same = type(law).begin is Law.begin
@@ -188,7 +249,11 @@ class System:
         return np.hstack(parts)
 
     def check_forgetful(self, method: str) -> None:
-        """Refuses laws with a state of their own, by name, where a method has no place for it."""
+        """Refuse laws with a state of their own, by name, where a method has no place for it.
+
+        Args:
+            method: Name of the integrator.
+        """
         for law, size in zip(self.laws, self.sizes, strict=True):
             if size:
                 raise ModelError(
@@ -196,8 +261,18 @@ class System:
                     "take 'rkmk4' or 'implicit', or sample the law (Sampled)"
                 )
 
-    def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
-        """Generalised forces (nv) of laws and controller, by port; ``given`` (n or nv) if the controller was asked."""
+    def applied(self, mode: Mode, t: Scalar, state: State, given: Vector | None = None) -> dict[str, Vector]:
+        """Generalized forces of laws and controller by port.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+            given: Forces (n or nv) of the controller, if it was asked already.
+
+        Returns:
+            Forces (nv) for each port.
+        """
         touching = self.contact.touching(mode) if self.contact else frozenset()
         if self.controller is None:
             return self._applied(touching, t, state, None)
@@ -217,8 +292,16 @@ class System:
         asked = self.total({port: forces[port] for port in self.driven_ports if port in forces})
         return forces | {law.name: law.saturated_forces(*at, asked) for law in self.laws if law.saturates}
 
-    def asked(self, t: float, state: State) -> Any:
-        """What the controller gives, which sees the state and cannot change it: n or nv numbers, checked."""
+    def asked(self, t: float, state: State) -> Vector:
+        """Forces of the controller, which sees the state and cannot change it, checked.
+
+        Args:
+            t: Time (s).
+            state: Configuration and velocity.
+
+        Returns:
+            ``n`` or ``nv`` forces.
+        """
         assert self.controller is not None
         if self.given is not None:
             return self.given
@@ -228,12 +311,31 @@ class System:
         return controller_forces(self.model, answered(self.controller, t, state), size, t)
 
     def applied_at(self, mode: Mode, t: float, state: State) -> np.ndarray:
-        """Their sum (nv) at an event, for contacts that ask; else zero; of a system that recalls its memory."""
+        """Sum of the forces of laws and controller at an event, of a system that recalls its memory.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+
+        Returns:
+            Generalized forces (nv) for contacts that ask for them, else zero.
+        """
         asked = self.contact is not None and self.contact.asks_forces
         return np.asarray(self.total(self.applied(mode, t, state) if asked else {}), dtype=float)
 
-    def forces(self, mode: Mode, t: Any, state: State, memory: Any) -> dict[str, Any]:
-        """All generalised forces (nv), by port."""
+    def forces(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> dict[str, Vector]:
+        """Generalized forces of all ports.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+            memory: Memory of contact and laws.
+
+        Returns:
+            Forces (nv) by port.
+        """
         system, memory = self.recalling(memory)
         applied = system.applied(mode, t, state)
         forces = applied | dict(self.touch(mode, state, memory, self.total(applied)).forces)
@@ -241,8 +343,18 @@ class System:
             forces[LOOPS] = closed_motion(self.model, state, self.total(forces))[1]
         return forces
 
-    def slope(self, mode: Mode, t: Any, state: State, memory: Any) -> Slope:
-        """Acceleration, rate of the memory, and power through every port."""
+    def slope(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> Slope:
+        """Acceleration, rate of the memory, and power through every port.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+            memory: Memory of contact and laws.
+
+        Returns:
+            The three as a :class:`Slope`.
+        """
         system, memory = self.recalling(memory)
         applied = system.applied(mode, t, state)
         there = self.touch(mode, state, memory, self.total(applied))
@@ -264,8 +376,18 @@ class System:
         numeric = is_numeric(total) and is_numeric(state.pose)
         return acceleration(self.model)(state, total) if numeric else forward_dynamics(self.model, state, total)
 
-    def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
-        """What the contact does beside the ``applied`` forces (nv)."""
+    def touch(self, mode: Mode, state: State, memory: Vector, applied: Vector) -> Touch:
+        """Forces, memory rate and guards of the contact under applied forces.
+
+        Args:
+            mode: Mode of the contact.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            The three as a :class:`.Touch`; empty without a contact.
+        """
         if self.contact is None:
             return Touch({}, np.zeros(0), np.zeros(0))
         numeric, asked = is_numeric(applied) and is_numeric(state.pose), (mode, state, memory, applied)
@@ -275,14 +397,31 @@ class System:
             return touch(self.model, self.contact, mode, len(memory))(state, memory, applied)
         return self.contact.touch(self.model, *asked)
 
-    def touched(self, mode: Mode, t: Any, state: State, memory: Any) -> Touch:
-        """What the contact does beside laws and controller."""
+    def touched(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> Touch:
+        """Forces, memory rate and guards of the contact beside laws and controller.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+            memory: Memory of contact and laws.
+
+        Returns:
+            The three as a :class:`.Touch`; empty without a contact.
+        """
         system, memory = self.recalling(memory)
         applied = self.total(system.applied(mode, t, state)) if self.contact else np.zeros(self.model.nv)
         return self.touch(mode, state, memory, applied)
 
-    def total(self, forces: dict[str, Any]) -> Any:
-        """The sum (nv) over all ports."""
+    def total(self, forces: dict[str, Vector]) -> Vector:
+        """Sum of forces over all ports.
+
+        Args:
+            forces: Generalized forces (nv) by port.
+
+        Returns:
+            Generalized forces (nv).
+        """
         return sum(forces.values(), start=np.zeros(self.model.nv))
 
 
@@ -290,7 +429,7 @@ class System:
 
 
 def _beside_at(model: Model, state: State, clock: Any, given: Any, *, laws: tuple[Law, ...], external: bool) -> Any:
-    """The forces of laws and of a controller that has ``given`` its own, one after the other."""
+    """Forces of laws and of a controller that has ``given`` its own, one after the other."""
     system = System(model, laws, controller=held, external=external)
     return concatenate(list(system._applied(frozenset(), clock[0], state, given).values()))
 
@@ -299,7 +438,7 @@ def _beside_at(model: Model, state: State, clock: Any, given: Any, *, laws: tupl
 def beside(
     model: Model, laws: tuple[Law, ...], external: bool, controller: tuple[str, ...]
 ) -> Callable[[float, State, Any], dict[str, Any]]:
-    """``(t, state, given) -> forces by port`` in native code: what joints do by themselves beside a function."""
+    """Function ``(t, state, given) -> forces by port`` in native code: passive joint forces beside a controller."""
     inputs = {"clock": 1, "given": model.nv if external else model.n}
     kernel = compile(model, _beside_at, inputs=inputs, state=State._fields, laws=laws, external=external)
     answers = [law.name for law in laws if law.saturates]

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Traced, concatenate, is_numeric
 from ..arrays.differentiate import jacobian, substitute
+from ..arrays.types import Matrix, Scalar, Vector
 from ..compiler import compile
 from ..contact import Contact
 from ..contact.base import Jump, Mode
@@ -39,18 +40,20 @@ class Series(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a step returns, taken apart, with any leading shape."""
+    """Result of a step by parts, with any leading shape."""
 
     packed: np.ndarray
-    """what it has come to"""
+    """packed state at the end"""
     guards: np.ndarray
     error: Any
     """in units of the tolerance"""
 
 
 class Layout(NamedTuple):
-    """Where things are in a packed vector: the rows ``[R p]`` of the pose, joints, velocity, memory, works, and what
-    the integrator carries from step to step.
+    """Layout of a packed vector.
+
+    Its parts are the rows ``[R p]`` of the pose, joints, velocity, memory, works, and what the integrator carries from
+    step to step.
     """
 
     joints: int
@@ -66,7 +69,7 @@ class Layout(NamedTuple):
         return 12 + self.joints + self.nv + self.memory + self.works + self.carried
 
     def pack(self, state: State, memory: Any, works: Any, carried: Any = None) -> Any:
-        """One vector of a state, memory and works, and of what the integrator carries; zeros: a first step."""
+        """Vector of a state, memory and works, and of what the integrator carries; zeros: a first step."""
         carried = np.zeros(self.carried) if carried is None else carried
         return concatenate([state.pose[:3].reshape(12), state.joints, state.twist, state.rates, memory, works, carried])
 
@@ -76,7 +79,7 @@ class Layout(NamedTuple):
         return State(pose_of(pose), joints, twist, rates), memory, works
 
     def carried_of(self, packed: Any) -> Any:
-        """What the integrator carries."""
+        """Part of a packed vector that the integrator carries."""
         return self._parts(packed)[-1]
 
     def jumped(self, jump: Jump, laws: np.ndarray, works: np.ndarray) -> np.ndarray:
@@ -96,7 +99,7 @@ class Layout(NamedTuple):
         return np.hstack([rows, joints, twists, rates, memory, works])
 
     def outcome(self, out: np.ndarray) -> Outcome:
-        """What a :data:`~fallingcat.simulation.integrators.base.Step` returned."""
+        """Parts of the result of a :data:`~fallingcat.simulation.integrators.base.Step`."""
         return Outcome(out[..., : self.size], out[..., self.size : -1], out[..., -1])
 
     def series(self, packed: np.ndarray) -> Series:
@@ -114,16 +117,34 @@ class Layout(NamedTuple):
 
 
 def layout_of(system: System, memory: int) -> Layout:
-    """How states of a system are packed."""
+    """Layout of the packed states of a system."""
     model = system.model
     return Layout(model.nq - model.base.nq, model.m, model.nv, memory, 2 * len(system.ports), system.carried)
 
 
 class Field:
-    """``dy/dt`` of a system in one mode, around a state; ``slope`` may be :func:`compiled_slope` of the same."""
+    """Vector field ``dy/dt`` of a system in one mode, around a state.
+
+    Args:
+        system: Problem.
+        mode: Mode of the contact.
+        start: State around which ``y`` has exponential coordinates.
+        memory: Memory of contact and laws.
+        works: Works through the ports (J).
+        slope: :func:`compiled_slope` of the same, or None.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> ball = fc.robots.free_body()
+        >>> field = Field(System(ball), (), ball.neutral(), np.zeros(0), np.zeros(0))
+        >>> field(0.0, field.origin)[6:9]  # acceleration (m/s^2)
+        array([ 0.  ,  0.  , -9.81])
+        >>> field.jacobian(0.0, field.origin)[0].shape, field.end(field.origin)[0].pose[2, 3]
+        ((12, 12), np.float64(0.0))
+    """
 
     def __init__(
-        self, system: System, mode: Mode, start: State, memory: Any, works: Any, slope: Slope | None = None
+        self, system: System, mode: Mode, start: State, memory: Vector, works: Vector, slope: Slope | None = None
     ) -> None:
         self.system, self.mode, self.start, self._slope = system, mode, start, slope
         self.nv, self._memory = system.model.nv, len(memory)
@@ -131,7 +152,8 @@ class Field:
         if slope is not None:
             self._packed = layout_of(system, len(memory)).pack(start, memory, works)
 
-    def __call__(self, t: Any, y: Any) -> Any:
+    def __call__(self, t: Scalar, y: Vector) -> Vector:
+        """Derivative ``dy/dt`` at a time (s) and a vector."""
         if self._slope is not None:
             return self._slope(self._packed, y, np.reshape(t, 1))
         x, v = y[: self.nv], y[self.nv : 2 * self.nv]
@@ -140,8 +162,16 @@ class Field:
         slope = self.system.slope(self.mode, t, there, memory)
         return concatenate([rate, slope.acceleration, slope.memory, slope.powers])
 
-    def jacobian(self, t: Any, y: Any) -> tuple[Any, Any]:
-        """``df/dy`` and ``df/dt``: exact on traced numbers, central differences on plain ones."""
+    def jacobian(self, t: Scalar, y: Vector) -> tuple[Matrix, Vector]:
+        """Jacobian of the field: exact on traced numbers, central differences on plain ones.
+
+        Args:
+            t: Time (s).
+            y: Vector.
+
+        Returns:
+            ``df/dy`` and ``df/dt``.
+        """
         z = concatenate([y, np.reshape(t, 1)])
         if is_numeric(z):
             J = self._differences(z)
@@ -163,8 +193,15 @@ class Field:
         high, low = np.split(np.asarray(values), 2)
         return ((high - low) / (2.0 * np.diag(steps))[:, None]).T
 
-    def end(self, y: Any) -> tuple[State, Any, Any]:
-        """State, memory and works at ``y``."""
+    def end(self, y: Vector) -> tuple[State, Vector, Vector]:
+        """State, memory and works at a vector.
+
+        Args:
+            y: Vector.
+
+        Returns:
+            State, memory and works (J).
+        """
         nv, k = self.nv, self._memory
         return self._at(y[:nv], y[nv : 2 * nv])[0], y[2 * nv : 2 * nv + k], y[2 * nv + k :]
 

@@ -106,7 +106,7 @@ class HardContacts(Contact):
     height: float = 0.0
     """of the plane along its normal (m)"""
     tolerance: float = 1e-6
-    """how far (m) from the plane, and how fast (m/s), a point may start to count as resting on it"""
+    """distance (m) from the plane, and speed (m/s), up to which a point starts at rest on it"""
     radius: float | tuple[float, ...] = 0.0
     """of a ball around each point (m): one for all or one for each"""
     stops: tuple[Stop, ...] = ()
@@ -193,7 +193,17 @@ class HardContacts(Contact):
         return SLIDE if slides or self.friction == 0.0 else STICK
 
     def remembered(self, status: str, at: ContactKinematics, i: int, resting: bool = False) -> ContactState:
-        """What a point that begins something else remembers; one that rests without a load touches down deeper."""
+        """Memory of a point whose status changes; one that rests without a load touches down deeper.
+
+        Args:
+            status: New status: ``open``, ``stick`` or ``slide``.
+            at: Contact kinematics.
+            i: Index of the point or stop.
+            resting: True if it rests without a load.
+
+        Returns:
+            Anchor, sliding direction and share of the force.
+        """
         idle = IDLE_TOUCHDOWN_DEPTH if i < len(self.points) else TOUCHDOWN_DEPTH  # a coordinate does not drift
         return ContactState.begun(status, at.places[i], at.speed(i)[1:], idle if resting else 0.0)
 
@@ -337,7 +347,18 @@ class HardContacts(Contact):
     # guards ---------------------------------------------------------------------------------------------------
 
     def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
-        """Gaps of open points; normal forces, friction margins and speeds of closed ones, with small tolerances."""
+        """Gaps of open points; normal forces, friction margins and speeds of closed ones, with small tolerances.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            Values of all guards of :meth:`guarded`, then the margin of the solution.
+        """
         return self.touch(model, mode, state, memory, applied).guards
 
     def _guards(
@@ -358,11 +379,25 @@ class HardContacts(Contact):
         return array([*values, held.reserve + MAX_ACCELERATION_ERROR**2])
 
     def resolved(self, held: Held) -> bool:
-        """Whether forces bring about what they should; on numbers."""
+        """Check that the accelerations of a solution are those that the contact demands; on numbers.
+
+        Args:
+            held: Solution with its residual.
+
+        Returns:
+            True if the residual is small enough.
+        """
         return bool(held.reserve + MAX_ACCELERATION_ERROR**2 >= 0.0)
 
     def hair(self, model: Model) -> float:
-        """Forces (N) that are rounding."""
+        """Largest force that counts as rounding.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            Force (N).
+        """
         return ROUNDING_FORCE * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
 
     def guarded(self, model: Model, mode: Mode) -> list[tuple[int, str]]:
@@ -386,7 +421,19 @@ class HardContacts(Contact):
     # jumps ----------------------------------------------------------------------------------------------------
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
-        """Event of a guard; ``applied`` (nv) decides which points stay closed, and where a sticking one slides."""
+        """Event of a guard; ``applied`` decides which points stay closed, and where a sticking one slides.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            guard: Index of the guard.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            New mode, state and memory.
+        """
         return ModeTransition(self, model, mode, self.see(model, state), memory, applied).ended(guard)
 
     def seize(
@@ -460,13 +507,27 @@ class HardContacts(Contact):
     # time stepping: see AdmissibleImpulses --------------------------------------------------------------------
 
     def time_stepping(self, further: int) -> Contact:
-        """Contact with the memory of time steps, and ``further`` rows of loops and dry friction."""
+        """Contact with the memory of time steps.
+
+        Args:
+            further: Number of further rows, of loops and dry friction.
+
+        Returns:
+            The same contact for time stepping.
+        """
         from .time_stepping.stepped_contacts import SteppedContacts
 
         return SteppedContacts.of(self, further)
 
     def impulse_sets(self, model: Model) -> list[ImpulseSet]:
-        """The set in which the impulse of each point and stop is; the friction may be a number of each robot."""
+        """Set of the admissible impulses of each point and stop; the friction may be a number of each robot.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            One set for each of :attr:`names`.
+        """
         mu = STICKING_FRICTION if self.friction is None else self.friction
         smooth = is_numeric(mu) and not mu
         return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]

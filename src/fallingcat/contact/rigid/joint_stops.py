@@ -32,7 +32,7 @@ class Stop(NamedTuple):
     end: str
     """``lower`` or ``upper``"""
     limit: float
-    """where it is (rad or m)"""
+    """its coordinate (rad or m)"""
     restitution: float = 0.0
     """Newton's"""
 
@@ -131,7 +131,7 @@ def _within(x: Any, least: float, most: float) -> bool:
 
 
 def beyond(model: Model, joints: np.ndarray, stops: tuple[Stop, ...], allowed: float, does: str = "starts") -> str:
-    """Which joint is further beyond its stop than ``allowed`` (rad or m), and by how much; nothing if none is.
+    """Joint further beyond its stop than ``allowed`` (rad or m), and its distance; nothing if there is none.
 
     ``joints`` are ``... x (nq - base)``.
     """

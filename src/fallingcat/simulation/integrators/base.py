@@ -1,4 +1,4 @@
-"""What every integrator is: an order, and a way to step a system."""
+"""Base classes for integrators: an order, and a way to step a system."""
 
 from __future__ import annotations
 
@@ -19,11 +19,18 @@ The error is in units of what is allowed, by the method's tolerance or by what a
 long.
 """
 MAX_STEP_HALVINGS = 12
-"""How often a step of given size is halved at most."""
+"""Largest number of halvings of a step of given size."""
 
 
 class Integrator(ABC):
-    """A method: data, plus the order that its tests measure."""
+    """Base class for integrators: data, plus the order that its tests measure.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.RKMK4()
+        >>> isinstance(method, fc.simulation.Integrator), method.name, method.order
+        (True, 'rkmk4', 4)
+    """
 
     name: str
     order: int
@@ -31,42 +38,73 @@ class Integrator(ABC):
     """the error allowed per step, relative to ``1 + |y|``; None: steps have the size that the caller wants"""
 
     stable: bool = False
-    """whether steps of any size follow springs and dampers, however stiff: the default step does not look at them"""
+    """True if steps of any size follow springs and dampers, however stiff: the default step does not look at them"""
 
     damped: bool = False
-    """whether steps of any size follow dampers alone, however strong, under forces that do not jump: the default step
+    """True if steps of any size follow dampers alone, however strong, under forces that do not jump: the default step
     looks at what swings"""
 
     lag: float = 0.0
-    """part of a step by which velocities are behind places: the books are those of then"""
+    """part of a step by which velocities are behind places: energies balance at that time"""
 
     needs: Capability = HybridModes
-    """what it asks of a contact"""
+    """capability that it needs of a contact"""
 
     def at(self, system: System, dt: float) -> Integrator:
-        """The method as it suits steps of ``dt`` (s) of a system."""
+        """Integrator for steps of a given size.
+
+        Args:
+            system: Problem.
+            dt: Step (s).
+
+        Returns:
+            The integrator itself by default.
+        """
         return self
 
     def suited(self, system: System) -> System:
-        """The system as the method steps it: with a contact that offers, and remembers, what such steps need."""
+        """System as the integrator steps it, with a contact that offers, and remembers, what such steps need.
+
+        Args:
+            system: Problem.
+
+        Returns:
+            The system itself by default; an error names a contact without the capability of :attr:`needs`.
+        """
         if system.contact is not None:
             check_offers(system.contact, self.needs, self.name)
         return system
 
     def unsolved(self, system: System) -> str:
-        """What to say where no step of a given size, however often it is halved, has an error that is allowed."""
+        """Message where no step of a given size, however often it is halved, has an error that is allowed.
+
+        Args:
+            system: Problem.
+
+        Returns:
+            Text.
+        """
         return "no step, however small, meets the tolerance"
 
     @abstractmethod
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
-        """The step of a system in one mode of its contacts, with ``memory`` remembered numbers."""
+        """Step of a system in one mode of its contacts.
+
+        Args:
+            system: Problem.
+            mode: Mode of the contact.
+            memory: Size of the memory of contact and laws.
+
+        Returns:
+            Function ``(packed, [t, dt]) -> [packed after; guards; error]``, see :data:`Step`.
+        """
 
 
 class Marching(Integrator):
-    """A method whose steps have one code, whatever touches: many steps, and many robots, in one call."""
+    """Base class for integrators with one code for all modes: many steps, and many robots, in one call."""
 
     varies = False
-    """whether robots may have numbers of their own: see :mod:`fallingcat.simulation.robot_parameters`"""
+    """True if robots may have numbers of their own: see :mod:`fallingcat.simulation.robot_parameters`"""
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         """Machine code for all modes."""
@@ -75,4 +113,12 @@ class Marching(Integrator):
 
     @abstractmethod
     def march(self, system: System, memory: int) -> Any:
-        """Machine code for all modes: a :class:`.CompiledStepper`, or what does as one for a :class:`.BatchSimulator`."""
+        """Compiled steps for all modes.
+
+        Args:
+            system: Problem.
+            memory: Size of the memory of contact and laws.
+
+        Returns:
+            A :class:`.CompiledStepper`, or an object with the same methods for a :class:`.BatchSimulator`.
+        """

@@ -38,8 +38,9 @@ class _Touching(Set[str]):
 
 
 def by_cases(function: Callable[[Any], Any], touching: Mapping[str, Any]) -> Any:
-    """``function`` of the points that touch, where each is a condition on numbers: its value in every case that it
-    tells apart, and the one that holds.
+    """Value of a function of the points that touch, where each is a condition on numbers.
+
+    It is evaluated in every case that ``function`` distinguishes, and the one that holds is selected.
 
     >>> import numpy as np
     >>> by_cases(lambda touching: np.array([2.0 if "foot" in touching else 1.0]), {"foot": True, "hand": False})
@@ -49,7 +50,7 @@ def by_cases(function: Callable[[Any], Any], touching: Mapping[str, Any]) -> Any
 
 
 def asks(function: Callable[[Any], Any], names: Iterable[str]) -> bool:
-    """Whether a function of the points that touch asks for any of them.
+    """True if a function of the points that touch asks for any of them.
 
     >>> asks(lambda touching: 2.0 if "foot" in touching else 1.0, ["foot"]), asks(lambda touching: 1.0, ["foot"])
     (True, False)

@@ -85,7 +85,7 @@ class Located(Marching):
         return self
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
-        """That of the rule."""
+        """Step of the rule."""
         return self.rule.stepper(system, mode, memory)
 
     def march(self, system: System, memory: int) -> LocatedStepper:
@@ -100,8 +100,9 @@ class Located(Marching):
 
 
 class LocatedStepper(CompiledStepper):
-    """Attempts at steps as machine code: ``x = [time, advised step, aim, attempts; what touches; packed]`` of each,
-    ``clock = [until, largest step]``.
+    """Attempts at steps as machine code.
+
+    ``x = [time, advised step, aim, attempts; what touches; packed]`` of each, ``clock = [until, largest step]``.
     """
 
     clock = 2
@@ -171,8 +172,9 @@ class LocatedStepper(CompiledStepper):
 
 
 class Ends(NamedTuple):
-    """How high points are above the ground, or below it where they touch, and how fast that grows: at both ends of a
-    step, in units of its length.  Not negative while the mode lasts.
+    """Heights of points at both ends of a step, and their rates, in units of its length.
+
+    They are above the ground, or below it for points that touch: not negative while the mode lasts.
     """
 
     start: Any
@@ -181,8 +183,9 @@ class Ends(NamedTuple):
     end_rate: Any
 
     def crosses(self, value: float) -> Any:
-        """Where the cubic reaches ``value`` (share of the step), for a point that ends below it: Newton's way from the
-        end, and halves where that leaves what encloses the place.
+        """Place (share of the step) at which the cubic reaches ``value``, for a point that ends below it.
+
+        It is found by Newton's method from the end, and by bisection where that leaves the interval around the place.
         """
         a = 2.0 * (self.start - self.end) + self.rate + self.end_rate
         b = 3.0 * (self.end - self.start) - 2.0 * self.rate - self.end_rate
@@ -197,7 +200,7 @@ class Ends(NamedTuple):
         return s
 
     def lowest(self) -> tuple[Any, Any]:
-        """Where the tangents at both ends meet (share of the step), and how high, for a point that comes and goes."""
+        """Intersection of the tangents at both ends (share of the step, height), for a point that comes and goes."""
         both = less(self.rate, 0.0), less(0.0, self.end_rate)
         bend = where(both[0], where(both[1], self.end_rate - self.rate, 1.0), 1.0)
         s = where(both[0], where(both[1], (self.start - self.end + self.end_rate) / bend, 0.0), 0.0)
@@ -262,7 +265,7 @@ def _length(t: Any, advised: Any, aim: Any, clock: Any) -> tuple[Any, Any]:
 
 
 def _factor(error: Any) -> Any:
-    """By how much a step may grow, or has to shrink, for an error of order 4."""
+    """Factor by which a step may grow, or has to shrink, for an error of order 4."""
     known = less(error, 1e30)  # NaN is not
     size = where(known, error, 1.0)
     return where(known, minimum(maximum(0.9 / sqrt(sqrt(maximum(size, 1e-12))), 0.1), 6.0), 0.1)
@@ -271,7 +274,7 @@ def _factor(error: Any) -> Any:
 def _switches(
     contact: Contact | None, model: Model, touches: tuple[Any, ...], start: State, end: State, dt: Any
 ) -> tuple[Any, Any]:
-    """How far points have come onto the wrong side (m) at most, and the step that would end a hair behind (s)."""
+    """Largest distance (m) of points on the wrong side, and the step (s) that would end a hair behind."""
     if contact is None:
         return 0.0, NO_AIM
     worst, first = 0.0, NO_AIM
@@ -291,7 +294,7 @@ def _switches(
 def _switched(
     contact: Contact | None, model: Model, touches: tuple[Any, ...], state: State, held_at: Any
 ) -> tuple[list[Any], Any]:
-    """What touches at the end of a step (0 or 1), and where it is held: where it touched down."""
+    """Points that touch at the end of a step (0 or 1), and where they are held: where they touched down."""
     if contact is None:
         return [], held_at
     here, bits, places = anchors_at(model, state, floor=contact), [], []
@@ -305,7 +308,7 @@ def _switched(
 
 
 def heights(model: Model, state: State, *, contact: Any) -> Any:
-    """Of the points over the ground (m)."""
+    """Heights of the points over the ground (m)."""
     air = (False,) * len(contact.points)
     return contact.guards(model, air, state, np.zeros(contact.memory_size or 0), np.zeros(model.nv))
 
@@ -331,11 +334,13 @@ class AnyMode(System):
     """A system whose mode says of each point whether it touches as a condition on numbers, under ``given`` forces."""
 
     def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
+        """Forces of laws and controller in the mode that holds."""
         own = None if self.controller is None else self.given
         found = [System.applied(self, known, t, state, own) for known in _modes(mode)]
         return {port: _chosen(mode, [forces[port] for forces in found]) for port in found[0]}
 
     def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        """Forces and memory rate of the contact in the mode that holds; there are no guards."""
         if self.contact is None:
             return System.touch(self, mode, state, memory, applied)
         found = [self.contact.touch(self.model, known, state, memory, applied) for known in _modes(mode)]

@@ -28,7 +28,7 @@ LOCKED_ARMATURE = 1e18
 RATE_TOLERANCE = 1e-9
 """Rate at the end of a part that counts as zero, relative to the rate at its start and the change within it."""
 LOAD_TOLERANCE = 1e-6
-"""How much more than the friction the load of a joint is, relative to it, where it is said to break loose: so little
+"""Excess of the load of a joint over its friction, relative to it, at which it breaks loose: so little
 that it does not matter, and so much that the next part does not hold it."""
 JOINT_CHANGE_ROUNDS = 8
 """Rounds in which all joints that violate the law change; later one at a time, which cannot cycle."""
@@ -42,13 +42,13 @@ class Friction(NamedTuple):
     model: Model
     name: str
     places: np.ndarray
-    """of their rates"""
+    """indices of their rates"""
     limit: np.ndarray
     """N m or N"""
 
     @classmethod
     def of(cls, law: Law, model: Model) -> Friction:
-        """What a law says of a robot."""
+        """Dry friction of a law on a robot."""
         limit = np.asarray(law.dry_friction(model))
         places = np.flatnonzero(limit)
         return cls(model, law.name, places, limit[places])
@@ -87,7 +87,7 @@ class Friction(NamedTuple):
 
 
 class Modes(NamedTuple):
-    """Which joints stick and slide in a part of a step."""
+    """Joints that stick and slide in a part of a step."""
 
     friction: Friction
     left: Any
@@ -99,9 +99,9 @@ class Modes(NamedTuple):
     total: Any
     """rounds of stages"""
     way: Any
-    """of each joint: 1 or -1 if it slides in that direction, 0 if it is held"""
+    """direction of each joint: 1 or -1 if it slides in that direction, 0 if it is held"""
     load: Any
-    """of each joint that is held: the force that moves it if nothing holds it, at the start of the part"""
+    """load of each joint that is held: the force that moves it if nothing holds it, at the start of the part"""
     last_load: Any
     """the same at its end"""
     start: Any
@@ -136,7 +136,7 @@ class Modes(NamedTuple):
         return self._of(self.start)
 
     def after(self, stage: Any, point: Any, first: Any, pulled: Any) -> tuple[Any, Any, Modes]:
-        """The next stage, its point and the modes, after a stage that leads to a ``point``.
+        """Next stage, its point and the modes, after a stage that leads to a ``point``.
 
         ``first`` is the slope of ``y`` at the start of the part, after its last stage; ``pulled`` (n) are the
         accelerations at this stage before those of held joints were set to zero.
@@ -163,8 +163,10 @@ class Modes(NamedTuple):
         return self._replace(way=way, load=load, tries=self.tries + 1.0), sum(change[1:], start=change[0])
 
     def _ended(self, point: Any, first: Any) -> tuple[Modes, Any]:
-        """After the last stage, which leads to ``point``, of a part that began with the slope ``first``: a shorter one
-        where a joint has turned round, or the load of one that is held is more than its friction; else the next one.
+        """Modes and point after the last stage of a part, which leads to ``point``.
+
+        The part began with the slope ``first``.  The next one is a shorter one from the same start where a joint has
+        turned round, or the load of one that is held is more than its friction; else the one that follows.
         """
         along, change = self.way * self._of(point), self.size * self._of(first)
         rest = RATE_TOLERANCE * (absolute(self.before) + absolute(change))
@@ -184,7 +186,7 @@ class Modes(NamedTuple):
 
 
 def _crossing(v: Any, a: Any, end: Any) -> Any:
-    """Where ``v + a r + (end - v - a) r^2`` falls to zero, for ``v >= 0 > end``."""
+    """Root of ``v + a r + (end - v - a) r^2``, for ``v >= 0 > end``."""
     c = end - v - a
     root = sqrt(maximum(a * a - 4.0 * c * v, 0.0 * a))
     slows = less(a, 0.0 * a)
@@ -193,7 +195,7 @@ def _crossing(v: Any, a: Any, end: Any) -> Any:
 
 
 def _breaking(start: Any, end: Any, limit: Any) -> Any:
-    """Where a load that changes along a line exceeds a limit, which it does at its end."""
+    """Share at which a load that changes along a line exceeds a limit, which it does at its end."""
     grows = absolute(end) - _sign(end) * start
     share = (limit - _sign(end) * start) / where(less(0.0, grows), grows, 1.0)
     return clip(share, np.full(len(limit), 1e-12), np.full(len(limit), 1.0 - 1e-12))

@@ -1,5 +1,6 @@
-"""One step of the momentum-exact Runge-Kutta method of order 5, on every kind of number; see :mod:`fallingcat.simulation.integrators.momentum`.
+"""Step of the momentum-exact Runge-Kutta method of order 5, on every kind of number.
 
+The method is described in :mod:`fallingcat.simulation.integrators.momentum`.
 In the frame that falls with the center of mass, the state of a flight is ``y = [turn; v; q; works]``: exponential
 coordinates of the attitude around the start of the step, the velocity ``[twist; rates]``, joint coordinates, and the
 work through every port.  The slope of the first two is forward dynamics without gravity.  At the end of the step the
@@ -82,8 +83,10 @@ def flown(
 
 
 def one_round(model: Model, packed: Any, carried: Any, clock: Any, x: Any, given: Any, *, laws: tuple[Law, ...]) -> Any:
-    """``[x; done; time; packed point; packed end]`` after one round from ``x``, for a controller that has ``given`` its
-    joint forces (n) there; ``clock = [t, dt, first]``, with 1 for the first round of a step, which takes no ``x``.
+    """Result ``[x; done; time; packed point; packed end]`` of one round from ``x``.
+
+    It is for a controller that has ``given`` its joint forces (n) there; ``clock = [t, dt, first]``, with 1 for the
+    first round of a step, which takes no ``x``.
     """
     step = _Step(System(model, laws, None, held), clock[0], clock[1], carried, packed, given)
     x, done = step.around(where(less(0.5, clock[2]), step.begun, x))
@@ -92,7 +95,7 @@ def one_round(model: Model, packed: Any, carried: Any, clock: Any, x: Any, given
 
 
 def round_size(system: System) -> int:
-    """How many numbers rounds change."""
+    """Size of the vector that rounds change."""
     packed, carried = np.zeros(layout_of(system, 0).size), np.zeros(CARRIED_SIZE)
     return len(_Step(system, 0.0, 1.0, carried, packed, np.zeros(system.model.n)).begun)
 
@@ -152,8 +155,9 @@ class _Step:
         return self.start[0].pose[:3, :3] @ exp(y[:3]), y[3:moving], y[moving:shape], y[shape:works], y[works:]
 
     def slope(self, t: Any, y: Any, h: Any, way: Any) -> tuple[Any, Any, Any]:
-        """Rate of ``[turn; v; memory]``, powers of the ports, and the accelerations (n) of joints before those that dry
-        friction holds are set to zero, at a stage of a step of ``h`` (s).
+        """Rate of ``[turn; v; memory]``, powers of the ports, and accelerations (n) of joints, at a stage of ``h`` (s).
+
+        The accelerations are those before joints that dry friction holds are set to zero.
         """
         R, v, q, _, memory = self._parts(y)
         rates, nowhere = v[6:], np.zeros(6)
@@ -178,8 +182,9 @@ class _Step:
         return concatenate([turning, moves, *remembered]), concatenate([np.zeros(0), *powers]), found[6:]
 
     def _brakes(self, state: State, forces: Mapping[str, Any], h: Any) -> dict[str, Any]:
-        """Armature (n) with which stages foresee that forces of drives fall at the ends of their speed, by port: none
-        where a step resolves this, and else so much that none is too long.
+        """Armature (n) by port with which stages foresee that forces of drives fall at the ends of their speed.
+
+        There is none where a step resolves this, and else so much that no step is too long.
         """
         model, laws = self.system.model, [law for law in self.bare.laws if law.saturates]
         drives = [port for port in self.bare.driven_ports if port in forces and port not in {law.name for law in laws}]
@@ -190,8 +195,9 @@ class _Step:
         return {name: maximum(x, 0.0 * x) for name, x in found.items()}
 
     def _next(self, start: Any, h: Any, stage: Any, point: Any, slopes: Any, powers: Any) -> Any:
-        """The point of the next stage, or the end, ``h`` (s) being from ``start`` to there; ``slopes`` are those of
-        this stage and of those before it, the last one first.
+        """Point of the next stage, or the end, ``h`` (s) being from ``start`` to there.
+
+        ``slopes`` are those of this stage and of those before it, the last one first.
         """
         moving, n = 3 + self.system.model.nv, self.system.model.n
         width, end = self._width, moving + n + len(powers)
@@ -212,7 +218,7 @@ class _Step:
         return 3 + self.system.model.nv + sum(self.system.sizes)
 
     def end(self, x: Any) -> Any:
-        """What is packed at the end of the step, after all rounds; infinite if they were too few."""
+        """Packed state at the end of the step, after all rounds; infinite if they were too few."""
         if self.friction is not None:
             x = where(less(0.0, self._modes(x).left), np.inf, x)
         R, v, q, works, memory = self._parts(self.point(x))
@@ -222,7 +228,7 @@ class _Step:
         return self.layout.pack(self.flight.state(t, R, q, v), memory, pairs)
 
     def seen(self, t: Any, x: Any) -> Any:
-        """What is packed at the stage that comes, at a time (s); no works."""
+        """Packed state at the stage that comes, at a time (s); no works."""
         R, v, q, _, memory = self._parts(self.point(x))
         return self.layout.pack(self.flight.state(t, R, q, v), memory, np.zeros(self.layout.works))
 

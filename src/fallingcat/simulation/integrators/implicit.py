@@ -1,7 +1,7 @@
-"""The midpoint rule, linearly implicit, in one sweep of articulated bodies: stable on stiff floors at any step, O(n).
+"""Linearly implicit midpoint rule, in one sweep of articulated bodies: stable on stiff floors at any step, O(n).
 
 A step moves for its first half with the velocity before, for its second with the one after it, and all forces are those
-of the place between.  What a spring or a damper pulls with there is linear in the acceleration of the step: a point on
+of the place between.  The force of a spring or a damper there is linear in the acceleration of the step: a point on
 a compliant floor feels ``f - dt G a``, with the force ``f`` at the velocity before and ``G = D / 2 + dt K / 4``, more
 where steps do not resolve them (:class:`.ThetaWeights`).  So ``(M + dt sum J' G J) a = forces - C u - g + sum J' f`` is
 forward dynamics of a robot whose links have a little more inertia where they touch, and joints with springs a little
@@ -47,11 +47,18 @@ from .rule import guards
 class Implicit(Marching):
     """Linearly implicit midpoint rule for compliant floors: order 2, and 1 where points land and slide.
 
-    Steps in which joints turn far are taken again in quarter steps: see :mod:`fallingcat.simulation.integrators.refinement`.
+    Steps in which joints turn far are taken again in quarter steps: see
+    :mod:`fallingcat.simulation.integrators.refinement`.
 
     A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
-    is solved again, linearised there, until the forces are those of the contact law: ``sweeps`` is how often, None as
+    is solved again, linearized there, until the forces are those of the contact law: ``sweeps`` is how often, None as
     often as it takes, every second time by Newton's method with all derivatives of the contact forces.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.Implicit(sweeps=2)
+        >>> method.name, method.stable
+        ('implicit', True)
     """
 
     sweeps: int | None = None
@@ -66,7 +73,7 @@ class Implicit(Marching):
             whole(self.sweeps, "sweeps")
 
     def suited(self, system: System) -> System:
-        """With stops that are as stiff as such steps resolve, which foresee their dampers."""
+        """System with stops that are as stiff as such steps resolve, which foresee their dampers."""
         laws = tuple(law.for_implicit_steps() for law in system.laws)
         return replace(super().suited(system), laws=laws, carried=carried(system.model))
 
@@ -97,10 +104,11 @@ class CompiledStepper:
     clock = 1
     """numbers that say how far to go"""
     middle = True
-    """whether all acts in the middle of a step"""
+    """True if all forces act in the middle of a step"""
     counted: tuple[str, ...] = ("unconverged", "refined", "coarse")
-    """What steps count, the last numbers of a packed state: those whose contact forces did not converge, those that
-    were taken again in smaller ones, and those that are coarse even so; see :mod:`fallingcat.simulation.integrators.refinement`"""
+    """Counts of steps, the last numbers of a packed state: those whose contact forces did not converge, those that were
+    taken again in smaller ones, and those that are coarse even so; see
+    :mod:`fallingcat.simulation.integrators.refinement`"""
 
     def __init__(self, system: System, memory: int, **how: Any) -> None:
         laws, numbers = apart(system.laws, system.model)
@@ -121,8 +129,9 @@ class CompiledStepper:
         return remembered(about, lambda: compile_step(self._model, self.code, self._inputs, **self._options))
 
     def on(self, target: str, dtype: str) -> list[Any]:
-        """The same for another machine: one kernel, or the :func:`foresight` that a :func:`conclusion` takes as one
-        argument more.  There, work done twice is cheaper than what it would take to remember between the two.
+        """Kernels for another device: one, or the :func:`foresight` and the :func:`conclusion` that takes its result.
+
+        There, work done twice is cheaper than what it would take to remember between the two.
         """
         about, options = {"target": target, "dtype": dtype}, dict(self._options)
         if options.pop("sweeps") in (None, 1) or (self.system.contact is None and law_that_grips(self.system) is None):
@@ -161,6 +170,7 @@ class CompiledStepper:
         return out
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        """One step of one robot, as a :data:`.Step`."""
         t, dt = float(clock[0]), float(clock[1])
         forces = self.held(t, dt, packed)
         after = self.taken(self.alone, self.at(t, dt, packed)[None], dt, 1, forces[None])
@@ -168,11 +178,11 @@ class CompiledStepper:
 
     @cached_property
     def alone(self) -> Cpu:
-        """The machine of one robot."""
+        """Device of one robot."""
         return Cpu(self.kernel, self.numbers)
 
     def stepper(self, on: Cpu) -> Callable[[], None]:
-        """What steps one robot in the memory of its machine: :attr:`.Cpu.single`."""
+        """Function that steps one robot in the memory of its device: :attr:`.Cpu.single`."""
         go, out, x, clock, _, forces = on.single
 
         def refining() -> None:
@@ -198,12 +208,12 @@ class CompiledStepper:
         return np.concatenate([np.zeros(self._model.nv - len(asked)), asked, gains])
 
     def counts(self, packed: Any) -> dict[str, Any]:
-        """How many steps of each kind robots with packed states (..., size) have taken, by :attr:`counted`."""
+        """Number of steps of each kind that robots with packed states (..., size) have taken, by :attr:`counted`."""
         counted = self.counted if self._layout.carried else ()
         return {name: packed[..., i - len(counted)] for i, name in enumerate(counted)}
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
-        """What touches at each of ``N`` packed states."""
+        """Mode of the contact at each of ``N`` packed states."""
         return modes_of(self.system, self._layout.memory, packed)
 
     def stalled(self, on: Any, x: Any) -> np.ndarray:
@@ -220,7 +230,7 @@ class CompiledStepper:
 
 
 def modes_of(system: System, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
-    """Which points of a floor touch at each of ``N`` packed states."""
+    """Modes of a floor, the points that touch, at each of ``N`` packed states."""
     contact, memory = system.contact, memory - sum(system.sizes)
     if contact is None:
         return ((),) * len(packed)
@@ -231,7 +241,7 @@ def modes_of(system: System, memory: int, packed: np.ndarray) -> tuple[Mode, ...
 
 
 def steps_before(t: float, dt: float) -> float:
-    """How many steps of ``dt`` (s) a time is: times are counted, as sums of steps would not end where laws switch.
+    """Number of steps of ``dt`` (s) in a time: times are counted, as sums of steps would not end where laws switch.
 
     >>> steps_before(3 * 0.1, 0.1), steps_before(0.25, 0.1), sum([0.1] * 8) == 8 * 0.1
     (3.0, 2.5, False)

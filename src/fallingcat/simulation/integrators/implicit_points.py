@@ -40,9 +40,9 @@ class Point(NamedTuple):
     anchor: Any
     """``2``: where along the ground it is held"""
     lands: Any
-    """whether it comes through the ground in the step"""
+    """True if it comes through the ground in the step"""
     lasts: Any
-    """how much of the step it may touch: see :class:`.Landing`"""
+    """part of the step in which it may touch: see :class:`.Landing`"""
     velocity: Any
     """``3``: its rate, before the step"""
     base: Any
@@ -50,7 +50,7 @@ class Point(NamedTuple):
     lever: Any
     """``3``: from the base to where it touches, along normal and tangents"""
     shares: bool = False
-    """whether its link has :data:`MIN_PATCH` points or more on flat ground, which have the same axes"""
+    """True if its link has :data:`MIN_PATCH` points or more on flat ground, which have the same axes"""
 
     def ahead(self, found: Response, dt: Any) -> Any:
         """``3``: its velocity at the end of the step."""
@@ -63,8 +63,9 @@ class Point(NamedTuple):
         return self.velocity + scale(dt, turning + self.gravity)
 
     def along(self, v: Any, w: Any, p: Any) -> Any:
-        """``3``: ``v + w x p`` of the link, along normal and tangents; where points share axes, ``v`` and ``w`` are
-        turned once for all of them.
+        """Velocity ``v + w x p`` (3) of the link, along normal and tangents.
+
+        Where points share axes, ``v`` and ``w`` are turned once for all of them.
         """
         if self.shares:
             return self.axes @ v + cross(self.axes @ w, self.axes @ p)
@@ -187,6 +188,6 @@ def starts_at(model: Model, state: State, *, floor: Any) -> Any:
 
 
 def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
-    """What the points of a floor remember that have just touched it."""
+    """Memory of the points of a floor that have just touched it."""
     ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
     return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])

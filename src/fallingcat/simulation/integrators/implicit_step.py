@@ -1,4 +1,4 @@
-"""What a step of :class:`.Implicit` computes, on any kind of number."""
+"""Step of :class:`.Implicit`, on any kind of number."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ MOST_SWEEPS = 12
 """Sweeps of a step, at most; robots under random torques at 4 ms take 2 to 4 on average, long steps on floors that
 shake a hundred times within them up to twelve."""
 MOST_MISMATCH = 1e30
-"""Of forces before the first sweep."""
+"""Mismatch of forces before the first sweep."""
 WEIGHT = 9.81
 """m/s^2: forces below 1e-6 of the weight are not worth a sweep"""
 
 
 class Start(NamedTuple):
-    """What a step begins with."""
+    """Start of a step."""
 
     system: System
     count: Any
-    """of steps before"""
+    """number of steps before"""
     state: State
     """place of its middle, and velocity before"""
     middle: State
@@ -51,17 +51,15 @@ class Start(NamedTuple):
     points: list[Point]
     pulls: dict[str, LinearizedForce]
     seen: Any
-    """what a floor sees, if there is one"""
+    """weights of the step on a floor, if there is one"""
     counts: Any
     """``3``: steps so far that did not converge, that were refined, and that stayed coarse"""
     dt: Any
     memory: Any
-    """what contact and laws remember before the step"""
+    """memory of contact and laws before the step"""
 
     def sweep(self, signs: Signs, newton: bool = False) -> Sweep:
-        """Accelerations under contact forces that are linearised where ``signs`` say, by ``newton`` with all their
-        derivatives.
-        """
+        """Accelerations under contact forces that are linearized at ``signs``, by ``newton`` with all derivatives."""
         floor = _floor(self.system)
         linearized = [
             floor.tangent(point, u, self.seen) if newton else floor.support(point, u, self.seen)
@@ -76,8 +74,10 @@ class Start(NamedTuple):
         return Sweep(found.acceleration, felt, closing, held, ahead, after)
 
     def mismatch(self, before: Signs, now: Sweep) -> Any:
-        """Squared difference between forces of a sweep and the contact law at its velocities, relative to the normal
-        forces; 1 and more where dry friction does not hold the joints that it was taken to hold.
+        """Squared difference between forces of a sweep and the contact law, relative to the normal forces.
+
+        The law is that at the velocities of the sweep; 1 and more where dry friction does not hold the joints that it
+        was taken to hold.
         """
         mass = self.system.model.mass
         missed, size = 0.0, (1e-6 * WEIGHT * mass) ** 2 + 1e-30
@@ -91,14 +91,14 @@ class Start(NamedTuple):
 
     @property
     def newton(self) -> bool:
-        """Whether further sweeps are Newton's: friction follows normal forces, and each link answers by itself."""
+        """True if further sweeps are Newton's: friction follows normal forces, and each link responds by itself."""
         model = self.system.model
         follows = self.system.contact is not None and self.system.contact.friction_follows
         return follows and not model.loops and not any(joint.mimic for joint in model.joints)
 
 
 class Signs(NamedTuple):
-    """By which a step knows what will lift off and slide."""
+    """Velocities and held joints by which a step finds what will lift off and slide."""
 
     ahead: list[Any]
     """the velocities of points (3 each)"""
@@ -130,7 +130,7 @@ def begun(
     grips: bool,
     varied: tuple[str, ...],
 ) -> tuple[Start, Signs]:
-    """A step, and what its start tells: how points move, and what dry friction could stop if nothing else pulled."""
+    """Start of a step: velocities of points, and joints that dry friction could stop if no other force acted."""
     own = numbers[len(numbers) - size(model, varied) :]
     gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
     K, D = contact.point_impedance(model) if contact is not None else (0.0, 0.0)
@@ -176,7 +176,7 @@ class Sweep(NamedTuple):
     ahead: list[Any]
     """``3`` each (m/s): velocities of points at the end of the step"""
     signs: Signs
-    """where the next sweep is linearised"""
+    """velocities at which the next sweep is linearized"""
     mismatch: Any = 0.0
     """see :meth:`Start.mismatch`; of steps with a given number of sweeps it is not known"""
 
@@ -200,8 +200,10 @@ class Sweep(NamedTuple):
         return Sweep(acceleration, [*felt], closing, held, [*ahead], self.signs.read(signs[:-1]), signs[-1])
 
     def safeguarded(self, start: Start, before: Sweep) -> Sweep:
-        """The same with its mismatch; the next sweep begins half way from the one ``before`` unless this one has halved
-        the mismatch: points that would turn round with every sweep stop.
+        """Sweep with its mismatch.
+
+        The next sweep begins half way from the one ``before`` unless this one has halved the mismatch: points that
+        would turn round with every sweep stop.
         """
         mismatch = start.mismatch(before.signs, self)
         slow = less(0.25 * before.mismatch, mismatch)
@@ -210,15 +212,17 @@ class Sweep(NamedTuple):
 
 
 def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
-    """Where the last of so many sweeps is linearised."""
+    """Velocities at which the last of so many sweeps is linearized."""
     for _ in range(sweeps - 1):
         signs = start.sweep(signs).signs
     return signs
 
 
 def converged(start: Start, signs: Signs) -> Sweep:
-    """Sweeps until contact forces are those of the law at the end of the step: one where nothing begins to slide,
-    stick, lift off or land.  Where friction follows normal forces, every second one is a step of Newton's method.
+    """Sweeps until contact forces are those of the law at the end of the step.
+
+    That is one where nothing begins to slide, stick, lift off or land.  Where friction follows normal forces, every
+    second one is a step of Newton's method.
     """
     model = start.system.model
     if not (start.points or signs.grip):
@@ -268,7 +272,7 @@ def concluded(start: Start, last: Sweep) -> Any:
 
 
 def _late(points: list[Point], felt: list[Any], seen: Any) -> Any:
-    """How much more than half of a step moves with the change of velocity, if points landed in it under these forces.
+    """Part beyond half of a step that moves with the change of velocity, if points landed in it under these forces.
 
     What stops at once moves with the velocity before until it lands, and with the one after from there on: of a floor
     that steps resolve, which slows it down by and by, nothing is late.
@@ -283,9 +287,7 @@ def _late(points: list[Point], felt: list[Any], seen: Any) -> Any:
 
 
 def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
-    """``2``: how far a ball will have slipped in the middle of the next step, if it ``moves`` with this part of the
-    change of its velocity.
-    """
+    """Slip (2) of a ball in the middle of the next step, if it ``moves`` with this part of its change of velocity."""
     v, w = point.velocity[1:], ahead[1:]
     return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
 
@@ -325,7 +327,7 @@ def law_that_grips(system: System) -> Law | None:
 
 
 def _touching(system: System, points: list[Point]) -> dict[str, Any]:
-    """Whether points touch, by name, as conditions."""
+    """Conditions that points touch, by name."""
     names = _floor(system).points if points else ()
     return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
 
@@ -358,8 +360,9 @@ def _works(
     late: Any,
     dt: Any,
 ) -> Any:
-    """J, two for each port: what the forces of the step do along the mean of the velocities before and after; the
-    ground takes what weight does ``late``.
+    """Works (J, two for each port) of the forces of the step along the mean of the velocities before and after.
+
+    The ground takes what weight does ``late``.
     """
     m, mean = system.model.m, state.velocity + 0.5 * change
     by_law = powers_of(system.model, state, change, pulls)

@@ -26,13 +26,13 @@ MAX_CREEP = 2e-3
 
 
 def creeps(laws: Sequence[Law], model: Model) -> bool:
-    """Whether integrators that take dry friction as a smooth law let joints creep visibly under half of it."""
+    """True if integrators that take dry friction as a smooth law let joints creep visibly under half of it."""
     held = ((law, law.dry_friction(model)) for law in laws)
     return any(f is not None and law.fade_rates(model)[f > 0.0].max(initial=0.0) > MAX_CREEP for law, f in held)
 
 
 class JointFriction(NamedTuple):
-    """The joint rates that a law grips, in a sweep of a step."""
+    """Joint rates with dry friction, in a sweep of a step."""
 
     model: Model
     name: str
@@ -49,7 +49,7 @@ class JointFriction(NamedTuple):
 
     @classmethod
     def begun(cls, law: Law, model: Model, state: State, dt: Any) -> JointFriction:
-        """Before the first sweep: held is what the friction could stop if nothing else pulled."""
+        """Friction before the first sweep: joints are held that it could stop if no other force acted."""
         limit = np.asarray(law.dry_friction(model))
         rates = np.flatnonzero(limit)
         limit, v = limit[rates], state.rates[rates]
@@ -57,8 +57,10 @@ class JointFriction(NamedTuple):
         return cls(model, law.name, rates, limit, -v / dt, _one(stops, v), _sign(v))
 
     def next(self, beyond: Any) -> JointFriction:
-        """For another sweep, after accelerations (n) beyond the :attr:`given` ones: a held joint slides where holding
-        it takes more than the friction, and one that slides is held where it would turn round.
+        """Friction for another sweep, after accelerations (n) beyond the :attr:`given` ones.
+
+        A held joint slides where holding it takes more than the friction, and one that slides is held where it would
+        turn round.
         """
         a = beyond[self.rates]
         held, slips, turns = less(0.5, self.holds), less(self.limit, absolute(self._armature * a)), self._turns(a)
@@ -74,17 +76,17 @@ class JointFriction(NamedTuple):
 
     @property
     def armature(self) -> Any:
-        """``n``"""
+        """Armature (n) that holds joints."""
         return self._spread @ (self.holds * self._armature)
 
     @property
     def given(self) -> Any:
-        """``n``: accelerations"""
+        """Accelerations (n) that stop held joints."""
         return self._spread @ (self.holds * self.stopping)
 
     @property
     def sliding(self) -> Any:
-        """``nv``: forces on what slides"""
+        """Forces (nv) on sliding joints."""
         return self._forces((self.holds - 1.0) * self.limit * self.way)
 
     def forces(self, beyond: Any) -> Any:

@@ -22,8 +22,9 @@ LEAST = 1e-9
 
 
 class LinearizedForce(NamedTuple):
-    """A law at the start of a step: forces (nv), and how those of joints fall in the step with their rates before, and
-    with the change of these (n each).
+    """Linearized law at the start of a step: forces (nv), drift and gain (n each).
+
+    Forces of joints fall in the step with their rates before by the drift, and with the change of these by the gain.
     """
 
     forces: Any
@@ -33,7 +34,7 @@ class LinearizedForce(NamedTuple):
     """``D + dt K``"""
 
     def scaled(self, share: Any) -> LinearizedForce:
-        """With a share (n) of springs and dampers, where drives are cut."""
+        """Force with a share (n) of springs and dampers, where drives are cut."""
         return LinearizedForce(self.forces, share * self.drift, share * self.gain)
 
     def then(self, rates: Any, change: Any) -> Any:
@@ -52,9 +53,11 @@ def linearized_forces(
     dt: Any,
     middle: bool = False,
 ) -> dict[str, LinearizedForce]:
-    """All laws, and the controller, by their names; of the one that ``grips``, nothing yet.  ``forces`` are those (nv)
-    of the controller, and its stiffness and damping (n each) where they are known.  A step foresees all of
-    springs and dampers, or, if its places are those of its ``middle``, as much as :class:`.ThetaWeights`.
+    """Linearized forces of all laws, and of the controller, by their names; none yet of the law named ``grips``.
+
+    ``forces`` are those (nv) of the controller, and its stiffness and damping (n each) where they are known.  A step
+    foresees all of springs and dampers, or, if its places are those of its ``middle``, as much as
+    :class:`.ThetaWeights`.
     """
     model, zero, drives = system.model, np.zeros(system.model.n), set(system.driven_ports)
     asking, at = (
@@ -112,7 +115,7 @@ def _behind(model: Model) -> Any:
 
 
 def _centered(said: dict[str, Any], uncut: dict[str, Any], inertia: Any, dt: Any) -> dict[str, tuple[Any, Any]]:
-    """Drift and gain (n each) of laws in the middle of a step, as :class:`.ThetaWeights` says of all of a joint together.
+    """Drift and gain (n each) of laws in the middle of a step, as :class:`.ThetaWeights` of all laws of a joint.
 
     Where a law has cut the gain ``D + dt K`` by :func:`.cut_resistance`, to ``c``, that is
     ``(c + m / dt) (G + m / dt) / (D + dt K + m / dt) - m / dt`` of the gain ``G`` that is left of it in the middle.
@@ -139,8 +142,9 @@ def ahead_of(model: Model, state: State, pulls: dict[str, LinearizedForce], dt: 
 
 
 def powers_of(model: Model, state: State, change: Any, pulls: dict[str, LinearizedForce]) -> list[tuple[Any, Any]]:
-    """W through base and joints, of each law: at the end of a step in which velocities change by ``change`` (nv), along
-    the mean of those before and after.
+    """Powers (W) through base and joints, of each law, along the mean of the velocities before and after.
+
+    They are those at the end of a step in which velocities change by ``change`` (nv).
     """
     m, mean = model.m, state.velocity + 0.5 * change
     return [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change[m:]) for p in pulls.values())]

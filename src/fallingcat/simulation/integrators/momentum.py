@@ -5,7 +5,8 @@ and the angular momentum about it never changes.  What is left to integrate is t
 from momentum, shape and rates by reconstruction ([Mishra] (9)).
 
 :class:`MomentumRungeKutta` integrates all velocities by an explicit method of order 5 and takes the twist of the base
-from the momentum at the end of every step; joints stick and slide under dry friction (:mod:`fallingcat.simulation.integrators.flight_friction`).
+from the momentum at the end of every step; joints stick and slide under dry friction
+(:mod:`fallingcat.simulation.integrators.flight_friction`).
 
 :class:`MomentumMidpoint` is variational: it makes the sum of ``dt l(w, (q0 + q1)/2, (q1 - q0)/dt)`` stationary, where
 ``l`` is the Lagrangian seen from the center of mass and ``R1 = R0 exp(dt w)``.  So it is symplectic, and keeps the
@@ -47,6 +48,13 @@ class MomentumRungeKutta(Marching):
 
     For robots whose base is free, whose joints are angles and lengths, without loops, under gravity and joint forces.
     Dry friction is Coulomb's law itself: joints stick and slide, and come to rest exactly.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.MomentumRungeKutta()
+        >>> method.name, method.order
+        ('momentum', 5)
+        >>> method.check(fc.simulation.System(fc.robots.two_cylinder_cat()))  # no error
     """
 
     name = "momentum"
@@ -66,8 +74,11 @@ class MomentumRungeKutta(Marching):
         return Flight(system, memory)
 
     def check(self, system: System, remembers: bool = False) -> None:
-        """Refuses robots and forces that this method is not for, by name; laws with a state of their own, unless it
-        ``remembers``, as it does beside no dry friction and no function.
+        """Refuse robots and forces that this method is not for, by name.
+
+        Args:
+            system: Problem.
+            remembers: True if laws may have a state of their own, as beside no dry friction and no function.
         """
         check(system, remembers)
         if system.model.loops:
@@ -76,10 +87,16 @@ class MomentumRungeKutta(Marching):
 
 @dataclass(frozen=True)
 class MomentumMidpoint(Marching):
-    """Order 2, symmetric in time; momentum is exact to rounding, energy has no trend.
+    """Midpoint rule of order 2 in flight, symmetric in time; momentum is exact to rounding, energy has no trend.
 
-    For robots whose base is free, whose joints are angles and lengths, and on which nothing pulls but gravity; loops
-    between their own links and joints are closed, to rounding, at the end of every step.
+    For robots whose base is free, whose joints are angles and lengths, and on whose base no force acts but gravity;
+    loops between their own links and joints are closed, to rounding, at the end of every step.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.MomentumMidpoint()
+        >>> method.name, method.order
+        ('momentum', 2)
     """
 
     name = "momentum"
@@ -211,7 +228,10 @@ class AskingFlight:
 
 
 def check_loops(model: Model, t: float, dt: float) -> None:
-    """Loops that do not close are told: half a step might lead across a place where they could go on in two ways."""
+    """Raise an error if the model has loops, which do not close in this step.
+
+    Half a step might lead across a place where they could go on in two ways.
+    """
     if model.loops:
         rule = f"the loops of {model.name!r} do not close in a step of {dt:g} s: take a smaller one, or 'rkmk4'"
         raise NumericsError(f"{rule} where a loop is flat", time=t)
@@ -226,7 +246,7 @@ def measured(model: Model, t: float, many: State) -> np.ndarray:
 
 
 def check(system: System, remembers: bool = False) -> None:
-    """Refuses robots and forces that this rule is not for, by name."""
+    """Refuse robots and forces that this rule is not for, by name."""
     model = system.model
     if not remembers:
         system.check_forgetful("momentum")
@@ -235,7 +255,7 @@ def check(system: System, remembers: bool = False) -> None:
             raise ModelError(
                 f"loop {loop.name!r} holds more than the robot's shape, so that momentum is not kept: take 'rkmk4'"
             )
-    driven = system.external and system.controller is not held  # forces that a fleet is given are on joints alone
+    driven = system.external and system.controller is not held  # forces that a batch is given are on joints alone
     if driven or system.contact is not None:
         raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
     if not isinstance(model.base, SE3):

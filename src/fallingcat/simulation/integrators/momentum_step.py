@@ -1,5 +1,6 @@
-"""One step of the momentum-exact midpoint rule, on every kind of number; :mod:`fallingcat.simulation.integrators.momentum` says what it is.
+"""Step of the momentum-exact midpoint rule, on every kind of number.
 
+The rule is described in :mod:`fallingcat.simulation.integrators.momentum`.
 The shape obeys ``p1 = p0 + dt dl/dq + dt tau + J0' x + J1' y``: impulses ``x`` in loops at the start of the step close
 them at its end, impulses ``y`` there take away velocities that would open them.
 """
@@ -39,7 +40,7 @@ FIRST_CHANGE = 1e300
 
 
 class Guess(NamedTuple):
-    """What passes make better; in a vector, one after the other."""
+    """Unknowns of the passes; in a vector, one after the other."""
 
     velocity: Any
     """``nv``: at the midpoint, seen from the center of mass"""
@@ -163,8 +164,9 @@ def _falls(before: Guess, rates: Any, forces: Any) -> Any:
 
 
 def slack(model: Model, dt: Any) -> Any:
-    """How much larger changes may be that count as rounding: coordinates that close loops to rounding leave velocities
-    as uncertain as rounding over ``dt``.
+    """Factor of changes that count as rounding.
+
+    Coordinates that close loops to rounding leave velocities as uncertain as rounding over ``dt``.
     """
     return 1.0 + 1.0 / dt if model.loops else 1.0
 
@@ -176,15 +178,17 @@ def arrived(model: Model, change: Any, before: Any, dt: Any) -> Any:
 
 
 class Parabola(NamedTuple):
-    """Where the center of mass of a robot is, and how fast."""
+    """Motion of the center of mass of a robot in flight."""
 
     model: Model
     carried: Any
 
     def velocity(self, t: Any) -> Any:
+        """Velocity (3, m/s) of the center of mass at a time (s)."""
         return self.carried[4:7] + (t - self.carried[0]) * self.model.gravity
 
     def center(self, t: Any) -> Any:
+        """Position (3, m) of the center of mass at a time (s)."""
         s = t - self.carried[0]
         return self.carried[1:4] + s * self.carried[4:7] + (0.5 * s * s) * self.model.gravity
 
@@ -203,8 +207,9 @@ def _still(q: Any) -> State:
 
 
 def _velocity(light: Model, spin: Any, q: Any, p: Any, resists: Any = None, rates: Any = None) -> Any:
-    """Twist and rates, seen from the center of mass, with body-fixed ``spin`` and shape momentum ``p``: ``M v = h``,
-    where ``h`` falls by what ``resists`` (n) rates beyond some.
+    """Twist and rates, seen from the center of mass, with body-fixed ``spin`` and shape momentum ``p``.
+
+    ``M v = h``, where ``h`` falls by what ``resists`` (n) rates beyond some.
     """
     return response(light, _still(q), concatenate([np.zeros(3), spin, p]), (), (), resists, rates).acceleration
 

@@ -27,12 +27,19 @@ from .moreau_step import further_rows, stepped
 
 @dataclass(frozen=True)
 class Moreau(Marching):
-    """Order 1, for hard contacts: where a run that locates its events would take too long, and for many runs at once.
+    """Time stepping of order 1 for hard contacts, for long runs and for many at once: events are not located.
 
     Robots come to rest exactly, do not creep, and land on the ground and not in it; an impact is right to ``dt`` in
     time, and heights of bounces err by about ``dt`` times the speed.  Dry friction in joints holds them, loops stay
-    closed.  How far velocities were from the law of contact at most is kept with the run, and told by its status.
-    Steps in which joints turn far are taken again in quarter steps: see :mod:`fallingcat.simulation.integrators.refinement`.
+    closed.  The largest error of velocities against the contact law is kept with the run, and reported by its status.
+    Steps in which joints turn far are taken again in quarter steps: see
+    :mod:`fallingcat.simulation.integrators.refinement`.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.Moreau()
+        >>> method.name, method.order
+        ('moreau', 1)
     """
 
     name = "moreau"
@@ -43,7 +50,7 @@ class Moreau(Marching):
     needs = AdmissibleImpulses
 
     def suited(self, system: System) -> System:
-        """With contacts that remember the forces of the last step."""
+        """System with contacts that remember the forces of the last step."""
         contact: Any = super().suited(system).contact
         if contact is None:
             raise ModelError(f"the integrator {self.name!r} needs a contact, such as HardContacts")
@@ -64,7 +71,7 @@ class MoreauStepper(CompiledStepper):
 
     @property
     def contact(self) -> Any:
-        """What :meth:`.AdmissibleImpulses.time_stepping` gave."""
+        """Contact of :meth:`.AdmissibleImpulses.time_stepping`."""
         return self.system.contact
 
     def on(self, target: str, dtype: str) -> list[Any]:
@@ -79,5 +86,5 @@ class MoreauStepper(CompiledStepper):
         return np.hstack([np.zeros((len(own), self._layout.memory - own.shape[1])), own])
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
-        """What pushed in the step that led to each of ``N`` packed states."""
+        """Points and stops that pushed in the step that led to each of ``N`` packed states."""
         return self.contact.modes(self._layout.series(packed).memory)

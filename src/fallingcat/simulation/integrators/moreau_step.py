@@ -1,4 +1,4 @@
-"""What a step of :class:`.Moreau` computes, on any kind of number."""
+"""Step of :class:`.Moreau`, on any kind of number."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ HAIR = 1e-12
 
 
 class Rows(NamedTuple):
-    """What reactions act along: points and stops, then loops, then joints with dry friction."""
+    """Rows along which reactions act: points and stops, then loops, then joints with dry friction."""
 
     jacobian: Jacobian
-    """of links, or of rows themselves"""
+    """Jacobian of links, or of rows themselves"""
     levers: list[Lever]
-    """how the rows of each set move with these"""
+    """maps from these to the rows of each set"""
     wanted: list[Any]
     """m/s or rad/s: the velocities that the law of each set asks for, or asks for at least"""
     sets: list[ImpulseSet]
     forces: Any
     """N or N m: those of the last step"""
     places: list[int]
-    """of the rows of points and stops among what is remembered"""
+    """indices of the rows of points and stops in the memory"""
     ports: list[str]
     """through which they work"""
 
     def of(self, V: Any) -> list[Any]:
-        """What the rows of each set are of ``V`` (k), one number for each row of the Jacobian."""
+        """Velocities of the rows of each set, given ``V`` (k), one number for each row of the Jacobian."""
         return [lever.of(V) for lever in self.levers]
 
 
 class Start(NamedTuple):
-    """What a step begins with."""
+    """Start of a step."""
 
     system: System
     contact: SteppedContacts
@@ -66,7 +66,7 @@ class Start(NamedTuple):
 
 
 class End(NamedTuple):
-    """What it comes to."""
+    """Velocity and reactions at the end of a step."""
 
     velocity: Any
     """``nv``, in the axes of its start"""
@@ -135,7 +135,7 @@ def law_that_rubs(system: System) -> Law | None:
 
 
 def further_rows(system: System) -> int:
-    """Of loops and dry friction."""
+    """Number of rows of loops and dry friction."""
     rubs = law_that_rubs(system)
     rubbed = 0 if rubs is None else np.count_nonzero(np.asarray(rubs.dry_friction(system.model)))
     return sum(loop.count for loop in system.model.loops) + int(rubbed)
@@ -177,8 +177,9 @@ def _rows(
 
 
 def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: list[Any]) -> list[Any]:
-    """What sets ask for where points that reach the ground within the step are thrown back by their restitution, given
-    the velocities of rows before, and without any reaction.
+    """Velocities that sets ask for where points that reach the ground within the step bounce by their restitution.
+
+    Given are the velocities of rows before, and without any reaction.
     """
     wanted = list(rows.wanted)
     for i, e in enumerate(contact.restitutions):
@@ -192,7 +193,7 @@ def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: l
 
 
 def _remembered(start: Start, found: Reactions) -> Remembered:
-    """Of the step for the next."""
+    """Memory of the step for the next."""
     kept, places = start.kept, start.rows.places
     forces, impulses = [0.0] * len(kept.forces), scale(1.0 / start.dt, found.impulses)
     for place, force in zip(places, impulses, strict=False):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate, less, where, while_loop
+from ...arrays.types import Scalar, Vector
 from ...arrays.while_loop import loops_here
 from ..vector_field import Field
 from .rule import Rule
@@ -19,12 +20,22 @@ Many smaller robots at once would take 20 % longer."""
 
 @dataclass(frozen=True)
 class RKMK4(Rule):
-    """The configuration stays on its group: each stage is ``g exp(x)`` with ``dx/dt = dexp^-1(x) v``."""
+    """Runge-Kutta-Munthe-Kaas method of order 4.
+
+    The configuration stays on its group: each stage is ``g exp(x)`` with ``dx/dt = dexp^-1(x) v``.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.RKMK4()
+        >>> method.name, method.order
+        ('rkmk4', 4)
+    """
 
     name = "rkmk4"
     order = 4
 
-    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
+        """Four stages; no error is estimated."""
         if field.nv > MIN_LOOPED_NV and loops_here(y):
             return y + dt / 6.0 * _weighted_slopes(field, t, y, dt), 0.0
         k1 = field(t, y)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import less, solve, sqrt, where
+from ...arrays.types import Scalar, Vector
 from ...dynamics.checks import positive
 from ..vector_field import Field
 from .rule import Rule
@@ -36,10 +37,17 @@ C = (
 
 @dataclass(frozen=True)
 class Rosenbrock(Rule):
-    """Order 4, six stages, one Jacobian; stiffly accurate, so that a hard floor damps what it should.
+    """Rosenbrock method of order 4 with six stages and one Jacobian.
 
+    It is stiffly accurate, so that a hard floor damps what it should.
     ``(1 / (gamma dt) - J) k_i = f(t_i, y + sum_j a_ij k_j) + sum_j c_ij k_j / dt + d_i dt df/dt``; the last ``k`` is
     the difference to the embedded method of order 3, from which steps are chosen; ``tolerance=None`` leaves them alone.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.Rosenbrock(tolerance=1e-6)
+        >>> method.name, method.order, method.tolerance
+        ('rosenbrock', 4, 1e-06)
     """
 
     tolerance: float | None = 1e-7
@@ -51,7 +59,8 @@ class Rosenbrock(Rule):
         if self.tolerance is not None:
             positive(self.tolerance, "tolerance")
 
-    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
+        """Six stages; the error is the last of them."""
         J, f_t = field.jacobian(t, y)
         E = np.eye(len(y)) * (1.0 / (GAMMA * dt)) - J
         ks: list[Any] = []
@@ -63,8 +72,22 @@ class Rosenbrock(Rule):
         return at + ks[-1], error_size(ks[-1], y, at, self.tolerance)
 
 
-def error_size(error: Any, y: Any, after: Any, tolerance: float | None) -> Any:
-    """The root mean square of ``error / (1 + |y|)``, in units of the tolerance; 0 where there is none."""
+def error_size(error: Vector, y: Vector, after: Vector, tolerance: float | None) -> Scalar:
+    """Root mean square of ``error / (1 + |y|)``, in units of the tolerance.
+
+    Args:
+        error: Estimated error of ``y``.
+        y: Vector at the start of the step.
+        after: Vector at its end.
+        tolerance: Error allowed per step; None: there is none.
+
+    Returns:
+        Relative error; 0 without a tolerance.
+
+    Example:
+        >>> error_size(np.array([1e-6, 1e-6]), np.zeros(2), np.zeros(2), 1e-6)
+        np.float64(1.0)
+    """
     if tolerance is None:
         return 0.0
     scale = 1.0 + _larger(_size(y), _size(after))

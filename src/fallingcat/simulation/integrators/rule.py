@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate, less, sqrt, where
+from ...arrays.types import Scalar, Vector
 from ...compiler import compile
 from ...compiler.kernel import compile_step
 from ...contact import Contact
@@ -27,17 +28,32 @@ MAX_DIFFERENTIATED_NV = 8
 
 
 class Rule(Integrator):
-    """A rule for vectors, written for every kind of number; in exponential coordinates it moves on the group."""
+    """Base class for rules for vectors, written for every kind of number.
+
+    In exponential coordinates they move on the group.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> [isinstance(method, fc.simulation.Rule) for method in (fc.simulation.RKMK4(), fc.simulation.SciPy())]
+        [True, False]
+    """
 
     @abstractmethod
-    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
-        """``y`` at ``t + dt``, and its error in units of the tolerance (0 where none is estimated).
+    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
+        """Step of the vector ``y`` of exponential coordinates, velocity, memory and works; see :class:`Field`.
 
-        ``y`` holds exponential coordinates, velocity, memory and works; see :class:`Field`.
+        Args:
+            field: Vector field ``dy/dt``.
+            t: Time (s).
+            y: Vector at ``t``.
+            dt: Step (s).
+
+        Returns:
+            ``y`` at ``t + dt``, and its error in units of the tolerance (0 where none is estimated).
         """
 
     differentiates: bool = False
-    """Whether a step asks for the Jacobian of the field"""
+    """True if a step asks for the Jacobian of the field"""
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
         """Machine code if all forces are laws, else plain Python around compiled dynamics.
@@ -52,7 +68,16 @@ class Rule(Integrator):
         return self.kernel(system, mode, memory)
 
     def kernel(self, system: System, mode: Mode, memory: int) -> Step:
-        """The whole step as machine code, for any leading batch shape."""
+        """Whole step as machine code, for any leading batch shape.
+
+        Args:
+            system: Problem.
+            mode: Mode of the contact.
+            memory: Size of the memory of contact and laws.
+
+        Returns:
+            Compiled step.
+        """
         return compiled(advance, system, mode, memory, rule=self)
 
 
@@ -73,7 +98,7 @@ def advance(
 
 
 def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
-    """The guards."""
+    """Guards of a mode at a packed state."""
     state, remembered, _ = layout_of(system, memory).unpack(packed)
     return system.touched(mode, clock[0], state, remembered).guards
 
@@ -86,8 +111,10 @@ def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) ->
 
 
 def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
-    """For each point that may touch, one after the other: its force (3, world), height over the ground, the speed along
-    it, which is zero in the air, and the part of the force out of the ground.
+    """Forces and motion of each point that may touch, one after the other.
+
+    For each its force (3, world), height over the ground, the speed along it, which is zero in the air, and the part of
+    the force out of the ground.
     """
     model, contact = system.model, system.contact
     assert contact is not None
@@ -104,7 +131,7 @@ def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) 
 
 
 def commanded(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
-    """``nv``: the sum of all laws."""
+    """Sum (nv) of the forces of all laws."""
     return system.total(system.applied(mode, clock[0], layout_of(system, memory).unpack(packed)[0]))
 
 
@@ -126,7 +153,7 @@ def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, tim
 
 
 def points_at(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """``K x points x 6``: what :func:`at_points` says of ``K`` packed states of one mode."""
+    """Results of :func:`at_points` at ``K`` packed states of one mode: ``K x points x 6``."""
     return _along(at_points, system, mode, memory, packed, times).reshape(len(times), -1, 6)
 
 
@@ -148,10 +175,10 @@ def compiled(
     make: Callable[..., Any] = compile,
     **options: Any,
 ) -> Step:
-    """One of the functions above as machine code, which takes the laws' numbers as an argument; ``make`` it for single
-    calls, or with :func:`.compile_step` for many states.
+    """Compile one of the functions above to machine code, which takes the laws' numbers as an argument.
 
-    It belongs to this library and its options are plain data, so that the kernels' cache knows it again.
+    ``make`` compiles it for single calls, or with :func:`.compile_step` for many states.  It belongs to this library
+    and its options are plain data, so that the kernels' cache knows it again.
     """
     laws, numbers = apart(system.laws, system.model)
     size, given = layout_of(system, memory).size, given_size(system)

@@ -19,10 +19,16 @@ METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 @dataclass(frozen=True)
 class SciPy(Integrator):
-    """``scipy.integrate.solve_ivp`` from one sample to the next, in exponential coordinates around the sample.
+    """Integrator of ``scipy.integrate.solve_ivp``, in exponential coordinates around each sample.
 
     ``method`` is one of SciPy's: ``DOP853``, ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA``.  It takes as many steps
-    inside an interval as its tolerances ask for; the order is that of the tolerances, not of the samples.
+    from one sample to the next as its tolerances ask for; the order is that of the tolerances, not of the samples.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> method = fc.simulation.SciPy("Radau", rtol=1e-8)
+        >>> method.name, method.method
+        ('scipy', 'Radau')
     """
 
     method: str = "DOP853"
@@ -37,6 +43,7 @@ class SciPy(Integrator):
         positive(self.atol, "atol")
 
     def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+        """Function that integrates from one sample to the next."""
         try:
             from scipy.integrate import solve_ivp
         except ImportError:

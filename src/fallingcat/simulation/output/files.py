@@ -34,7 +34,7 @@ WORKS = ("base_work", "joint_work")
 MAX_UNPACKED_BYTES, MAX_COMPRESSION = 1 << 30, 20
 """Bytes in a file, and times its own size, that are no trap: runs of a gigabyte do not compress further."""
 EMPTY = b"0" * 64
-"""Where the checksum goes."""
+"""Placeholder of the checksum."""
 MARK = b"sha256\0\0" + bytes([0, 0, 0, 2, 0, 0, 0, 64])
 """netCDF's header of an attribute ``sha256`` of 64 characters, which follow."""
 
@@ -117,7 +117,7 @@ def _parts(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _end(text: dict[str, Any]) -> dict[str, Any]:
-    """How the run ended; files of older versions have one line of text."""
+    """End of the run; files of older versions have one line of text."""
     if "code" in text:
         warnings = from_data(text["warnings"])
         return {"code": Code(text["code"]), "reason": _text(text["reason"]), "warnings": warnings}

@@ -180,4 +180,4 @@ SERIES: dict[str, Callable[[Trajectory], list[Chart]]] = {
     "center": _center,
     "contacts": _contacts,
 }
-"""What can be drawn, by name."""
+"""Quantities that can be drawn, by name."""

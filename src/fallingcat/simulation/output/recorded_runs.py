@@ -1,4 +1,4 @@
-"""Many motions at once, each kept with every step that it took: what :func:`simulate` gives, from a fleet."""
+"""Many motions at once, each recorded with every step that it took, as by :func:`simulate`."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def record_runs(
     dt: float,
     target: str = "cpu",
 ) -> list[Trajectory]:
-    """The motions from many states, each under laws of its own, which differ in their numbers: every robot in steps of
-    its own of at most ``dt`` (s) within the tolerance of the ``rule``, contacts located, events named.
+    """Motions from many states, each under laws of its own, which differ in their numbers.
 
-    A motion is the same, bit by bit, whichever others are computed with it.  One whose contacts switch without end
-    stops, with a ``status`` that says so, and the others go on.
+    Every robot takes steps of its own of at most ``dt`` (s) within the tolerance of the ``rule``, contacts located,
+    events named.  A motion is the same, bit by bit, whichever others are computed with it.  One whose contacts switch
+    without end stops, with a ``status`` that says so, and the others go on.
     """
     if len(laws) != len(states):
         raise ModelError(f"laws of {len(states)} robots are {len(states)} lists of laws, not {len(laws)}")
@@ -69,8 +69,9 @@ def record_runs(
 
 
 class _Record:
-    """What is kept of a motion: ``[time, advised step, aim, attempts; what touches; packed]`` at its steps; until it
-    chatters.
+    """Record of a motion at its steps, until it chatters.
+
+    Rows are ``[time, advised step, aim, attempts; what touches; packed]``.
     """
 
     def __init__(self, start: np.ndarray, head: int, most: int) -> None:

@@ -63,13 +63,13 @@ class Trajectory:
     modes: tuple[Mode, ...]
     """``N``: the mode of the contact after each sample"""
     system: System
-    """what pulled on the robot"""
+    """force laws, controller and contact of the run"""
     ledger: Ledger
     """work through every port"""
     events: tuple[Happened, ...] = ()
     code: Code = Code.FINISHED
     reason: str = ""
-    """why it stopped early"""
+    """reason why it stopped early"""
     warnings: tuple[Diagnostic, ...] = ()
     """everything that makes its numbers doubtful"""
     integrator: str = ""
@@ -194,7 +194,7 @@ class Trajectory:
         return out
 
     def _known_system(self) -> System:
-        """What pulled on the robot, unless the run comes from a file and was not given it."""
+        """System of the run; an error if the run comes from a file and was not given it."""
         if self.system.ports != self.ledger.ports:
             raise ModelError("the laws and contacts of a run are not in its file: give system= to Trajectory.load")
         return self.system

@@ -81,7 +81,7 @@ class Collision:
         self.speed = float(np.abs(self.short).max(initial=0.0))
 
     def solve(self) -> Impulses:
-        """By Newton's method from all points held; where that fails, from ever more steps of a splitting."""
+        """Solve by Newton's method from all points held; where that fails, from ever more steps of a splitting."""
         if not self.speed > 0.0:
             return Impulses(np.zeros(len(self.before)), (OPEN,) * len(self.rows))
         with np.errstate(all="ignore"):  # steps that diverge are no answer
@@ -139,7 +139,7 @@ class Collision:
         return float(ends.min(initial=1.0)) * (1.0 + 1e-9)
 
     def _projected(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-        """What is left of ``x - projection(x - v+)``, its derivative, and what each point does."""
+        """Residual ``x - projection(x - v+)``, its derivative, and the status of each point."""
         y = (x - self.short - self.scaled @ x).reshape(-1, 3)
         push, drag = np.maximum(y[:, 0], 0.0), y[:, 1:]
         size, limit, carries = np.linalg.norm(drag, axis=1), self.mu * push, y[:, 0] > 0.0
@@ -158,8 +158,10 @@ class Collision:
         return x - projection, slope, status
 
     def _split(self, x: np.ndarray, steps: int, rho: float) -> np.ndarray:
-        """Impulses in their cones near the law, by alternating directions: velocities plus ``friction |v_t|`` along the
-        normal lie in the dual cones (De Saxce), so each step is a linear solution and a projection.
+        """Impulses in their cones near the law, by alternating directions.
+
+        Velocities plus ``friction |v_t|`` along the normal lie in the dual cones (De Saxce), so each step is a linear
+        solution and a projection.
         """
         inverse = np.linalg.pinv(self.scaled + rho * np.eye(len(x)))  # not symmetric, it may be singular
         x, dual, raised = self._cone(x), np.zeros(len(x)), np.zeros(len(x))

@@ -1,4 +1,4 @@
-"""What hard contacts need of a robot at a state, whatever the mode: so one kernel serves all modes."""
+"""Contact kinematics of a robot at a state, independent of the mode: so one kernel serves all modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hard contacts remember of each point, from one event to the next."""
+"""Memory of hard contacts for each point, from one event to the next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IDLE_TOUCHDOWN_DEPTH = 1e-8
 
 
 class ContactState(NamedTuple):
-    """What a point remembers, in the axes of the plane; a run carries it flat, eight numbers for each point."""
+    """Memory of a point, in the axes of the plane; a run carries it flat, eight numbers for each point."""
 
     place: Any
     """3: where a closed point is held, or from where on an open one touches down (m)"""
@@ -39,11 +39,11 @@ class ContactState(NamedTuple):
 
     @classmethod
     def begun(cls, status: str, p: np.ndarray, v: np.ndarray, deeper: float = 0.0) -> ContactState:
-        """Of a point at ``p`` (3, m) with the velocity ``v`` (2, m/s) along the ground that begins something else: its
-        place, the way it slides, and no share of the load.
+        """Memory of a point that changes its status at ``p`` (3, m), with the velocity ``v`` (2, m/s) along the ground.
 
-        The place is where a closed point is held.  An open one remembers how far below zero it started, if it did, so
-        that it does not touch down where it has just left; and ``deeper`` (m) by so much.
+        It has a place, the direction in which the point slides, and no share of the load.  The place is where a closed
+        point is held.  An open one remembers how far below zero it started, if it did, so that it does not touch down
+        where it has just left; and ``deeper`` (m) by so much.
         """
         size = float(np.linalg.norm(v))
         start = min(p[0] + TOUCHDOWN_DEPTH - OPEN_GAP, 0.0) - deeper
@@ -52,4 +52,5 @@ class ContactState(NamedTuple):
 
     @property
     def flat(self) -> Any:
+        """All numbers in one vector."""
         return concatenate(list(self))

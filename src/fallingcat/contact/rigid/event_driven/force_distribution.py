@@ -1,4 +1,4 @@
-"""Of all forces with which points that depend on each other carry the same load, the ones farthest from every bound."""
+"""Distribution of the load among redundant contact points: of all forces, the ones farthest from every bound."""
 
 from __future__ import annotations
 

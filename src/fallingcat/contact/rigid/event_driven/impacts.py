@@ -111,7 +111,7 @@ class Touching(NamedTuple):
 
 
 def touching(model: Model, points: Sequence[str], parts: list[Any], directions: list[np.ndarray]) -> Touching:
-    """From ``J`` and the directions (world) of each point."""
+    """Points that touch, given ``J`` and the directions (world) of each."""
     ends = np.cumsum([0, *map(len, parts)])
     rows = tuple(list(range(a, b)) for a, b in pairwise(ends))
     return Touching(tuple(points), stacked(parts, model.nv), rows, np.concatenate([np.zeros((0, 3)), *directions]))

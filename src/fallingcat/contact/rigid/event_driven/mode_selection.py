@@ -76,7 +76,7 @@ class ModeSelection:
     applied: np.ndarray
     resting: list[int]
     before: Mode
-    """what points did until now, with their ``memory``"""
+    """status of points until now, with their ``memory``"""
     memory: np.ndarray
     touched: list[int]
     """those that took part in the event, whether they rest now or not"""
@@ -110,7 +110,7 @@ class ModeSelection:
             return self._pivoted(held)
 
     def _shared(self, held: Mode) -> dict[int, str]:
-        """What each point does by :class:`Collision`, for accelerations; sets shares, and ways that begin."""
+        """Status of each point by :class:`Collision`, for accelerations; sets shares and new sliding directions."""
         law = self._law(held)
         forces, slides = self._eased(law, law.solve())
         statuses = {}
@@ -223,7 +223,7 @@ class ModeSelection:
         return sorted(found, key=lambda f: -f[1][0])
 
     def _carries(self, k: int, status: str, load: Load, a: np.ndarray, memory: np.ndarray) -> list[Fault]:
-        """What is wrong with a closed point: it pulls, or friction is beyond its bounds, or not against the motion."""
+        """Faults of a closed point: it pulls, or friction is beyond its bounds, or not against the motion."""
         mu, mass, hair = self.contact.friction, self.model.mass, 0.5 * self.contact.hair(self.model)
         push, size = float(load.push), float(np.linalg.norm(load.drag))
         faults: list[Fault] = [((-push - hair) / mass, OPEN, None)]

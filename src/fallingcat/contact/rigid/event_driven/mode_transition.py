@@ -1,4 +1,4 @@
-"""What follows on an event of hard contacts: an impact, or another share of the load."""
+"""Mode transitions of hard contacts: an impact, or another share of the load."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
 
 @dataclass
 class ModeTransition:
-    """From a mode to the next, at a moment: with the memory of the old mode and the applied forces (nv)."""
+    """Transition from a mode to the next, with the memory of the old mode and the applied forces (nv)."""
 
     contact: HardContacts
     model: Model
@@ -39,7 +39,7 @@ class ModeTransition:
     applied: np.ndarray
 
     def ended(self, guard: int) -> Jump:
-        """What happens where guard number ``guard`` of the mode has become negative."""
+        """Event of guard number ``guard`` of the mode, which has become negative."""
         guarded = self.contact.guarded(self.model, self.mode)
         if guard == len(guarded):
             return self._relieved()
@@ -149,7 +149,7 @@ class ModeTransition:
         return jump._replace(name=name, loss=jump.loss + loss)
 
     def _begun(self, ended: Mode, state: State, resting: list[int], touched: list[int]) -> Jump:
-        """What follows on the mode ``ended``.  Where no forces let points slide on (Painleve), they jam: they stop."""
+        """Event that follows the mode ``ended``; points that no forces let slide on (Painleve) jam: they stop."""
         c, name, loss = self.contact, "", 0.0
         at = c.see(self.model, state)
         found = self._settling(at, resting, touched).settle(ended)
@@ -166,8 +166,10 @@ class ModeTransition:
         return ModeSelection(self.contact, self.model, at, self.applied, resting, self.mode, self.memory, touched)
 
     def _held_back(self, at: ContactKinematics, limits: dict[int, float]) -> tuple[list[int], State, float]:
-        """Points that leave slower than ``limits`` (m/s) do not leave: so impacts that follow each other ever faster
-        come to an end.  Those that rest, the state in which they do, and the kinetic energy that it took.
+        """Points that rest, the state in which they do, and the kinetic energy that it took.
+
+        Points that leave slower than ``limits`` (m/s) do not leave: so impacts that follow each other ever faster come
+        to an end.
         """
         resting: list[int] = []
         slow, loss = at.state, 0.0
@@ -196,6 +198,6 @@ class ModeTransition:
         return bool(self.contact.gap(self.at, self.memory, k) <= IMPACT_GAP)
 
     def _idle(self, k: int) -> bool:
-        """Whether an open point touches and is at rest."""
+        """True if an open point touches and is at rest."""
         v = self.at.speed(k)
         return bool(self._near(k) and abs(v[0]) <= REVERSAL_SPEED and self._may_rest(v, REVERSAL_SPEED))

@@ -23,7 +23,7 @@ GUARDS = ("gap", "push", "stop", "cone", "hold -", "hold +")
 
 
 class ModePlan(NamedTuple):
-    """Which numbers of all points a mode needs."""
+    """Indices of the numbers of all points that a mode needs."""
 
     rows: np.ndarray
     """of ``3 points`` rows, those that are held"""
@@ -41,10 +41,12 @@ class NumericModes(HardContacts):
     """The same as :class:`HardContacts`, with all points at once."""
 
     def see(self, model: Model, state: State) -> ContactKinematics:
+        """Contact kinematics of points and stops, within loop closures, by a kernel."""
         at = situations(model, self.points, self.normal, self.height, self.radii, self.relief)(state)
         return project_onto_loops(with_stops(at, model, self.stops), model)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        """Forces, rate of the memory and guards, from one solution in whole arrays."""
         at, kept, plan, mu = (
             self.see(model, state),
             ContactState.of(ContactState.table(memory)),

@@ -47,7 +47,7 @@ class Factors(NamedTuple):
 
     @classmethod
     def of(cls, geo: Geometry, inertias: Sequence[Any], armatures: Sequence[Any], symmetric: bool) -> Factors:
-        """From 6 x 6 matrices of links and ``nv x nv`` matrices of their joints."""
+        """Factors of 6 x 6 matrices of links and ``nv x nv`` matrices of their joints."""
         bodies, joints = list(inertias), {}
         for node in reversed(geo.tree):
             A, s = bodies[node.link], geo.axes[node.link]
@@ -114,7 +114,7 @@ class ArticulatedResponse(NamedTuple):
 
     @classmethod
     def of(cls, jacobian: TreeJacobian, armature: Any, impulse: Any) -> ArticulatedResponse:
-        """Given armature of joints (n) beyond that of the model, and a generalized impulse (nv, world axes)."""
+        """Response for an armature (n) beyond that of the model, and a generalized impulse (nv, world axes)."""
         model, geo = jacobian.model, jacobian.geo
         bodies = map_each(lambda body, H: body.to_parent(H), rigid_inertias(model), geo.poses)
         own, armature = [body.matrix() for body in bodies], armature + model.armature
@@ -123,20 +123,25 @@ class ArticulatedResponse(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Number of rows of the Jacobian."""
         return self.jacobian.size
 
     @property
     def free(self) -> Any:
+        """Velocities ``J M^-1 impulse`` without reactions."""
         return self._seen(self.solve(*self._split(np.zeros(self.size), self.impulse)))
 
     def change(self, f: Any) -> Any:
+        """Change of the quasi-velocity (nv) under the impulse and the reactions ``f``."""
         _, rates = self.solve(*self._split(f, self.impulse))
         return self.jacobian.turn.T @ concatenate(rates)
 
     def velocities(self, f: Any) -> Any:
+        """Velocities ``G f`` under reactions alone."""
         return self._seen(self.solve(*self._split(f)))
 
     def mean_diagonal(self, lever: Lever) -> Any:
+        """Mean of the diagonal of ``X G X'`` over the rows of a lever."""
         links, joints = self.mobilities
         start = lever.span.start - 6 * len(self.jacobian.links)
         if start < 0:
@@ -146,9 +151,11 @@ class ArticulatedResponse(NamedTuple):
         return joints[link][axis, axis]
 
     def scaled(self, units: Any) -> ArticulatedResponse:
+        """The same response: its levers carry the units."""
         return self
 
     def newton(self, blocks: Sequence[Block]) -> Solve:
+        """Solver of a Newton step: the blocks are added to the inertias of links and joints."""
         model, links = self.jacobian.model, self.jacobian.links
         inertias, resisted = list(self.inertias), armatures(model, self.armature)
         for span, K in blocks:

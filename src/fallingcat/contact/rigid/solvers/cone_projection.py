@@ -26,11 +26,11 @@ class ImpulseSet(Protocol):
         """The impulse of the set that is nearest to ``y``."""
 
     def bend(self, y: Any, fault: Any, p: Any) -> Bend:
-        """How that changes with ``y``, and what it answers to a ``fault`` of it, for the weight ``p``."""
+        """Derivative of the projection by ``y``, and its response to a ``fault``, for the weight ``p``."""
 
 
 class Bend(NamedTuple):
-    """How the nearest impulse changes: with its derivative ``D`` by ``y``, and ``A = 1 - D + p D``."""
+    """Linearized projection onto a set: with its derivative ``D`` by ``y``, and ``A = 1 - D + p D``."""
 
     E: Any
     """``A^-1 D``"""
@@ -39,7 +39,7 @@ class Bend(NamedTuple):
 
 
 class Cone(NamedTuple):
-    """Of a point that pushes, its normal row first: ``x_n >= 0``, ``|x_t| <= friction x_n``."""
+    """Friction cone of a point, its normal row first: ``x_n >= 0``, ``|x_t| <= friction x_n``."""
 
     rows: int
     friction: Any
@@ -56,14 +56,17 @@ class Cone(NamedTuple):
         return concatenate([np.reshape(push, 1), scale(self._within(push, y[1:])[0], y[1:])])
 
     def _within(self, push: Any, drag: Any) -> tuple[Any, Any, Any]:
-        """By which a drag is shortened, whether it is, and its direction."""
+        """Factor by which a drag is shortened, the condition that it is, and its direction."""
         size, limit = sqrt(sum(z * z for z in drag)), self.friction * push
         slides = less(limit, size)
         inverse = 1.0 / where(slides, size, 1.0 + 0.0 * size)
         return where(slides, limit * inverse, 1.0 + 0.0 * size), slides, scale(inverse, drag)
 
     def bend(self, y: Any, fault: Any, p: Any) -> Bend:
-        """Where it slides along ``w``, ``D = [[1, 0], [friction w, share (1 - w w')]]``; where it sticks 1, else 0."""
+        """Linearized projection onto the cone.
+
+        ``D = [[1, 0], [friction w, share (1 - w w')]]`` for a point that slides along ``w``, 1 where it sticks, else 0.
+        """
         carries, zero = less(0.0, y[0]), 0.0 * y[0]
         stiff = where(carries, 1.0 / p + zero, zero)
         first = where(carries, (1.0 / p) * fault[0], fault[0])
@@ -81,17 +84,17 @@ class Cone(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """Of dry friction in one row: ``|x| <= limit``."""
+    """Interval of dry friction in one row: ``|x| <= limit``."""
 
     limit: Any
     rows: int = 1
 
     def scaled(self, d: Any) -> Bounded:
-        """See :class:`Cone`."""
+        """The same as of :class:`Cone`."""
         return Bounded(self.limit / d)
 
     def nearest(self, y: Any) -> Any:
-        """See :class:`Cone`."""
+        """The same as of :class:`Cone`."""
         above = where(less(y[0], -self.limit), -self.limit + 0.0 * y[0], y[0])
         return array([where(less(self.limit, above), self.limit + 0.0 * above, above)])
 
@@ -104,16 +107,16 @@ class Bounded(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """Of a row that is held whatever that takes."""
+    """All impulses: a row that is held whatever that takes."""
 
     rows: int = 1
 
     def scaled(self, d: Any) -> Closed:
-        """See :class:`Cone`."""
+        """The same as of :class:`Cone`."""
         return self
 
     def nearest(self, y: Any) -> Any:
-        """See :class:`Cone`."""
+        """The same as of :class:`Cone`."""
         return array([y[0]])
 
     def bend(self, y: Any, fault: Any, p: Any) -> Bend:

@@ -28,7 +28,7 @@ Solve = Callable[[Any], tuple[Any, Any]]
 
 
 class Lever(NamedTuple):
-    """How a set of rows moves with those of the Jacobian: ``u = unit X V[span]``."""
+    """Map from rows of the Jacobian to a set of rows: ``u = unit X V[span]``."""
 
     span: slice
     X: Any
@@ -37,15 +37,15 @@ class Lever(NamedTuple):
     """beside ``X``, as most entries of that are 0 or 1"""
 
     def of(self, V: Any) -> Any:
-        """``unit X V``"""
+        """Velocities ``unit X V``."""
         return V[self.span] if self.X is None else scale(self.unit, self.X @ V[self.span])
 
     def along(self, x: Any) -> Any:
-        """``unit X' x``"""
+        """Impulses ``unit X' x``."""
         return x if self.X is None else self.X.T @ scale(self.unit, x)
 
     def congruent(self, E: Any) -> Any:
-        """``unit^2 X' E X``"""
+        """Congruence ``unit^2 X' E X``."""
         return E if self.X is None else self.X.T @ (scale(self.unit * self.unit, E) @ self.X)
 
 
@@ -58,19 +58,19 @@ class Response(Protocol):
 
     @property
     def free(self) -> Any:
-        """``J M^-1 impulse``"""
+        """Velocities ``J M^-1 impulse`` without reactions."""
 
     def change(self, f: Any) -> Any:
         """``M^-1 (impulse + J' f)`` (nv)."""
 
     def velocities(self, f: Any) -> Any:
-        """``G f``"""
+        """Velocities ``G f`` under reactions alone."""
 
     def mean_diagonal(self, lever: Lever) -> Any:
         """Mean diagonal of ``X G X'``."""
 
     def scaled(self, units: Any) -> Response:
-        """With rows of ``J`` multiplied by ``units``."""
+        """Response with rows of ``J`` multiplied by ``units``."""
 
     def newton(self, blocks: Sequence[Block]) -> Solve:
         """Factorization of ``1 + K G``."""
@@ -80,17 +80,17 @@ class Jacobian(Protocol):
     """``J``: velocities of contacts from the generalized velocity."""
 
     def of(self, v: Any) -> Any:
-        """``J v``"""
+        """Velocities ``J v``."""
 
     @property
     def size(self) -> int:
         """Rows."""
 
     def with_rows(self, J: Any) -> tuple[Jacobian, list[Lever]]:
-        """With further rows, each of which moves by itself."""
+        """Jacobian with further rows, each of which moves by itself."""
 
     def response(self, armature: Any, impulse: Any) -> Response:
-        """Given armature of joints (n) beyond that of the model, and a generalized impulse (nv)."""
+        """Response for an armature of joints (n) beyond that of the model, and a generalized impulse (nv)."""
 
 
 class DenseJacobian(NamedTuple):
@@ -101,17 +101,21 @@ class DenseJacobian(NamedTuple):
     J: Any
 
     def of(self, v: Any) -> Any:
+        """Velocities ``J v``."""
         return self.J @ v
 
     @property
     def size(self) -> int:
+        """Number of rows."""
         return len(self.J)
 
     def with_rows(self, J: Any) -> tuple[Jacobian, list[Lever]]:
+        """Jacobian with further rows, and their levers."""
         levers = [Lever(slice(k, k + 1), None) for k in range(self.size, self.size + len(J))]
         return self._replace(J=concatenate([self.J, J])), levers
 
     def response(self, armature: Any, impulse: Any) -> DenseResponse:
+        """Response with the matrix ``G = J M^-1 J'``."""
         root = factored(mass_with(self.model, self.state, armature), places_above(self.model))
         pushed, Y = root.inward(impulse), stack([root.inward(row) for row in self.J])
         return DenseResponse(gram(Y, root.inverses), root, pushed, Y)
@@ -128,29 +132,36 @@ class DenseResponse(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Number of rows of the Jacobian."""
         return len(self.G)
 
     @property
     def free(self) -> Any:
+        """Velocities ``J M^-1 impulse`` without reactions."""
         assert self.root is not None
         return (self.Y * self.root.inverses) @ self.pushed
 
     def change(self, f: Any) -> Any:
+        """Change of the quasi-velocity (nv) under the impulse and the reactions ``f``."""
         assert self.root is not None
         return self.root.outward(self.root.inverses * (self.pushed + self.Y.T @ f))
 
     def velocities(self, f: Any) -> Any:
+        """Velocities ``G f`` under reactions alone."""
         return self.G @ f
 
     def mean_diagonal(self, lever: Lever) -> Any:
+        """Mean of the diagonal of ``X G X'`` over the rows of a lever."""
         G = self.G[lever.span, lever.span]
         rows = np.eye(len(G)) if lever.X is None else lever.X
         return sum((row @ (G @ row) for row in rows), start=0.0) * (1.0 / len(rows))
 
     def scaled(self, units: Any) -> DenseResponse:
+        """Response of rows in given units."""
         return DenseResponse(units[:, None] * self.G * units[None, :])
 
     def newton(self, blocks: Sequence[Block]) -> Solve:
+        """Solver of ``(1 + K G) y = f``, with ``K`` by blocks."""
         one = np.eye(self.size)
         solved = solver(concatenate([one[span] + K @ self.G[span] for span, K in blocks]))
 

@@ -37,7 +37,7 @@ class TreeJacobian(NamedTuple):
 
     @classmethod
     def at(cls, model: Model, state: State, links: Sequence[int]) -> TreeJacobian:
-        """Of the given links."""
+        """Jacobian of the twists of the given links."""
         R, selection, m, n = state.pose[:3, :3], model.base.selection, model.m, model.n
         upright = block([[R, np.zeros((3, 1))], [np.zeros((1, 3)), np.eye(1)]])
         tree = nodes(model, state)
@@ -49,25 +49,29 @@ class TreeJacobian(NamedTuple):
         return cls(model, state, geo, turn, tuple(links), np.zeros((0, model.nv)))
 
     def of(self, v: Any) -> Any:
+        """Velocities ``J v``."""
         return self.times(self.turn @ v)
 
     @property
     def size(self) -> int:
+        """Number of rows: six for each link, and the further ones."""
         return 6 * len(self.links) + len(self.rows)
 
     def with_rows(self, J: Any) -> tuple[Jacobian, list[Lever]]:
+        """Jacobian with further rows, and their levers."""
         levers = [Lever(slice(k, k + 1), np.eye(1)) for k in range(self.size, self.size + len(J))]
         joints_only = is_numeric(J) and not J[:, : self.model.m].any()
         return self._replace(rows=concatenate([self.rows, J if joints_only else J @ self.turn.T])), levers
 
     @property
     def branched(self) -> bool:
-        """Whether no joint follows another and each further row is about one axis of a joint."""
+        """True if no joint follows another and each further row is about one axis of a joint."""
         if self.model.leaders != tuple(range(len(self.model.joints))) or not is_numeric(self.rows):
             return False
         return bool((np.count_nonzero(self.rows, axis=1) == 1).all() and not self.rows[:, : self.model.m].any())
 
     def response(self, armature: Any, impulse: Any) -> Response:
+        """Response by articulated bodies where the tree is :attr:`branched`, else by the mass matrix."""
         pushed = self.turn @ impulse
         if self.branched:
             return ArticulatedResponse.of(self, armature, pushed)
@@ -125,29 +129,36 @@ class JointSpaceResponse(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Number of rows of the Jacobian."""
         return self.jacobian.size
 
     @property
     def free(self) -> Any:
+        """Velocities ``J M^-1 impulse`` without reactions."""
         return self.jacobian.times(self.root.outward(self.root.inverses * self.pushed))
 
     def change(self, f: Any) -> Any:
+        """Change of the quasi-velocity (nv) under the impulse and the reactions ``f``."""
         inward = self.pushed + self.root.inward(self.jacobian.forces(f))
         return self.jacobian.turn.T @ self.root.outward(self.root.inverses * inward)
 
     def velocities(self, f: Any) -> Any:
+        """Velocities ``G f`` under reactions alone."""
         inward = self.root.inward(self.jacobian.forces(f))
         return self.jacobian.times(self.root.outward(self.root.inverses * inward))
 
     def mean_diagonal(self, lever: Lever) -> Any:
+        """Mean of the diagonal of ``X G X'`` over the rows of a lever."""
         Y = self.Y[lever.span]
         moved = Y if lever.X is None else lever.X @ Y
         return sum((row @ (self.root.inverses * row) for row in moved), start=0.0) * (1.0 / len(moved))
 
     def scaled(self, units: Any) -> JointSpaceResponse:
+        """The same response: its levers carry the units."""
         return self
 
     def newton(self, blocks: Sequence[Block]) -> Solve:
+        """Solver of a Newton step: the blocks are added to the mass matrix as ``J' K J``."""
         solved = solver((self.M + self.jacobian.stiffness(blocks))[::-1, ::-1])  # from the tips: nothing fills
 
         def solve(f: Any) -> tuple[Any, Any]:

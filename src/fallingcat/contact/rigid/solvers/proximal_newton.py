@@ -1,4 +1,4 @@
-"""Reactions of everything that pushes, holds or rubs: what a compiled step solves.
+"""Reactions of contacts, joint stops, loops and dry friction in a compiled step, by a proximal Newton method.
 
 Velocities ``u = short + X G X' x`` follow from impulses ``x``.  Each set of rows has a law ``x = nearest(x - u)``, with
 the impulse of its set that is nearest to ``x - u``: of a point in its cone, of dry friction within its bounds, of what
@@ -6,15 +6,15 @@ is closed any.  Mostly one or two steps of Newton's method from the impulses of 
 round is not worked out.
 
 Where points depend on each other, as the corners of a sole, impulses may have a long way to go on which velocities
-hardly change, and Newton's method would go too far.  So they are pulled to a center: ``x = nearest(x - u - pull (x -
-center))``.  With a pull that is strong enough steps arrive, and where they have arrived is the next center, with a
-weaker pull (the proximal point algorithm).  Steps are taken whole: on the way along the edge of a cone faults grow and
-shrink.
+hardly change, and Newton's method would go too far.  So a proximal term draws them to a center: ``x = nearest(x - u -
+pull (x - center))``.  With a weight ``pull`` that is large enough steps arrive, and where they have arrived is the next
+center, with a smaller weight (the proximal point algorithm).  Steps are taken whole: on the way along the edge of a
+cone faults grow and shrink.
 
 The law is the same with ``x = nearest(x - r u)`` for any ``r > 0``, its reach.  Rows are scaled so that 1 suits a point
 alone.  Many points that slide together to a stop move far more than one alone would: with ``r = 1`` steps lead from one
-edge of all cones to the other and back.  So where steps do not arrive, a short reach is tried once before the pull is
-made stronger.
+edge of all cones to the other and back.  So where steps do not arrive, a short reach is tried once before the weight is
+made larger.
 
 Points of one sole move with their link, whose twist is 6 numbers however many points there are: ``X`` says how, and
 ``G`` is that of links (:mod:`fallingcat.contact.rigid.solvers.delassus`).
@@ -36,17 +36,17 @@ MAX_VELOCITY_ERROR = 5e-4
 UNTOUCHED_VELOCITY_ERROR = 1e-30
 """The same, for what is taken as it was: where nothing touches."""
 MAX_NEWTON_STEPS = 5
-"""Steps of Newton's method to arrive in; else the pull has to be stronger."""
+"""Steps of Newton's method to arrive in; else the weight of the proximal term has to be larger."""
 UNROLLED_ROUNDS = 8
 """Where they are written one after the other (C, CasADi, derivatives); what they leave is remembered"""
 PULL_DECREASE, PULL_INCREASE = 0.3, 4.0
-"""By which the pull changes."""
+"""Factors by which the weight of the proximal term changes."""
 SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
 """``r`` that is tried once where steps do not arrive with 1: many points may slide to a stop together; and after it."""
 
 
 class Digits(NamedTuple):
-    """What is asked of numbers of a kind."""
+    """Tolerances and weights of the solver for a kind of number."""
 
     left: float
     """m/s or rad/s: how far from the law of contact velocities may be; more, with the square of the rounds"""
@@ -61,14 +61,14 @@ DIGITS = {"float64": Digits(1e-12, (1e-6, 1e-7, 1e-3), 720), "float32": Digits(1
 
 
 class Reactions(NamedTuple):
-    """What was found."""
+    """Solution: impulses and their residual."""
 
     impulses: Any
     """of all rows, each in its set"""
     along: Any
     """``X' impulses``"""
     left: Any
-    """how far velocities are from the law, at most (m/s or rad/s)"""
+    """largest error of velocities against the contact law (m/s or rad/s)"""
 
 
 def reactions(
@@ -124,7 +124,7 @@ def _parts(sets: Sequence[ImpulseSet]) -> list[slice]:
 
 
 def _permitted(rounds: Any, digits: Digits) -> Any:
-    """What may be left after so many rounds."""
+    """Residual that is permitted after so many rounds."""
     grown = digits.left * rounds * rounds
     return (
         where(less(grown, MAX_VELOCITY_ERROR), grown, MAX_VELOCITY_ERROR)
@@ -141,7 +141,7 @@ def _largest(x: Any) -> Any:
 
 
 class _Round(NamedTuple):
-    """What a round begins with."""
+    """State of the iteration at the start of a round."""
 
     x: list[Any]
     center: list[Any]
@@ -151,17 +151,17 @@ class _Round(NamedTuple):
     reach: Any
     """``r`` of the law ``x = nearest(x - r u)``"""
     tries: Any
-    """steps of Newton's method since there was another center or pull"""
+    """steps of Newton's method since there was another center or weight"""
     asked: Any
     """the square of the fault there"""
     rounds: Any
     """this one among them"""
     left: Any
-    """how far the best are from the law (m/s or rad/s)"""
+    """error of the best against the contact law (m/s or rad/s)"""
 
     @classmethod
     def of(cls, z: Any, parts: Sequence[slice]) -> _Round:
-        """From flat numbers."""
+        """Round of flat numbers."""
         size = parts[-1].stop
         return cls(*([z[k * size :][part] for part in parts] for k in range(3)), *z[3 * size :])
 
@@ -171,13 +171,13 @@ class _Round(NamedTuple):
         return concatenate([*self.x, *self.center, *self.best, array([*self[3:]])])
 
     def found(self, problem: _Problem, at: _At) -> _Round:
-        """With the impulses of the sets that are nearest there."""
+        """Round with the impulses of the sets that are nearest there."""
         return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at) / self.reach)
 
     def after(self, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
-        """The next round: from where steps have ``reached``, or back at the center, if they did not arrive.
+        """Next round: from where steps have ``reached``, or back at the center, if they did not arrive.
 
-        They have arrived where half of the fault is gone, or it is hardly more than what the pull accounts for.
+        They have arrived where half of the fault is gone, or hardly more is left than the proximal term accounts for.
         """
         p, tries, asked = self.pull, self.tries + 1.0, where(less(self.tries, 0.5), _square(at.fault), self.asked)
         pulled = p * p * _square(_less(once.x, self.center))
@@ -229,7 +229,7 @@ class _Problem(NamedTuple):
     basis: Any
     """units of what ``G`` is of, one for each column"""
     soft: list[Any]
-    """compliance of each set: like a pull to zero in the law"""
+    """compliance of each set: like a proximal term about zero in the law"""
 
     @classmethod
     def of(
@@ -241,7 +241,7 @@ class _Problem(NamedTuple):
         levers: Sequence[Lever],
         soft: Sequence[Any],
     ) -> _Problem:
-        """From rows as they are."""
+        """Problem of rows as they are."""
         sizes = [sqrt(G.mean_diagonal(lever)) for lever in levers]
         units = [1.0 / size for size in sizes]
         scales: list[Any] = [1.0] * G.size
@@ -269,11 +269,11 @@ class _Problem(NamedTuple):
         return [(self.levers[which[0]].span, which) for _, which in sorted(found.items())]
 
     def along(self, x: Sequence[Any]) -> Any:
-        """``X' x``"""
+        """Impulses ``X' x``."""
         return concatenate([_sum([self.levers[i].along(x[i]) for i in which]) for _, which in self.together])
 
     def at(self, x: list[Any], r: Any, center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
-        """What impulses come to, given ``V = G X' x`` if it is known, where they are pulled to a center or not."""
+        """Residual of impulses, given ``V = G X' x`` if it is known, with a proximal term about a center or without."""
         V = self.response.velocities(self.along(x)) if V is None else V
         given = zip(x, self.short, self.levers, self.soft, strict=True)
         y = [a - scale(r, short + lever.of(V) + scale(c, a)) for a, short, lever, c in given]
@@ -286,8 +286,10 @@ class _Problem(NamedTuple):
         return _largest(concatenate([scale(d, f) for f, d in zip(at.fault, self.sizes, strict=True)]))
 
     def newton(self, at: _At, p: Any, r: Any) -> Callable[[list[Any]], tuple[list[Any], Any]]:
-        """``fault -> step, G X' step`` with ``(A + r D X G X') step = fault``: with ``y = X' step``, ``E = r A^-1 D``,
-        ``(1 + X' E X G) y = X' A^-1 fault``, and then ``step = A^-1 fault - E X G y``.
+        """Newton step as a function ``fault -> step, G X' step`` with ``(A + r D X G X') step = fault``.
+
+        With ``y = X' step`` and ``E = r A^-1 D``, ``(1 + X' E X G) y = X' A^-1 fault``, and then
+        ``step = A^-1 fault - E X G y``.
         """
         pulls = [p + r * c for c in self.soft]
         E = [scale(r, bend.E) for bend in self.bends(at, at.fault, pulls)]
@@ -306,7 +308,7 @@ class _Problem(NamedTuple):
         return step
 
     def bends(self, at: _At, fault: list[Any], pulls: Sequence[Any]) -> list[Bend]:
-        """How the nearest impulses change there."""
+        """Linearized projections of all sets."""
         return [s.bend(y, f, p) for s, y, f, p in zip(self.sets, at.y, fault, pulls, strict=True)]
 
 

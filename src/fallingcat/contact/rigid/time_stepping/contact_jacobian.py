@@ -1,4 +1,4 @@
-"""What may touch, as the links move that carry it: rows of Jacobians that many points of one sole share."""
+"""Contact Jacobians by the links that carry the points: rows that many points of one sole share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StackedJacobian(NamedTuple):
     jacobian: Jacobian
     """of the twists of links, or of points where a link has few"""
     levers: list[Lever]
-    """how the rows of each point move with these"""
+    """maps from these to the rows of each point"""
 
 
 def stacked_jacobian(
@@ -89,8 +89,10 @@ def _dense_footing(
     radii: Sequence[float],
     axes: Sequence[np.ndarray],
 ) -> StackedJacobian:
-    """Where points of a link have more rows than it has ways to move, they move with its twist ``[v; w]`` (world axes,
-    at the first of them): ``u = A (v + w x p)`` along the axes ``A`` of the ground.
+    """Stacked Jacobian whose points share the twist of their link where they have more rows than it has ways to move.
+
+    With the twist ``[v; w]`` (world axes, at the first of them), ``u = A (v + w x p)`` along the axes ``A`` of the
+    ground.
     """
     geo, frames, R = geometry(model, state), [model.frame(place) for place in points], state.pose[:3, :3]
     heights, levers, J = dict[int, Any](), dict[int, Lever](), [np.zeros((0, model.nv))]
@@ -121,6 +123,6 @@ def _dense_footing(
 
 
 def _twist(geo: Geometry, R: Any, link: int, center: Any) -> tuple[Any, Any]:
-    """From the base to a point of a link (3, world axes), and its Jacobian ``[v; w]`` (6 x nv) there."""
+    """Vector from the base to a point of a link (3, world axes), and its Jacobian ``[v; w]`` (6 x nv) there."""
     s, p = geo.places.columns(geo.moving(link, geo.axes)), geo.poses[link][:3, :3] @ center + geo.poses[link][:3, 3]
     return R @ p, concatenate([R @ (s[:3] - skew(p) @ s[3:]), R @ s[3:]])

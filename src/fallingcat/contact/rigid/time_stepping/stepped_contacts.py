@@ -26,7 +26,7 @@ millisecond that takes a point 1 um astray."""
 
 
 class Remembered(NamedTuple):
-    """What a run in time steps remembers."""
+    """Memory of a run in time steps."""
 
     forces: Any
     """N, mean of the last step: of each point along normal and tangents, of each stop, of further rows"""
@@ -45,16 +45,17 @@ class SteppedContacts(HardContacts):
     further: int = 0
     """rows of loops and of dry friction that are solved with those of points and stops"""
     source: HardContacts | None = None
-    """what a user gave, whose :meth:`.HardContacts.impulse_sets` hold"""
+    """contact of the user, whose :meth:`.HardContacts.impulse_sets` hold"""
 
     @classmethod
     def of(cls, contact: HardContacts, further: int) -> SteppedContacts:
-        """From what a user gave."""
+        """Contact in time steps of the one of a user."""
         given: dict[str, Any] = {field.name: getattr(contact, field.name) for field in fields(HardContacts)}
         return cls(**given, further=further, source=contact)
 
     @property
     def memory_size(self) -> int:
+        """Size of the memory."""
         return sum(self._sizes)
 
     @property
@@ -68,7 +69,7 @@ class SteppedContacts(HardContacts):
 
     @property
     def first_rows(self) -> list[int]:
-        """Where the normal force of each point and stop is among the forces."""
+        """Index of the normal force of each point and stop among the forces."""
         points = len(self.points)
         return [*range(0, 3 * points, 3), *range(3 * points, 3 * points + len(self.stops))]
 
@@ -78,7 +79,7 @@ class SteppedContacts(HardContacts):
         return (), np.zeros(self.memory_size)
 
     def check_starts(self, model: Model, many: State) -> None:
-        """Refuses states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
+        """Refuse states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
         self.begin(model, many.at(0))
         kernel = compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)
         heights = kernel(many.pose[:, :3], many.joints)
@@ -88,7 +89,7 @@ class SteppedContacts(HardContacts):
             raise ModelError(f"{self.names[i]!r} of robot {robot} starts {depth}: start on it or above it")
 
     def modes(self, memory: np.ndarray) -> tuple[Mode, ...]:
-        """Of samples (N x k): which points and stops pushed in the last step."""
+        """Modes of samples (N x k): which points and stops pushed in the last step."""
         pushes = self.remembered_of(memory).forces[:, self.first_rows]
         return tuple(map(tuple, (pushes > 0.0).tolist()))
 
@@ -96,6 +97,7 @@ class SteppedContacts(HardContacts):
         """Any will do: forces are remembered."""
 
     def touching(self, mode: Mode) -> frozenset[str]:
+        """Names of the points that push."""
         return frozenset(place for place, pushes in zip(self.points, mode, strict=False) if pushes)
 
     def touched(self, memory: Any) -> dict[str, Any]:
@@ -104,9 +106,11 @@ class SteppedContacts(HardContacts):
         return {place: less(0.0, forces[3 * i]) for i, place in enumerate(self.points)}
 
     def time_stepping(self, further: int) -> Contact:
+        """The contact itself."""
         return self
 
     def prepared(self, model: Model) -> Contact | None:
+        """None: there are no modes to compile."""
         return None
 
     def seen(self, model: Model, state: State) -> ContactKinematics:
@@ -133,12 +137,13 @@ class SteppedContacts(HardContacts):
         return stretch
 
     def cones(self, model: Model) -> list[ImpulseSet]:
-        """Of the rows of points and stops, as the contact of the user has them."""
+        """Impulse sets of the rows of points and stops, as the contact of the user has them."""
         source = copy.copy(self if self.source is None else self.source)
         object.__setattr__(source, "friction", self.friction)  # which may be a number of each robot
         return source.impulse_sets(model)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
+        """Mean forces of the last step by port; the memory has no rate, and there are no guards."""
         at, forces = self.seen(model, state), self.remembered_of(memory).forces
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
         for i, first in enumerate(self.first_rows):
@@ -149,12 +154,13 @@ class SteppedContacts(HardContacts):
         return Touch(ports, np.zeros(len(memory)), np.zeros(0))
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
+        """Mean forces (points x 3, N, world) of the last step."""
         at, forces = self.seen(model, state), self.remembered_of(memory).forces
         rows = [np.reshape(at.axes[i].T @ forces[3 * i : 3 * i + 3], (1, 3)) for i in range(len(self.points))]
         return concatenate([np.zeros((0, 3)), *rows])
 
     def end_diagnosis(self, memory: np.ndarray) -> str:
-        """What is wrong with a run that remembers this at its end, if anything is."""
+        """Warning where the law of contact was missed by more than :data:`MAX_LAW_ERROR`."""
         left = float(np.max(self.remembered_of(memory).left))
         better = "give a friction, 1.0, say" if self.friction is None else "take smaller steps"  # these do not find it
         return f"the law of contact was missed by up to {left:.2g} m/s; {better}" if not left <= MAX_LAW_ERROR else ""
@@ -165,5 +171,5 @@ class SteppedContacts(HardContacts):
 
 
 def gaps_at(model: Model, state: State, *, contact: SteppedContacts) -> Any:
-    """Of points over the ground (m) and of stops (m or rad)."""
+    """Gaps of points over the ground (m) and of stops (m or rad)."""
     return array([place[0] for place in contact.seen(model, state).places])
