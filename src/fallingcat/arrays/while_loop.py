@@ -38,6 +38,15 @@ def while_loop(
     Where there are no such loops (C, CasADi, derivatives), up to 16 rounds are written one after the other, with the
     same result; more are refused, unless ``unrolled`` says how many will do there: for what tells whether it arrived.
 
+    Args:
+        step: Function ``x -> (x, arrived)``, or a generator of such pairs.
+        start: First ``x``, ``k``.
+        most: Largest number of rounds.
+        unrolled: Rounds that suffice where no loop can be compiled; None refuses more than 16 there.
+
+    Returns:
+        Last ``x``, ``k``.
+
     Example:
         >>> while_loop(lambda x: (0.5 * (x + 2.0 / x), 1e-9 - abs(x * x - 2.0)[0]), np.ones(1), 20).round(12)
         array([1.41421356])
