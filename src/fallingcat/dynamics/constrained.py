@@ -18,7 +18,7 @@ from .mass import mass_matrix
 
 RANK_TOLERANCE = 1e-10
 ROUNDING = 1e-13
-"""Of a row, per root of the mass it moves: as where a point is on the axis that should move it."""
+"""Rounding of a row, per root of the mass it moves: as where a point is on the axis that should move it."""
 
 
 @concise

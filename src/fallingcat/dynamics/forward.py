@@ -30,7 +30,7 @@ class _Articulated(NamedTuple):
     inertia: Matrix
     bias: Vector
     symmetric: bool = True
-    """whether the inertia is: of rigid bodies it is, of forces that follow others it is not"""
+    """True for the inertia of rigid bodies; False where forces depend on those of other joints"""
 
     def __add__(self, other: Any) -> _Articulated:
         both = self.symmetric and other.symmetric
@@ -94,7 +94,7 @@ class Response(NamedTuple):
     acceleration: Vector
     """``nv``"""
     links: list[Vector]
-    """of each link, in its frame: acceleration of its origin less gravity, and angular acceleration (6)"""
+    """acceleration of each link's origin less gravity, and angular acceleration, in the link frame (6)"""
     beyond: Vector
     """``n``: of the joints, beyond what was ``given``"""
 
