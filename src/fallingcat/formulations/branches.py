@@ -74,7 +74,7 @@ class Frames(NamedTuple):
     crossing: list[Twist]
     """``6``: how the frame of each link moves relative to that of its parent"""
     swirls: list[Swirl]
-    """how each link moves relative to its frame"""
+    """motion of each link relative to its frame"""
 
 
 def frames(model: Model, state: State) -> Frames:

@@ -247,7 +247,7 @@ class Integrability(NamedTuple):
     residual: float
     """largest curvature entry, relative to the connection's size squared (or 1)"""
     integrable: bool
-    """whether the residual is within the tolerance"""
+    """True if the residual is within the tolerance"""
     curvature: Tensor
     """``m x n x n``"""
 
