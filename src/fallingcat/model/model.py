@@ -54,7 +54,7 @@ class Model(Frozen):
     """
 
     name: str
-    """of the robot"""
+    """name of the robot"""
     base: Group
     """group in which the base moves"""
     links: tuple[Link, ...]
