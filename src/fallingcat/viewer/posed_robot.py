@@ -24,7 +24,7 @@ from ..visualization import Page, Scene, appearance
 from ..visualization.scenes import turned_up
 
 MOST_FRAMES = 20_000
-"""Of a record."""
+"""Largest number of frames in a recording."""
 
 
 @concise

@@ -62,7 +62,7 @@ class Viewer:
     """View of a :class:`PosedRobot` in the browser.
 
     Args:
-        puppet: Robot that is moved.
+        posed_robot: Robot that is moved.
         port: Port of the server.
 
     Example:
