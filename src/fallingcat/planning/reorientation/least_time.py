@@ -42,11 +42,11 @@ class LeastTime:
     """
 
     curve: Spline
-    """of all joints, on the clock ``s = t / time``"""
+    """path of all joints, on the clock ``s = t / time``"""
     time: float
     """s: least time within speeds and efforts, between nodes too"""
     displacement: Displacement
-    """of the base, exact"""
+    """displacement of the base, exact"""
     error: float
     """rad: error of the final attitude of the base"""
     at_limits: FloatArray
