@@ -370,7 +370,7 @@ class VirtualModel(TorqueLaw):
     stiffness: Scalar | Vector = 0.0
     damping: Scalar | Vector = 0.0
     force: Vector | None = None
-    """of all rows of all tasks, or None"""
+    """feedforward force of all rows of all tasks, or None"""
     contacts: Sequence[Contact] = ()
     name: str = "virtual model"
 
