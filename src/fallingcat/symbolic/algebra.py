@@ -94,7 +94,7 @@ class Algebra:
         return result
 
     def is_easy(self, p: Polynomial) -> bool:
-        """Whether ``1 / p`` needs no new name: one term, or a sum that is 1."""
+        """True if ``1 / p`` needs no new name: one term, or a sum that is 1."""
         return len(p.terms) == 1 or any(p.divided(unit) is not None for unit in self.units)
 
     def inverse(self, p: Polynomial) -> Polynomial:
@@ -206,7 +206,7 @@ class _Values:
         return _function(self.algebra, node.op, *arguments)
 
     def adds(self, node: Traced) -> bool:
-        """Whether a node needs no quotient; it is known from then on."""
+        """True if a node needs no quotient; it is known from then on."""
         ready = all(a in self.known for a in _operands(node))
         if not ready or (node.op == "div" and not self.algebra.is_easy(self.of(node.args[1]))):
             return False

@@ -79,7 +79,7 @@ def own_rates(group: Group, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
 
 
 def terms_of(model: Model, groups: Mapping[str, int], names: Sequence[str]) -> int:
-    """How many terms the inertias of all links have in the frame of the base, about.
+    """Approximate number of terms that the inertias of all links have in the frame of the base.
 
     Each direction about which angles turn on the way multiplies them: by 5 (whole and double angles) for one angle, by
     4 more for every further one about the same direction, because these add up.  A joint that follows another by a

@@ -1,4 +1,4 @@
-"""What motions show of a robot's inertial parameters, with symbols for its lengths."""
+"""Inertial parameters that motions of a robot identify, with symbols for its lengths."""
 
 from __future__ import annotations
 

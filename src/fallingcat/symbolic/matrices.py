@@ -1,4 +1,4 @@
-"""What functions of the library return, with SymPy's expressions: matrices, arrays, and records of them as dicts."""
+"""Results of library functions as SymPy expressions: matrices, arrays, and records of them as dicts."""
 
 from __future__ import annotations
 

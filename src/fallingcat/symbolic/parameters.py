@@ -16,14 +16,21 @@ from ..model import Body, Frame, Joint, Link, Model, Passive
 from ..records import concise
 
 KINDS: Final = ("masses", "centers", "inertias", "lengths", "gravity", "stiffnesses", "dampings", "rests", "armatures")
-"""What can be symbols; each is also the name of a kind of parameter."""
+"""Kinds of parameters that can be symbols."""
 _AXES: Final = "xyz"
 _SYMBOL: Final = re.compile(r"(?=.{1,20}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)?", re.ASCII)
 
 
 @concise
 class Symbols(NamedTuple):
-    """Robot with symbolic parameters, and the numbers of the symbols."""
+    """Robot with symbolic parameters, and the numbers of the symbols.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> found = fc.symbolic.symbols(fc.robots.prismatic_hopper(), "masses")
+        >>> sorted(map(str, found.values))
+        ['m_0', 'm_1']
+    """
 
     model: Model
     values: dict[Any, float]

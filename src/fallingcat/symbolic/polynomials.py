@@ -24,7 +24,7 @@ from typing import Any, Final
 DIGIT: Final = 1 << 12
 """Exponents lie between minus and plus half of it."""
 _MOST_STEPS: Final = 20_000
-"""Of a division, before it is given up."""
+"""Steps of a division, before it is given up."""
 
 Rational = int | Fraction
 
