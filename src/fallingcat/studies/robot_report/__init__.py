@@ -1,0 +1,1 @@
+"""Report on one robot: checks, figures and the page."""
