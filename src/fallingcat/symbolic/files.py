@@ -34,8 +34,13 @@ def load(path: str | os.PathLike[str], **options: Any) -> Symbols:
         Robot with symbolic parameters, and the numbers of the symbols.
 
     Example:
+        >>> import tempfile
         >>> import fallingcat as fc
-        >>> fc.symbolic.load("hopper.toml").model  # doctest: +SKIP
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     fc.save(fc.robots.prismatic_hopper(), f"{folder}/hopper.toml")
+        ...     found = fc.symbolic.load(f"{folder}/hopper.toml")
+        >>> found.values[found.model.links[0].body.mass]
+        0.957
     """
     return of_file(load_model(path, **options), path)
 

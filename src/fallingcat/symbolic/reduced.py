@@ -249,7 +249,7 @@ class Reduction:
         return sum((a * M for a, M in zip(x, self._brackets, strict=True)), start=sympy.zeros(self.m))
 
     def adt(self, p: Any) -> Any:
-        """Dual of ``ad``: the matrix (m x m) with ``ad(x)' p = adt(p) x``."""
+        """Matrix (m x m) of the dual bracket: ``ad(x)' p`` is its product with ``x``."""
         return Matrix.hstack(*(M.T * p for M in self._brackets))
 
     @cached_property
