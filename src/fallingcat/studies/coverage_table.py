@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def listed(text: str) -> list[str]:
-    """What semicolons separate."""
+    """Parts of a text between semicolons."""
     return [part.strip() for part in text.split(";") if part.strip()]
 
 
@@ -54,7 +54,7 @@ def documents() -> dict[str, list[str]]:
 
 
 def key(document: str) -> str:
-    """How the library cites it."""
+    """Key by which the library cites a document."""
     return str(_table()[document]["key"])
 
 

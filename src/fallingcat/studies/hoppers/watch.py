@@ -18,12 +18,14 @@ OPEN: Final = -1
 
 
 class Watch(ABC):
-    """Runs under way, wherever their numbers are: each is looked at every ``tick`` (s) of its own time, and gets a
-    verdict (0 or more) at its ``last`` look, if not before.
+    """Runs under way, wherever their numbers are.
+
+    Each is examined every ``tick`` (s) of its own time, and gets a verdict (0 or more) at its ``last`` look, if not
+    before.
     """
 
     columns: ClassVar[tuple[str, ...]] = ("runs", "looks", "verdict")
-    """what is kept of each run that is under way"""
+    """columns that are kept of each run that is under way"""
     patience: ClassVar[int] = 20
     """rounds for each look that a whole run would need: what has not come so far then breaks"""
     broke: ClassVar[int]

@@ -104,7 +104,7 @@ def _inertia(found: RobotReport) -> Table:
 
 
 def _turning(found: RobotReport) -> Iterator[Table]:
-    """What each pair of joints does per cycle."""
+    """Displacement of each pair of joints per cycle."""
     if not found.gaits:
         return
     rows = []

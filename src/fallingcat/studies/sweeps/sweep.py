@@ -47,7 +47,13 @@ Runner = Callable[[Job, Sequence[int]], Iterator[int]]
 
 @dataclass(frozen=True)
 class Sweep:
-    """Result of a sweep; :meth:`open` opens its store."""
+    """Result of a sweep; :meth:`open` opens its store.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Sweep(Path("gains.zarr"), done=98, failed=2, total=100).data()
+        {'done': 98, 'failed': 2, 'total': 100}
+    """
 
     out: Path
     """a zarr store"""
@@ -58,7 +64,11 @@ class Sweep:
     total: int
 
     def open(self) -> Any:
-        """An ``xarray.Dataset`` over the swept parameters: the measures, ``done``, ``failed``, ``error``."""
+        """Dataset over the swept parameters: the measures, ``done``, ``failed``, ``error``.
+
+        Returns:
+            An ``xarray.Dataset``.
+        """
         try:
             import xarray
         except ImportError:
@@ -66,7 +76,11 @@ class Sweep:
         return xarray.open_dataset(self.out, engine="zarr")
 
     def data(self) -> dict[str, int]:
-        """What ``--json`` prints."""
+        """Numbers of runs as ``--json`` prints them.
+
+        Returns:
+            Runs done, failed and in all.
+        """
         return {"done": self.done, "failed": self.failed, "total": self.total}
 
 
@@ -112,6 +126,13 @@ def sweep(
 
     Returns:
         Numbers of runs done, failed and in all, and the store.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found = sweep(lambda x: x * x, {"x": [1.0, 2.0, 3.0]}, f"{folder}/squares", workers=0, progress=False)
+        >>> found.done, found.total
+        (3, 3)
     """
     if isinstance(study, Study):
         wanted = study.with_parameters(parameters)
@@ -162,7 +183,7 @@ def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
 
 
 class _Counts:
-    """How far a store is."""
+    """Progress of a store."""
 
     def __init__(self, store: Store, tell: Tell) -> None:
         self._store, self._tell = store, tell

@@ -95,11 +95,11 @@ class Experiment:
         return Errors(*np.split(found, np.cumsum([m, m, n, n, 1]), axis=-1))._replace(W=found[..., 2 * m + 2 * n])
 
     def along(self, run: Trajectory, law: OutputFeedback) -> Errors:
-        """Of one run."""
+        """Errors along one run."""
         return self.errors(law, (run.poses, run.joints, run.twists, run.rates), run.remembered(law.name))
 
     def dissipated(self, run: Trajectory, law: OutputFeedback) -> float:
-        """How far ``dW/dt``, the exact derivative along the closed loop, is from (58), relative to the largest."""
+        """Largest difference of ``dW/dt``, exact along the closed loop, from (58), relative to the largest."""
         memory, off, largest = run.remembered(law.name), 0.0, 0.0
         for i in np.linspace(0, len(run) - 1, CHECKED).astype(int):
             state, knows = run.state(int(i)), law.remembering(memory[i])
