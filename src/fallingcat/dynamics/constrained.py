@@ -27,8 +27,8 @@ class Constrained(NamedTuple):
 
     Example:
         >>> import fallingcat as fc
-        >>> body = fc.robots.free_body()
-        >>> found = fc.dynamics.constrained_forward_dynamics(body, body.neutral(), np.zeros(6), np.eye(6)[:3], np.zeros(3))
+        >>> body, J = fc.robots.free_body(), np.eye(6)[:3]
+        >>> found = fc.dynamics.constrained_forward_dynamics(body, body.neutral(), np.zeros(6), J, np.zeros(3))
         >>> found.acceleration.shape, found.multipliers.shape
         ((6,), (3,))
     """

@@ -278,7 +278,8 @@ class Model(Frozen):
     def inertias_behind(self) -> Vector | None:
         """Inertias (n) that :func:`fallingcat.control.laws.passive_joints.carried` has found, or None.
 
-        For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are expressions.
+        For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are
+        expressions.
         """
         return None
 

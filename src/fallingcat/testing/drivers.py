@@ -49,8 +49,8 @@ def check_drivers_agree(
     """Run a problem through every entry point with default settings and compare the motions.
 
     :func:`fallingcat.simulate` and :func:`fallingcat.rollout` take the same method; so do :class:`.Simulator`,
-    :class:`.BatchSimulator` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates events or
-    chooses its steps.
+    :class:`.BatchSimulator` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates
+    events or chooses its steps.
 
     Args:
         model: Robot.
