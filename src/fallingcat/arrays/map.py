@@ -1,4 +1,4 @@
-"""The same done to each of several things, written down once.
+"""Map of a function over several things, traced as one loop.
 
 ``map_each(f, xs, ys)`` is ``[f(x, y) for x, y in zip(xs, ys)]`` for every kind of number.  On traced numbers of a graph
 that keeps loops, things of one form are traced together: ``f`` runs once on symbols, and the graph holds one node for

@@ -1,4 +1,4 @@
-"""A step taken again and again until it has arrived, written down once: what converges in a few rounds or in many."""
+"""Fixed-point iteration until convergence, traced as one loop."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int)
 
 
 def _unrolled(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int, enough: int | None) -> Any:
-    """All rounds, or as many as are ``enough``, one after the other: those after the last one change nothing."""
+    """Unrolled rounds, all or as many as are ``enough``: those after the last one change nothing."""
     if most > MOST_UNROLLED and enough is None:
         rule = f"what is repeated up to {most} times runs on this processor or a GPU alone"
         raise TooManyRounds(f"{rule}: C, CasADi and derivatives take at most {MOST_UNROLLED} rounds")
