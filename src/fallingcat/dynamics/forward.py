@@ -193,7 +193,7 @@ class _Whole(NamedTuple):
     matrix: Matrix
 
     def to_parent(self, H: Pose) -> _Whole:
-        """The same inertia in the parent frame."""
+        """Inertia in the parent frame."""
         return _Whole(_inertia_to_parent(H, self.matrix))
 
     def __add__(self, other: Any) -> _Whole:

@@ -44,7 +44,7 @@ class Geometry(NamedTuple):
 
 
 def geometry(model: Model, state: State) -> Geometry:
-    """All axes and twists in the frame that coincides with the base."""
+    """Joint axes and link twists in the frame that coincides with the base."""
     tree = nodes(model, state)
     poses = outward(tree, np.eye(4), lambda node, H: H @ node.H)
     moves = [_SE3.Ad(poses[node.link]) for node in tree]
