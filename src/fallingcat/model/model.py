@@ -268,7 +268,7 @@ class Model(Frozen):
 
     @cached_property
     def nominal(self) -> Model:
-        """Robot that tells sizes where this one's numbers are expressions.
+        """Robot with typical numbers where this one's numbers are expressions.
 
         Itself, unless it is one of many that differ (:class:`fallingcat.simulation.BatchSimulator`).
         """
