@@ -257,7 +257,7 @@ _RULES: dict[str, Callable[..., Polynomial]] = {
 
 
 def dusted(p: Polynomial) -> Polynomial:
-    """Without what is left of numbers that were rounded: a turn of 45 degrees has entries of 16 digits."""
+    """Polynomial without residues of numbers that were rounded: a turn of 45 degrees has entries of 16 digits."""
     size = max((abs(Fraction(x)) for x in p.terms.values()), default=Fraction(0))
     small = [key for key, x in p.terms.items() if abs(Fraction(x)) * 10**15 < size and x.denominator > 10**25]
     return Polynomial(p.ring, {key: x for key, x in p.terms.items() if key not in small}) if small else p

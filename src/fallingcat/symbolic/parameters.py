@@ -101,7 +101,7 @@ def symbols(
 
 
 def _check_known(wanted: set[str], called: Mapping[str, str], known: set[str]) -> None:
-    """Only numbers that the robot has are wanted, and no symbol is called as another number is."""
+    """Raise an error for parameters that the robot has not, and for names of other parameters."""
     if unknown := (wanted | {*called}) - {"all", "none", *KINDS} - known:
         name = sorted(unknown)[0]
         hint = meant(name, [*KINDS, *known])

@@ -189,7 +189,7 @@ class Polynomial:
         return {power: Polynomial(self.ring, terms) for power, terms in found.items()}
 
     def monomials(self) -> Iterator[tuple[dict[str, int], int, Rational]]:
-        """For each term: exponents of the generators, the power of ``i``, the coefficient."""
+        """Terms: exponents of the generators, the power of ``i``, the coefficient."""
         for key, x in self.terms.items():
             yield self.ring.exponents(key), key & 1, x
 

@@ -65,7 +65,7 @@ def _fits(name: str, shape: tuple[int, int], texts: dict[tuple[int, ...], str]) 
 
 
 def _aligned(equations: list[list[str]]) -> list[str]:
-    """All lines of the equations; in several environments, because TeX keeps each as a whole."""
+    """Lines of the equations, in several environments, because TeX keeps each as a whole."""
     lines = [line for equation in equations for line in equation]
     blocks = (lines[start : start + _ROWS] for start in range(0, len(lines), _ROWS))
     return [text for block in blocks for text in (r"\begin{align*}", " \\\\\n".join(block), r"\end{align*}")]
