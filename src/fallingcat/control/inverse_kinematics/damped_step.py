@@ -186,7 +186,7 @@ def _without(A: Matrix, held: list[Any]) -> Matrix:
 
 
 def _held(model: Model, state: State, gradient: Vector) -> list[Any]:
-    """For each rate a condition: its joint is at a limit and pushed against it; False where it has none."""
+    """Condition for each rate that its joint is at a limit and pushed against it; False where it has none."""
     held: list[Any] = [False] * model.nv
     bounds = joint_bounds(model)
     for k, (rate, place) in enumerate(zip(bounds.rates, bounds.coordinates, strict=True)):

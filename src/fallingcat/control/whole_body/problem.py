@@ -295,7 +295,7 @@ def _still(model: Model, state: State, contacts: tuple[str, ...], points: Sequen
 
 @lru_cache(maxsize=64)
 def _feet(model: Model, contacts: tuple[str, ...]) -> tuple[tuple[str, tuple[int, ...], np.ndarray | None], ...]:
-    """For each link with contacts their indices, and an orthonormal basis (3 k x rank) of their rigid motion."""
+    """Contact indices of each link, and an orthonormal basis (3 k x rank) of their rigid motion."""
     feet: dict[str, list[int]] = {}
     for i, place in enumerate(contacts):
         feet.setdefault(model.frame(place).link, []).append(i)
