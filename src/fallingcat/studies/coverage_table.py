@@ -49,7 +49,7 @@ def rows(document: str) -> list[Row]:
 
 
 def documents() -> dict[str, list[str]]:
-    """All items of each document, one by one."""
+    """Items of each document, one by one."""
     return {name: [item for text in found["items"] for item in expanded(text)] for name, found in _table().items()}
 
 

@@ -49,7 +49,7 @@ class Certified(NamedTuple):
 
 @study_kind
 class Certificates(StudyKind[CertificateParameters, Certified]):
-    """Every formulation with every Coriolis matrix, held against quantities that it was not made from."""
+    """Study kind that certifies every formulation with every Coriolis matrix by independent quantities."""
 
     name, parameters = "certificates", CertificateParameters
     measures: Mapping[str, Callable[[Certified], SupportsFloat]] = {
@@ -61,7 +61,7 @@ class Certificates(StudyKind[CertificateParameters, Certified]):
     aside = frozenset(CertificateParameters.model_fields)  # an identity holds for all
 
     def measure(self, name: str) -> Callable[[Certified], SupportsFloat]:
-        """With ``centroidal/christoffel/gravity``: the largest relative residual of a claim."""
+        """Measure by name, also ``centroidal/christoffel/gravity``: the largest relative residual of a claim."""
         parts = name.split("/")
         return (lambda seen: seen.residual(*parts)) if len(parts) == 3 else super().measure(name)
 
@@ -74,7 +74,7 @@ class Certificates(StudyKind[CertificateParameters, Certified]):
         return Certified(model, done)
 
     def figures(self, study: Study, seen: Certified) -> Figures:
-        """All certificates."""
+        """Table of all certificates."""
         rows = [
             (c.formulation, c.factorization, str(len(c.claims)), f"{max(x.residual for x in c.claims):.1e}", c.verdict)
             for c in seen.certificates
@@ -172,6 +172,6 @@ class Groups(StudyKind[GroupParameters, dict[str, float]]):
         return out
 
     def figures(self, study: Study, seen: dict[str, float]) -> Figures:
-        """All residuals."""
+        """Table of all residuals."""
         rows = [(group, *(f"{seen[f'{group}/{law}']:.1e}" for law in LAWS)) for group in GROUPS]
         return Figures((), (Table("Largest relative residuals", ("group", *LAWS), rows),))

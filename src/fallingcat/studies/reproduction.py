@@ -170,7 +170,7 @@ def _each(wanted: list[str], fast: bool, workers: int) -> Iterator[Reproduced]:
 
 
 def _longest_first(wanted: list[str]) -> list[str]:
-    """Those with more to save by ``fast`` first, so that nobody waits for one of them at the end."""
+    """Studies with more ``fast`` parameters first, the longest ones: then none of these runs last."""
     return sorted(wanted, key=lambda name: -len(load(name).table.fast))
 
 

@@ -23,7 +23,7 @@ STILL = "time of the run (s)"
 
 
 def reproduction_page(found: Reproduction) -> Page:
-    """All tables and figures."""
+    """Page with all tables and figures."""
     counts = found.counts
     facts = [
         Fact("studies", str(len(found.studies)), f"of {len(_documents(found))} documents, in {found.seconds:.0f} s"),

@@ -51,7 +51,7 @@ class Circled(NamedTuple):
     """``N x 3``: where the elbow is (m)"""
 
     def settled(self, values: np.ndarray) -> np.ndarray:
-        """Without the beginning."""
+        """Values after the transient of the beginning."""
         return values[self.times >= SETTLED]
 
 

@@ -62,7 +62,7 @@ class DynamicParameters(Parameters):
 
 
 class Controlled(NamedTuple):
-    """All of it."""
+    """Numbers of the examples, and the simulated runs."""
 
     numbers: dict[str, float]
     runs: dict[str, Trajectory]

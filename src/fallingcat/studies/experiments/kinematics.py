@@ -61,7 +61,7 @@ class Path(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """All of it."""
+    """Joint velocities, errors and paths of the examples."""
 
     single: np.ndarray
     stacked: np.ndarray

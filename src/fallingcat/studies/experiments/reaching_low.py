@@ -99,7 +99,7 @@ class InverseKinematicsResult(NamedTuple):
 
     @property
     def room(self) -> float:
-        """From the center of pressure to the edge of the foot while it stands on one, at least (m)."""
+        """Smallest distance from the center of pressure to the edge of the foot while it stands on one (m)."""
         rooms = []
         for i in np.flatnonzero(self.run.times >= RAISED):
             state, forces = self.run.state(int(i)), self.run.contact_forces[i]

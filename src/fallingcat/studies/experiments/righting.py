@@ -228,7 +228,7 @@ def _finished(run: Trajectory, what: str) -> Trajectory:
 
 
 def _flight(robot: Robot, plan: QuickRighting, p: RightingParameters, ticks: list[Any]) -> Trajectory:
-    """From rest, rolled over by what the plan turns, until the feet touch the ground."""
+    """Simulate the flight from rest, rolled over by the planned turn, until the feet touch the ground."""
     model, motion = robot.model, plan.motion
     time = motion.duration + LEFT
     pose = np.eye(4)

@@ -60,7 +60,7 @@ def other(side: str) -> str:
 
 
 class Phase(NamedTuple):
-    """From ``begins`` (s) on: which foot is the base, and whether the other one is in the air."""
+    """Phase of a step from ``begins`` (s) on: the base foot, and if the other one is in the air."""
 
     begins: float
     base: str

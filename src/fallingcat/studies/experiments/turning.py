@@ -140,7 +140,7 @@ class Turning(SimulatedKind[TurningParameters, Turned]):
         return Turned(arm, plan, motion, law, run, slow, efforts)
 
     def motion(self, seen: Turned) -> Trajectory:
-        """With perfect poses."""
+        """Trajectory with perfect poses."""
         return seen.run
 
     def figures(self, study: Study, seen: Turned) -> Figures:

@@ -1,4 +1,4 @@
-"""From which starts a gait is found: many runs at once, each until it is decided.
+"""Region of attraction of a gait: many runs at once, each until it is decided.
 
 A gait with period ``T`` and step ``S`` is known again without looking for hops: ``T`` later the robot is as it was,
 ``S`` farther on.  So every run is looked at in the rhythm of the gait, whatever its phase.  Runs that have fallen

@@ -45,7 +45,7 @@ class _Hopper(SimulatedKind[P, Observed]):
         """The run with what further runs say about it."""
 
     def measure(self, name: str) -> Callable[[Observed], SupportsFloat]:
-        """With ``x at TIME``, the place of the base (m), and ``omega 0.5 ms before the apex``."""
+        """Measure by name, also ``x at TIME``, the place of the base (m), and ``omega 0.5 ms before the apex``."""
         if found := re.fullmatch(r"x at (\d+(?:\.\d+)?)", name):
             return partial(x_at, float(found[1]))
         if found := re.fullmatch(rf"({'|'.join(STATE_BEFORE_APEX)}) (\d+(?:\.\d+)?) ms before the apex", name):
@@ -69,7 +69,7 @@ class Hopper(_Hopper[HopperParameters]):
     together: Mapping[str, int] = {"cpu": 16, "cuda": 256}
 
     def run_many(self, many: Sequence[HopperParameters], target: str = "cpu") -> list[Observed | Exception]:
-        """All at once, to the tolerances of one run."""
+        """Run all at once, to the tolerances of one run."""
         runs = zip(simulated_together(many, target), many, strict=True)
         return [run if isinstance(run, Exception) else Observed(run, p) for run, p in runs]
 

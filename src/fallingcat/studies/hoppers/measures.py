@@ -181,7 +181,7 @@ def initial_energy(seen: Observed) -> float:
 
 @measure
 def initial_length(seen: Observed) -> float:
-    """From the center of mass to the foot at the start (m)."""
+    """Distance from the center of mass to the foot at the start (m)."""
     return float(seen["r"][0])
 
 
@@ -271,7 +271,7 @@ def touches(seen: Observed) -> float:
 
 @measure
 def hop_period(seen: Observed) -> float:
-    """From lift-off to lift-off (s), mean of the last hops."""
+    """Period from lift-off to lift-off (s), mean of the last hops."""
     return _mean(np.diff(seen.times[seen.lift_offs])[-LAST:])
 
 
@@ -301,7 +301,7 @@ def liftoff_extension(seen: Observed) -> float:
 
 @measure
 def liftoff_strain(seen: Observed) -> float:
-    """The same, relative to the rest length (%)."""
+    """Extension of the radial spring at lift-off, relative to the rest length (%)."""
     return 0.1 * liftoff_extension(seen) / seen.spring.rest
 
 
@@ -331,7 +331,7 @@ def convergence(seen: Observed) -> float:
 
 @measure
 def settling_time(seen: Observed) -> float:
-    """From when on the period of every hop is within 1 % of the last ones' (s)."""
+    """Time from which on the period of every hop is within 1 % of the last ones' (s)."""
     starts, periods = seen.times[seen.lift_offs], np.diff(seen.times[seen.lift_offs])
     off = np.flatnonzero(np.abs(periods / _mean(periods[-LAST:]) - 1.0) > 0.01) if len(periods) > LAST else None
     if off is None or (len(off) and off[-1] >= len(periods) - LAST):

@@ -62,7 +62,7 @@ class Observed:
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
-        """By the names of :data:`COLUMNS`; angles are continuous in time."""
+        """Observed quantities by the names of :data:`COLUMNS`; angles are continuous in time."""
         values = self.run.measure(observed)
         out = {name: values[:, k] for k, name in enumerate(COLUMNS)}
         return out | {"alpha": np.unwrap(out["alpha"])}
@@ -87,7 +87,7 @@ class Observed:
 
     @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic, gravitational and of the radial spring (J): what the energy controller looks at."""
+        """Kinetic, gravitational and radial spring energy (J), which the energy controller regulates."""
         return self["kinetic"] + self["gravity"] + self.spring_energy
 
     @cached_property
@@ -105,7 +105,7 @@ class Observed:
 
     @cached_property
     def flights(self) -> tuple[Flight, ...]:
-        """Those that end with a touchdown and last at least ``shortest_flight``.
+        """Flights that end with a touchdown and last at least ``shortest_flight``.
 
         A foot that bounces off the floor comes back within half a swing on its leg spring, ``pi sqrt(m / K_r)``, 15 ms:
         shorter flights belong to the stance around them.

@@ -169,7 +169,7 @@ class _Watch(Watch):
 
 
 class _Stepped(_Watch):
-    """The same in steps that all take together."""
+    """Test for runs that stay up, in fixed steps that all take together."""
 
     def advanced(self, until: Any) -> Any:
         self.fleet.step(round(self.tick / self.fleet.dt))

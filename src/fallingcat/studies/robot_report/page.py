@@ -17,7 +17,7 @@ from .report import GaitOf, RobotReport
 
 
 def robot_page(found: RobotReport) -> Page:
-    """All of it."""
+    """Page of a robot report."""
     model = found.model
     about = (
         f"{len(model.links)} links, {model.n} degrees of freedom, base {model.base}. Equations of motion in every "

@@ -204,7 +204,7 @@ def shapes_around(model: Model, rng: np.random.Generator) -> list[State]:
 
 
 def _locked(model: Model, shapes: Sequence[State]) -> list[State]:
-    """Those at which the locked robot has an inertia about every axis, so that momentum gives its velocity."""
+    """States at which the locked robot has an inertia about every axis, so that momentum gives its velocity."""
     out = []
     for state in shapes:
         with contextlib.suppress(NumericsError):

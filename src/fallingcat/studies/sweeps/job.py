@@ -57,7 +57,7 @@ class Job:
         return self.careful or self.time_limit is not None
 
     def finish(self, k: int) -> int:
-        """All runs of chunk ``k`` that are not there yet; gives ``k``."""
+        """Finish all open runs of chunk ``k``, and return ``k``."""
         if self.noted:
             self.blame(k)  # of one who died before
         part, runs = self.store.read(k), self.store.runs(k).ravel()
@@ -167,7 +167,7 @@ class Job:
 
 
 def _said(error: BaseException) -> str:
-    """In one line: its own of an error of the library, with its kind of any other."""
+    """Error message in one line; for errors from outside the library, with the type of the error."""
     try:
         text = str(error) if isinstance(error, FallingCatError) else f"{type(error).__name__}: {error}"
     except Exception:  # an error whose own text fails

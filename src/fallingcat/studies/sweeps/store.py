@@ -76,7 +76,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Store:
-    """A store that exists."""
+    """Zarr store of a sweep that exists."""
 
     path: Path
     shape: tuple[int, ...]
@@ -91,7 +91,7 @@ class Store:
 
     @property
     def chunks(self) -> int:
-        """All of them."""
+        """Number of chunks."""
         return int(np.prod(self.counts))
 
     def runs(self, k: int) -> np.ndarray:
@@ -160,7 +160,7 @@ class Store:
         return self.path / DONE / f".{name}.part"
 
     def tidy(self) -> None:
-        """Remove what those left behind who were killed; nobody is at work any more."""
+        """Remove files of killed workers; none may be at work any more."""
         for left in (*self.path.rglob(".*.part"), *self.path.rglob(".*.tmp")):
             with suppress(OSError):
                 left.unlink()
@@ -184,7 +184,7 @@ class Store:
         return self.path.joinpath(name, "c", *map(str, self._at(k)))
 
     def _whole(self, values: np.ndarray, fill: Any) -> np.ndarray:
-        """In the shape of a chunk, also at the edge of the grid."""
+        """Array padded to the shape of a chunk at the edge of the grid."""
         out = np.full(self.chunk, fill, dtype=values.dtype)
         out[tuple(slice(0, n) for n in values.shape)] = values
         return out

@@ -49,7 +49,7 @@ class Experiment:
 
     @classmethod
     def of(cls, p: TumblingParameters) -> Experiment:
-        """With the locked angular velocity and the offset of the joints that the parameters say."""
+        """Experiment with the locked angular velocity and the joint offsets of the parameters."""
         arm = robots.orbital_arm()
         target = np.radians(p.target)
         spin = [0.0, 0.0, 0.0, *np.radians(p.spin)]  # at rest in its joints: the twist is the locked velocity
@@ -77,7 +77,7 @@ class Experiment:
         return self.law(kind, **(about | more))
 
     def run(self, law: OutputFeedback) -> Trajectory:
-        """With perfect poses."""
+        """Simulate with perfect poses."""
         return simulate(self.model, self.start, self.p.duration, law, dt=STEP)
 
     def sampled(self, law: OutputFeedback, count: int, duration: float, rate: float, every: int) -> Rollout:

@@ -68,7 +68,7 @@ class Bandwidth(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """From where the law converges."""
+    """Region of convergence of the law."""
 
     attitude: np.ndarray
     """``N`` (deg): how wrong the observer is at the start"""
