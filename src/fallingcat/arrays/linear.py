@@ -14,7 +14,7 @@ from .map import map_each
 from .types import Matrix, Vector
 
 
-def solve(a: Matrix, b: Any) -> Any:
+def solve(a: Matrix, b: Vector | Matrix) -> Vector | Matrix:
     """Solution ``x`` of ``a @ x = b``, with ``a`` (n, n) and ``b`` (n,) or (n, k).
 
     Numbers are solved by LAPACK or JAX with pivoting.  Expressions are eliminated in place, without looking at
@@ -62,7 +62,7 @@ def solver(a: Matrix) -> Callable[[Any], Any]:
     return _Eliminated(a).solve if isinstance(a, np.ndarray) and a.dtype == object else lambda b: solve(a, b)
 
 
-def solve_tree(a: Matrix, b: Any, parents: Sequence[int]) -> Any:
+def solve_tree(a: Matrix, b: Vector | Matrix, parents: Sequence[int]) -> Vector | Matrix:
     """Solution of ``a @ x = b`` for a symmetric positive definite ``a`` (n, n) with the zeros of a tree.
 
     Entry (i, j) is zero unless one is above the other: ``parents[i] < i`` is what is next above i, -1 where nothing is.

@@ -65,7 +65,7 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
     return results
 
 
-def columns(function: Callable[..., Any], *matrices: Any) -> Matrix:
+def columns(function: Callable[..., Any], *matrices: Matrix) -> Matrix:
     """Matrix whose columns are ``function`` of those of ``matrices``.
 
     The function must treat each alike: sums, products with other matrices from the left.
