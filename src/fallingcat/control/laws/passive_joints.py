@@ -266,7 +266,7 @@ class DriveLimits(Law):
         >>> import fallingcat as fc
         >>> dog = fc.robots.quadruped()
         >>> asked = np.concatenate([np.zeros(dog.m), np.full(dog.n, 1e3)])
-        >>> cut = DriveLimits().beside(dog, 0.0, dog.neutral(), frozenset(), asked)
+        >>> cut = DriveLimits().saturated_forces(dog, 0.0, dog.neutral(), frozenset(), asked)
         >>> bool(np.allclose((asked + cut)[dog.m :], [x.effort for x in dog.limits]))
         True
     """
