@@ -38,6 +38,12 @@ def is_jax_tracer(x: Any) -> bool:
 def is_numeric(x: Any) -> bool:
     """True if ``x`` holds plain numbers that can be looked at now (checked for NaN, compared, printed).
 
+    Args:
+        x: Array or scalar of any kind.
+
+    Returns:
+        True for floats and complex numbers, False for traced, CasADi, SymPy and JAX numbers.
+
     Example:
         >>> is_numeric(np.eye(3)), is_numeric(1.5), is_numeric(np.empty(2, dtype=object))
         (True, True, False)
@@ -49,6 +55,12 @@ def is_numeric(x: Any) -> bool:
 
 def array(entries: Any) -> Any:
     """Array of nested lists of scalars, floats mixed with one other kind of number.
+
+    Args:
+        entries: Scalar, or lists of scalars nested to equal depth and length.
+
+    Returns:
+        Array of floats, of JAX, or of objects, with the shape of the nesting.
 
     Example:
         >>> array([[1, 2.5], [0, -1]])
@@ -85,17 +97,48 @@ def _unnest(entries: Any) -> tuple[tuple[int, ...], list[Any]]:
 
 
 def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
-    """Arrays ``parts`` one after the other along ``axis``."""
+    """Arrays joined along an axis.
+
+    Args:
+        parts: Arrays; equal shapes but along ``axis``.
+        axis: Axis that grows.
+
+    Returns:
+        Array of the kind of ``parts``.
+
+    Example:
+        >>> concatenate([np.ones(2), np.zeros(1)])
+        array([1., 1., 0.])
+    """
     return (jax_numpy(*parts) or np).concatenate(parts, axis=axis)
 
 
 def stack(parts: Sequence[Any], axis: int = 0) -> Any:
-    """Arrays ``parts`` as rows (``axis=0``) or columns (``axis=1``) of a new one."""
+    """Arrays joined along a new axis.
+
+    Args:
+        parts: Arrays of equal shape.
+        axis: Place of the new axis; 0 makes vectors the rows of a matrix, 1 its columns.
+
+    Returns:
+        Array with one axis more than ``parts``.
+
+    Example:
+        >>> stack([np.ones(2), np.zeros(2)], axis=1)
+        array([[1., 0.],
+               [1., 0.]])
+    """
     return (jax_numpy(*parts) or np).stack(parts, axis=axis)
 
 
 def block(rows: Sequence[Sequence[Matrix]]) -> Matrix:
     """Matrix with the given rows of blocks.
+
+    Args:
+        rows: Rows of matrices; equal heights in a row, equal total widths.
+
+    Returns:
+        Matrix of all blocks.
 
     Example:
         >>> block([[np.eye(2), np.zeros((2, 1))], [np.zeros((1, 2)), np.eye(1)]])
@@ -110,6 +153,13 @@ def block(rows: Sequence[Sequence[Matrix]]) -> Matrix:
 def scale(factor: Scalar, x: Any) -> Any:
     """Product of a scalar and an array; safe where NumPy and CasADi scalars would not meet.
 
+    Args:
+        factor: Scalar of any kind.
+        x: Array.
+
+    Returns:
+        Array of the shape of ``x``.
+
     Example:
         >>> scale(2.0, np.ones(3))
         array([2., 2., 2.])
@@ -119,6 +169,13 @@ def scale(factor: Scalar, x: Any) -> Any:
 
 def cross(a: Vector, b: Vector) -> Vector:
     """Cross product of two 3-vectors.
+
+    Args:
+        a: Vector, 3.
+        b: Vector, 3.
+
+    Returns:
+        ``a x b``, 3.
 
     Example:
         >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
@@ -162,6 +219,13 @@ def skew(w: Vector) -> Matrix:
 def rigid_product(H: Pose, X: Pose) -> Pose:
     """Product ``H @ X`` of homogeneous 4x4 matrices, of which ``H`` is constant.
 
+    Args:
+        H: Constant pose, ``4 x 4``, floats.
+        X: Pose, ``4 x 4``, of any kind of number.
+
+    Returns:
+        ``4 x 4`` pose.
+
     Example:
         >>> rigid_product(np.eye(4), np.eye(4)[:, ::-1])[0]
         array([0., 0., 0., 1.])
@@ -176,7 +240,13 @@ def rigid_product(H: Pose, X: Pose) -> Pose:
 
 
 def from_casadi(x: Any) -> np.ndarray:
-    """A CasADi ``SX`` as a NumPy array of ``SX`` scalars: rank 1 for a column, else rank 2.
+    """NumPy array of the ``SX`` scalars of a CasADi ``SX``: rank 1 for a column, else rank 2.
+
+    Args:
+        x: CasADi matrix.
+
+    Returns:
+        Object array, ``n`` for a column, else ``m x n``.
 
     Example:
         >>> import casadi
@@ -190,7 +260,13 @@ def from_casadi(x: Any) -> np.ndarray:
 
 
 def to_casadi(x: np.ndarray) -> Any:
-    """A NumPy array (rank 1 or 2) of numbers and ``SX`` scalars as one ``SX``; the inverse of :func:`from_casadi`.
+    """CasADi ``SX`` of a NumPy array (rank 1 or 2) of numbers and ``SX`` scalars; the inverse of :func:`from_casadi`.
+
+    Args:
+        x: Array, ``n`` or ``m x n``.
+
+    Returns:
+        ``SX`` matrix, ``n x 1`` or ``m x n``.
 
     Example:
         >>> import casadi

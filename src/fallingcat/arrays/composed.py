@@ -15,6 +15,12 @@ from .elementwise import arctan2, less, sqrt, where
 def absolute(x: Any) -> Any:
     """Absolute value, entry by entry; of complex numbers, by the sign of the real part (so that complex steps pass).
 
+    Args:
+        x: Array or scalar of any kind.
+
+    Returns:
+        Absolute value of each entry.
+
     Example:
         >>> absolute(np.array([-2.0, 3.0]))
         array([2., 3.])
@@ -24,6 +30,12 @@ def absolute(x: Any) -> Any:
 
 def sign(x: Any) -> Any:
     """Sign, entry by entry: 1 above zero, -1 below, else ``x`` itself (0, or NaN).
+
+    Args:
+        x: Array or scalar of any kind.
+
+    Returns:
+        Sign of each entry.
 
     Example:
         >>> sign(np.array([-2.0, 0.0, 3.0]))
@@ -35,6 +47,13 @@ def sign(x: Any) -> Any:
 def maximum(a: Any, b: Any) -> Any:
     """Larger of ``a`` and ``b``, entry by entry; NaN where either is.
 
+    Args:
+        a: Array or scalar of any kind.
+        b: Array or scalar, broadcast against ``a``.
+
+    Returns:
+        Larger one of each pair of entries.
+
     Example:
         >>> maximum(np.array([-2.0, 3.0]), 0.0)
         array([0., 3.])
@@ -44,13 +63,33 @@ def maximum(a: Any, b: Any) -> Any:
 
 
 def minimum(a: Any, b: Any) -> Any:
-    """Smaller of ``a`` and ``b``, entry by entry; NaN where either is."""
+    """Smaller of ``a`` and ``b``, entry by entry; NaN where either is.
+
+    Args:
+        a: Array or scalar of any kind.
+        b: Array or scalar, broadcast against ``a``.
+
+    Returns:
+        Smaller one of each pair of entries.
+
+    Example:
+        >>> minimum(np.array([-2.0, 3.0]), 0.0)
+        array([-2.,  0.])
+    """
     with np.errstate(invalid="ignore"):
         return where(less(b, a), b, a + where(less(-np.inf, b), 0.0, b))
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
-    """Entries of ``x`` kept between ``low`` and ``high`` (which must not be above one another).
+    """Entries of ``x`` clipped to the interval from ``low`` to ``high``.
+
+    Args:
+        x: Array or scalar of any kind.
+        low: Lower bounds, broadcast against ``x``; not above ``high``.
+        high: Upper bounds, broadcast against ``x``.
+
+    Returns:
+        Clipped entries.
 
     Example:
         >>> clip(np.array([-2.0, 0.5, 3.0]), -1.0, 1.0)
@@ -60,15 +99,48 @@ def clip(x: Any, low: Any, high: Any) -> Any:
 
 
 def arctan(x: Any) -> Any:
-    """Angle (rad) between -pi/2 and pi/2 whose tangent is ``x``, entry by entry."""
+    """Angle (rad) between -pi/2 and pi/2 whose tangent is ``x``, entry by entry.
+
+    Args:
+        x: Array or scalar of any kind.
+
+    Returns:
+        Angle of each entry (rad).
+
+    Example:
+        >>> arctan(np.array([0.0, 1.0])).round(4)
+        array([0.    , 0.7854])
+    """
     return arctan2(x, 1.0 + 0.0 * x)
 
 
 def arcsin(x: Any) -> Any:
-    """Angle (rad) between -pi/2 and pi/2 whose sine is ``x``, entry by entry; NaN beyond 1."""
+    """Angle (rad) between -pi/2 and pi/2 whose sine is ``x``, entry by entry; NaN beyond 1.
+
+    Args:
+        x: Array or scalar of any kind.
+
+    Returns:
+        Angle of each entry (rad).
+
+    Example:
+        >>> arcsin(np.array([0.0, 1.0])).round(4)
+        array([0.    , 1.5708])
+    """
     return arctan2(x, sqrt((1.0 - x) * (1.0 + x)))
 
 
 def arccos(x: Any) -> Any:
-    """Angle (rad) between 0 and pi whose cosine is ``x``, entry by entry; NaN beyond 1."""
+    """Angle (rad) between 0 and pi whose cosine is ``x``, entry by entry; NaN beyond 1.
+
+    Args:
+        x: Array or scalar of any kind.
+
+    Returns:
+        Angle of each entry (rad).
+
+    Example:
+        >>> arccos(np.array([0.0, 1.0])).round(4)
+        array([1.5708, 0.    ])
+    """
     return arctan2(sqrt((1.0 - x) * (1.0 + x)), x)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from inspect import Parameter, Signature
 from types import ModuleType
 from typing import Any
 
@@ -36,6 +37,12 @@ def kind_of(x: Any) -> ModuleType | None:
 def is_expression(x: Any) -> bool:
     """True if ``x`` is one number without a value of its own: traced, of CasADi, or an expression of SymPy.
 
+    Args:
+        x: Scalar of any kind.
+
+    Returns:
+        True for expressions, False for floats and for SymPy numbers.
+
     Example:
         >>> from fallingcat.arrays import Graph
         >>> is_expression(Graph().input("q0")), is_expression(1.5)
@@ -47,6 +54,12 @@ def is_expression(x: Any) -> bool:
 def any_nonzero(x: np.ndarray) -> bool:
     """True if an entry is not exactly zero; an expression is not.
 
+    Args:
+        x: Array of any shape.
+
+    Returns:
+        True if an entry is an expression or not zero.
+
     Example:
         >>> any_nonzero(np.zeros(3)), any_nonzero(np.array([0.0, 1e-300]))
         (False, True)
@@ -54,13 +67,15 @@ def any_nonzero(x: np.ndarray) -> bool:
     return bool(x.any()) if x.dtype != object else any(is_expression(entry) or entry for entry in x.flat)
 
 
-def _elementwise(name: str, inputs: int, doc: str) -> Callable[..., Any]:
+def _elementwise(name: str, parameters: str, doc: str, example: str) -> Callable[..., Any]:
+    names = parameters.split(", ")
+
     def scalar(*xs: Any) -> Any:
         kind = next((k for k in map(kind_of, xs) if k is not None), floats)
         return getattr(kind, name)(*xs)
 
     on_floats, in_jax = getattr(floats, name), OPERATIONS[name].names["numpy"]
-    on_objects = np.frompyfunc(scalar, inputs, 1)
+    on_objects = np.frompyfunc(scalar, len(names), 1)
 
     def function(*xs: Any) -> Any:
         jnp = jax_numpy(*xs)
@@ -71,8 +86,17 @@ def _elementwise(name: str, inputs: int, doc: str) -> Callable[..., Any]:
         return on_floats(*xs)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = _docstring(names, doc, example)
+    function.__signature__ = Signature([Parameter(x, Parameter.POSITIONAL_ONLY) for x in names])  # type: ignore[attr-defined]
     return function
+
+
+def _docstring(names: list[str], doc: str, example: str) -> str:
+    """Docstring of a function of ``names``; ``doc`` is its first part, ``example`` one line and its output."""
+    lines = [doc, "", "Args:"]
+    lines += [f"    {x}: Array or scalar of any kind, broadcast against the others." for x in names]
+    lines += ["", "Returns:", "    Array of the broadcast shape.", "", "Example:"]
+    return "\n".join([*lines, *(f"    {line}" for line in example.splitlines()), ""])
 
 
 def _wrap(x: Any) -> np.ndarray:
@@ -88,20 +112,32 @@ def _is_object(x: Any) -> bool:
     return x.dtype == object if isinstance(x, np.ndarray) else kind_of(x) is not None
 
 
-sin = _elementwise("sin", 1, "The sine of each entry of ``x`` (radians).")
-cos = _elementwise("cos", 1, "The cosine of each entry of ``x`` (radians).")
-sqrt = _elementwise("sqrt", 1, "The square root of each entry of ``x``.")
-exp = _elementwise("exp", 1, "The exponential of each entry of ``x``.")
-log = _elementwise("log", 1, "The natural logarithm of each entry of ``x``.")
-tanh = _elementwise("tanh", 1, "The hyperbolic tangent of each entry of ``x``.")
-arctan2 = _elementwise("arctan2", 2, "The angle of the point ``(x, y)``, called as ``arctan2(y, x)``, in radians.")
-less = _elementwise("less", 2, "``a < b`` for each entry; complex numbers are compared by their real parts.")
-less_equal = _elementwise("less_equal", 2, "``a <= b`` for each entry, as :func:`less`.")
+sin = _elementwise("sin", "x", "Sine of each entry of ``x`` (rad).", ">>> sin(0.0)\nnp.float64(0.0)")
+cos = _elementwise("cos", "x", "Cosine of each entry of ``x`` (rad).", ">>> cos(0.0)\nnp.float64(1.0)")
+sqrt = _elementwise("sqrt", "x", "Square root of each entry.", ">>> sqrt(4.0)\nnp.float64(2.0)")
+exp = _elementwise("exp", "x", "Exponential of each entry.", ">>> exp(0.0)\nnp.float64(1.0)")
+log = _elementwise("log", "x", "Natural logarithm of each entry.", ">>> log(1.0)\nnp.float64(0.0)")
+tanh = _elementwise("tanh", "x", "Hyperbolic tangent of each entry.", ">>> tanh(0.0)\nnp.float64(0.0)")
+arctan2 = _elementwise(
+    "arctan2",
+    "y, x",
+    "Angle of the point ``(x, y)`` (rad), between -pi and pi.",
+    ">>> arctan2(0.0, 1.0)\nnp.float64(0.0)",
+)
+less = _elementwise(
+    "less",
+    "a, b",
+    "Comparison ``a < b`` of each entry; complex numbers are compared by their real parts.",
+    ">>> less(1.0, 2.0)\nTrue",
+)
+less_equal = _elementwise(
+    "less_equal", "a, b", "Comparison ``a <= b`` of each entry, as :func:`less`.", ">>> less_equal(2.0, 2.0)\nTrue"
+)
 where = _elementwise(
     "select",
-    3,
-    """``a`` where ``condition`` holds, else ``b``, called as ``where(condition, a, b)``.
+    "condition, a, b",
+    """Choice of ``a`` where ``condition`` holds, else of ``b``.
 
-Both are computed: guard the one that is not taken against NaN, or its gradient poisons the other one's.
-""",
+Both are computed: guard the one that is not taken against NaN, or its gradient poisons the other one's.""",
+    ">>> where(np.array([True, False]), 1.0, 2.0)\narray([1., 2.])",
 )

@@ -30,10 +30,21 @@ class TooLong(Exception):
 class Graph:
     """Expressions of one trace, each stored once.
 
-    ``nodes`` lists them in the order of their making, operands first: a program in straight line.  With ``loops``, what
-    :func:`.each` does to several things is one node ``loop(body, shared..., row by row what differs)``, and its results
-    are ``part(loop, output, thing)``; else everything is written out.  ``loops`` may be a function that says of a
-    :class:`.LoopBody` whether it is kept.  A trace that would have more than ``most`` nodes ends with :class:`TooLong`.
+    ``nodes`` lists them in the order of their making, operands first: a straight-line program.  With ``loops``, all
+    passes of :func:`.map_each` are one node ``loop(body, shared..., row by row the numbers that differ)``, and its
+    results are ``part(loop, output, pass)``; else everything is unrolled.
+
+    Args:
+        loops: True keeps loops as nodes; a function decides it for each :class:`.LoopBody`.
+        most: Largest number of nodes; a longer trace ends with :class:`TooLong`.
+
+    Example:
+        >>> graph = Graph()
+        >>> x, y = graph.input("x"), graph.input("y")
+        >>> graph.count([x * y, x * y + 1.0])
+        {'mul': 1, 'add': 1}
+        >>> graph.evaluate([x * y + 1.0], {"x": 2.0, "y": 3.0})
+        [7.0]
     """
 
     def __init__(self, loops: bool | Callable[[Any], bool] = False, most: float = inf) -> None:
@@ -41,22 +52,47 @@ class Graph:
         self._most = most
         self._known: dict[tuple[Any, ...], Traced] = {}
         self.loops, self.recording = loops, False
-        """whether (or which) loops are kept, and whether the body of one is being traced"""
+        """loops that are kept, and the flag that the body of one is being traced"""
 
     def keeps(self, body: Any) -> bool:
-        """True if this loop stays one."""
+        """True if this loop stays a loop.
+
+        Args:
+            body: Body of the loop, a :class:`.LoopBody`.
+
+        Returns:
+            False where it is to be unrolled.
+        """
         return self.loops(body) if callable(self.loops) else self.loops
 
     def symbol(self) -> Traced:
-        """New number that stands for a different one in each pass of a loop."""
+        """New number that stands for a different one in each pass of a loop.
+
+        Returns:
+            New node.
+        """
         return self.node("symbol", len(self.nodes))
 
     def input(self, name: str) -> Traced:
-        """Input called ``name``; the same name gives the same node."""
+        """Input called ``name``; the same name gives the same node.
+
+        Args:
+            name: Name of the input.
+
+        Returns:
+            Node of the input.
+        """
         return self.node("input", name)
 
     def inputs(self, prefix: str, count: int) -> np.ndarray:
         """Array of ``count`` inputs ``prefix0``, ``prefix1``, ...
+
+        Args:
+            prefix: Beginning of the names.
+            count: Number of inputs.
+
+        Returns:
+            Object array of nodes.
 
         Example:
             >>> Graph().inputs("q", 2)
@@ -67,7 +103,15 @@ class Graph:
         return out
 
     def node(self, op: str, *args: Any) -> Traced:
-        """Node of ``op(*args)``, made when it is not there yet; no folding."""
+        """Node of ``op(*args)``, made when it is not there yet; no folding.
+
+        Args:
+            op: Name of the operation.
+            *args: Operands.
+
+        Returns:
+            The only node of this expression.
+        """
         key = (op, *args)
         known = self._known.get(key)
         if known is None:
@@ -79,11 +123,26 @@ class Graph:
         return known
 
     def find(self, op: str, *args: Any) -> Traced | None:
-        """Node of ``op(*args)`` if it exists."""
+        """Node of ``op(*args)`` if it exists.
+
+        Args:
+            op: Name of the operation.
+            *args: Operands.
+
+        Returns:
+            Node, or None.
+        """
         return self._known.get((op, *args))
 
     def needed(self, outputs: Iterable[Any]) -> list[Traced]:
-        """Nodes that ``outputs`` (numbers, traced or not, or arrays of them) are made of, operands first."""
+        """Nodes that ``outputs`` depend on, operands first.
+
+        Args:
+            outputs: Numbers, traced or not, or arrays of them.
+
+        Returns:
+            Nodes, operands first.
+        """
         seen: set[Traced] = set()
         open_nodes = [x for x in _flat(outputs) if isinstance(x, Traced)]
         while open_nodes:
@@ -94,7 +153,14 @@ class Graph:
         return sorted(seen, key=lambda node: node.index)
 
     def count(self, outputs: Iterable[Any]) -> dict[str, int]:
-        """Number of operations of each kind that ``outputs`` need; inputs are free."""
+        """Number of operations of each kind that ``outputs`` need; inputs are free.
+
+        Args:
+            outputs: Numbers, traced or not, or arrays of them.
+
+        Returns:
+            Number of operations by name.
+        """
         counts: Counter[str] = Counter()
         for node in self.needed(outputs):
             if node.op == "loop":
@@ -105,7 +171,15 @@ class Graph:
         return dict(counts)
 
     def evaluate(self, outputs: Iterable[Any], values: Mapping[str, complex]) -> list[Any]:
-        """Numbers that ``outputs`` take when the inputs take ``values`` (floats, or complex for complex-step)."""
+        """Values of ``outputs`` for given values of the inputs.
+
+        Args:
+            outputs: Numbers, traced or not, or arrays of them.
+            values: Value of each input by name: floats, or complex numbers for complex-step derivatives.
+
+        Returns:
+            Numbers in the order of the flattened outputs.
+        """
         known: dict[Any, Any] = {}
         for node in self.needed(outputs):
             if node.op == "input":

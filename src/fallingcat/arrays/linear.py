@@ -14,12 +14,19 @@ from .map import map_each
 from .types import Matrix, Vector
 
 
-def solve(a: Matrix, b: Any) -> Any:
+def solve(a: Matrix, b: Vector | Matrix) -> Vector | Matrix:
     """Solution ``x`` of ``a @ x = b``, with ``a`` (n, n) and ``b`` (n,) or (n, k).
 
     Numbers are solved by LAPACK or JAX with pivoting.  Expressions are eliminated in place, without looking at
     values: pivots are taken in order, past entries that are exactly zero, so symmetric positive definite matrices
     (mass matrices) are always safe.
+
+    Args:
+        a: Matrix, ``n x n``, not singular.
+        b: Right-hand side, ``n`` or ``n x k``.
+
+    Returns:
+        Solution, of the shape of ``b``.
 
     Example:
         >>> solve(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 3.0]))
@@ -38,7 +45,15 @@ def solve(a: Matrix, b: Any) -> Any:
 
 
 def solver(a: Matrix) -> Callable[[Any], Any]:
-    """Function ``b -> x``: :func:`solve` for several right sides, one after the other; expressions are eliminated once.
+    """Function ``b -> x`` that solves ``a @ x = b`` for several right-hand sides, as :func:`solve` does.
+
+    Expressions are eliminated once.
+
+    Args:
+        a: Matrix, ``n x n``, not singular.
+
+    Returns:
+        Function of a right-hand side, ``n`` or ``n x k``.
 
     Example:
         >>> solver(np.array([[2.0, 0.0], [1.0, 1.0]]))(np.array([2.0, 3.0]))
@@ -47,13 +62,21 @@ def solver(a: Matrix) -> Callable[[Any], Any]:
     return _Eliminated(a).solve if isinstance(a, np.ndarray) and a.dtype == object else lambda b: solve(a, b)
 
 
-def solve_tree(a: Matrix, b: Any, parents: Sequence[int]) -> Any:
+def solve_tree(a: Matrix, b: Vector | Matrix, parents: Sequence[int]) -> Vector | Matrix:
     """Solution of ``a @ x = b`` for a symmetric positive definite ``a`` (n, n) with the zeros of a tree.
 
     Entry (i, j) is zero unless one is above the other: ``parents[i] < i`` is what is next above i, -1 where nothing is.
 
     Mass matrices are such.  Expressions are eliminated from the tips inwards, which fills no zero ([Featherstone] 6.5),
     ``a = L' D L``, and the columns of ``b`` are solved one like the other.
+
+    Args:
+        a: Symmetric positive definite matrix, ``n x n``.
+        b: Right-hand side, ``n`` or ``n x k``.
+        parents: Row next above each row in the tree, -1 at a root.
+
+    Returns:
+        Solution, of the shape of ``b``.
 
     Example:
         >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])  # 1 and 2 on 0
@@ -108,6 +131,13 @@ class TreeFactors(NamedTuple):
 def inverse_root(a: Matrix, parents: Sequence[int]) -> Matrix:
     """Matrix ``R`` (n, n) with ``R' a R = 1``, for ``a`` as in :func:`solve_tree`; ``|R^-1 x|^2 = x' a x``.
 
+    Args:
+        a: Symmetric positive definite matrix, ``n x n``.
+        parents: Row next above each row in the tree, -1 at a root.
+
+    Returns:
+        ``n x n`` matrix ``R``.
+
     Example:
         >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
         >>> R = inverse_root(a, [-1, 0, 0])
@@ -132,6 +162,13 @@ def inverse_root(a: Matrix, parents: Sequence[int]) -> Matrix:
 
 def factored(a: Matrix, parents: Sequence[int]) -> TreeFactors:
     """Factors of ``a`` as in :func:`solve_tree`, from the tips inwards.
+
+    Args:
+        a: Symmetric positive definite matrix, ``n x n``.
+        parents: Row next above each row in the tree, -1 at a root.
+
+    Returns:
+        Factors ``L`` and ``1 / D`` of ``a = L' D L``.
 
     Example:
         >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])

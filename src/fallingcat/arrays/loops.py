@@ -16,7 +16,7 @@ class LoopBody:
     def __init__(self, symbols: list[Traced], outputs: list[Any], count: int) -> None:
         self.symbols, self.outputs, self.count = symbols, outputs, count
         self.nodes: list[Traced] = []
-        """what depends on the symbols, operands first"""
+        """nodes that depend on the symbols, operands first"""
         inside = set(symbols)
         for node in _since(symbols, outputs):
             if any(a in inside for a in node.args if isinstance(a, Traced)):
@@ -46,7 +46,7 @@ class RepeatBody(LoopBody):
 
     def __init__(self, symbols: list[Traced], exits: list[list[Any]], most: int) -> None:
         *self.sooner, outputs = exits
-        """what the outputs are already, if all have arrived, and the rest need not be worked out"""
+        """outputs of earlier exits, valid if all states have arrived there: the rest is then skipped"""
         super().__init__(symbols, outputs, 1)
         self.most = most
         inside = {*symbols, *self.nodes}

@@ -1,4 +1,4 @@
-"""The same done to each of several things, written down once.
+"""Map of a function over several things, traced as one loop.
 
 ``map_each(f, xs, ys)`` is ``[f(x, y) for x, y in zip(xs, ys)]`` for every kind of number.  On traced numbers of a graph
 that keeps loops, things of one form are traced together: ``f`` runs once on symbols, and the graph holds one node for
@@ -34,6 +34,13 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
 
     ``function`` must do the same to all of them: no branches on what it is given.
 
+    Args:
+        function: Function of one entry of each of ``things``.
+        *things: Sequences of equal length.
+
+    Returns:
+        Results in the order of the entries.
+
     Example:
         >>> map_each(lambda a, b: a @ b, [np.ones(2), np.zeros(2)], [np.ones(2), np.ones(2)])
         [np.float64(2.0), np.float64(0.0)]
@@ -58,12 +65,19 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
     return results
 
 
-def columns(function: Callable[..., Any], *matrices: Any) -> Matrix:
+def columns(function: Callable[..., Any], *matrices: Matrix) -> Matrix:
     """Matrix whose columns are ``function`` of those of ``matrices``.
 
     The function must treat each alike: sums, products with other matrices from the left.
 
     Numbers are done all at once, ``function(*matrices)``; traced numbers in a loop.
+
+    Args:
+        function: Function of matrices with equal numbers of columns, or of one column of each.
+        *matrices: Matrices with equal numbers of columns.
+
+    Returns:
+        Matrix of the resulting columns.
 
     Example:
         >>> columns(lambda x, y: np.eye(2) @ x + 2.0 * y, np.ones((2, 3)), np.eye(2, 3))

@@ -164,13 +164,13 @@ UFUNCS: Final[dict[str, Callable[..., Any]]] = {
     "logical_or": np.bitwise_or,
     "logical_not": np.invert,
 }
-"""By NumPy's name: what we have of its own."""
+"""Elementwise functions by NumPy's name."""
 
 ENTRY_BY_ENTRY: Final = {
     *("add", "subtract", "multiply", "divide", "negative", "positive", "power", "square", "reciprocal", "matmul"),
     *("matvec", "vecmat", "vecdot", "bitwise_and", "bitwise_or", "invert", "conjugate", "remainder"),
 }
-"""What NumPy does by the operators of the entries."""
+"""NumPy functions that apply the operators of the entries."""
 
 FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     np.where: elementwise.where,
@@ -179,4 +179,4 @@ FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     np.linalg.solve: _no_pivots,
     np.linalg.inv: _no_pivots,
 }
-"""What NumPy has beside its elementwise functions, and we have too."""
+"""NumPy functions beyond the elementwise ones, with their counterparts here."""

@@ -17,11 +17,11 @@ class Operation(NamedTuple):
     """One operation on numbers."""
 
     evaluate: Callable[..., Any]
-    """of floats, or of complex numbers for complex-step derivatives"""
+    """value for floats, or for complex numbers in complex-step derivatives"""
     slopes: Callable[..., tuple[Any, ...]]
     """``(result, *operands)`` -> the partial derivatives along the operands, in terms of any kind of number"""
     names: dict[str, str]
-    """how ``numpy`` (and JAX), ``casadi``, ``sympy`` and ``c`` (and LLVM, CUDA) call it"""
+    """name in ``numpy`` (and JAX), ``casadi``, ``sympy`` and ``c`` (and LLVM, CUDA)"""
     cost: tuple[int, int] = (1, 1)
     """machine instructions on a GPU, about, in float32 and in float64"""
     inputs: int = 2
@@ -87,7 +87,7 @@ ARITHMETIC: Final[dict[str, Operation]] = {
         cost=(2, 3),
     ),
 }
-"""What folds: its rules are those of ``arrays.traced``, its text that of each emitter."""
+"""Operations that fold: the rules are in ``arrays.traced``, the generated text in each emitter."""
 
 FUNCTIONS: Final[dict[str, Operation]] = {
     "sin": _function("sin", _either("sin"), lambda _, x: (_other("cos")(x),), cost=(11, 25)),
@@ -101,6 +101,6 @@ FUNCTIONS: Final[dict[str, Operation]] = {
 """Elementary functions, by the name that they have in ``arrays``."""
 
 CONDITIONS: Final = ("less", "less_equal")
-"""What holds or does not, and is no number."""
+"""Operations whose result is a truth value."""
 
 OPERATIONS: Final = {**ARITHMETIC, **FUNCTIONS}

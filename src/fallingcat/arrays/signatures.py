@@ -11,6 +11,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 def numbers_only(why: str) -> Callable[[F], F]:
     """Declare that a function takes floats only, and why: no kernel can be made of it.
 
+    Args:
+        why: Reason, as error messages give it.
+
+    Returns:
+        Decorator.
+
     Example:
         >>> @numbers_only("it compares with a tolerance")
         ... def vanishes(x):
@@ -27,7 +33,13 @@ def numbers_only(why: str) -> Callable[[F], F]:
 
 
 def takes(**sizes: str) -> Callable[[F], F]:
-    """Declare how long the further arguments of a function of model and state are, by attributes of the model.
+    """Declare the lengths of the further arguments of a function of model and state, by attributes of the model.
+
+    Args:
+        **sizes: Attribute of the model that is the length of each argument, by the argument's name.
+
+    Returns:
+        Decorator.
 
     Example:
         >>> @takes(torques="n")
@@ -45,11 +57,33 @@ def takes(**sizes: str) -> Callable[[F], F]:
 
 
 def sizes_of(function: Callable[..., Any]) -> dict[str, str]:
-    """Sizes that :func:`takes` declared; nothing for other functions."""
+    """Lengths that :func:`takes` declared, empty for other functions.
+
+    Args:
+        function: Function of model, state and further arguments.
+
+    Returns:
+        Attribute of the model that is the length of each argument, by the argument's name.
+
+    Example:
+        >>> sizes_of(abs)
+        {}
+    """
     return dict(getattr(function, "takes", {}))
 
 
 def why_numbers_only(function: Callable[..., Any]) -> str | None:
-    """Reason that was declared, if one was."""
+    """Reason that :func:`numbers_only` declared.
+
+    Args:
+        function: Function.
+
+    Returns:
+        Reason, None where there is none.
+
+    Example:
+        >>> why_numbers_only(abs) is None
+        True
+    """
     why: str | None = getattr(function, "numbers_only", None)
     return why

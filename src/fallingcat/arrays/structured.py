@@ -15,14 +15,39 @@ from .types import Matrix, Rotation, Scalar, Vector
 
 
 def half(matrix: Matrix) -> Matrix:
-    """Part of a matrix that :func:`mirror` and :func:`skew_mirror` take: of expressions, zeros below the diagonal."""
+    """Upper triangle of a matrix of expressions, which :func:`mirror` and :func:`skew_mirror` complete.
+
+    Args:
+        matrix: ``n x n``.
+
+    Returns:
+        The matrix with zeros below the diagonal; matrices of numbers as they are.
+
+    Example:
+        >>> from fallingcat.arrays import Graph
+        >>> half(Graph().inputs("m", 4).reshape(2, 2))
+        array([[m0, m1],
+               [0.0, m3]], dtype=object)
+    """
     if not isinstance(matrix, np.ndarray) or matrix.dtype != object or not len(matrix):
         return matrix
     return array([[x if i <= j else 0.0 for j, x in enumerate(row)] for i, row in enumerate(matrix)])
 
 
 def mirror(matrix: Matrix) -> Matrix:
-    """Symmetric matrix made exactly symmetric; of expressions, the lower half is dropped and never computed."""
+    """Symmetric matrix made exactly symmetric; of expressions, the lower half is dropped and never computed.
+
+    Args:
+        matrix: ``n x n``, symmetric up to rounding.
+
+    Returns:
+        Symmetric ``n x n`` matrix.
+
+    Example:
+        >>> mirror(np.array([[1.0, 2.0], [4.0, 1.0]]))
+        array([[1., 3.],
+               [3., 1.]])
+    """
     n = len(matrix)
     if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
         return 0.5 * (matrix + matrix.T)
@@ -31,6 +56,13 @@ def mirror(matrix: Matrix) -> Matrix:
 
 def gram(Y: Matrix, weights: Vector) -> Matrix:
     """Product ``Y diag(weights) Y'``, exactly symmetric.
+
+    Args:
+        Y: ``m x n``.
+        weights: ``n``.
+
+    Returns:
+        Symmetric ``m x m`` matrix.
 
     Example:
         >>> gram(np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([2.0, 1.0]))
@@ -45,7 +77,19 @@ def gram(Y: Matrix, weights: Vector) -> Matrix:
 
 
 def skew_mirror(matrix: Matrix) -> Matrix:
-    """Skew matrix made exactly skew; of expressions, the lower half is dropped and never computed."""
+    """Skew matrix made exactly skew; of expressions, the lower half is dropped and never computed.
+
+    Args:
+        matrix: ``n x n``, skew up to rounding.
+
+    Returns:
+        Skew ``n x n`` matrix.
+
+    Example:
+        >>> skew_mirror(np.array([[0.0, 2.0], [-4.0, 0.0]]))
+        array([[ 0.,  3.],
+               [-3.,  0.]])
+    """
     n = len(matrix)
     if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
         return 0.5 * (matrix - matrix.T)
@@ -60,7 +104,7 @@ class Turn(NamedTuple):
     cos: Scalar
     sin: Scalar
     places: list[int]
-    """where ``Q`` takes each axis"""
+    """target axis of each axis under ``Q``"""
     signs: list[float]
 
 
@@ -72,6 +116,17 @@ def turned(R: Rotation, M: Matrix) -> Matrix:
         ``t = s^2 D + s c E``,  ``r = s c D - s^2 E``
 
     the four entries change by ``-t, r, r, t``: 4 products instead of 16.  Of numbers, NumPy's products are faster.
+
+    Args:
+        R: Rotation, ``3 x 3``.
+        M: ``3 x 3`` matrix.
+
+    Returns:
+        ``3 x 3`` matrix.
+
+    Example:
+        >>> turned(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.diag([1.0, 2.0, 3.0])).diagonal()
+        array([2., 1., 3.])
     """
     turn = _turn(R)
     if turn is None:

@@ -48,6 +48,21 @@ class TracedValueError(TypeError):
 class Traced:
     """Node of a :class:`.Graph`: an operation and its operands, each a :class:`Traced` or a float.
 
+    Equality and hash are those of identity: two equal expressions *are* the same object.
+
+    Args:
+        graph: Graph of the trace.
+        op: Name of the operation in the table of operations.
+        args: Operands.
+        index: Position among the nodes of the graph; operands come before results.
+
+    Example:
+        >>> from fallingcat.arrays import Graph
+        >>> graph = Graph()
+        >>> x = graph.input("x")
+        >>> (2.0 * x + 1.0).op, x * x is x * x
+        ('add', True)
+
     ``index`` counts the nodes of the graph in the order of their making; operands come before results.
     Equality and hash are those of identity: two equal expressions *are* the same object.
     """
@@ -177,7 +192,11 @@ class Traced:
         return of_function(function, given, named)
 
     def conjugate(self) -> Traced:
-        """The number itself: traced numbers are real."""
+        """The number itself: traced numbers are real.
+
+        Returns:
+            This node.
+        """
         return self
 
     def __repr__(self) -> str:

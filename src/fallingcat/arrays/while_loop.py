@@ -1,4 +1,4 @@
-"""A step taken again and again until it has arrived, written down once: what converges in a few rounds or in many."""
+"""Fixed-point iteration until convergence, traced as one loop."""
 
 from __future__ import annotations
 
@@ -37,6 +37,15 @@ def while_loop(
     out before.  Each state of a block of SIMD lanes, or of a warp of a GPU, stays as it is once it has arrived.
     Where there are no such loops (C, CasADi, derivatives), up to 16 rounds are written one after the other, with the
     same result; more are refused, unless ``unrolled`` says how many will do there: for what tells whether it arrived.
+
+    Args:
+        step: Function ``x -> (x, arrived)``, or a generator of such pairs.
+        start: First ``x``, ``k``.
+        most: Largest number of rounds.
+        unrolled: Rounds that suffice where no loop can be compiled; None refuses more than 16 there.
+
+    Returns:
+        Last ``x``, ``k``.
 
     Example:
         >>> while_loop(lambda x: (0.5 * (x + 2.0 / x), 1e-9 - abs(x * x - 2.0)[0]), np.ones(1), 20).round(12)
@@ -92,7 +101,7 @@ def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int)
 
 
 def _unrolled(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int, enough: int | None) -> Any:
-    """All rounds, or as many as are ``enough``, one after the other: those after the last one change nothing."""
+    """Unrolled rounds, all or as many as are ``enough``: those after the last one change nothing."""
     if most > MOST_UNROLLED and enough is None:
         rule = f"what is repeated up to {most} times runs on this processor or a GPU alone"
         raise TooManyRounds(f"{rule}: C, CasADi and derivatives take at most {MOST_UNROLLED} rounds")

@@ -21,14 +21,22 @@ _SE3 = SE3()
 
 @concise
 class CentroidalDerivatives(NamedTuple):
-    """Derivatives of the momentum ``h`` about the center of mass, along the world's axes, and of its rate (6 x nv)."""
+    """Derivatives of the momentum ``h`` about the center of mass, along the world's axes, and of its rate (6 x nv).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> found = fc.dynamics.centroidal_dynamics_derivatives(cat, cat.neutral(), np.zeros(cat.nv))
+        >>> found.rate_by_acceleration.shape == (6, cat.nv)
+        True
+    """
 
     momentum_by_configuration: Matrix
-    """of ``h = A_G v``, on the tangent; by velocity it is ``A_G``"""
+    """derivative of ``h = A_G v``, on the tangent; by velocity it is ``A_G``"""
     rate_by_configuration: Matrix
-    """of ``dh/dt = A_G a + dA_G/dt v``, on the tangent"""
+    """derivative of ``dh/dt = A_G a + dA_G/dt v``, on the tangent"""
     rate_by_velocity: Matrix
-    """of ``dh/dt``, by ``[twist; rates]``"""
+    """derivative of ``dh/dt``, by ``[twist; rates]``"""
     rate_by_acceleration: Matrix
     """``A_G``"""
 
@@ -38,14 +46,21 @@ class CenterOfMassDerivatives(NamedTuple):
     """Derivatives of velocity and acceleration of the center of mass in the world (3 x nv).
 
     Those of its position are :func:`center_of_mass_jacobian`.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.cat()
+        >>> found = fc.dynamics.center_of_mass_derivatives(cat, cat.neutral(), np.zeros(cat.nv))
+        >>> found.velocity_by_configuration.shape == (3, cat.nv)
+        True
     """
 
     velocity_by_configuration: Matrix
-    """of ``J v``, on the tangent"""
+    """derivative of ``J v``, on the tangent"""
     acceleration_by_configuration: Matrix
-    """of ``J a + dJ/dt v``, on the tangent"""
+    """derivative of ``J a + dJ/dt v``, on the tangent"""
     acceleration_by_velocity: Matrix
-    """of ``J a + dJ/dt v``, by ``[twist; rates]``"""
+    """derivative of ``J a + dJ/dt v``, by ``[twist; rates]``"""
 
 
 @takes(acceleration="nv")

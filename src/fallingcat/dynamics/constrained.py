@@ -18,7 +18,7 @@ from .mass import mass_matrix
 
 RANK_TOLERANCE = 1e-10
 ROUNDING = 1e-13
-"""Of a row, per root of the mass it moves: as where a point is on the axis that should move it."""
+"""Rounding of a row, per root of the mass it moves: as where a point is on the axis that should move it."""
 
 
 @concise
@@ -27,8 +27,8 @@ class Constrained(NamedTuple):
 
     Example:
         >>> import fallingcat as fc
-        >>> body = fc.robots.free_body()
-        >>> found = fc.dynamics.constrained_forward_dynamics(body, body.neutral(), np.zeros(6), np.eye(6)[:3], np.zeros(3))
+        >>> body, J = fc.robots.free_body(), np.eye(6)[:3]
+        >>> found = fc.dynamics.constrained_forward_dynamics(body, body.neutral(), np.zeros(6), J, np.zeros(3))
         >>> found.acceleration.shape, found.multipliers.shape
         ((6,), (3,))
     """

@@ -112,7 +112,7 @@ class Motion(NamedTuple):
     total: list[RigidInertia]
     gain: list[_Gain]
     turning: list[Matrix] | None
-    """how external wrenches on what each link carries turn against it (6 x 6); None where none does"""
+    """change of the external wrenches on the subtree of each link as it turns (6 x 6); None where none does"""
 
     @property
     def parents(self) -> list[int]:

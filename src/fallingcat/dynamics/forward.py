@@ -30,7 +30,7 @@ class _Articulated(NamedTuple):
     inertia: Matrix
     bias: Vector
     symmetric: bool = True
-    """whether the inertia is: of rigid bodies it is, of forces that follow others it is not"""
+    """True for the inertia of rigid bodies; False where forces depend on those of other joints"""
 
     def __add__(self, other: Any) -> _Articulated:
         both = self.symmetric and other.symmetric
@@ -94,7 +94,7 @@ class Response(NamedTuple):
     acceleration: Vector
     """``nv``"""
     links: list[Vector]
-    """of each link, in its frame: acceleration of its origin less gravity, and angular acceleration (6)"""
+    """acceleration of each link's origin less gravity, and angular acceleration, in the link frame (6)"""
     beyond: Vector
     """``n``: of the joints, beyond what was ``given``"""
 
@@ -112,9 +112,9 @@ def response(
     """Accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
 
     ``resisting`` links have a further inertia (6x6), which gravity pulls; ``armature`` (n) is what further the joints
-    feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.integrators.implicit`.  It resists
-    accelerations beyond those that are ``given`` (n): a joint with very much of it accelerates as given.  The further
-    inertia of links need not be ``symmetric``, unless joints follow others.
+    feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.integrators.implicit`.  It
+    resists accelerations beyond those that are ``given`` (n): a joint with very much of it accelerates as given.  The
+    further inertia of links need not be ``symmetric``, unless joints follow others.
     """
     tree = nodes(model, state)
     S0 = model.base.selection
@@ -193,7 +193,7 @@ class _Whole(NamedTuple):
     matrix: Matrix
 
     def to_parent(self, H: Pose) -> _Whole:
-        """The same inertia in the parent frame."""
+        """Inertia in the parent frame."""
         return _Whole(_inertia_to_parent(H, self.matrix))
 
     def __add__(self, other: Any) -> _Whole:

@@ -35,7 +35,7 @@ class Geometry(NamedTuple):
     axes_dot: list[Matrix]
     """``ds_j/dt``, 6 x nv."""
     places: Places
-    """where axes stand in a quasi-velocity"""
+    """indices of the axes in a quasi-velocity"""
 
     def moving(self, link: int, parts: Sequence[Matrix]) -> list[Matrix]:
         """Given part of every joint (6 x nv each), with zeros for those that do not move a link."""
@@ -44,7 +44,7 @@ class Geometry(NamedTuple):
 
 
 def geometry(model: Model, state: State) -> Geometry:
-    """All axes and twists in the frame that coincides with the base."""
+    """Joint axes and link twists in the frame that coincides with the base."""
     tree = nodes(model, state)
     poses = outward(tree, np.eye(4), lambda node, H: H @ node.H)
     moves = [_SE3.Ad(poses[node.link]) for node in tree]

@@ -71,7 +71,7 @@ def kinematic_hessian(model: Model, state: State, link: Place, representation: R
 
 
 def _turning_axes(model: Model, state: State, geo: Geometry, frame: Frame) -> list[Matrix]:
-    """For each axis how its own joint turns it in the child (6 x all axes), as universal joints do."""
+    """Rotation of each axis by its own joint in the child (6 x all axes), as universal joints do."""
     sizes = geo.places.sizes
     own: list[Matrix] = [np.zeros((6, sum(sizes))) for _ in range(sum(sizes))]
     if all(joint.kind.fixed_axes for joint in model.joints):

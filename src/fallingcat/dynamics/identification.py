@@ -26,7 +26,7 @@ from .regressors import EACH, BaseParameters, combinations, parameter_names, wit
 TERMS: Final = ("damping", "friction", "armature", "motor")
 """Parameters of a joint: viscous and dry friction, rotor inertia, torque per current."""
 TYPICAL: Final = {"damping": 0.1, "friction": 0.1, "armature": 0.01, "motor": 1.0}
-"""Where the search starts, in SI units, for joints whose model has none."""
+"""Start values of the search, in SI units, for joints whose model has none."""
 IDENTIFIABLE: Final = 1e-7
 """Part of a column of the regressor that must be independent of those before it."""
 FIRST_WEIGHT, SHRINK = 1e-2, 0.1
@@ -62,7 +62,7 @@ class IdentificationResult(NamedTuple):
     iterations: int
     """Newton steps that were taken"""
     converged: bool
-    """whether it ended before ``iterations`` ran out"""
+    """True if it ended before ``iterations`` ran out"""
     names: tuple[str, ...]
     """``p + t``: of the parameters, ``m_0, h_0x, ..., damping knee``"""
     joint_parameters: np.ndarray

@@ -12,7 +12,7 @@ from .checks import check_dynamic, check_state
 from .momentum import locked_inertia
 
 SWEEPS = 5
-"""Of Jacobi's rotations: the off-diagonal entries fall with the square of themselves, five leave rounding only."""
+"""Sweeps of Jacobi rotations: off-diagonal entries converge quadratically, five leave rounding only."""
 
 
 def principal_axes(model: Model, state: State) -> Rotation:

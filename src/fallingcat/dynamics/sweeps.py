@@ -35,7 +35,7 @@ class Node(NamedTuple):
     rates: Vector
     """``nv``: rates of the joint, or of the one that it follows."""
     constant: bool
-    """Whether the motion subspace is constant in the link frame (on every subgroup of SE(3)): ``S_dot`` is zero."""
+    """True if the motion subspace is constant in the link frame (on every subgroup of SE(3)): ``S_dot`` is zero."""
 
 
 def nodes(model: Model, state: State) -> list[Node]:

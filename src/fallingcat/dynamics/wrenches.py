@@ -53,7 +53,7 @@ def in_base_frame(
 def _at_places(
     model: Model, state: State, wrenches: Mapping[str, Wrench] | None, representation: Representation
 ) -> Iterator[tuple[int, Frame, Vector]]:
-    """For each wrench the index of its link, the frame in which it acts, and the wrench in that frame."""
+    """Link index, frame of action and components in that frame of each wrench."""
     choice(representation, REPRESENTATIONS, "representation")
     if wrenches is None:
         return

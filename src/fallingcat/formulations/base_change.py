@@ -1,4 +1,4 @@
-"""The same robot with another base frame, without another model ([Traversaro] 4)."""
+"""Change of the base frame of a robot, without another model ([Traversaro] 4)."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Swirl(NamedTuple):
         return cls(scale(inertia.mass, w), scale(inertia.mass, v), H @ W, H @ skew(v) + inertia.inertia @ W)
 
     def to_parent(self, H: Pose) -> Swirl:
-        """The same sum in the parent frame: ``Ad(H^-1)' . Ad(H^-1)``, block by block."""
+        """Sum in the parent frame: ``Ad(H^-1)' . Ad(H^-1)``, block by block."""
         R, p = H[:3, :3], skew(H[:3, 3])
         spin, drift = R @ self.spin, R @ self.drift
         turned = R @ self.moment @ R.T
@@ -74,7 +74,7 @@ class Frames(NamedTuple):
     crossing: list[Twist]
     """``6``: how the frame of each link moves relative to that of its parent"""
     swirls: list[Swirl]
-    """how each link moves relative to its frame"""
+    """motion of each link relative to its frame"""
 
 
 def frames(model: Model, state: State) -> Frames:
@@ -198,7 +198,7 @@ def _four(columns: Matrix) -> list[Matrix]:
 
 
 class _Way(NamedTuple):
-    """From a link to its parent."""
+    """Transform from a link to its parent."""
 
     parent: int
     R: Rotation

@@ -36,11 +36,11 @@ class Check(NamedTuple):
     tolerance: float
     """largest residual with which it holds"""
     claimed: bool
-    """whether the equations claim the property"""
+    """True if the equations claim the property"""
     meaning: str
     """property in words or as an equation"""
     reason: str = ""
-    """why the residual could not be had"""
+    """reason why there is no residual"""
 
     @property
     def verdict(self) -> str:
@@ -72,7 +72,7 @@ class Certificate(NamedTuple):
     factorization: str
     """that of the Coriolis matrix"""
     checks: tuple[Check, ...]
-    """of all properties, claimed or not"""
+    """checks of all properties, claimed or not"""
 
     @property
     def claims(self) -> tuple[Check, ...]:

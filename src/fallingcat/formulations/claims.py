@@ -169,7 +169,7 @@ OF_ALL = (
     Claim("forces", "M a + C v + g by Newton-Euler", _forces),
     Claim("power", "v' F = d/dt energy", _power),
 )
-"""What every set of equations claims."""
+"""Claims of every set of equations."""
 
 OF_SOME = (
     Claim("mass decoupling", "M_xy = 0", _mass_decoupling),
@@ -179,7 +179,7 @@ OF_SOME = (
     Claim("gravity", "g = (-m g, 0, 0)", _gravity),
     Claim("linear blocks", "C_G has zero linear rows and columns", _linear_blocks, CHRISTOFFEL),
 )
-"""What a change of velocity may claim of the equations that it makes, by name."""
+"""Claims that a change of velocity may make about its equations, by name."""
 
 _BY_NAME = {claim.name: claim for claim in OF_SOME}
 

@@ -247,7 +247,7 @@ class Integrability(NamedTuple):
     residual: float
     """largest curvature entry, relative to the connection's size squared (or 1)"""
     integrable: bool
-    """whether the residual is within the tolerance"""
+    """True if the residual is within the tolerance"""
     curvature: Tensor
     """``m x n x n``"""
 
@@ -269,8 +269,8 @@ def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integr
     Example:
         >>> import fallingcat as fc
         >>> hopper, cat = fc.robots.revolute_hopper(), fc.robots.cat()
-        >>> fc.formulations.integrability(hopper, hopper.neutral()).integrable, fc.formulations.integrability(cat, cat.neutral()).integrable
-        (True, False)
+        >>> [fc.formulations.integrability(robot, robot.neutral()).integrable for robot in (hopper, cat)]
+        [True, False]
     """
     check_robot(model, state)
     positive(tolerance, "tolerance")
@@ -328,8 +328,8 @@ def locked_frame(
 
     [Feurstein] (3.70)-(3.71): ``dH_bc/dt H_bc^-1 = hat(A rates)`` from ``start`` at the shape ``reference`` to
     ``joints``, by Magnus' series of order 6.  Any base and joints; refused where the curvature is not zero, because
-    there it depends on the path (:func:`fallingcat.planning.locked_frame_along` follows one).  A frame that starts at the
-    center of mass stays there.
+    there it depends on the path (:func:`fallingcat.planning.locked_frame_along` follows one).  A frame that starts at
+    the center of mass stays there.
 
     Args:
         model: Robot.

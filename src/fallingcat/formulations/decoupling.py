@@ -272,7 +272,7 @@ class Conservation(NamedTuple):
     rate: Vector
     """its rate of change (6): ``ad(nu_c)' h_c``, [Feurstein] (3.60)-(3.62)"""
     conserved: bool
-    """whether the rate vanishes, up to the tolerance"""
+    """True if the rate vanishes, up to the tolerance"""
 
 
 @numbers_only("it compares a residual with a tolerance")

@@ -52,11 +52,11 @@ class VelocityChange:
     inverse: Matrix
     """``nv x nv``: ``T^-1``, made from the structure of ``T``, not by inverting a matrix"""
     name: str
-    """of the formulation"""
+    """name of the formulation"""
     base: str = "base"
-    """What the first block of ``v_y`` is: the velocity or momentum of what, in which frame."""
+    """Meaning of the first block of ``v_y``: velocity or momentum, of which body, in which frame."""
     joints: str = "joint rates"
-    """What the second block of ``v_y`` is."""
+    """Meaning of the second block of ``v_y``."""
     claims: Iterable[str | Claim] = ()
     """Properties that the changed equations must have: names (``mass decoupling``, ``invariance``, ...) or your own."""
     at: Callable[[complex], Matrix] | None = None

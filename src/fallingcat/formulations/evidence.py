@@ -38,7 +38,21 @@ class Unproved(FallingCatError):
 
 
 class Evidence:
-    """Equations of a robot for the velocity ``v_y = T [twist; rates]``, link by link."""
+    """Equations of a robot for the velocity ``v_y = T [twist; rates]``, link by link.
+
+    Args:
+        links: Jacobians, inertias and weights of all links at a state.
+        change: Velocity change ``T``.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> from fallingcat.formulations.links import Links
+        >>> hopper = fc.robots.revolute_hopper()
+        >>> state = hopper.random_state(np.random.default_rng(0))
+        >>> evidence = Evidence(Links(hopper, state), fc.changes.centroidal(hopper, state))
+        >>> evidence.M.shape == evidence.M_size.shape == (hopper.nv, hopper.nv)
+        True
+    """
 
     def __init__(self, links: Links, change: VelocityChange) -> None:
         self.links, self.change = links, change
@@ -86,7 +100,14 @@ class Evidence:
         return half + half.T
 
     def coriolis(self, factorization: Factorization) -> np.ndarray:
-        """Coriolis matrix ``C`` by its definition."""
+        """Coriolis matrix ``C`` by its definition.
+
+        Args:
+            factorization: Coriolis matrix among those that give the same forces.
+
+        Returns:
+            ``nv x nv`` matrix.
+        """
         Ti = self.inverse
         return np.asarray(Ti.T @ self.links.coriolis(factorization) @ Ti - self.M @ self.turn)
 
@@ -149,5 +170,17 @@ def ratio(error: Matrix, size: Matrix) -> np.ndarray:
 
 
 def worst(error: Matrix, size: Matrix) -> float:
-    """Largest entry of ``error``, each relative to its ``size``."""
+    """Largest entry of ``error``, each relative to its ``size``.
+
+    Args:
+        error: Residual, any shape.
+        size: Natural sizes of its entries, broadcast against ``error``.
+
+    Returns:
+        Largest ratio; infinite where an entry without size has an error.
+
+    Example:
+        >>> worst(np.array([1e-9, -3e-9]), np.array([1.0, 10.0]))
+        1e-09
+    """
     return float(ratio(error, size).max(initial=0.0))

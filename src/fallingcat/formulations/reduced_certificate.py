@@ -124,7 +124,7 @@ class _Parts:
         return max(worst(D, size + size.T) for D, size in zip((D_q, D_mu), sizes, strict=True))
 
     def _moving(self, mu: Twist, rates: Vector) -> State:
-        """The same configuration with another locked velocity and other rates."""
+        """State of the same configuration with another locked velocity and other rates."""
         pose, joints, _, _ = self.state
         return State(pose, joints, mu - connection(self.model, self.state) @ rates, rates)
 

@@ -81,7 +81,8 @@ def inertial(model: Model, state: State) -> VelocityChange:
 def world_linear(model: Model, state: State) -> VelocityChange:
     """Velocity of the base's origin along the world's axes, angular velocity body-fixed: ``[R v; w]``.
 
-    The ``u`` of [ETH] (2.261), MuJoCo's ``qvel``; :func:`fallingcat.dynamics.floating_base_map` ties it to rates of coordinates.
+    The ``u`` of [ETH] (2.261), MuJoCo's ``qvel``; :func:`fallingcat.dynamics.floating_base_map` ties it to rates of
+    coordinates.
 
     Args:
         model: Robot.

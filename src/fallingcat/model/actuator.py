@@ -33,7 +33,7 @@ class Actuator:
     """
 
     name: str
-    """of the drive"""
+    """name of the drive"""
     joint: str
     """that it drives"""
     kind: ActuatorKind = "motor"
@@ -49,9 +49,9 @@ class Actuator:
     force_range: tuple[float, float] = _ALL
     """lowest and highest force along ``x``"""
     gain: float = 1.0
-    """of ``general`` drives"""
+    """gain of ``general`` drives"""
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """of ``general`` drives: constant, per ``x`` and per ``dx/dt``"""
+    """bias of ``general`` drives: constant, per ``x`` and per ``dx/dt``"""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

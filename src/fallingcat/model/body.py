@@ -35,7 +35,7 @@ def _rebuilt(kind: Any, *values: Any) -> Any:
 
 
 LARGEST = 1e100
-"""Of the numbers of a body, in SI units: squares and quotients of them are numbers too."""
+"""Largest number of a body, in SI units: squares and quotients stay finite."""
 
 
 @concise

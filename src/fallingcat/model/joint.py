@@ -150,7 +150,7 @@ class Joint(Frozen):
     """
 
     name: str
-    """of the joint"""
+    """name of the joint"""
     kind: JointKind
     """kind of motion"""
     parent: str

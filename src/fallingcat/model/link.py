@@ -24,7 +24,7 @@ class Link(Frozen):
     """
 
     name: str
-    """of the link"""
+    """name of the link"""
     body: Body = field(default_factory=Body)
     """mass, center and inertia"""
     visuals: tuple[Shape, ...] = field(default=(), repr=False, metadata={"moves": False})  # no kernel depends on it
@@ -63,7 +63,7 @@ class Frame(Frozen):
     """
 
     name: str
-    """of the frame"""
+    """name of the frame"""
     link: str
     """link that carries it"""
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))

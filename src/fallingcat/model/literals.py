@@ -26,15 +26,15 @@ Place = str | Frame
 """The name of a link or frame, or a :class:`Frame` made by :meth:`Model.frame`."""
 
 Representation = Literal["body", "mixed", "inertial"]
-"""How a twist, a wrench or a Jacobian of one link is written, as [Traversaro] 2.4 calls it."""
+"""Representation of a twist, a wrench or a Jacobian of one link, named as in [Traversaro] 2.4."""
 MomentumFrame = Literal["base", "mixed", "world", "centroidal"]
-"""Where the momentum, inertia or average velocity of the whole robot is written."""
+"""Frame of the momentum, inertia or average velocity of the whole robot."""
 AlignedFrame = Literal["centroidal", "world"]
 """Those of them whose axes are the world's, in which momentum is conserved."""
 Factorization = Literal["christoffel", "passive", "coadjoint", "newton_euler", "hamel"]
 """A Coriolis matrix among those that give the same forces; see :func:`fallingcat.coriolis_matrix`."""
 Weight = Literal["inertia", "moore_penrose"]
-"""What the rates of redundant joints are smallest in."""
+"""Norm in which the rates of redundant joints are smallest."""
 
 REPRESENTATIONS: Final[tuple[Representation, ...]] = get_args(Representation)
 MOMENTUM_FRAMES: Final[tuple[MomentumFrame, ...]] = get_args(MomentumFrame)

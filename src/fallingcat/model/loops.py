@@ -53,7 +53,7 @@ class Loop(Frozen, ABC):
     """
 
     name: str
-    """of the loop"""
+    """name of the loop"""
 
     @property
     @abstractmethod
@@ -102,7 +102,7 @@ class Pin(Loop):
     """
 
     name: str
-    """of the loop"""
+    """name of the loop"""
     first: str
     """link or frame"""
     second: str | None = None
@@ -150,7 +150,7 @@ class Weld(Loop):
     """
 
     name: str
-    """of the loop"""
+    """name of the loop"""
     first: str
     """link or frame"""
     second: str | None = None
@@ -197,7 +197,7 @@ class Couple(Loop):
     """
 
     name: str
-    """of the loop"""
+    """name of the loop"""
     joint: str
     """that is coupled"""
     other: str | None = None
@@ -257,7 +257,7 @@ class Rolling(Loop):
     """
 
     name: str
-    """of the loop"""
+    """name of the loop"""
     place: str
     """link or frame at the center of the ball"""
     radius: float
@@ -265,7 +265,7 @@ class Rolling(Loop):
     normal: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     """``3``: direction of the plane, world axes"""
     height: float = 0.0
-    """of the plane over the world's origin, along ``normal`` (m)"""
+    """height of the plane over the world's origin, along ``normal`` (m)"""
 
     def __post_init__(self) -> None:
         normal = frozen_array(self.normal, (3,), f"normal of loop {self.name!r}")

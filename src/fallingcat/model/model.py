@@ -54,7 +54,7 @@ class Model(Frozen):
     """
 
     name: str
-    """of the robot"""
+    """name of the robot"""
     base: Group
     """group in which the base moves"""
     links: tuple[Link, ...]
@@ -268,7 +268,7 @@ class Model(Frozen):
 
     @cached_property
     def nominal(self) -> Model:
-        """Robot that tells sizes where this one's numbers are expressions.
+        """Robot with typical numbers where this one's numbers are expressions.
 
         Itself, unless it is one of many that differ (:class:`fallingcat.simulation.BatchSimulator`).
         """
@@ -278,7 +278,8 @@ class Model(Frozen):
     def inertias_behind(self) -> Vector | None:
         """Inertias (n) that :func:`fallingcat.control.laws.passive_joints.carried` has found, or None.
 
-        For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are expressions.
+        For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are
+        expressions.
         """
         return None
 

@@ -155,7 +155,7 @@ class _Names:
         return replace(joint, name=self.other(joint.name), parent=parent, child=child, mimic=mimic)
 
     def drives(self) -> list[Any]:
-        """Of the part, or all its joints."""
+        """Drives of the part, or all its joints."""
         given = self._part.joint_names if self._part.driven is None else self._part.driven
         return [self.other(x) if isinstance(x, str) else tuple((self.other(j), f) for j, f in x) for x in given]
 

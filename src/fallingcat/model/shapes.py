@@ -19,10 +19,15 @@ Color = tuple[float, float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class Shape(Frozen):
-    """Solid on a link; ``placement`` (4x4) maps its coordinates to those of the link."""
+    """Solid on a link; ``placement`` (4x4) maps its coordinates to those of the link.
+
+    Example:
+        >>> Sphere(0.1).placement.shape
+        (4, 4)
+    """
 
     kind: ClassVar[str]
-    """What files call it."""
+    """Name in files."""
     sizes: ClassVar[Mapping[str, int]] = {}
     """The fields that hold positive lengths (m), and how many each."""
 
@@ -46,7 +51,14 @@ class Shape(Frozen):
         return values[0] if count == 1 else values
 
     def moved(self, H: Pose) -> Self:
-        """Same shape seen from another frame; ``H`` maps coordinates of the link to those of the new one."""
+        """Same shape seen from another frame.
+
+        Args:
+            H: Pose that maps coordinates of the link to those of the new frame.
+
+        Returns:
+            Shape with the placement ``H @ placement``.
+        """
         return replace(self, placement=H @ self.placement)
 
 

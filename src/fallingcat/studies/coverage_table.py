@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def listed(text: str) -> list[str]:
-    """What semicolons separate."""
+    """Parts of a text between semicolons."""
     return [part.strip() for part in text.split(";") if part.strip()]
 
 
@@ -49,12 +49,12 @@ def rows(document: str) -> list[Row]:
 
 
 def documents() -> dict[str, list[str]]:
-    """All items of each document, one by one."""
+    """Items of each document, one by one."""
     return {name: [item for text in found["items"] for item in expanded(text)] for name, found in _table().items()}
 
 
 def key(document: str) -> str:
-    """How the library cites it."""
+    """Key by which the library cites a document."""
     return str(_table()[document]["key"])
 
 

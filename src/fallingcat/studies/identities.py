@@ -1,4 +1,4 @@
-"""What documents claim as equations, as studies: residuals over random robots and random elements of groups."""
+"""Equations that documents claim, as studies: residuals over random robots and random elements of groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .kind import Figures, Parameters, Progress, StudyKind, study_kind
 from .tables import Study
 
 STEP: Final = 1e-30
-"""Of complex steps."""
+"""Step of complex-step derivatives."""
 
 
 class CertificateParameters(Parameters):
@@ -38,7 +38,7 @@ class Certified(NamedTuple):
     certificates: Sequence[Certificate]
 
     def residual(self, formulation: str, factorization: str, claim: str) -> float:
-        """Of one claim; ``formulation`` may leave out the name of a link at its end."""
+        """Residual of one claim; ``formulation`` may leave out the name of a link at its end."""
         for found in self.certificates:
             if found.formulation.startswith(formulation) and found.factorization == factorization:
                 check: Any = found[claim]
@@ -49,7 +49,7 @@ class Certified(NamedTuple):
 
 @study_kind
 class Certificates(StudyKind[CertificateParameters, Certified]):
-    """Every formulation with every Coriolis matrix, held against quantities that it was not made from."""
+    """Study kind that certifies every formulation with every Coriolis matrix by independent quantities."""
 
     name, parameters = "certificates", CertificateParameters
     measures: Mapping[str, Callable[[Certified], SupportsFloat]] = {
@@ -61,11 +61,12 @@ class Certificates(StudyKind[CertificateParameters, Certified]):
     aside = frozenset(CertificateParameters.model_fields)  # an identity holds for all
 
     def measure(self, name: str) -> Callable[[Certified], SupportsFloat]:
-        """With ``centroidal/christoffel/gravity``: the largest relative residual of a claim."""
+        """Measure by name, also ``centroidal/christoffel/gravity``: the largest relative residual of a claim."""
         parts = name.split("/")
         return (lambda seen: seen.residual(*parts)) if len(parts) == 3 else super().measure(name)
 
     def run(self, parameters: CertificateParameters, tell: Progress) -> Certified:
+        """Certify the equations of a random tree at random states."""
         rng = np.random.default_rng(parameters.seed)
         model = robots.random_tree(rng, parameters.links, kinds=["revolute", "prismatic"])
         shares = iter(accumulate([1.0 / parameters.states] * parameters.states))
@@ -73,7 +74,7 @@ class Certificates(StudyKind[CertificateParameters, Certified]):
         return Certified(model, done)
 
     def figures(self, study: Study, seen: Certified) -> Figures:
-        """All certificates."""
+        """Table of all certificates."""
         rows = [
             (c.formulation, c.factorization, str(len(c.claims)), f"{max(x.residual for x in c.claims):.1e}", c.verdict)
             for c in seen.certificates
@@ -87,14 +88,14 @@ class Certificates(StudyKind[CertificateParameters, Certified]):
 
 
 class GroupParameters(Parameters):
-    """How many random elements of each group."""
+    """Number of random elements of each group."""
 
     samples: Annotated[int, Field(ge=1, le=1000)] = 20
     seed: Annotated[int, Field(ge=0)] = 0
 
 
 def _size(x: Any, y: Any) -> float:
-    """Of a difference, relative to what is compared."""
+    """Difference, relative to the compared values."""
     x, y = np.asarray(x), np.asarray(y)
     return float(np.abs(x - y).max(initial=0.0) / max(1.0, float(np.abs(y).max(initial=0.0))))
 
@@ -162,6 +163,7 @@ class Groups(StudyKind[GroupParameters, dict[str, float]]):
     }
 
     def run(self, parameters: GroupParameters, tell: Progress) -> dict[str, float]:
+        """Evaluate the residual of every law on every group."""
         out = {}
         for group, one in GROUPS.items():
             for law, residual in LAWS.items():
@@ -170,6 +172,6 @@ class Groups(StudyKind[GroupParameters, dict[str, float]]):
         return out
 
     def figures(self, study: Study, seen: dict[str, float]) -> Figures:
-        """All residuals."""
+        """Table of all residuals."""
         rows = [(group, *(f"{seen[f'{group}/{law}']:.1e}" for law in LAWS)) for group in GROUPS]
         return Figures((), (Table("Largest relative residuals", ("group", *LAWS), rows),))

@@ -25,21 +25,33 @@ if TYPE_CHECKING:
     from .tables import Study
 
 GROUP: Final = "fallingcat.studies"
-"""Of entry points: kind's name = "module:Class"."""
+"""Group of entry points: kind's name = "module:Class"."""
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of it is done."""
 
 
 class Parameters(Table):
-    """What a study can vary: the keys of ``[parameters]`` in its file, with their defaults; numbers are finite."""
+    """Parameters of a study: the keys of ``[parameters]`` in its file, with their defaults; numbers are finite.
+
+    Example:
+        >>> class Drop(Parameters):
+        ...     height: float = 1.0
+        >>> Drop(height=2).height
+        2.0
+    """
 
     model_config = ConfigDict(allow_inf_nan=False)
 
 
 @concise
 class Figures(NamedTuple):
-    """Blocks of the page of a study, above and below its table of numbers."""
+    """Blocks of the page of a study, above and below its table of numbers.
+
+    Example:
+        >>> Figures().above
+        ()
+    """
 
     above: Sequence[Block] = ()
     below: Sequence[Block] = ()
@@ -51,18 +63,19 @@ K = TypeVar("K", bound="StudyKind[Any, Any]")
 
 
 class StudyKind(ABC, Generic[P, R]):
-    """One kind of study, with parameters ``P``, whose runs are seen as an ``R``.
+    """Base class for kinds of study, with parameters ``P`` and observed quantities ``R``.
 
-    >>> class Halving(StudyKind[Parameters, float]):
-    ...     name, parameters = "halving", Parameters
-    ...     measures = {"half": lambda seen: seen / 2.0}
-    ...     def run(self, parameters, tell):
-    ...         return 7.0
-    >>> Halving().measure("half")(7.0)
-    3.5
-    >>> Halving().measure("haf")
-    Traceback (most recent call last):
-    fallingcat.errors.ModelError: there is no measure 'haf' of the kind 'halving': it is one of half
+    Example:
+        >>> class Halving(StudyKind[Parameters, float]):
+        ...     name, parameters = "halving", Parameters
+        ...     measures = {"half": lambda seen: seen / 2.0}
+        ...     def run(self, parameters, tell):
+        ...         return 7.0
+        >>> Halving().measure("half")(7.0)
+        3.5
+        >>> Halving().measure("haf")
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: there is no measure 'haf' of the kind 'halving': it is one of half
     """
 
     name: ClassVar[str]
@@ -74,18 +87,33 @@ class StudyKind(ABC, Generic[P, R]):
     """parameters that say how much is computed or drawn: with others it is still the published experiment"""
 
     also: tuple[str, ...] = ()
-    """what :meth:`measure` knows beside ``measures``, to be listed"""
+    """names that :meth:`measure` knows beside ``measures``, to be listed"""
     together: Mapping[str, int] = MappingProxyType({"cpu": 1})
-    """where :meth:`run_many` can run, and how many of a sweep's runs it is given there at once"""
+    """targets of :meth:`run_many`, and the number of a sweep's runs that it is given there at once"""
 
     @abstractmethod
     def run(self, parameters: P, tell: Progress) -> R:
-        """What is seen with these parameters; ``tell`` may be told how far it is."""
+        """Run the study with these parameters.
+
+        Args:
+            parameters: Parameters.
+            tell: Called with what is being done and its share (0 to 1).
+
+        Returns:
+            Observed quantities.
+        """
 
     def run_many(self, many: Sequence[P], target: str = "cpu") -> Sequence[R | Exception]:
-        """What is seen with each of many parameters, or why nothing is; one by one, unless a kind knows better.
+        """Run the study with each of many parameters, one by one unless a kind overrides this.
 
         A run sees the same, bit by bit, whichever others run with it.
+
+        Args:
+            many: Parameters of each run.
+            target: ``"cpu"``, or ``"cuda"`` for kinds that run on a GPU.
+
+        Returns:
+            Observed quantities of each run, or its error.
         """
         return [self._tried(parameters) for parameters in many]
 
@@ -96,18 +124,40 @@ class StudyKind(ABC, Generic[P, R]):
             return error
 
     def measure(self, name: str) -> Callable[[R], SupportsFloat]:
-        """A measure by the name that a file uses; an error that lists them where there is none."""
+        """Measure by the name that a file uses; an unknown name raises an error that lists them.
+
+        Args:
+            name: Name of the measure.
+
+        Returns:
+            Function of the observed quantities.
+        """
         if name not in self.measures:
             known = ", ".join((*self.measures, *self.also))
             raise ModelError(f"there is no measure {name!r} of the kind {self.name!r}: it is one of {known}")
         return self.measures[name]
 
     def motion(self, seen: R) -> Trajectory | None:
-        """The motion, of kinds that simulate one: see :class:`.SimulatedKind`."""
+        """Motion of kinds that simulate one: see :class:`.SimulatedKind`.
+
+        Args:
+            seen: Observed quantities.
+
+        Returns:
+            Trajectory, or None.
+        """
         return None
 
     def figures(self, study: Study, seen: R) -> Figures:
-        """For the page."""
+        """Figures of the page.
+
+        Args:
+            study: Study that was run.
+            seen: Observed quantities.
+
+        Returns:
+            Blocks above and below the table of numbers.
+        """
         return Figures()
 
 
@@ -171,6 +221,10 @@ def kind_of(name: str) -> StudyKind[Any, Any]:
 
     Returns:
         The kind.
+
+    Example:
+        >>> kind_of("orbital-gait").name
+        'orbital-gait'
     """
     if not isinstance(name, str):
         raise ModelError(f"a kind of study is given by its name, not by {describe(name)}")

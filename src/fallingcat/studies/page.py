@@ -57,12 +57,12 @@ def number(x: float | None) -> str:
 
 
 def said(row: Row) -> str:
-    """What was published: a number, words, or a dash."""
+    """Published value: a number, words, or a dash."""
     return row.published if isinstance(row.published, str) else number(row.published)
 
 
 def span(row: Row) -> str:
-    """What would agree: ``from to to``, where something is published; else what would hold."""
+    """Interval of agreement where something is published; else the reference and its tolerance."""
     if row.band is None:
         return "-" if row.tolerance is None else f"{number(row.reference or 0.0)} +- {number(row.tolerance)}"
     low, high = (number(x) if math.isfinite(x) else "" for x in row.band)

@@ -27,7 +27,13 @@ DOCUMENT: Final = re.compile(r"\[([A-Z]\w+)\]")
 @concise
 @dataclass(frozen=True, eq=False)
 class Reproduced:
-    """Rows and verdicts of one study, without its trajectories."""
+    """Rows and verdicts of one study, without its trajectories.
+
+    Example:
+        >>> found = Reproduced("a", "t", "[Mishra] V-B: a gait")
+        >>> found.holds, found.data()["rows"]
+        (True, [])
+    """
 
     study: str
     title: str
@@ -36,21 +42,22 @@ class Reproduced:
     figures: tuple[Block, ...] = ()
     seconds: float = 0.0
     error: str = ""
-    """why it did not run"""
+    """reason why it did not run"""
 
     @property
     def document(self) -> str:
-        """The key of what it is from: the first that its file names; empty for one of our own.
+        """Key of the source document: the first that its file names; empty for a study of our own.
 
-        >>> Reproduced("a", "t", "[Mishra] V-B: a gait; see [ETH]").document
-        'Mishra'
+        Example:
+            >>> Reproduced("a", "t", "[Mishra] V-B: a gait; see [ETH]").document
+            'Mishra'
         """
         found = DOCUMENT.search(self.about)
         return found[1] if found else ""
 
     @property
     def holds(self) -> bool:
-        """Whether it ran, and no row fails."""
+        """True if it ran, and no row fails."""
         return not self.error and all(row.holds is not False for row in self.rows)
 
     @property
@@ -59,7 +66,11 @@ class Reproduced:
         return tally(self.rows)
 
     def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
+        """Rows and verdicts as ``--json`` prints them.
+
+        Returns:
+            Values by name.
+        """
         told_ = {"error": self.error} if self.error else {}
         return (
             {"study": self.study, "title": self.title, "seconds": self.seconds, "holds": self.holds}
@@ -72,14 +83,19 @@ class Reproduced:
 @concise
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Rows and verdicts of all studies, in the order of their names."""
+    """Rows and verdicts of all studies, in the order of their names.
+
+    Example:
+        >>> Reproduction((Reproduced("a", "t", "", error="no memory"),), seconds=1.0).holds
+        False
+    """
 
     studies: tuple[Reproduced, ...]
     seconds: float
 
     @property
     def holds(self) -> bool:
-        """Whether every verdict does."""
+        """True if no study fails."""
         return all(study.holds for study in self.studies)
 
     @property
@@ -88,7 +104,11 @@ class Reproduction:
         return tally(row for study in self.studies for row in study.rows)
 
     def page(self) -> Page:
-        """All tables and figures."""
+        """Page with all tables and figures.
+
+        Returns:
+            Page.
+        """
         from .reproduction_page import reproduction_page
 
         return reproduction_page(self)
@@ -150,7 +170,7 @@ def _each(wanted: list[str], fast: bool, workers: int) -> Iterator[Reproduced]:
 
 
 def _longest_first(wanted: list[str]) -> list[str]:
-    """Those with more to save by ``fast`` first, so that nobody waits for one of them at the end."""
+    """Studies with more ``fast`` parameters first, the longest ones: then none of these runs last."""
     return sorted(wanted, key=lambda name: -len(load(name).table.fast))
 
 

@@ -23,7 +23,7 @@ STILL = "time of the run (s)"
 
 
 def reproduction_page(found: Reproduction) -> Page:
-    """All tables and figures."""
+    """Page with all tables and figures."""
     counts = found.counts
     facts = [
         Fact("studies", str(len(found.studies)), f"of {len(_documents(found))} documents, in {found.seconds:.0f} s"),
@@ -64,7 +64,7 @@ def _summary(found: Reproduction) -> Table:
 
 
 def _coverage() -> Table:
-    """How many of the items that each document numbers the library has."""
+    """Number of the numbered items of each document that the library has."""
     header = ("state", *(f"[{key(name)}]" for name in documents()), "what")
     rows = [(state, *map(str, found.values()), STATES[state]) for state, found in counts().items()]
     return Table("Coverage: equations, theorems, tables, figures and examples", header, rows, wide=True)

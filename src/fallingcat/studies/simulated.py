@@ -18,22 +18,29 @@ WORK = "work of "
 
 
 class SimulatedKind(StudyKind[P, R]):
-    """A kind whose runs are motions.  Beside its own measures every such kind has
+    """Base class for kinds of study that simulate a motion.
+
+    Beside its own measures every such kind has
 
     - ``ledger_balance``: change of mechanical energy minus all works, relative to the energy moved or passed on;
     - ``work of PORT``: the work (J) through one port of the ledger, a law or a part of the contact.
 
     Its page shows the motion, unless it has other :meth:`figures`.
+
+    Example:
+        >>> from fallingcat.studies import kind_of
+        >>> isinstance(kind_of("hopper"), SimulatedKind)
+        True
     """
 
     also: tuple[str, ...] = ("ledger_balance", "work of PORT")
 
     @abstractmethod
     def motion(self, seen: R) -> Trajectory:
-        """The motion in what was seen."""
+        """Motion of the run."""
 
     def measure(self, name: str) -> Callable[[R], SupportsFloat]:
-        """With those of any motion."""
+        """Measure by name, those of any motion included."""
         if name == "ledger_balance":
             return lambda seen: self.motion(seen).energy_residual
         if name.startswith(WORK):
@@ -48,5 +55,5 @@ class SimulatedKind(StudyKind[P, R]):
         return float(ledger.base[-1, k] + ledger.joints[-1, k])
 
     def figures(self, study: Study, seen: R) -> Figures:
-        """The animation and the charts that every run has."""
+        """Animation and charts of the run."""
         return Figures(self.motion(seen).animate().blocks)

@@ -25,6 +25,11 @@ class Row:
 
     Rows without a published value may have a ``reference`` of an independent computation, which the computed value has
     to match within ``tolerance``; without a reference it has to be zero within ``tolerance``.
+
+    Example:
+        >>> row = run_study(load("from-equations").with_parameters({"samples": 1})).rows[0]
+        >>> row.name, row.category, row.holds
+        ('velocity on SE(3)', 'identity', True)
     """
 
     name: str
@@ -34,7 +39,7 @@ class Row:
     unit: str
     verdict: Verdict
     holds: bool | None
-    """whether it agrees, or is within its tolerance; None where nothing is claimed"""
+    """True if it agrees, or is within its tolerance; None where nothing is claimed"""
     band: Band | None = None
     """smallest and largest number that agree with the source"""
     where: str = ""
@@ -51,7 +56,11 @@ class Row:
         return "printed statement" if isinstance(self.published, str) else "printed number"
 
     def data(self) -> dict[str, Any]:
-        """What ``--json`` prints; an open end of the band is null."""
+        """Row as ``--json`` prints it; an open end of the band is null.
+
+        Returns:
+            Values by field name.
+        """
         keys = ("name", "category", "published", "ours", "unit", "verdict", "holds", "where")
         band = self.band and [x if math.isfinite(x) else None for x in self.band]
         return {key: getattr(self, key) for key in keys} | {"band": band}
@@ -71,23 +80,31 @@ def tally(rows: Iterable[Row]) -> dict[Category, Count]:
 @concise
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """Result of a study: rows with verdicts, observed quantities, trajectory and page."""
+    """Result of a study: rows with verdicts, observed quantities, trajectory and page.
+
+    Example:
+        >>> result = run_study(load("from-equations").with_parameters({"samples": 1}))
+        >>> result.holds, result.row("velocity on SE(3)").verdict
+        (True, 'not published')
+        >>> result.page().title
+        'Equations of a rigid body on every group of motions'
+    """
 
     study: Study
     observed: Any
-    """what the kind of the study saw"""
+    """observed quantities of the kind of the study"""
     rows: tuple[Row, ...]
     seconds: float
     """wall time of the run and its measures"""
 
     @property
     def parameters(self) -> Parameters:
-        """With which it was run."""
+        """Parameters of the run."""
         return self.study.parameters
 
     @property
     def trajectory(self) -> Trajectory:
-        """The motion; an error where this kind of study simulates none."""
+        """Motion of the run; an error where this kind of study simulates none."""
         found = self.study.kind.motion(self.observed)
         if found is None:
             raise ModelError(f"study {self.study.name!r}: the kind {self.study.kind.name!r} simulates no motion")
@@ -95,19 +112,34 @@ class StudyResult:
 
     @property
     def holds(self) -> bool:
-        """Whether no row fails: nothing differs, and all that has a tolerance is within it."""
+        """True if no row fails: nothing differs, and all that has a tolerance is within it."""
         return all(row.holds is not False for row in self.rows)
 
     def row(self, name: str) -> Row:
-        """A row by name."""
+        """Row by name.
+
+        Args:
+            name: Name of the row.
+
+        Returns:
+            Row.
+        """
         return next(row for row in self.rows if row.name == name)
 
     def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
+        """Result as ``--json`` prints it.
+
+        Returns:
+            Name of the study, wall time (s) and rows.
+        """
         return {"study": self.study.name, "seconds": self.seconds, "rows": [row.data() for row in self.rows]}
 
     def page(self) -> Page:
-        """The figures of its kind and the table, as one page."""
+        """Page with the figures of its kind and the table.
+
+        Returns:
+            Page.
+        """
         from .page import study_page
 
         return study_page(self)
@@ -146,6 +178,10 @@ def run_study(study: Study, progress: Progress | None = None) -> StudyResult:
 
     Returns:
         As :func:`run`.
+
+    Example:
+        >>> run_study(load("from-equations").with_parameters({"samples": 1})).holds
+        True
     """
     if not isinstance(study, Study):
         raise ModelError(f"run_study takes a study that was loaded, not {describe(study)}")
@@ -180,7 +216,7 @@ def _row(table: RowTable, study: Study, value: float) -> Row:
 
 
 def _holds(ours: float | None, table: RowTable, study: Study) -> bool | None:
-    """Of a number that is not published."""
+    """Verdict on a number that is not published."""
     if table.tolerance is None or (table.reference is not None and study.other_experiment):
         return None
     return ours is not None and abs(ours - (table.reference or 0.0)) <= table.tolerance

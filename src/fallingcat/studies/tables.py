@@ -47,7 +47,7 @@ LARGEST_FILE: Final = 1_000_000
 
 
 class RowTable(Table):
-    """One number of a study: what is measured, and what was published about it."""
+    """Row of a study file: the measured quantity, and the published value."""
 
     name: Line
     measure: Line
@@ -55,13 +55,13 @@ class RowTable(Table):
     published: Line | None = None
     """as printed: a number agrees with all that rounds to it; words need ``where`` and ``within``"""
     where: Line = ""
-    """where it is printed; of words, the sentence"""
+    """place in the source; of words, the sentence"""
     within: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
-    """of words: smallest and largest number that agree with them"""
+    """smallest and largest number that agree with printed words"""
     because: str = ""
     """the rule behind ``within``"""
     incomparable: str = ""
-    """why ours is not what the source measured"""
+    """reason why ours is not what the source measured"""
     tolerance: Gain | None = None
     """in the unit, where nothing is published: from ``reference``, or the largest size that holds"""
     reference: FiniteFloat | None = None
@@ -95,14 +95,14 @@ class RowTable(Table):
 
     @property
     def band(self) -> Band | None:
-        """What agrees with the source; None where it says nothing, or no number."""
+        """Interval that agrees with the source; None where it says nothing, or no number."""
         if self.within is not None:
             return self.within[0], self.within[1]
         return rounds_to(self.published) if self.published and printed_number(self.published) is not None else None
 
 
 class StudyTable(Table):
-    """The whole file."""
+    """Contents of a study file."""
 
     title: Line
     kind: Line = "hopper"
@@ -117,7 +117,13 @@ class StudyTable(Table):
 
 
 class Study(BaseModel):
-    """A study: its name, what its file says, and its checked parameters."""
+    """Study: its name, the contents of its file, and its checked parameters.
+
+    Example:
+        >>> study = load("revolute-6")
+        >>> study.with_parameters({"K_E": 8.0}).changed
+        ('K_E',)
+    """
 
     model_config = ConfigDict(frozen=True)
     name: str
@@ -126,21 +132,28 @@ class Study(BaseModel):
     changed: tuple[str, ...] = ()
     """parameters that are not as the file has them"""
     file: str = ""
-    """where it was read from; empty for those of the library"""
+    """file it was read from; empty for those of the library"""
 
     @property
     def kind(self) -> StudyKind[Any, Any]:
-        """What is studied."""
+        """Kind of the study."""
         return kind_of(self.table.kind)
 
     @property
     def other_experiment(self) -> str:
-        """Why it is not the one that was published: parameters that were changed; empty if none were that matter."""
+        """Difference from the published experiment: changed parameters; empty if none were changed that matter."""
         changed = [name for name in self.changed if name not in self.kind.aside]
         return f"parameters were changed: {', '.join(changed)}" if changed else ""
 
     def with_parameters(self, changes: Mapping[str, Any]) -> Study:
-        """The same study with other parameters."""
+        """Same study with other parameters.
+
+        Args:
+            changes: New values by parameter.
+
+        Returns:
+            Study that lists the parameters that differ in ``changed``.
+        """
         if not isinstance(changes, Mapping):
             raise ModelError(f"changes is a mapping from parameters to values, not {describe(changes)}")
         whole = self.parameters.model_dump() | dict(changes)
@@ -164,7 +177,7 @@ def names() -> tuple[str, ...]:
 
 
 def _files() -> dict[str, Any]:
-    """The files of studies, by name: of the library, then of packages that an entry point of :data:`FILES` names."""
+    """Study files by name: of the library, then of packages that an entry point of :data:`FILES` names."""
     folders = [resources.files(__package__) / "data", *(resources.files(e.load()) for e in entry_points(group=FILES))]
     found: dict[str, Any] = {}
     for folder in folders:
@@ -202,7 +215,7 @@ def load(study: str) -> Study:
 
 
 def parse(text: str, name: str, file: str) -> Study:
-    """Parse a study from the text of a TOML file.
+    r"""Parse a study from the text of a TOML file.
 
     Args:
         text: Contents of the file.
@@ -213,7 +226,7 @@ def parse(text: str, name: str, file: str) -> Study:
         The study with its checked parameters.
 
     Example:
-        >>> parse("title = 'a'\\nfigure = '1'\\n[parameters]", "a", "a.toml")
+        >>> parse("title = 'a'\nfigure = '1'\n[parameters]", "a", "a.toml")
         Traceback (most recent call last):
         fallingcat.errors.FileError: a.toml: there is no key 'figure'; do you mean 'figures'? They are title, ...
         figures, about, parameters, fast, row

@@ -20,7 +20,7 @@ def _one_line(text: str) -> str:
 
 
 def broken(rule: str) -> PydanticCustomError:
-    """What a validator raises: the rule, word for word."""
+    """Error of a validator: the rule, word for word."""
     return PydanticCustomError("study", "{rule}", {"rule": rule})
 
 

@@ -51,7 +51,7 @@ def printed_number(printed: str) -> float | None:
 
 
 def rounds_to(printed: str) -> Band:
-    """All that rounds to a printed number: half a unit of its last digit to either side.
+    """Interval that rounds to a printed number: half a unit of its last digit to either side.
 
     >>> rounds_to("7.15"), rounds_to("-0.4"), rounds_to("30")
     ((7.145, 7.155), (-0.45, -0.35), (29.5, 30.5))
@@ -62,7 +62,7 @@ def rounds_to(printed: str) -> Band:
 
 
 def verdict_of(ours: float | None, published: bool, comparable: bool, band: Band | None) -> Verdict:
-    """In a word; where ours is not a number, it agrees with nothing.
+    """Verdict on a number; NaN agrees with nothing.
 
     >>> verdict_of(7.161, True, True, rounds_to("7.15")), verdict_of(7.161, False, True, None)
     ('differs', 'not published')

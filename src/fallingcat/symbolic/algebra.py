@@ -94,7 +94,7 @@ class Algebra:
         return result
 
     def is_easy(self, p: Polynomial) -> bool:
-        """Whether ``1 / p`` needs no new name: one term, or a sum that is 1."""
+        """True if ``1 / p`` needs no new name: one term, or a sum that is 1."""
         return len(p.terms) == 1 or any(p.divided(unit) is not None for unit in self.units)
 
     def inverse(self, p: Polynomial) -> Polynomial:
@@ -206,7 +206,7 @@ class _Values:
         return _function(self.algebra, node.op, *arguments)
 
     def adds(self, node: Traced) -> bool:
-        """Whether a node needs no quotient; it is known from then on."""
+        """True if a node needs no quotient; it is known from then on."""
         ready = all(a in self.known for a in _operands(node))
         if not ready or (node.op == "div" and not self.algebra.is_easy(self.of(node.args[1]))):
             return False
@@ -257,7 +257,7 @@ _RULES: dict[str, Callable[..., Polynomial]] = {
 
 
 def dusted(p: Polynomial) -> Polynomial:
-    """Without what is left of numbers that were rounded: a turn of 45 degrees has entries of 16 digits."""
+    """Polynomial without residues of numbers that were rounded: a turn of 45 degrees has entries of 16 digits."""
     size = max((abs(Fraction(x)) for x in p.terms.values()), default=Fraction(0))
     small = [key for key, x in p.terms.items() if abs(Fraction(x)) * 10**15 < size and x.denominator > 10**25]
     return Polynomial(p.ring, {key: x for key, x in p.terms.items() if key not in small}) if small else p

@@ -17,7 +17,7 @@ _RESERVED: Final = re.compile(
     r"x|y|z|theta|theta_bc|[pDstu]_\d+|(q|qd|qdd|n|nd)_\d+|[vw]d?_[xyz]|q[xyzw]|angle\d*|(inverse|part|e\^).*",
     re.DOTALL,
 )
-"""What symbols of a model may not be called."""
+"""Names that symbols of a model may not have."""
 _COORDINATES: Final = {"angle": "theta"}
 _TWIST: Final = ("v_x", "v_y", "v_z", "w_x", "w_y", "w_z")
 

@@ -34,7 +34,14 @@ LARGEST: Final = 20_000
 
 @concise
 class Named(NamedTuple):
-    """Expressions with common subexpressions pulled out."""
+    """Expressions with common subexpressions pulled out.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> found = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses").named("M")
+        >>> [str(name) for name in found.definitions], list(found.expressions)
+        (['p_1'], ['M'])
+    """
 
     definitions: dict[Any, Any]
     """symbol -> expression, in the order in which they are needed"""
@@ -51,6 +58,18 @@ class Derivation:
 
     ``d["M"]`` is a SymPy matrix (or vector, or expression); :attr:`names` lists the quantities. The symbols are those
     of :attr:`q`, :attr:`v`, :attr:`a` and :attr:`values`.
+
+    Args:
+        model: Robot with symbolic parameters.
+        values: Number of each symbol (SI units).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses")
+        >>> d["M"][0, 0], d.meaning("M")
+        (m_0 + m_1, 'mass matrix')
+        >>> d.pose("base")[:3, 3].T
+        Matrix([[x, y, 0]])
     """
 
     def __init__(self, model: Model, values: Mapping[Any, float]) -> None:
@@ -74,7 +93,7 @@ class Derivation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What can be asked for by name."""
+        """Names of all quantities."""
         return (*QUANTITIES, *DERIVED)
 
     def __getitem__(self, name: str) -> Any:
@@ -83,51 +102,74 @@ class Derivation:
     def named(self, *names: str) -> Named:
         """Several quantities with names for the factors that they share: fewer operations, and easier to read.
 
-        >>> import fallingcat as fc
-        >>> d = fc.symbolic.derive(fc.robots.revolute_hopper())
-        >>> found = d.named("M")
-        >>> found.definitions[sympy.Symbol("p_1", real=True)]
-        m_0 + m_1
+        Args:
+            *names: Names of quantities.
+
+        Returns:
+            Quantities, and definitions of the shared factors.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> d = fc.symbolic.derive(fc.robots.revolute_hopper())
+            >>> found = d.named("M")
+            >>> found.definitions[sympy.Symbol("p_1", real=True)]
+            m_0 + m_1
         """
         expressions = {name: self._by_name(name) for name in names}
         return Named(self._definitions(expressions.values()), expressions)
 
     def meaning(self, name: str) -> str:
-        """What a quantity is, in words."""
+        """Meaning of a quantity in words.
+
+        Args:
+            name: Name of a quantity.
+
+        Returns:
+            Noun phrase.
+        """
         if name not in self.names:
             raise self._unknown(name)
         return QUANTITIES[name].meaning if name in QUANTITIES else DERIVED[name].meaning
 
     def _unknown(self, name: Any) -> ModelError:
-        """There is none of this name; it may be in the words for one, ``mass`` in ``mass matrix``."""
+        """Error for an unknown name; the name may be in the words for a quantity, ``mass`` in ``mass matrix``."""
         said = name if isinstance(name, str) else ""
         wordy = [each for each in self.names if len(said) > 2 and said.casefold() in self.meaning(each)]
         hint = f"; do you mean {wordy[0]!r}?" if wordy else meant(said, self.names)
         return ModelError(f"there is no quantity {describe(name)}{hint or '.'} They are {', '.join(self.names)}")
 
     def write(self, *names: str, format: str = "text") -> str:
-        """Quantities as text: ``text``, ``latex`` (a document), or a function in ``python``, ``jax``, ``c``, ``julia``,
-        ``matlab`` or ``octave`` with the steps that they share, a count of operations, and a header.
+        """Quantities as text, as a LaTeX document or as a function in a programming language.
 
-        >>> import fallingcat as fc
-        >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), ["masses", "gravity"])
-        >>> print(d.write("g").partition("common factors")[2])
-        <BLANKLINE>
-          p_1 = g*(m_0 + m_1)
-        <BLANKLINE>
-        g: gravity forces
-          g[1, 1] = p_1*sin(theta)
-          g[2, 1] = p_1*cos(theta)
-          g[3, 1] = g*m_1*q_1*cos(theta)
-          g[4, 1] = g*m_1*sin(theta)
-        <BLANKLINE>
+        Functions hold the steps that the quantities share, a count of operations, and a header.
+
+        Args:
+            *names: Names of quantities.
+            format: ``text``, ``latex``, ``python``, ``jax``, ``c``, ``julia``, ``matlab`` or ``octave``.
+
+        Returns:
+            Text.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), ["masses", "gravity"])
+            >>> print(d.write("g").partition("common factors")[2])
+            <BLANKLINE>
+              p_1 = g*(m_0 + m_1)
+            <BLANKLINE>
+            g: gravity forces
+              g[1, 1] = p_1*sin(theta)
+              g[2, 1] = p_1*cos(theta)
+              g[3, 1] = g*m_1*q_1*cos(theta)
+              g[4, 1] = g*m_1*sin(theta)
+            <BLANKLINE>
         """
         from .text import written
 
         return written(self, names, format)
 
     def _repr_html_(self) -> str:
-        """For notebooks: what goes in, and what can be asked for."""
+        """Inputs and names of quantities, for notebooks."""
         from .text.names import harmless, legend
 
         items = "".join(f"<li>{line}</li>" for line in legend(self, "html"))
@@ -138,50 +180,109 @@ class Derivation:
         return f"<Derivation of {self.model.name!r}: {len(self.values)} parameters, q = {list(self.q)}>"
 
     def at(self, state: State) -> dict[Any, float]:
-        """The symbols of the state -> its numbers."""
+        """Numbers of a state by the symbols of coordinates and velocities.
+
+        Args:
+            state: State of the robot.
+
+        Returns:
+            Symbol -> number.
+        """
         q, v = self.numeric.flatten(state)
         return {x: float(y) for x, y in zip((*self.q, *self.v), (*q, *v), strict=True)}
 
     @cached_property
     def numeric(self) -> Model:
-        """The robot of numbers."""
+        """Robot with numeric parameters."""
         return numbers(self.model, self.values)
 
     # places -----------------------------------------------------------------------------------------------------
 
     def pose(self, place: Place) -> Any:
-        """``H_w_link`` (4x4) of a link or frame."""
+        """Pose ``H_w_link`` of a link or frame.
+
+        Args:
+            place: Link or frame.
+
+        Returns:
+            ``4 x 4`` matrix.
+        """
         return self.of(dyn.link_pose, place)
 
     def twist(self, place: Place, representation: Representation = "body") -> Any:
-        """``[v; w]`` (6) of a link or frame."""
+        """Twist ``[v; w]`` of a link or frame.
+
+        Args:
+            place: Link or frame.
+            representation: ``"body"``, ``"mixed"`` or ``"inertial"``.
+
+        Returns:
+            Vector, 6.
+        """
         return self.of(dyn.link_twist, place, representation)
 
     def jacobian(self, place: Place, representation: Representation = "body") -> Any:
-        """``J`` (6 x nv) of a link or frame, body-fixed (``Jnu``), mixed (``Jodot`` on top) or inertial."""
+        """Jacobian of a link or frame, body-fixed (``Jnu``), mixed (``Jodot`` on top) or inertial.
+
+        Args:
+            place: Link or frame.
+            representation: ``"body"``, ``"mixed"`` or ``"inertial"``.
+
+        Returns:
+            ``6 x nv`` matrix.
+        """
         return self.of(dyn.jacobian, place, representation)
 
     def jacobian_derivative(self, place: Place, representation: Representation = "body") -> Any:
-        """``dJ/dt`` (6 x nv)."""
+        """Time derivative ``dJ/dt`` of the Jacobian of a link or frame.
+
+        Args:
+            place: Link or frame.
+            representation: ``"body"``, ``"mixed"`` or ``"inertial"``.
+
+        Returns:
+            ``6 x nv`` matrix.
+        """
         return self.of(dyn.jacobian_derivative, place, representation)
 
     def adjoint(self, place: Place) -> Any:
-        """``Ad(H_w_link)`` (6x6): twists of a link to the world."""
+        """Adjoint ``Ad(H_w_link)``, which maps twists of a link to the world.
+
+        Args:
+            place: Link or frame.
+
+        Returns:
+            ``6 x 6`` matrix.
+        """
         return self.of(lambda model, state: SE3().Ad(dyn.link_pose(model, state, place)))
 
     def planar(self, H: Any) -> Any:
-        """A pose of the plane (3x3) of one of space (4x4)."""
+        """Pose of the plane (3 x 3) from one of space (4 x 4).
+
+        Args:
+            H: Pose, ``4 x 4``.
+
+        Returns:
+            ``3 x 3`` matrix.
+        """
         return sympy.ImmutableMatrix(H.extract([0, 1, 3], [0, 1, 3]))
 
     # time -------------------------------------------------------------------------------------------------------
 
     def dot(self, expression: Any) -> Any:
-        """The time derivative along the motion: coordinates move with ``v``, velocities with ``a``.
+        """Time derivative along the motion: coordinates move with ``v``, velocities with ``a``.
 
-        >>> import fallingcat as fc
-        >>> d = fc.symbolic.derive(fc.robots.revolute_hopper(), "masses")
-        >>> d.dot(d["M"]) == d["Mdot"]
-        True
+        Args:
+            expression: Expression, matrix or array.
+
+        Returns:
+            Derivative, of the shape of the expression.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> d = fc.symbolic.derive(fc.robots.revolute_hopper(), "masses")
+            >>> d.dot(d["M"]) == d["Mdot"]
+            True
         """
         if isinstance(expression, (sympy.MatrixBase, sympy.NDimArray)):
             return expression.applyfunc(self.dot)
@@ -189,14 +290,27 @@ class Derivation:
         return self.normal(sympy.Add(*(sympy.diff(expression, x) * rate for x, rate in rates.items())))
 
     def of_time(self, expression: Any) -> Any:
-        """The expression with functions of time ``t`` for coordinates and velocities: ``q_1(t)``."""
+        """Expression with functions of time ``t`` for coordinates and velocities: ``q_1(t)``.
+
+        Args:
+            expression: Expression, matrix or array.
+
+        Returns:
+            Expression in ``t``.
+        """
         t = sympy.Symbol("t", real=True)
         return expression.subs({x: sympy.Function(str(x), real=True)(t) for x in (*self.q, *self.v, *self.a)})
 
     def normal(self, expression: Any) -> Any:
-        """An expression of these symbols in the form in which all others are written: equal ones become the same.
+        """Normal form of an expression of these symbols: equal expressions become identical.
 
         Polynomials in symbols, sines and cosines are decided; quotients where their denominators are known.
+
+        Args:
+            expression: Expression, matrix or array.
+
+        Returns:
+            Expression in the form in which quantities are written.
         """
         if isinstance(expression, (sympy.MatrixBase, sympy.NDimArray)):
             return each(expression, self.normal)
@@ -206,19 +320,37 @@ class Derivation:
     # how it is made ---------------------------------------------------------------------------------------------
 
     def of(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """``function(model, state, *arguments, **options)`` of the library, as SymPy expressions.
+        """Library function ``function(model, state, *arguments, **options)`` as SymPy expressions.
 
         Symbols of this derivation may stand among ``arguments``, in lists: ``d.of(fc.inverse_dynamics, d.a)``.
 
-        >>> import fallingcat as fc
-        >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses")
-        >>> d.of(fc.kinetic_energy).subs({x: 0 for x in d.v[1:]})
-        v_x**2*(m_0 + m_1)/2
+        Args:
+            function: Function of model, state and further arguments.
+            *arguments: Further arguments.
+            **options: Keyword arguments.
+
+        Returns:
+            Expression, matrix, array, or dict of these.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> d = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses")
+            >>> d.of(fc.kinetic_energy).subs({x: 0 for x in d.v[1:]})
+            v_x**2*(m_0 + m_1)/2
         """
         return self._explicit(self.computed(function, *arguments, **options))
 
     def computed(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """As :meth:`of`, with names for common factors."""
+        """Library function as :meth:`of`, with names for common factors.
+
+        Args:
+            function: Function of model, state and further arguments.
+            *arguments: Further arguments.
+            **options: Keyword arguments.
+
+        Returns:
+            Expression, matrix, array, or dict of these.
+        """
         key = (function, tuple(map(str, arguments)), tuple(sorted((k, str(x)) for k, x in options.items())))
         if key not in self._named:
             result, polynomials = self.polynomials(function, *arguments, **options)
@@ -228,7 +360,16 @@ class Derivation:
     def polynomials(
         self, function: Callable[..., Any], *arguments: Any, **options: Any
     ) -> tuple[Result, list[Polynomial]]:
-        """As :meth:`of`, flat and in exact arithmetic, with what puts the entries together again."""
+        """Library function as :meth:`of`, flat and in exact arithmetic.
+
+        Args:
+            function: Function of model, state and further arguments.
+            *arguments: Further arguments.
+            **options: Keyword arguments.
+
+        Returns:
+            Structure that puts the entries together again, and the entries.
+        """
         self._check_size(function)
         outputs: list[Any] = []
         given = [self._argument(x) for x in arguments]
@@ -252,7 +393,7 @@ class Derivation:
         return x
 
     def _input(self, at: Parameter | None, x: Any) -> Any:
-        """A traced input for an expression of SymPy; numbers stay."""
+        """Traced input for an expression of SymPy; numbers stay."""
         if not isinstance(x, sympy.Basic):
             return x
         name = f"s{len(self._given)}"
@@ -268,7 +409,7 @@ class Derivation:
         return self._traced.unflatten(q, v)
 
     def _units(self) -> None:
-        """Quaternions have length 1."""
+        """Declare that quaternions have length 1."""
         joints = [name for joint in self.model.joints if joint.nq for name in joint.kind.group.coordinate_names]
         names = [*self.model.base.coordinate_names, *joints]
         for start, name in enumerate(names):
@@ -279,11 +420,26 @@ class Derivation:
     # names ------------------------------------------------------------------------------------------------------
 
     def name(self, expression: Any, name: str = "") -> Any:
-        """A symbol for an expression that occurs often: ``p_i``, if no name is given."""
+        """Symbol for an expression that occurs often.
+
+        Args:
+            expression: Expression.
+            name: Name of the symbol; ``p_i`` if empty.
+
+        Returns:
+            Symbol.
+        """
         return self._writer.name(expression, name)
 
     def moving(self, expression: Any) -> Any:
-        """The expression, in which names stand for constants only."""
+        """Expression in which names stand for constants only.
+
+        Args:
+            expression: Expression, matrix or array.
+
+        Returns:
+            Expression with the names of moving factors replaced by their definitions.
+        """
         constant = {x for x in self._writer.definitions if not {*self.q, *self.v} & self._explicit(x).free_symbols}
         while found := expression.free_symbols & (self._writer.definitions.keys() - constant):
             expression = expression.xreplace({x: self._writer.definitions[x] for x in found})
@@ -303,11 +459,11 @@ class Derivation:
         return self._named[name]
 
     def _explicit(self, x: Any) -> Any:
-        """Without names."""
+        """Expressions without names for common factors."""
         return each(x, self._writer.explicit)
 
     def _definitions(self, expressions: Any) -> dict[Any, Any]:
-        """The names that stand in expressions, and in each other, in the order of their making."""
+        """Names that stand in expressions, and in each other, in the order of their making."""
         needed: set[Any] = set()
         waiting = [x for e in expressions for x in free_symbols(e)]
         while waiting:

@@ -16,7 +16,7 @@ from .parameters import Symbols, symbols
 
 
 def load(path: str | os.PathLike[str], **options: Any) -> Symbols:
-    """As :func:`fallingcat.load`, with the symbols that the file chooses; see :func:`symbols`.
+    """Load a robot with the symbols that its file chooses; see :func:`fallingcat.load` and :func:`symbols`.
 
     .. code-block:: toml
 
@@ -25,6 +25,22 @@ def load(path: str | os.PathLike[str], **options: Any) -> Symbols:
         names = { l = ["l_1x", "f_1x"] }     # one symbol for two lengths
 
     Files of other formats, and those without the table, get a symbol for every number.
+
+    Args:
+        path: File of the robot.
+        **options: Options of :func:`fallingcat.load`.
+
+    Returns:
+        Robot with symbolic parameters, and the numbers of the symbols.
+
+    Example:
+        >>> import tempfile
+        >>> import fallingcat as fc
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     fc.save(fc.robots.prismatic_hopper(), f"{folder}/hopper.toml")
+        ...     found = fc.symbolic.load(f"{folder}/hopper.toml")
+        >>> found.values[found.model.links[0].body.mass]
+        0.957
     """
     return of_file(load_model(path, **options), path)
 

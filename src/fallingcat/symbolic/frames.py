@@ -14,7 +14,7 @@ from ..model import Model
 
 
 def angle_groups(model: Model, q: Sequence[Any]) -> dict[str, int]:
-    """For each angle among the coordinates ``q`` (by name) the number of its direction.
+    """Number of the direction of each angle among the coordinates ``q``, by name.
 
     The axis of a hinge is followed towards the base as long as nothing turns it: through welds, sliders, and hinges
     about parallel axes.
@@ -61,7 +61,7 @@ def coordinate_rates(model: Model, q: Sequence[Any], v: Sequence[Any]) -> list[A
 
 
 def own_rates(group: Group, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-    """As :func:`coordinate_rates`, of one group: lengths and angles, positions, quaternions ``xyzw``."""
+    """Coordinate rates of one group: lengths and angles, positions, quaternions ``xyzw``."""
     if group.additive:
         return list(v)
     twist = group.selection @ array(list(v))
@@ -79,7 +79,7 @@ def own_rates(group: Group, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
 
 
 def terms_of(model: Model, groups: Mapping[str, int], names: Sequence[str]) -> int:
-    """How many terms the inertias of all links have in the frame of the base, about.
+    """Approximate number of terms that the inertias of all links have in the frame of the base.
 
     Each direction about which angles turn on the way multiplies them: by 5 (whole and double angles) for one angle, by
     4 more for every further one about the same direction, because these add up.  A joint that follows another by a

@@ -28,7 +28,7 @@ GROUPS: Final[dict[str, Group]] = {
 
 
 class Row(NamedTuple):
-    """What the tables say of one group, with symbols ``V = (u, v, w, p, q, r)``, ``phi_i``, ``p_i = (M v)_i``."""
+    """Tabulated matrices of one group, with symbols ``V = (u, v, w, p, q, r)``, ``phi_i``, ``p_i = (M v)_i``."""
 
     hat: Any
     """``4 x 4``: the element of the algebra"""

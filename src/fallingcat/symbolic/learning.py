@@ -1,4 +1,4 @@
-"""What motions show of a robot's inertial parameters, with symbols for its lengths."""
+"""Inertial parameters that motions of a robot identify, with symbols for its lengths."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def base_parameters(model: Model) -> tuple[Any, ...]:
 
     Returns:
         Minimal combinations of inertial parameters that all motions depend on, with the values of
-        :func:`fallingcat.dynamics.base_parameters`; symbols are those of :func:`fallingcat.dynamics.inertial_parameters` (``m_i`` (kg),
-        first moments ``h_ix`` (kg m), inertias about the origin ``I_ixx`` (kg m^2)) and lengths (m).
+        :func:`fallingcat.dynamics.base_parameters`; symbols are those of
+        :func:`fallingcat.dynamics.inertial_parameters` (``m_i`` (kg), first moments ``h_ix`` (kg m), inertias about the
+        origin ``I_ixx`` (kg m^2)) and lengths (m).
 
     Example:
         >>> import fallingcat as fc

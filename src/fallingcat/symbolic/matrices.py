@@ -1,4 +1,4 @@
-"""What functions of the library return, with SymPy's expressions: matrices, arrays, and records of them as dicts."""
+"""Results of library functions as SymPy expressions: matrices, arrays, and records of them as dicts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def each(x: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def free_symbols(x: Any) -> set[Any]:
-    """All symbols in it."""
+    """Free symbols of a result."""
     if isinstance(x, dict):
         x = list(x.values())
     if isinstance(x, (tuple, list)):

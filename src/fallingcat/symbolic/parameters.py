@@ -16,14 +16,21 @@ from ..model import Body, Frame, Joint, Link, Model, Passive
 from ..records import concise
 
 KINDS: Final = ("masses", "centers", "inertias", "lengths", "gravity", "stiffnesses", "dampings", "rests", "armatures")
-"""What can be symbols; each is also the name of a kind of parameter."""
+"""Kinds of parameters that can be symbols."""
 _AXES: Final = "xyz"
 _SYMBOL: Final = re.compile(r"(?=.{1,20}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)?", re.ASCII)
 
 
 @concise
 class Symbols(NamedTuple):
-    """Robot with symbolic parameters, and the numbers of the symbols."""
+    """Robot with symbolic parameters, and the numbers of the symbols.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> found = fc.symbolic.symbols(fc.robots.prismatic_hopper(), "masses")
+        >>> sorted(map(str, found.values))
+        ['m_0', 'm_1']
+    """
 
     model: Model
     values: dict[Any, float]
@@ -94,7 +101,7 @@ def symbols(
 
 
 def _check_known(wanted: set[str], called: Mapping[str, str], known: set[str]) -> None:
-    """Only numbers that the robot has are wanted, and no symbol is called as another number is."""
+    """Raise an error for parameters that the robot has not, and for names of other parameters."""
     if unknown := (wanted | {*called}) - {"all", "none", *KINDS} - known:
         name = sorted(unknown)[0]
         hint = meant(name, [*KINDS, *known])

@@ -24,7 +24,7 @@ from typing import Any, Final
 DIGIT: Final = 1 << 12
 """Exponents lie between minus and plus half of it."""
 _MOST_STEPS: Final = 20_000
-"""Of a division, before it is given up."""
+"""Steps of a division, before it is given up."""
 
 Rational = int | Fraction
 
@@ -189,7 +189,7 @@ class Polynomial:
         return {power: Polynomial(self.ring, terms) for power, terms in found.items()}
 
     def monomials(self) -> Iterator[tuple[dict[str, int], int, Rational]]:
-        """For each term: exponents of the generators, the power of ``i``, the coefficient."""
+        """Terms: exponents of the generators, the power of ``i``, the coefficient."""
         for key, x in self.terms.items():
             yield self.ring.exponents(key), key & 1, x
 

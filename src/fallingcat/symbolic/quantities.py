@@ -1,4 +1,4 @@
-"""What can be derived, by name: the function of the library that says it, or how it follows from others."""
+"""Derived quantities by name: the library function of each, or its derivation from others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Quantity(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """What follows from other quantities."""
+    """Quantity that follows from other quantities."""
 
     meaning: str
     make: Callable[[Derivation], Any]

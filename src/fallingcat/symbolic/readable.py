@@ -150,7 +150,7 @@ class Writer:
 
 
 def _factors(coefficient: tuple[tuple[Powers, int], ...]) -> bool:
-    """Whether a sum of parameters may have factors: it is short, and no number in it comes of a turn by some angle."""
+    """True if a sum of parameters may be factored: it is short, and no number in it is from a rotation by an angle."""
     return 1 < len(coefficient) <= _SHORT and all(abs(x) < _PLAIN for _, x in coefficient)
 
 

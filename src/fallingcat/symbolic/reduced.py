@@ -32,24 +32,29 @@ class Reduction:
 
     @property
     def m(self) -> int:
+        """Dimension of the group."""
         return self.group.dim
 
     # what is given ----------------------------------------------------------------------------------------------
 
     @cached_property
     def q(self) -> tuple[Any, ...]:
+        """Joint coordinates ``q_1, ..., q_n``."""
         return sympy.symbols(f"q_1:{self.n + 1}", real=True)
 
     @cached_property
     def rates(self) -> Any:
+        """Joint rates (n)."""
         return self._vector("qd", self.n)
 
     @cached_property
     def mu(self) -> Any:
+        """Locked velocity (m)."""
         return self._vector("mu", self.m)
 
     @property
     def xi(self) -> Any:
+        """Quasi-velocity ``[mu; rates]``."""
         return self.mu.col_join(self.rates)
 
     @cached_property
@@ -171,7 +176,7 @@ class Reduction:
     # what Table I says ------------------------------------------------------------------------------------------
 
     def left_over(self) -> dict[str, Any]:
-        """What is left of each claim of Table I, and of the equations behind it: zero where it holds."""
+        """Residual of each claim of Table I, and of the equations behind it: zero where it holds."""
         forms = {"Lemma 4": self.geometric(), "Theorem 1": expanded(self.D_q - self.D_mu)}
         found = {f"forces, {name}": expanded(form * self.xi - self.force) for name, form in forms.items()}
         found["forces, (13) as printed"] = expanded(self.geometric(sympy.S.One) * self.xi - self.force)
@@ -225,7 +230,7 @@ class Reduction:
         return {name: Matrix.vstack(*parts) for name, parts in found.items()}
 
     def _curvature_in_forces(self) -> Any:
-        """What locked velocity and rates do to the joints together, less ``Mb DA`` (Theorem 2)."""
+        """Coupling of locked velocity and rates in the joint equations, less ``Mb DA`` (Theorem 2)."""
         left = []
         for j in range(self.n):
             gradient = Matrix([self.force[self.m + j]]).jacobian(self.mu)
@@ -240,10 +245,11 @@ class Reduction:
         return sum((sympy.diff(x, q) * rate for q, rate in pairs), start=0 * x)
 
     def ad(self, x: Any) -> Any:
+        """Matrix ``ad(x)`` (m x m)."""
         return sum((a * M for a, M in zip(x, self._brackets, strict=True)), start=sympy.zeros(self.m))
 
     def adt(self, p: Any) -> Any:
-        """``ad(x)' p = adt(p) x``."""
+        """Matrix (m x m) of the dual bracket: ``ad(x)' p`` is its product with ``x``."""
         return Matrix.hstack(*(M.T * p for M in self._brackets))
 
     @cached_property
@@ -268,9 +274,10 @@ class Reduction:
 
 
 def unit(M: Any) -> Any:
-    """Where ``c^2 + s^2 = 1``."""
+    """Expression simplified by ``c^2 + s^2 = 1``."""
     return expanded(expanded(M).subs({_C**4: (1 - _S**2) ** 2, _C**3: _C * (1 - _S**2), _C**2: 1 - _S**2}))
 
 
 def expanded(M: Any) -> Any:
+    """Matrix with expanded entries."""
     return M.applyfunc(sympy.expand)

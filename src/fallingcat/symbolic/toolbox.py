@@ -108,12 +108,14 @@ def link_inertia(centers: Sequence[Any], masses: Sequence[Any], moments: Sequenc
 
 
 def vec2mat(vector: Any, variables: Sequence[Any]) -> tuple[Any, Any]:
-    """``M, rest`` with ``vector = M variables + rest``; as in the thesis one of many: products of two variables go to
-    the later one.
+    """Matrices ``M, rest`` with ``vector = M variables + rest``.
 
-    >>> a, b = sympy.symbols("a b")
-    >>> vec2mat(sympy.Matrix([a * b + 2 * a + 3]), [a, b])
-    (Matrix([[2, a]]), Matrix([[3]]))
+    As in the thesis one of many: products of two variables go to the later one.
+
+    Example:
+        >>> a, b = sympy.symbols("a b")
+        >>> vec2mat(sympy.Matrix([a * b + 2 * a + 3]), [a, b])
+        (Matrix([[2, a]]), Matrix([[3]]))
     """
     rest, columns = sympy.Matrix(vector).expand(), []
     for x in reversed(list(variables)):

@@ -74,7 +74,7 @@ def _random_robots(rng: np.random.Generator) -> list[Model]:
 
 
 def _worst(checks: list[Check]) -> list[Check]:
-    """For every name the claimed check with the worst verdict and residual; marked where it is not claimed."""
+    """Claimed check of each name with the worst verdict and residual; marked where it is not claimed."""
     severity = {"broken": 2, "unproved": 1, "holds": 0}
 
     def key(check: Check) -> tuple[bool, int, float]:

@@ -31,7 +31,7 @@ from ..simulation.defaults import takes_fixed_steps
 from .report import Report, Requirement, apart, of_type, whole
 
 ROUNDING = 1e-12
-"""of methods whose steps are one code: they take the same operations in every entry point"""
+"""Tolerance of methods that share one step code: they take the same operations in every entry point"""
 TOLERANCES = 1e3
 """by how many times the tolerance per step methods that choose their steps may differ after a run"""
 
@@ -49,8 +49,8 @@ def check_drivers_agree(
     """Run a problem through every entry point with default settings and compare the motions.
 
     :func:`fallingcat.simulate` and :func:`fallingcat.rollout` take the same method; so do :class:`.Simulator`,
-    :class:`.BatchSimulator` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates events or
-    chooses its steps.
+    :class:`.BatchSimulator` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates
+    events or chooses its steps.
 
     Args:
         model: Robot.

@@ -143,7 +143,7 @@ class _Trial:
         return whole(simulate(model, self.start(model, **start), DURATION, laws, self.contact(points), **options))
 
     def impulses(self, pull: float = 0.0, **start: Any) -> Iterator[float]:
-        """For every integrator the relative error of the impulse along the way."""
+        """Relative error of the impulse along the way, by integrator."""
         for method in self.methods:
             run = self.run(method, pull, 0.0, **start)
             change = run.poses[-1, :3, :3] @ run.twists[-1, :3] - run.twists[0, :3]
@@ -154,7 +154,7 @@ class _Trial:
             yield abs(change[0] - wanted) / (self.friction * pushed)
 
     def ends(self, finer: float = 1.0) -> list[np.ndarray]:
-        """For every integrator the final position of a spinning box, with a force whose direction turns."""
+        """Final position of a spinning box under a force whose direction turns, by integrator."""
         start = {"spin": (0.0, 0.0, 5.0)}
         return [self.run(method, 2.0, 30.0, finer, **start).poses[-1, :3] for method in self.methods]
 

@@ -19,7 +19,7 @@ from ..simulation import simulate
 from .report import Report, Requirement, apart, generator, largest, of_type, whole
 
 STEP = 1e-5
-"""Of central differences (m or rad)."""
+"""Step of central differences (m or rad)."""
 
 
 def check_loop(loop: Loop, model: Model, states: Iterable[State] | None = None, seed: int = 0) -> Report:

@@ -18,7 +18,7 @@ from ..model import Model, State
 from .report import Report, Requirement, apart, generator, of_type
 
 STEP = 1e-5
-"""Of central differences (m or rad)."""
+"""Step of central differences (m or rad)."""
 
 
 def check_task(task: Task, model: Model, states: Iterable[State] | None = None, seed: int = 0) -> Report:

@@ -24,7 +24,7 @@ from ..visualization import Page, Scene, appearance
 from ..visualization.scenes import turned_up
 
 MOST_FRAMES = 20_000
-"""Of a record."""
+"""Largest number of frames in a recording."""
 
 
 @concise
@@ -113,7 +113,7 @@ class PosedRobot:
         self._be(loops.assemble(self.model, at, self._bent(goal)) if self.model.loops else at)
 
     def _bent(self, goal: np.ndarray) -> list[str]:
-        """The joints that a hand moves: others give way where there are loops."""
+        """Joints that the user moves; others follow where there are loops."""
         places = zip(self.model.joints, self.model.q_slices, strict=True)
         return [joint.name for joint, at in places if not np.array_equal(goal[at], self.state.joints[at])]
 

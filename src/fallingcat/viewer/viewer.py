@@ -62,7 +62,7 @@ class Viewer:
     """View of a :class:`PosedRobot` in the browser.
 
     Args:
-        puppet: Robot that is moved.
+        posed_robot: Robot that is moved.
         port: Port of the server.
 
     Example:
@@ -174,7 +174,7 @@ class Viewer:
     # what a hand does ----------------------------------------------------------------------------------------------
 
     def _guarded(self, act: Callable[[Any], None]) -> Callable[[Any], None]:
-        """One hand at a time; what it may not do is said in the panel."""
+        """Serialize user actions, and show their errors in the panel."""
 
         def acts(event: Any) -> None:
             if self._quiet:

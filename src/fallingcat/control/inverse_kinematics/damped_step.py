@@ -32,10 +32,10 @@ error."""
 LATELY = 3.0
 """Length (steps) of that running average."""
 DAMPING, BEND, LEAST = 0.3, 0.5, 1e-10
-"""Of steps, relative to the mean of the diagonal of ``J W^-1 J'``: times the mean squared error; how soon it grows with
+"""Damping of steps over the mean diagonal of ``J W^-1 J'``: times the mean squared error; how soon it grows with
 the error instead; and at least.  For a Panda half as much takes as many steps, ten times as much half as many again."""
 PROXIMAL, DEPENDENT = 1e-4, 1e-13
-"""Of steps of lower priorities, relative to the mean of what is damped; and of the rows above them, of which some may
+"""Regularization of lower priorities, relative to the mean of what is damped; and of rows above, of which some may
 depend on others."""
 NOTHING = 1e-14
 """m^2/rad^2: regularization where a rate moves nothing, as for a point on its axis."""
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
     rows: int
     """rows of the first priority, and of all"""
     forms: tuple[Task, ...]
-    """of all tasks"""
+    """forms of all tasks"""
     limited: bool
 
 
@@ -186,7 +186,7 @@ def _without(A: Matrix, held: list[Any]) -> Matrix:
 
 
 def _held(model: Model, state: State, gradient: Vector) -> list[Any]:
-    """For each rate a condition: its joint is at a limit and pushed against it; False where it has none."""
+    """Condition for each rate that its joint is at a limit and pushed against it; False where it has none."""
     held: list[Any] = [False] * model.nv
     bounds = joint_bounds(model)
     for k, (rate, place) in enumerate(zip(bounds.rates, bounds.coordinates, strict=True)):

@@ -84,8 +84,8 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
     ``if "foot" in touching``.  A law that is the gradient of an energy may define a method ``energy(model, state)``
     (J), which :func:`fallingcat.testing.check_law` then compares with the forces.
 
-    Optional capabilities are in :mod:`fallingcat.control.laws.capabilities`: :class:`.Impedance`, :class:`.Saturation`, :class:`.DryFrictionLimit`
-    and :class:`.OwnState`.
+    Optional capabilities are in :mod:`fallingcat.control.laws.capabilities`: :class:`.Impedance`, :class:`.Saturation`,
+    :class:`.DryFrictionLimit` and :class:`.OwnState`.
 
     A law may have a state of its own, as an observer has: :meth:`memory_size` numbers, ``self.memory`` in its methods,
     initialized by :meth:`begin`.  Put into a run as it is, the state is integrated with the robot by

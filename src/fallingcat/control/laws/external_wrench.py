@@ -33,7 +33,7 @@ class ExternalWrench(Law):
     torque: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """N m, along the world's axes"""
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """where the force acts, in the frame of ``place`` (m)"""
+    """point of application, in the frame of ``place`` (m)"""
     start: float = 0.0
     """s"""
     end: float | None = None
@@ -78,7 +78,7 @@ class Push(Law):
     duration: float = 0.1
     """s"""
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """where it acts, in the frame of ``place`` (m)"""
+    """point of application, in the frame of ``place`` (m)"""
     name: str = "push"
     commanded = False
 

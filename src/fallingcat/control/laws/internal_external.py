@@ -115,7 +115,7 @@ class ExternalLaw(Law):
     turn_damping: float = 0.0
     """``D_turn`` (N m s/rad)"""
     place: tuple[float, ...] = (0.0, 0.0, 0.0)
-    """where the center of mass should be (m, world)"""
+    """desired position of the center of mass (m, world)"""
     name: str = "external law"
 
     def check(self, model: Model) -> None:

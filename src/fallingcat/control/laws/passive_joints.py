@@ -451,7 +451,7 @@ def _onto(model: Model, rates: np.ndarray, forces: Any) -> Any:
 
 
 def _put(all_: Any, places: np.ndarray, some: Any) -> Any:
-    """All numbers, with others in some places."""
+    """Numbers with some entries replaced."""
     from_ = np.arange(len(all_))
     from_[places] = len(all_) + np.arange(len(places))
     return concatenate([all_, some])[from_]

@@ -23,9 +23,9 @@ from .torque_law import TorqueLaw, as_gain, as_tuple
 class PositionServo(TorqueLaw):
     """Position servos on joints: ``tau = kp (targets - q) + kd (velocities - rates)``.
 
-    In :class:`fallingcat.Simulator` and :class:`fallingcat.simulation.BatchSimulator`, all four are inputs of the compiled step:
-    ``sim.step(targets=...)`` changes them at any call.  Implicit steps foresee stiffness and damping; effort and speed
-    limits of the joints bound the torques.
+    In :class:`fallingcat.Simulator` and :class:`fallingcat.simulation.BatchSimulator`, all four are inputs of the
+    compiled step: ``sim.step(targets=...)`` changes them at any call.  Implicit steps foresee stiffness and damping;
+    effort and speed limits of the joints bound the torques.
 
     Args:
         kp: Stiffness (N m/rad or N/m), one number or one for each joint.

@@ -232,7 +232,8 @@ class PrioritizedControl(TorqueLaw):
             >>> import fallingcat as fc
             >>> arm = fc.robots.planar_arm()
             >>> tip = fc.control.PositionTask("end_effector", [1.0, 0.0, 3.0], gain=10.0)
-            >>> fast, law = PrioritizedControl([[tip]]).steered(arm), PrioritizedControl([[tip.replaced(goal=[0.9, 0.0, 3.0])]])
+            >>> fast = PrioritizedControl([[tip]]).steered(arm)
+            >>> law = PrioritizedControl([[tip.replaced(goal=[0.9, 0.0, 3.0])]])
             >>> found, at = fast(np.ones(3), np.zeros(3), law.numbers(arm)), arm.state(joints=[1.0, 1.0, 1.0])
             >>> bool(np.allclose(found, law.torques(arm, at)))
             True
@@ -274,7 +275,7 @@ def control_torques(
     damping: float,
     example: Any = None,
 ) -> Vector:
-    """Joint torques (n) of :meth:`PrioritizedControl.steered`, for kernels and as a C function; its test uses ``example``."""
+    """Joint torques (n) of :meth:`PrioritizedControl.steered`, for kernels and C; its test uses ``example``."""
     tasks = iter(filled(model, [form for level in forms for form in level], numbers))
     levels = [[next(tasks) for _ in level] for level in forms]
     return drives(model).S[:, model.m :].T @ prioritised_drives(model, state, levels, contacts, damping)
@@ -370,7 +371,7 @@ class VirtualModel(TorqueLaw):
     stiffness: Scalar | Vector = 0.0
     damping: Scalar | Vector = 0.0
     force: Vector | None = None
-    """of all rows of all tasks, or None"""
+    """feedforward force of all rows of all tasks, or None"""
     contacts: Sequence[Contact] = ()
     name: str = "virtual model"
 

@@ -123,7 +123,7 @@ class Task(ABC):
     mask: tuple[bool, ...] | None = None
     """rows that are kept; None: all"""
     ratio: float = 1.0
-    """of accelerations: damping over critical damping, [ETH] (3.80)"""
+    """damping ratio of acceleration tasks: damping over critical damping, [ETH] (3.80)"""
 
     of_forces: ClassVar[bool] = False
     """True if it asks for contact forces, by :meth:`force_demand`, instead of motion"""

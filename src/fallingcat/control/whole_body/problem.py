@@ -81,7 +81,7 @@ class Setup(NamedTuple):
     forms: Levels
     contacts: tuple[str, ...]
     friction: tuple[float, ...] | None
-    """of each contact; None: they hold in every direction"""
+    """friction coefficient of each contact; None: they hold in every direction"""
     normal: tuple[float, float, float]
     limits: tuple[Limit | TorqueLimits, ...]
     horizon: float
@@ -126,7 +126,7 @@ class Problem(NamedTuple):
     root: Vector
     """square root of the weight of each row of a level"""
     lower: Vector
-    """of each limit"""
+    """lower bound of each limit"""
 
 
 class Shape(NamedTuple):
@@ -138,7 +138,7 @@ class Shape(NamedTuple):
     contact_rows: int
     undriven_rows: int
     ends: tuple[int, ...]
-    """of levels, counted from the first row of the first"""
+    """end row of each level, counted from the first row of the first"""
     limits: tuple[str, ...]
     yields: np.ndarray
     """for each limit True if it is relaxed before others, as those of velocities; drives and friction are not"""
@@ -234,7 +234,7 @@ def _faces(normal: np.ndarray, tangents: np.ndarray, mu: float) -> list[np.ndarr
 
 
 def limit_names(model: Model, setup: Setup) -> tuple[tuple[str, ...], np.ndarray]:
-    """What each row of the limits says, and whether it gives way before others."""
+    """Meaning of each row of the limits, and the mask of rows that are relaxed before others."""
     names, yields = own_limits(model, setup.limits)
     for place, mu in zip(setup.contacts, setup.friction or (), strict=False):
         names += [f"friction cone of {place!r}"] * (4 if mu > 0.0 else 5)
@@ -295,7 +295,7 @@ def _still(model: Model, state: State, contacts: tuple[str, ...], points: Sequen
 
 @lru_cache(maxsize=64)
 def _feet(model: Model, contacts: tuple[str, ...]) -> tuple[tuple[str, tuple[int, ...], np.ndarray | None], ...]:
-    """For each link with contacts their indices, and an orthonormal basis (3 k x rank) of their rigid motion."""
+    """Contact indices of each link, and an orthonormal basis (3 k x rank) of their rigid motion."""
     feet: dict[str, list[int]] = {}
     for i, place in enumerate(contacts):
         feet.setdefault(model.frame(place).link, []).append(i)

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     misses: np.ndarray
     """``A x - b`` of all levels"""
     multipliers: np.ndarray
-    """of each limit, negative where it is held from below"""
+    """multiplier of each limit, negative at a lower bound"""
     ranks: tuple[int, ...]
     optimality: float
     rounds: int

@@ -48,7 +48,8 @@ class Stance:
         >>> import numpy as np
         >>> import fallingcat as fc
         >>> walker = fc.robots.humanoid()
-        >>> left, right = (fc.contact.WrenchCone(f"{side}_sole", (-0.06, 0.14), (-0.05, 0.05)) for side in ("left", "right"))
+        >>> soles = ("left_sole", "right_sole")
+        >>> left, right = (fc.contact.WrenchCone(sole, (-0.06, 0.14), (-0.05, 0.05)) for sole in soles)
         >>> sway = fc.control.CenterOfMassTask(acceleration=[0.0, 0.3, 0.0])
         >>> tasks = [[sway], [fc.control.JointsTask(walker.neutral().joints)]]
         >>> one, two = (fc.control.Stance(walker, tasks, feet).compile() for feet in ([left, right], [right, left]))

@@ -33,7 +33,7 @@ class Writing:
     v: tuple[int, ...]
     """For each of their velocities the place of ours."""
     outside: tuple[int, ...] = ()
-    """Where in their ``v`` a vector begins that they write along the parent's axes (ours are all body-fixed)."""
+    """Starts of vectors in their ``v`` that they write along the parent's axes (ours are all body-fixed)."""
 
     def fits(self, group: Group) -> bool:
         """True if these are the coordinates of the group."""
@@ -58,7 +58,7 @@ class Follower(NamedTuple):
 
     name: str
     q: slice
-    """Where they write it."""
+    """Place in their coordinates."""
     v: int
     mimic: Mimic
 
@@ -158,12 +158,28 @@ class Exchange(Frozen):
         return ours, out
 
     def there(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Former name of :meth:`to`."""
+        """Former name of :meth:`to`.
+
+        Args:
+            q: Our flat coordinates, (..., nq).
+            v: Our velocities, (..., nv); None: zero.
+
+        Returns:
+            Their coordinates and velocities.
+        """
         former_name("Exchange.there", "Exchange.to")
         return self.to(q, v)
 
     def back(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Former name of :meth:`from_`."""
+        """Former name of :meth:`from_`.
+
+        Args:
+            q: Their coordinates, (..., their nq).
+            v: Their velocities, (..., their nv); None: zero.
+
+        Returns:
+            Our flat coordinates and velocities.
+        """
         former_name("Exchange.back", "Exchange.from_")
         return self.from_(q, v)
 

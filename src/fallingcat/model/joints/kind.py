@@ -45,7 +45,7 @@ class JointKind(ABC):
     name: str
     """Name in files, e.g. ``revolute``."""
     fixed_axes: ClassVar[bool] = True
-    """Whether :meth:`motion_subspace` is the same at every ``q``.
+    """True if :meth:`motion_subspace` is the same at every ``q``.
 
     False for a kind that overrides it or :meth:`transform`, unless that kind declares it.
 
@@ -53,9 +53,9 @@ class JointKind(ABC):
     equations of motion.  :func:`fallingcat.testing.check_joint` checks the declaration.
     """
     planar: ClassVar[bool] = False
-    """Whether joints of this kind can stay in the x-y plane."""
+    """True if joints of this kind can stay in the x-y plane."""
     stops: ClassVar[bool] = False
-    """Whether such joints usually end at stops, as random robots then have them."""
+    """True if such joints usually end at stops, as random robots then have them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

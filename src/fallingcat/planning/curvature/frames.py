@@ -1,12 +1,12 @@
 """Frames of curvature and displacement: brackets are smallest where the robot moves least.
 
-``base`` is the base's own; ``center_of_mass`` sits at the center of mass with the axes of the base;
-``virtual_chassis`` sits there too and follows the principal axis of the frozen robot that stands out, a cat's long
-axis ([Mishra] V-B), by the shortest turn from the axis of the base that is nearest to it at the neutral shape.  The
-two others are not followed: where their moments cross, principal axes jump, and this frame does not.
-``principal_axes`` sits at the center of mass along all three principal axes, in which the locked inertia is diagonal;
-it jumps where moments cross.  ``minimum_perturbation`` is the frame that moves least over the region of shapes in
-question (:mod:`fallingcat.planning.curvature.perturbation`).  A frame of one's own is its pose on the base, ``H_bc`` (4 x 4), or
+``base`` is the base's own; ``center_of_mass`` sits at the center of mass with the axes of the base; ``virtual_chassis``
+sits there too and follows the principal axis of the frozen robot that stands out, a cat's long axis ([Mishra] V-B), by
+the shortest turn from the axis of the base that is nearest to it at the neutral shape.  The two others are not
+followed: where their moments cross, principal axes jump, and this frame does not. ``principal_axes`` sits at the center
+of mass along all three principal axes, in which the locked inertia is diagonal; it jumps where moments
+cross.  ``minimum_perturbation`` is the frame that moves least over the region of shapes in question
+(:mod:`fallingcat.planning.curvature.perturbation`).  A frame of one's own is its pose on the base, ``H_bc`` (4 x 4), or
 a function of the joints that returns it.
 """
 

@@ -281,8 +281,8 @@ def curvature_map(
         plane: Plane of shapes.
         first: Values (N1) of the first coordinate.
         second: Values (N2) of the second coordinate.
-        frame: Frame of the curvature (:mod:`fallingcat.planning.curvature.frames`); minimum-perturbation coordinates are
-            computed over the rectangle of the map.
+        frame: Frame of the curvature (:mod:`fallingcat.planning.curvature.frames`); minimum-perturbation coordinates
+            are computed over the rectangle of the map.
 
     Returns:
         Map with values N1 x N2 x m.

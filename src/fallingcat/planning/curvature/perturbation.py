@@ -126,7 +126,7 @@ class MinimumPerturbation:
     after: float
     """the same in this frame"""
     gradient: float
-    """of that mean by the polynomials, relative to the mean before: zero where it is stationary"""
+    """gradient of that mean by the polynomials, relative to the mean before: zero where it is stationary"""
 
     name = "minimum_perturbation"
 

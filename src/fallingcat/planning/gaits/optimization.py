@@ -49,12 +49,12 @@ class Optimum:
     gait: Curve
     """closed, over all joints of the model, for s in [0, 1]"""
     series: Fourier
-    """of the joints that move"""
+    """Fourier series of the joints that move"""
     joints: tuple[str, ...]
     value: float
     """value of the objective (m, rad), exact"""
     displacement: Displacement
-    """of the base, exact"""
+    """displacement of the base, exact"""
     effort: float
     """over a cycle of 1 s"""
     status: str

@@ -56,7 +56,7 @@ class Survey(NamedTuple):
     joints: tuple[str, str]
     map: CurvatureMap
     component: int
-    """of :data:`COMPONENTS`: what is shown"""
+    """index in :data:`COMPONENTS` of the component that is shown"""
     circles: tuple[Cycle, ...]
     """bends of several sizes: bend, carry the bend once around the middle of the map, straighten"""
     circle: Cycle

@@ -34,7 +34,8 @@ class TimeParametrization(NamedTuple):
     Example:
         >>> from fallingcat.planning import Segment
         >>> grid, times = np.linspace(0.0, 1.0, 3), np.array([0.0, 1.0, 2.0])
-        >>> TimeParametrization(Segment((0.0,), (1.0,)), grid, times, np.array([0.0, 1.0, 0.0]), np.array([1.0, -1.0]))(1.0).q
+        >>> speeds, accelerations = np.array([0.0, 1.0, 0.0]), np.array([1.0, -1.0])
+        >>> TimeParametrization(Segment((0.0,), (1.0,)), grid, times, speeds, accelerations)(1.0).q
         array([[0.5]])
     """
 

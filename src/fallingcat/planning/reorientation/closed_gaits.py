@@ -55,7 +55,7 @@ class Reorientation(NamedTuple):
     turn: FloatArray
     """``3`` (rad): wanted rotation vector of the base, in its own frame at the start"""
     cycle: Displacement
-    """of the base, exact, by one cycle"""
+    """displacement of the base by one cycle, exact"""
     error: float
     """rad: the angle between the wanted attitude and that after all cycles"""
     reach: float

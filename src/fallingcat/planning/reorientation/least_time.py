@@ -42,11 +42,11 @@ class LeastTime:
     """
 
     curve: Spline
-    """of all joints, on the clock ``s = t / time``"""
+    """path of all joints, on the clock ``s = t / time``"""
     time: float
     """s: least time within speeds and efforts, between nodes too"""
     displacement: Displacement
-    """of the base, exact"""
+    """displacement of the base, exact"""
     error: float
     """rad: error of the final attitude of the base"""
     at_limits: FloatArray
@@ -87,9 +87,9 @@ def least_time(
     """Motion from rest to rest that turns the base in the least time within limits of shapes, speeds and efforts.
 
     The robot floats without momentum, or falls freely.  Forces are collocated on a cubic spline, and the fastest motion
-    that was found is refined, from coarse to fine (see :mod:`fallingcat.planning.reorientation.collocation`).  It is a local optimum: other starts may
-    lead to others.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, whose ``result`` is the solver's answer so
-    far. Needs CasADi.
+    that was found is refined, from coarse to fine (see :mod:`fallingcat.planning.reorientation.collocation`).  It is a
+    local optimum: other starts may lead to others.  Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, whose
+    ``result`` is the solver's answer so far. Needs CasADi.
 
     Args:
         model: Robot with a floating base, whose joints are angles and lengths, with limits of speed or effort.

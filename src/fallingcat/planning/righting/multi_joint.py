@@ -64,7 +64,7 @@ class QuickRighting(NamedTuple):
     motion: TimeParametrization
     """the curve in the least time that drives allow"""
     moved: Displacement
-    """of the base, exact"""
+    """displacement of the base, exact"""
 
     @property
     def turn(self) -> FloatArray:

@@ -23,7 +23,7 @@ SETTLED = 0.5
 
 
 class CirclingParameters(Parameters):
-    """Of the circle, of the elbow and of the controller."""
+    """Parameters of the circle, the elbow and the controller."""
 
     radius: Annotated[float, Field(gt=0.0, le=0.3)] = 0.12
     """m, of the tool's circle, upright across the arm"""
@@ -38,7 +38,7 @@ class CirclingParameters(Parameters):
 
 
 class Circled(NamedTuple):
-    """What was seen, at each step."""
+    """Observed quantities at each step."""
 
     model: Model
     times: np.ndarray
@@ -51,7 +51,7 @@ class Circled(NamedTuple):
     """``N x 3``: where the elbow is (m)"""
 
     def settled(self, values: np.ndarray) -> np.ndarray:
-        """Without the beginning."""
+        """Values after the transient of the beginning."""
         return values[self.times >= SETTLED]
 
 
@@ -73,6 +73,7 @@ class Circling(StudyKind[CirclingParameters, Circled]):
     }
 
     def run(self, parameters: CirclingParameters, tell: Progress) -> Circled:
+        """Follow the circle with the tool and sway with the elbow, step by step."""
         model = replace(robots.orbital_arm(), name="circling arm", base=Trivial())
         state = model.state(joints=[0.0, -0.5, 0.0, 1.3, 0.0, -0.6, 0.0])
         H = link_pose(model, state, TOOL)

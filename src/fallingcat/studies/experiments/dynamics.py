@@ -51,10 +51,10 @@ STIFFNESS, DAMPING = np.array([800.0, 350.0, 100.0]), np.array([100.0, 40.0, 8.0
 
 
 class DynamicParameters(Parameters):
-    """Of the arm that goes to a posture."""
+    """Parameters of the arm that goes to a posture."""
 
     hertz: Annotated[float, Field(gt=0.0, le=20.0)] = 3.0
-    """of the joints under inverse dynamics"""
+    """natural frequency (Hz) of the joints under inverse dynamics"""
     payload: Annotated[float, Field(ge=0.0, le=20.0)] = 1.0
     """kg at the tip, of which one of the laws does not know"""
     duration: Annotated[float, Field(gt=0.1, le=20.0)] = 6.0
@@ -62,7 +62,7 @@ class DynamicParameters(Parameters):
 
 
 class Controlled(NamedTuple):
-    """All of it."""
+    """Numbers of the examples, and the simulated runs."""
 
     numbers: dict[str, float]
     runs: dict[str, Trajectory]
@@ -85,6 +85,7 @@ class DynamicControl(StudyKind[DynamicParameters, Controlled]):
     }
 
     def run(self, parameters: DynamicParameters, tell: Progress) -> Controlled:
+        """Evaluate the formulas, and simulate the arm under each law."""
         tell("the planar arm in formulas", 0.0)
         numbers = {**joint_numbers(), **task_numbers(), **wall_numbers()}
         tell("a quadruped on its feet", 0.2)
@@ -142,6 +143,7 @@ def laws(arm: Model, loaded: Model, parameters: DynamicParameters) -> dict[str, 
 
 
 def joint_numbers() -> dict[str, float]:
+    """Gains for 3 Hz, and the damping ratio of the printed gains."""
     k, d = gains(3.0)
     return {"k_p": k, "k_d": d, "damping_of_350_37": 37.0 / (2.0 * np.sqrt(350.0))}
 
@@ -149,7 +151,7 @@ def joint_numbers() -> dict[str, float]:
 def closed_loop(
     arm: Model, loaded: Model, runs: Mapping[str, Trajectory], parameters: DynamicParameters
 ) -> dict[str, float]:
-    """How far runs are from the equations of their closed loops (3.74), (3.78)."""
+    """Residuals of the runs in the equations of their closed loops (3.74), (3.78)."""
     run = runs["inverse dynamics"]
     w, t = 2.0 * np.pi * parameters.hertz, run.times[:, None]
     expected = GOAL * (1.0 + w * t) * np.exp(-w * t)
@@ -172,7 +174,7 @@ def _end(run: Trajectory) -> State:
 
 
 def task_numbers() -> dict[str, float]:
-    """Of the arm at (30, 60, 60) degrees with the rates (0.1, -0.2, 0.3) rad/s and the acceleration (1, 1) m/s^2."""
+    """Task dynamics of the arm at (30, 60, 60) deg, rates (0.1, -0.2, 0.3) rad/s, acceleration (1, 1) m/s^2."""
     arm = robots.planar_arm()
     at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3], rates=[0.1, -0.2, 0.3])
     tip = PositionTask(TIP, acceleration=[1.0, 0.0, 1.0], gain=0.0, mask=PLANE)
@@ -239,7 +241,7 @@ def _moved(dog: Model, at: State, torques: np.ndarray) -> np.ndarray:
 
 
 def virtual_numbers(dog: Model, at: State) -> dict[str, float]:
-    """What ``g + J_c' F_c - S' tau`` leaves in joints and, beside ``-F_v``, in the base (3.117)-(3.121)."""
+    """Residual of ``g + J_c' F_c - S' tau`` in joints and, beside ``-F_v``, in the base (3.117)-(3.121)."""
     law = VirtualModel([BaseTask()], force=(5.0, -3.0, 20.0, 0.5, 0.2, -0.4), contacts=FEET)
     pull, J, g = law.virtual_force(dog, 0.0, at), support_dynamics(dog, at, FEET).J, bias_forces(dog, at)
     exerted = -np.linalg.pinv(J[:, : dog.m].T) @ (g + pull)[: dog.m]

@@ -34,7 +34,7 @@ COLORS: Final = ("#1f6fd0", "#c44e14", "#1d2430", "#2e8b57")
 
 
 class KinematicParameters(Parameters):
-    """Of the steps of Examples 2.9.7 and 2.9.8."""
+    """Parameters of the steps of Examples 2.9.7 and 2.9.8."""
 
     k: Annotated[float, Field(gt=0.0, le=1.0)] = 0.001
     """the share of the way that one step goes"""
@@ -50,18 +50,18 @@ class Path(NamedTuple):
 
     @property
     def updates(self) -> int:
-        """How many steps it took."""
+        """Number of steps."""
         return len(self.rotations) - 1
 
     @property
     def angles(self) -> np.ndarray:
-        """Of each step (rad)."""
+        """Angle of each step (rad)."""
         turns = np.linalg.norm(self.rotations[1:] - self.rotations[:-1], axis=(1, 2)) / np.sqrt(8.0)
         return 2.0 * np.arcsin(np.minimum(turns, 1.0))
 
 
 class Seen(NamedTuple):
-    """All of it."""
+    """Joint velocities, errors and paths of the examples."""
 
     single: np.ndarray
     stacked: np.ndarray
@@ -74,7 +74,7 @@ class Seen(NamedTuple):
     projector: np.ndarray
     """``3 x 3``: null-space projector of the end effector, (2.237)"""
     upright: str
-    """how inverse kinematics judges the upright arm, 2 m above its goal"""
+    """status of inverse kinematics for the upright arm, 2 m above its goal"""
     paths: dict[str, Path]
 
 
@@ -108,6 +108,7 @@ class KinematicControl(StudyKind[KinematicParameters, Seen]):
     }
 
     def run(self, parameters: KinematicParameters, tell: Progress) -> Seen:
+        """Evaluate the joint velocities of the examples, and follow the paths in every chart."""
         tell("the planar arm", 0.0)
         arm = robots.planar_arm()
         at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3])
@@ -173,7 +174,7 @@ def wrist_path(chart: RotationChart | None, k: float, tolerance: float) -> Path:
 
 
 def followed(model: Model, state: State, goal: Any, *, chart: RotationChart | None) -> tuple[Any, Any, Any]:
-    """What a step follows, its Jacobian, and the rotation."""
+    """Error that a step follows, its Jacobian, and the rotation."""
     R, J = link_pose(model, state, "x")[:3, :3], jacobian(model, state, "x", "mixed")[3:]
     if chart is None:
         return RotationTask("x", goal).motion(model, state).error, J, R

@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 UP = np.array([0.0, 0.0, 1.0])
 STEPS = 4096
-"""Of a run, at least; a whole number in every interval, so that forces jump between steps."""
+"""Steps of a run, at least; a whole number in every interval, so that forces jump between steps."""
 CHANGE = 0.3
 """rad: of the joints of starts that are changed at random"""
 SAME = 0.01
-"""Of the time: starts that come as near lead to the same."""
+"""Relative difference of times below which starts count as leading to the same optimum."""
 
 
 class LeastTimeParameters(Parameters):
-    """Of the turn, and of the search."""
+    """Parameters of the turn and of the search."""
 
     turn: Annotated[float, Field(gt=0.0, le=180.0)] = 180.0
     """deg: by which the cat shall turn over"""
     intervals: Annotated[int, Field(ge=4, le=256)] = 16
-    """of the spline, where every start is tried"""
+    """intervals of the spline with which every start is tried"""
     doublings: Annotated[int, Field(ge=0, le=4)] = 1
-    """of the intervals, for the best"""
+    """doublings of the intervals, for the best"""
     starts: Annotated[int, Field(ge=1, le=1000)] = 3
     """the planned manoeuvre; then by turns a random change of it, and a plan that carries the bend around otherwise"""
     joints: Literal["planned", "all"] = "planned"
@@ -48,10 +48,10 @@ class LeastTimeParameters(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class Righted:
-    """What was seen: the plan and the quickest motion, each with its joint forces alone as inputs."""
+    """Observed motions: the plan and the fastest one, each with its joint forces alone as inputs."""
 
     model: Model
-    """what was made quick"""
+    """robot whose motion is optimized"""
     plan: Manoeuvre
     found: LeastTime
     planned: Trajectory
@@ -59,7 +59,7 @@ class Righted:
 
     @property
     def turn(self) -> np.ndarray:
-        """``3`` (rad): the wanted rotation vector"""
+        """Wanted rotation vector (rad), ``3``."""
         return np.asarray(log(self.plan.pose[:3, :3]))
 
     @property
@@ -113,6 +113,7 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, Righted]):
     }
 
     def run(self, parameters: LeastTimeParameters, tell: Progress) -> Righted:
+        """Plan the turn, minimize its time, and simulate both motions."""
         from ...planning import Planner, bendings, easiest, least_time
 
         p = parameters
@@ -137,6 +138,7 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, Righted]):
         return seen.run
 
     def figures(self, study: Study, seen: Righted) -> Figures:
+        """Animation of both cats, and charts."""
         from .least_time_page import figures  # drawing waits until it is asked for
 
         return figures(seen)

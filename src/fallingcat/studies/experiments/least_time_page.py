@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .least_time import Righted
 
 FRAMES, ABOVE, SPEED = 200, 0.5, 0.05
-"""Of the animation, how far above the other cat one is (m), and how slow it is."""
+"""Frames of the animation, height of one cat above the other (m), and playback speed."""
 
 
 def figures(seen: Righted) -> Figures:

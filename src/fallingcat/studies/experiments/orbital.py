@@ -19,14 +19,14 @@ AXES = "xyz"
 
 
 class OrbitalParameters(Parameters):
-    """Of the circle ``r(s) = radius (1 - cos 2 pi s, sin 2 pi s)``, and of the map that estimates what it does."""
+    """Parameters of the circle ``r(s) = radius (1 - cos 2 pi s, sin 2 pi s)``, and of the curvature map."""
 
     radius: Annotated[float, Field(gt=0.0, le=1.0)]
     """rad; joints 2 and 3 move by ``r1 / sqrt 2``, joint 4 by ``r2``"""
     frame: Literal["base", "center_of_mass", "virtual_chassis", "minimum_perturbation"] = "virtual_chassis"
-    """what the curvature is seen from"""
+    """frame of the curvature"""
     points: Annotated[int, Field(ge=3, le=200)] = 30
-    """of the map that is drawn, each way"""
+    """points of the drawn map, each way"""
 
 
 @study_kind
@@ -56,6 +56,7 @@ class OrbitalGait(StudyKind[OrbitalParameters, "OrbitalExample"]):
     }
 
     def run(self, parameters: OrbitalParameters, tell: Progress) -> OrbitalExample:
+        """Integrate the gait, and evaluate its curvature map."""
         from ...planning.gaits.orbital_example import orbital_example
 
         tell("integrating", 0.0)

@@ -37,12 +37,12 @@ AT, LASTS, DURATION = 0.2, 0.1, 2.0
 
 
 class PushedParameters(Parameters):
-    """Of the push, the ground and the controller."""
+    """Parameters of the push, the ground and the controller."""
 
     impulse: Annotated[float, Field(ge=-40.0, le=40.0)] = 15.0
     """N s, sideways on the trunk, within 0.1 s"""
     friction: Annotated[float, Field(gt=0.0, le=2.0)] = 0.6
-    """of the ground"""
+    """friction coefficient of the ground"""
     trusted: Annotated[float, Field(gt=0.0, le=2.0)] = 0.5
     """friction that the controller counts on"""
     gain: Annotated[float, Field(gt=0.0, le=50.0)] = 8.0
@@ -61,6 +61,7 @@ class Push(Law):
     commanded = False
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        """Generalized forces of the push (nv)."""
         pushing = where(t < AT, 0.0, where(t < AT + LASTS, self.force, 0.0))
         return jacobian(model, state, model.link_names[0], "mixed")[1] * pushing
 
@@ -81,13 +82,13 @@ class Pushed(NamedTuple):
 
     @property
     def sway(self) -> np.ndarray:
-        """Of the center of mass from where it stood (m)."""
+        """Displacement of the center of mass from its start (m)."""
         centers = np.array([center_of_mass(self.run.model, state) for state in self.run.states])
         return np.asarray(centers - centers[0])
 
     @property
     def slip(self) -> np.ndarray:
-        """Of each foot along the ground (m)."""
+        """Displacement of each foot along the ground (m)."""
         feet = np.array([[link_pose(self.run.model, s, foot)[:2, 3] for foot in FEET] for s in self.run.states])
         return np.asarray(np.linalg.norm(feet - feet[0], axis=2))
 
@@ -100,7 +101,7 @@ class Pushed(NamedTuple):
 
 
 def _share(forces: np.ndarray, friction: float) -> np.ndarray:
-    """How much of friction is used; 0 where a foot hardly presses."""
+    """Share of the friction cone that is used; 0 where a foot hardly presses."""
     along, up = np.linalg.norm(forces[..., :2], axis=-1), forces[..., 2]
     return np.where(up > 1.0, along / (friction * np.maximum(up, 1.0)), 0.0)
 
@@ -123,6 +124,7 @@ class PushedDog(SimulatedKind[PushedParameters, Pushed]):
     }
 
     def run(self, parameters: PushedParameters, tell: Progress) -> Pushed:
+        """Simulate the robot under the push."""
         dog, start = standing_dog()
         tell("compiling", 0.0)
         center = CenterOfMassTask(center_of_mass(dog, start), gain=parameters.gain)
@@ -144,6 +146,7 @@ class PushedDog(SimulatedKind[PushedParameters, Pushed]):
         return Pushed(run, parameters, *(np.array(column) for column in zip(*ticks, strict=True)))
 
     def motion(self, seen: Pushed) -> Trajectory:
+        """Trajectory of the run."""
         return seen.run
 
     def figures(self, study: Study, seen: Pushed) -> Figures:

@@ -40,7 +40,7 @@ DOWN, UP, SHIFTED, LIFT, RAISED, AGAIN, END = 2.0, 4.0, 5.5, 5.7, 6.5, 8.0, 9.5
 
 
 class ReachingParameters(Parameters):
-    """How low, and how."""
+    """Heights of the hand, gain and rate of the controller."""
 
     low: Annotated[float, Field(ge=0.2, le=0.8)] = 0.3
     """m: height of the palm on two feet"""
@@ -53,7 +53,7 @@ class ReachingParameters(Parameters):
 
 
 Stops = Sequence[tuple[float, np.ndarray]]
-"""When to be where, at rest."""
+"""Times and positions of rests."""
 
 
 def path(t: float, stops: Stops) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -84,21 +84,22 @@ class InverseKinematicsResult(NamedTuple):
     rounds: np.ndarray
 
     def at(self, t: float) -> State:
+        """State at a time of the run."""
         return self.run.at(t)
 
     def missed(self, t: float) -> float:
-        """How far the hand is from where it should be (m)."""
+        """Distance of the hand from its goal (m)."""
         return float(np.linalg.norm(link_pose(self.run.model, self.at(t), HAND)[:3, 3] - path(t, self.plan.hand)[0]))
 
     def unbalanced(self, start: float, end: float) -> float:
-        """How far the center of mass is from its path, at most, along the ground (m)."""
+        """Largest distance of the center of mass from its path, along the ground (m)."""
         times = [t for t in self.run.times if start <= t <= end]
         gaps = [center_of_mass(self.run.model, self.at(t))[:2] - path(t, self.plan.center)[0][:2] for t in times]
         return float(np.linalg.norm(gaps, axis=1).max())
 
     @property
     def room(self) -> float:
-        """From the center of pressure to the edge of the foot while it stands on one, at least (m)."""
+        """Smallest distance from the center of pressure to the edge of the foot while it stands on one (m)."""
         rooms = []
         for i in np.flatnonzero(self.run.times >= RAISED):
             state, forces = self.run.state(int(i)), self.run.contact_forces[i]
@@ -109,13 +110,13 @@ class InverseKinematicsResult(NamedTuple):
 
     @property
     def clearance(self) -> float:
-        """Of the lifted foot, at least (m)."""
+        """Smallest height of the lifted foot (m)."""
         late = [s for s, t in zip(self.run.states, self.run.times, strict=True) if t >= RAISED]
         return float(min(link_pose(self.run.model, state, LIFTED)[2, 3] for state in late))
 
 
 class Plan(NamedTuple):
-    """Where everything should be, and the two controllers."""
+    """Paths of hand, center of mass and foot, and the two controllers."""
 
     points: tuple[str, ...]
     hand: Stops
@@ -126,6 +127,7 @@ class Plan(NamedTuple):
     one: WholeBodyLoop
 
     def tick(self, t: float, state: State) -> tuple[np.ndarray, WholeBodyLoop]:
+        """Joint torques at one tick, and the controller that computed them."""
         loop = self.two if t < LIFT else self.one
         for task, stops in (("center", self.center), ("hand", self.hand)):
             goal, v, a = path(t, stops)
@@ -158,6 +160,7 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
     }
 
     def run(self, parameters: ReachingParameters, tell: Progress) -> InverseKinematicsResult:
+        """Simulate the reach on two feet, then on one."""
         tell("compiling", 0.0)
         walker, start, plan = planned(parameters)
         ticks: list[tuple[Any, ...]] = []
@@ -173,6 +176,7 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
         return InverseKinematicsResult(run, plan, *(np.array(column) for column in zip(*ticks, strict=True)))
 
     def motion(self, seen: InverseKinematicsResult) -> Trajectory:
+        """Trajectory of the run."""
         return seen.run
 
     def figures(self, study: Study, seen: InverseKinematicsResult) -> Figures:

@@ -27,7 +27,7 @@ from ..tables import Study
 from .pushed import FEET
 
 FORWARD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
-"""of the base, and of the world"""
+"""forward axis of the base, and vertical of the world"""
 LEFT = 0.01
 """s: of the fall after the manoeuvre"""
 LANDING = 2.0
@@ -37,12 +37,12 @@ STEP = 5e-4
 
 
 class RightingParameters(Parameters):
-    """Of the robot, its fall, the ground and the controller."""
+    """Parameters of the robot, its fall, the ground and the controller."""
 
     posture: Annotated[list[float], Field(min_length=1)]
     """deg: in which it starts and lands; of one leg, the same for all, or of all joints"""
     file: str = ""
-    """of a robot; the sample quadruped if empty"""
+    """file of a robot; the sample quadruped if empty"""
     feet: list[str] = Field(default_factory=list)
     """links or frames that stand on the ground; of a file, what is lowest of its collision shapes, if empty"""
     roll: Annotated[float, Field(gt=0.0, le=180.0)] = 60.0
@@ -56,7 +56,7 @@ class RightingParameters(Parameters):
     damping: Annotated[float, Field(gt=0.0, le=1e5)] = 150.0
     """N s/m"""
     friction: Annotated[float, Field(gt=0.0, le=2.0)] = 0.8
-    """of the ground"""
+    """friction coefficient of the ground"""
     stroke: Annotated[float, Field(gt=0.0, le=10.0)] = 0.2
     """m: in which the landing shall brake its center of mass"""
     rate: Annotated[float, Field(ge=100.0, le=5000.0)] = 1000.0
@@ -64,7 +64,7 @@ class RightingParameters(Parameters):
 
 
 class Robot(NamedTuple):
-    """What falls, in its posture, on its feet."""
+    """Falling robot with its standing posture and its feet."""
 
     model: Model
     standing: State
@@ -73,6 +73,7 @@ class Robot(NamedTuple):
 
     @classmethod
     def of(cls, p: RightingParameters) -> Robot:
+        """Robot of the parameters: the sample quadruped, or that of a file."""
         model = load(p.file) if p.file else robots.quadruped()
         model = replace(model, gravity=-p.gravity * UP)
         if model.n % len(p.posture):
@@ -201,6 +202,7 @@ class RightingDog(StudyKind[RightingParameters, Righted]):
     }
 
     def run(self, parameters: RightingParameters, tell: Progress) -> Righted:
+        """Plan the righting, and simulate flight and landing."""
         p, robot = parameters, Robot.of(parameters)
         tell("planning", 0.0)
         posture = robot.standing.joints
@@ -226,7 +228,7 @@ def _finished(run: Trajectory, what: str) -> Trajectory:
 
 
 def _flight(robot: Robot, plan: QuickRighting, p: RightingParameters, ticks: list[Any]) -> Trajectory:
-    """From rest, rolled over by what the plan turns, until the feet touch the ground."""
+    """Simulate the flight from rest, rolled over by the planned turn, until the feet touch the ground."""
     model, motion = robot.model, plan.motion
     time = motion.duration + LEFT
     pose = np.eye(4)

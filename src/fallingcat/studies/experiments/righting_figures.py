@@ -1,4 +1,4 @@
-"""What the page of a robot that rights itself shows: flight and landing in one picture, and why it turns."""
+"""Figures of a robot that rights itself: flight and landing in one picture, and the curvature behind the turn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .righting import Righted
 
 FRAMES, SLOW = 300, 0.2
-"""Of the animation, and its speed."""
+"""Frames of the animation, and playback speed."""
 SHOWN = 1.1
 """s: of the landing that is animated"""
 GRID = 41

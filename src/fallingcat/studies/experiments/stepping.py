@@ -33,7 +33,7 @@ from .stepping_plan import (
 )
 
 FRICTION: Final = 0.8
-"""of the ground"""
+"""friction coefficient of the ground"""
 STIFFNESS, DAMPING = 2e5, 2e3
 """N/m, N s/m: of the ground at each corner: a foot turns with 2,000 N m/rad, more than the 540 with which it falls"""
 FALLEN: Final = 0.6
@@ -63,14 +63,14 @@ class Stepped(NamedTuple):
 
     @property
     def swings(self) -> list[tuple[Phase, np.ndarray]]:
-        """When a foot is in the air: each phase, and which samples it has."""
+        """Swing phases and the samples of each."""
         t, T = self.run.times, self.plan.parameters.swing
         lifted = [phase for phase in self.plan.phases if phase.lifted]
         return [(phase, np.flatnonzero((t > phase.begins) & (t < phase.begins + T))) for phase in lifted]
 
     @property
     def lifts(self) -> np.ndarray:
-        """Of each step how high the foot in the air is at most (m); 0 if the ground never let go of it."""
+        """Largest height of the swing foot in each step (m); 0 if it never left the ground."""
         found = []
         for phase, i in self.swings:
             k = SIDES.index(other(phase.base))
@@ -80,8 +80,9 @@ class Stepped(NamedTuple):
 
     @property
     def based(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """From the first shift of weight on: times (s), the wrench of the ground on the foot that is the base, and the
-        one that was planned for it by (48).
+        """Wrenches on the base foot from the first shift of weight on.
+
+        Times (s), the wrench of the ground on the foot that is the base, and the one that was planned for it by (48).
         """
         i = np.flatnonzero(self.run.times >= BEGIN)
         t = self.run.times[i]
@@ -91,7 +92,7 @@ class Stepped(NamedTuple):
 
     @property
     def margins(self) -> Margins:
-        """Of what the ground gives to the foot that is the base; both feet are the same rectangle."""
+        """Margins of the ground's wrench on the base foot; both feet are the same rectangle."""
         return FEET[0].margins(self.based[1])
 
     @property
@@ -101,7 +102,7 @@ class Stepped(NamedTuple):
 
     @property
     def off(self) -> float:
-        """How far the force by (48) is from what the ground gives, in the median, as a share of the weight."""
+        """Median distance of the force by (48) from the measured one, as a share of the weight."""
         _, felt, planned = self.based
         model = self.run.model
         gap = np.median(np.linalg.norm((felt - planned)[:, :3], axis=1))
@@ -116,8 +117,9 @@ def looked(model: Model, state: State, forces: Any, *, points: tuple[str, ...]) 
 
 
 class Stepper:
-    """The controller: the law of each phase; where the base changes, both, so that they can be compared.  Once it has
-    fallen it is limp.
+    """Controller: the law of each phase.
+
+    Where the base changes it evaluates both laws, so that they can be compared.  Once it has fallen it is limp.
     """
 
     def __init__(self, model: Model, plan: Plan) -> None:
@@ -127,6 +129,7 @@ class Stepper:
         self.fallen = False
 
     def __call__(self, t: float, state: State) -> np.ndarray:
+        """Joint torques at one tick."""
         self.fallen |= bool(state.pose[2, 3] < FALLEN)
         if self.fallen:
             return np.zeros(self.model.n)
@@ -171,6 +174,7 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
     }
 
     def run(self, parameters: SteppingParameters, tell: Progress) -> Stepped:
+        """Simulate the steps, and evaluate center of mass, feet and wrenches."""
         tell("compiling", 0.0)
         walker, start, plan = planned(parameters)
         stepper = Stepper(walker, plan)
@@ -185,6 +189,7 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
         return Stepped(run, plan, switches, t, torques, wrenches, optimality, center, places, felt)
 
     def motion(self, seen: Stepped) -> Trajectory:
+        """Trajectory of the run."""
         return seen.run
 
     def figures(self, study: Study, seen: Stepped) -> Figures:
@@ -212,7 +217,7 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
 
 
 def _largest(seen: Stepped, part: str) -> float:
-    """Of all switches; not a number where there was none."""
+    """Largest value over all switches; NaN where there was none."""
     return float(max((getattr(switch, part) for switch in seen.switches), default=np.nan))
 
 

@@ -37,7 +37,7 @@ GRID: Final = 1e-3
 
 
 class SteppingParameters(Parameters):
-    """How many steps, how high, how fast."""
+    """Number, height and timing of the steps."""
 
     steps: Annotated[int, Field(ge=2, le=40)] = 8
     height: Annotated[float, Field(ge=0.01, le=0.15)] = 0.06
@@ -55,11 +55,12 @@ class SteppingParameters(Parameters):
 
 
 def other(side: str) -> str:
+    """Opposite side."""
     return SIDES[1 - SIDES.index(side)]
 
 
 class Phase(NamedTuple):
-    """From ``begins`` (s) on: which foot is the base, and whether the other one is in the air."""
+    """Phase of a step from ``begins`` (s) on: the base foot, and if the other one is in the air."""
 
     begins: float
     base: str
@@ -83,7 +84,7 @@ def phases(p: SteppingParameters) -> tuple[Phase, ...]:
 
 
 class Path(NamedTuple):
-    """Of the center of mass and of the center of pressure, ``N`` times (m, s)."""
+    """Paths of the center of mass and of the center of pressure, ``N`` times (m, s)."""
 
     times: np.ndarray
     place: np.ndarray
@@ -102,9 +103,11 @@ class Path(NamedTuple):
 
 
 def swayed(times: np.ndarray, pressure: np.ndarray, height: float, gravity: float) -> Path:
-    """How a center of mass at this height moves when the ground pushes at ``pressure`` (N x 3), and neither before nor
-    after runs away: ``c'' = w^2 (c - p)`` with ``w^2 = g / h`` has one bounded solution, the mean of the past and of
-    the future of ``p``, forgotten as ``exp(-w t)``: ``c = (f + b) / 2``, ``f' = w (p - f)``, ``b' = w (b - p)``.
+    """Bounded motion of a center of mass at constant height above a given center of pressure.
+
+    The ground pushes at ``pressure`` (N x 3), and the motion runs away neither before nor after: ``c'' = w^2 (c - p)``
+    with ``w^2 = g / h`` has one bounded solution, the mean of the past and of the future of ``p``, forgotten as
+    ``exp(-w t)``: ``c = (f + b) / 2``, ``f' = w (p - f)``, ``b' = w (b - p)``.
     """
     w, dt = np.sqrt(gravity / height), times[1] - times[0]
     keep, between = np.exp(-w * dt), 0.5 * (pressure[1:] + pressure[:-1])
@@ -117,7 +120,7 @@ def swayed(times: np.ndarray, pressure: np.ndarray, height: float, gravity: floa
 
 
 class Plan(NamedTuple):
-    """Where everything should be; the feet, and the law for each set of them."""
+    """Reference motion; the feet, and the controller for each set of them."""
 
     parameters: SteppingParameters
     phases: tuple[Phase, ...]
@@ -132,9 +135,11 @@ class Plan(NamedTuple):
 
     @property
     def end(self) -> float:
+        """End of the motion (s)."""
         return float(self.center.times[-1])
 
     def phase(self, t: float) -> Phase:
+        """Phase at a time (s)."""
         return [phase for phase in self.phases if phase.begins <= t + 1e-9][-1]
 
     def foot(self, t: float, phase: Phase) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -158,7 +163,7 @@ class Plan(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """What changes when the other foot becomes the base, relative: nothing but rounding."""
+    """Relative changes as the other foot becomes the base: nothing but rounding."""
 
     torques: float
     accelerations: float
@@ -222,8 +227,9 @@ def planned(p: SteppingParameters) -> tuple[Model, State, Plan]:
 
 
 def _pressures(p: SteppingParameters, when: tuple[Phase, ...], c: np.ndarray, places: dict[str, np.ndarray]) -> Stops:
-    """Where the ground should push, at the height of the center of mass: between the feet, in the middle of each foot
-    in turn while it stands alone, and between them again.
+    """Desired centers of pressure, at the height of the center of mass.
+
+    Between the feet, in the middle of each foot in turn while it stands alone, and between them again.
     """
     x, y = 0.5 * sum(ALONG), 0.5 * sum(ACROSS)
     under = {side: np.array([place[0] + x, place[1] + y, c[2]]) for side, place in places.items()}

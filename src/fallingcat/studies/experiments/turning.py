@@ -32,11 +32,11 @@ AFTER = 4.0
 RATE = 100.0
 """1/s: at which the law looks, with slow poses"""
 SAMPLES = 400
-"""of the motion at which its rates and torques are looked at"""
+"""samples of the motion at which rates and torques are evaluated"""
 
 
 class TurningParameters(Parameters):
-    """Of the turn, of what joints may do, and of the law that follows."""
+    """Parameters of the turn, the joint limits and the tracking law."""
 
     turn: Annotated[list[float], Field(min_length=3, max_length=3)]
     """deg: rotation vector, in the frame of the spacecraft at the start; up to 180"""
@@ -60,7 +60,7 @@ class TurningParameters(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """What was seen."""
+    """Observed plan, motion and runs."""
 
     model: Model
     plan: Reorientation
@@ -110,6 +110,7 @@ class Turning(SimulatedKind[TurningParameters, Turned]):
     }
 
     def run(self, parameters: TurningParameters, tell: Progress) -> Turned:
+        """Plan the turn, time it within the limits, and simulate it with perfect and with slow poses."""
         from ...planning import Fourier, reorient
         from ...planning.gaits.orbital_example import orbital_example
 
@@ -139,7 +140,7 @@ class Turning(SimulatedKind[TurningParameters, Turned]):
         return Turned(arm, plan, motion, law, run, slow, efforts)
 
     def motion(self, seen: Turned) -> Trajectory:
-        """With perfect poses."""
+        """Trajectory with perfect poses."""
         return seen.run
 
     def figures(self, study: Study, seen: Turned) -> Figures:
@@ -170,8 +171,9 @@ class Turning(SimulatedKind[TurningParameters, Turned]):
 
 
 def time_parametrization(model: Model, plan: Reorientation, most_rate: float, most_torque: float) -> PeriodicReference:
-    """The gait as a motion in the least time within limits (rad/s, N m): without momentum, rates go with ``1 / T`` and
-    torques with ``1 / T^2``.
+    """Gait as a motion in the least time within limits (rad/s, N m).
+
+    Without momentum, rates go with ``1 / T`` and torques with ``1 / T^2``.
     """
     gait = plan.gait
     one = PeriodicReference(tuple(gait.mean), gait.cosines, gait.sines, plan.cycles, 1.0)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""From which starts a gait is found: many runs at once, each until it is decided.
+"""Region of attraction of a gait: many runs at once, each until it is decided.
 
 A gait with period ``T`` and step ``S`` is known again without looking for hops: ``T`` later the robot is as it was,
 ``S`` farther on.  So every run is looked at in the rhythm of the gait, whatever its phase.  Runs that have fallen
@@ -27,17 +27,17 @@ from .parameters import AttractionParameters
 from .watch import OPEN, Watch
 
 VERDICTS: Final = ("undecided", "gait", "fell", "broke")
-"""What becomes of a run; its number is the place here.  ``broke``: no step met the tolerance."""
+"""Outcomes of a run; its number is the place here.  ``broke``: no step met the tolerance."""
 UNDECIDED, GAIT, FELL, BROKE = range(4)
 SHARES: Final = ("runs", "in_the_gait", "fallen", "undecided", "broken")
-"""What :func:`attraction` finds."""
+"""Names of the numbers that :func:`attraction` returns."""
 LOOKS: Final = 8
 """in a period, whether the base is below the floor"""
 PERIODS: Final = 5
 """in a row that are like the gait"""
 LIKE: Final = np.array([2e-3, 2e-3, 0.03, 0.03, 0.03])
-"""How far a period may end from how it began, in the gait: x (beside the step), y (m), cos and sin of the base's angle,
-joint (rad)."""
+"""Largest differences between end and beginning of a period in the gait: x (beside the step), y (m), cos and sin of
+the base's angle, joint (rad)."""
 LONGEST_STEP: Final = 5e-3
 """s"""
 
@@ -45,8 +45,10 @@ LONGEST_STEP: Final = 5e-3
 def attraction(
     model: Model, seen: Observed, p: AttractionParameters, tell: Progress
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """The :data:`SHARES`: how many runs there were, and how many end how (%); the axes of the grid, and ``verdicts``
-    and ``periods`` over them.  Not a number, and nothing, where the run itself does not end in a gait.
+    """Shares of the runs from a grid of starts that end in the gait, fall, stay undecided or break.
+
+    The :data:`SHARES`: how many runs there were, and how many end how (%); the axes of the grid, and ``verdicts`` and
+    ``periods`` over them.  Not a number, and nothing, where the run itself does not end in a gait.
     """
     gait, grid = gait_of(seen), grid_of(p)
     if gait is None:
@@ -63,13 +65,13 @@ class Grid(NamedTuple):
     """Starts at rest but for a horizontal speed: a product of four axes, the last the fastest."""
 
     lean: np.ndarray
-    """of the virtual leg from the vertical (rad), its foot in front where positive"""
+    """lean of the virtual leg from the vertical (rad), its foot in front where positive"""
     height: np.ndarray
-    """of the foot above the floor (m)"""
+    """height of the foot above the floor (m)"""
     joint: np.ndarray
     """rad"""
     speed: np.ndarray
-    """of the whole robot, forward (m/s)"""
+    """speed of the whole robot, forward (m/s)"""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -101,7 +103,7 @@ def starts(model: Model, values: np.ndarray) -> State:
 
 
 def foot_at(model: Model, state: State) -> Any:
-    """Where the foot is (m)."""
+    """Position of the foot (m)."""
     return position(model, state, FOOT)
 
 
@@ -116,7 +118,7 @@ def grid_of(p: AttractionParameters) -> Grid:
 
 
 class Gait(NamedTuple):
-    """What a gait is known again by."""
+    """Period and step length that identify a gait."""
 
     period: float
     """s"""
@@ -131,7 +133,7 @@ def gait_of(seen: Observed) -> Gait | None:
 
 @dataclass
 class Judged:
-    """What became of runs."""
+    """Outcomes of runs."""
 
     verdicts: np.ndarray
     """``N``: places in :data:`VERDICTS`"""
@@ -167,7 +169,7 @@ def judged(
 
 
 class _Watch(Watch):
-    """Whether runs are in the gait: how each was a period ago, and how many periods in a row were like it."""
+    """Test for the gait: the places of each run a period ago, and the number of periods in a row that were alike."""
 
     columns = (*Watch.columns, "alike", "before")
     broke = BROKE

@@ -1,4 +1,4 @@
-"""How far a stationary gait can be pushed before it does not come back."""
+"""Basin of a stationary gait: the largest pushes from which it returns."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ from .observed import Observed
 from .parameters import BasinParameters
 
 PUSHES: Final = {"height": 0.02, "lean": np.radians(4.0), "speed": 0.1, "spin": np.radians(60.0)}
-"""What is pushed at the apex, and the smallest push: m, rad, m/s, rad/s."""
+"""Pushes at the apex, and the smallest size of each: m, rad, m/s, rad/s."""
 EDGES: Final = tuple(f"{name}_{side}" for name in (*PUSHES, "release") for side in ("low", "high"))
-"""What :func:`basin` finds."""
+"""Names of the numbers that :func:`basin` returns."""
 DOUBLINGS: Final = 5
 RELEASE: Final = np.radians(2.0)
 """The smallest change of the angle from which the leg is released (rad)."""
 TOLERANCE: Final = 1e-5
-"""Of the integrator: enough to tell whether a gait comes back."""
+"""Tolerance of the integrator: enough to tell if a gait comes back."""
 
 FALLEN: Final = Event("the base is on the floor", lambda t, state: float(state.pose[1, 3]), -1, terminal=True)
 """Ends a run that does not come back."""
 
 
 def basin(model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> dict[str, float]:
-    """The :data:`EDGES`: ``NAME_low`` and ``NAME_high`` for every push (m, degrees, m/s, degrees/s), and for the angle
-    of release (degrees); not a number where the run itself does not end in a gait.
+    """Largest pushes from which the gait comes back.
+
+    The :data:`EDGES`: ``NAME_low`` and ``NAME_high`` for every push (m, degrees, m/s, degrees/s), and for the angle of
+    release (degrees); not a number where the run itself does not end in a gait.
     """
     if not p.basin_hops or not stationarity(seen) < 1.0:
         return dict.fromkeys(EDGES, float("nan"))
@@ -47,19 +49,21 @@ def basin(model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> d
 
 
 def _name(key: str) -> str:
-    """What is pushed."""
+    """Name of the push behind an edge."""
     return key.removesuffix("_low").removesuffix("_high")
 
 
 def _edges(
     returns: Callable[[dict[str, float]], dict[str, bool]], units: dict[str, float], halvings: int
 ) -> dict[str, float]:
-    """The largest size up to which everything tried came back, of each: doubled until it does not, then halved; all of
-    them in step, so that their runs are computed together.
+    """Largest size of each push up to which everything tried came back.
 
-    >>> found = _edges(lambda tried: {k: abs(x) < 0.7 for k, x in tried.items()}, {"low": -0.1, "high": 0.1}, 8)
-    >>> {key: round(edge, 2) for key, edge in found.items()}
-    {'low': -0.7, 'high': 0.7}
+    Doubled until it does not, then halved; all of them in step, so that their runs are computed together.
+
+    Example:
+        >>> found = _edges(lambda tried: {k: abs(x) < 0.7 for k, x in tried.items()}, {"low": -0.1, "high": 0.1}, 8)
+        >>> {key: round(edge, 2) for key, edge in found.items()}
+        {'low': -0.7, 'high': 0.7}
     """
     inside: dict[str, float] = dict.fromkeys(units, 0.0)
     outside: dict[str, float] = {}
@@ -95,7 +99,7 @@ class _Judge:
         return back | dict(zip(turned, released, strict=True))
 
     def _end(self, states: list[State], duration: float) -> list[bool]:
-        """Whether runs end in the gait."""
+        """True for runs that end in the gait."""
         if not states:
             return []
         free = [float(position(self.model, state, FOOT)[1]) >= 0.0 for state in states]
@@ -106,7 +110,7 @@ class _Judge:
         return [above and next(back) for above in free]
 
     def _like(self, run: Trajectory) -> bool:
-        """Whether a run did not fall, and hops as the gait does."""
+        """True if a run did not fall, and hops as the gait does."""
         if run.code is not Code.FINISHED or run.poses[:, 1, 3].min() <= 0.0:
             return False
         seen = Observed(run, self.p)

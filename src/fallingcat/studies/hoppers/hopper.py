@@ -28,7 +28,7 @@ from .parameters import HopperParameters
 
 FOOT = "foot"
 TOLERANCE, LARGEST = 1e-7, 5e-3
-"""Of the integrator; and its largest step (s), for curves that look smooth in flight."""
+"""Tolerance of the integrator; and its largest step (s), for curves that look smooth in flight."""
 
 
 def robot(p: HopperParameters) -> Model:
@@ -107,7 +107,7 @@ def simulated_together(many: Sequence[HopperParameters], target: str = "cpu") ->
 
 
 def robot_and_floor(p: HopperParameters) -> tuple[Any, ...]:
-    """What code is made for: robots that have the same differ in numbers alone."""
+    """Parameters that determine the compiled code: robots that share them differ in numbers alone."""
     return p.robot, p.g, p.K_floor_x, p.K_floor_y, p.D_floor_x, p.D_floor_y
 
 

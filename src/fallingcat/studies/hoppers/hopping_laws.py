@@ -102,6 +102,7 @@ class RadialSpring(Law):
     name: str = "radial spring"
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        """Generalized forces of the spring (nv)."""
         leg = virtual_leg(model, state, self.foot)
         return leg.radial * (-self.stiffness * (leg.length - self.rest))
 
@@ -129,6 +130,7 @@ class RadialDamper(Law):
     name: str = "radial damper"
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        """Generalized forces of the damper (nv)."""
         if not _active(self.when, self.foot, touching):
             return np.zeros(model.nv)
         radial = virtual_leg(model, state, self.foot).radial
@@ -162,6 +164,7 @@ class EnergyController(Law):
             raise ModelError(f"spring of {self.name!r} is a RadialSpring, not {describe(self.spring)}")
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        """Generalized forces of the controller (nv)."""
         radial = virtual_leg(model, state, self.spring.foot).radial
         E = kinetic_energy(model, state) + potential_energy(model, state) + self.spring.energy(model, state)
         return radial * (-self.gain * (E - self.energy) * (radial @ state.velocity))
@@ -182,6 +185,7 @@ class PolarLaw(Law):
     name: str = "polar spring"
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        """Generalized forces of the law (nv)."""
         if not _active(self.when, self.foot, touching):
             return np.zeros(model.nv)
         away, row = self.measured(model, state)
@@ -205,24 +209,29 @@ class PolarSpring(PolarLaw):
     """
 
     def measured(self, model: Model, state: State) -> tuple[Any, Any]:
+        """Angle of the virtual leg from the desired one (rad), and its row (nv)."""
         leg = virtual_leg(model, state, self.foot)
         return leg.angle - self.angle, leg.polar
 
 
 @dataclass(frozen=True)
 class ExternalPolarSpring(PolarSpring):
-    """The polar spring of controller II on the angle of the virtual leg, with its torque on the external velocity alone
-    ([Feurstein] 3.3.4): it turns the robot as a whole and leaves the leg's length to the radial laws.
+    """Polar spring of controller II with its torque on the external velocity alone.
 
-    >>> import fallingcat as fc
-    >>> hopper = fc.robots.revolute_hopper()
-    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
-    >>> forces = ExternalPolarSpring(6.0).forces(hopper, 0.0, state, frozenset({"foot"}))
-    >>> bool(abs(fc.control.response(hopper, state, forces).internal).max() < 1e-10)
-    True
+    The angle is that of the virtual leg ([Feurstein] 3.3.4): the torque turns the robot as a whole and leaves the leg's
+    length to the radial laws.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> hopper = fc.robots.revolute_hopper()
+        >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+        >>> forces = ExternalPolarSpring(6.0).forces(hopper, 0.0, state, frozenset({"foot"}))
+        >>> bool(abs(fc.control.response(hopper, state, forces).internal).max() < 1e-10)
+        True
     """
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
+        """Generalized forces of the spring (nv)."""
         if not _active(self.when, self.foot, touching):
             return np.zeros(model.nv)
         away, row = self.measured(model, state)
@@ -233,15 +242,18 @@ class ExternalPolarSpring(PolarSpring):
 @concise
 @dataclass(frozen=True)
 class LockedPolarSpring(PolarLaw):
-    """The polar spring of controller III, (4.26): on the orientation ``alpha_c = theta_b + theta_bc(q)`` of the frame
-    that turns with the locked velocity; refused where that depends on the path to the shape.
+    """Polar spring of controller III, (4.26), on the orientation of the locked-velocity frame.
 
-    >>> import fallingcat as fc
-    >>> hopper = fc.robots.revolute_hopper()
-    >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
-    >>> law = LockedPolarSpring(6.0, angle=-2.5, reference=(1.8,))  # at rest here
-    >>> bool(abs(law.forces(hopper, 0.0, state, frozenset({"foot"}))).max() < 1e-12)
-    True
+    The angle is ``alpha_c = theta_b + theta_bc(q)`` of the frame that turns with the locked velocity; refused where
+    that depends on the path to the shape.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> hopper = fc.robots.revolute_hopper()
+        >>> state = hopper.state(pose=hopper.base.element(np.array([0.0, 0.3, -2.5])), joints=[1.8], rates=[1.0])
+        >>> law = LockedPolarSpring(6.0, angle=-2.5, reference=(1.8,))  # at rest here
+        >>> bool(abs(law.forces(hopper, 0.0, state, frozenset({"foot"}))).max() < 1e-12)
+        True
     """
 
     reference: tuple[float, ...] | None = None
@@ -255,6 +267,7 @@ class LockedPolarSpring(PolarLaw):
             raise ModelError(f"law {self.name!r} cannot act on {model.name!r}: {problem}") from None
 
     def measured(self, model: Model, state: State) -> tuple[Any, Any]:
+        """Angle ``alpha_c`` from the desired one (rad), and the row (nv) of the locked angular velocity."""
         row = concatenate([np.array([0.0, 0.0, 1.0]), connection(model, state)[2]])  # locked angular velocity
         reference = None if self.reference is None else np.array(self.reference)
         shift = locked_angle(model, state.joints, reference) - self.angle

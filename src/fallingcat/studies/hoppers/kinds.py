@@ -45,7 +45,7 @@ class _Hopper(SimulatedKind[P, Observed]):
         """The run with what further runs say about it."""
 
     def measure(self, name: str) -> Callable[[Observed], SupportsFloat]:
-        """With ``x at TIME``, the place of the base (m), and ``omega 0.5 ms before the apex``."""
+        """Measure by name, also ``x at TIME``, the place of the base (m), and ``omega 0.5 ms before the apex``."""
         if found := re.fullmatch(r"x at (\d+(?:\.\d+)?)", name):
             return partial(x_at, float(found[1]))
         if found := re.fullmatch(rf"({'|'.join(STATE_BEFORE_APEX)}) (\d+(?:\.\d+)?) ms before the apex", name):
@@ -69,11 +69,12 @@ class Hopper(_Hopper[HopperParameters]):
     together: Mapping[str, int] = {"cpu": 16, "cuda": 256}
 
     def run_many(self, many: Sequence[HopperParameters], target: str = "cpu") -> list[Observed | Exception]:
-        """All at once, to the tolerances of one run."""
+        """Run all at once, to the tolerances of one run."""
         runs = zip(simulated_together(many, target), many, strict=True)
         return [run if isinstance(run, Exception) else Observed(run, p) for run, p in runs]
 
     def more(self, model: Model, seen: Observed, parameters: HopperParameters, tell: Progress) -> Observed:
+        """The run alone."""
         return seen
 
 
@@ -94,6 +95,7 @@ class HopperScan(_Hopper[ScanParameters]):
     aside = frozenset({"q1_first", "q1_last", "points"})
 
     def more(self, model: Model, seen: Observed, parameters: ScanParameters, tell: Progress) -> Observed:
+        """The run with the angular momenta of all starts."""
         angles, spins = scanned(model, parameters, tell)
         numbers = about_scan(angles, spins, parameters.q1)
         return replace(seen, numbers=numbers, curves={"q1": angles, "spin": spins})
@@ -107,6 +109,7 @@ class HopperBasin(_Hopper[BasinParameters]):
     aside = frozenset({"basin_hops", "basin_steps"})
 
     def more(self, model: Model, seen: Observed, parameters: BasinParameters, tell: Progress) -> Observed:
+        """The run with the edges of the basin."""
         return replace(seen, numbers=basin(model, seen, parameters, tell))
 
 
@@ -118,10 +121,12 @@ class HopperSearch(_Hopper[SearchParameters]):
     aside = frozenset({"samples", "trial", "again", "longer"})
 
     def more(self, model: Model, seen: Observed, parameters: SearchParameters, tell: Progress) -> Observed:
+        """The run with the results of the search."""
         found = search(model, parameters, tell)
         return replace(seen, numbers=about_search(found), curves=found.region)
 
     def figures(self, study: Study, seen: Observed) -> Figures:
+        """Figures of the search."""
         from .panels import search_figures
 
         return search_figures(study, seen)
@@ -135,10 +140,12 @@ class HopperAttraction(_Hopper[AttractionParameters]):
     aside = frozenset({"leans", "heights", "joints", "speeds", "tolerance"})
 
     def more(self, model: Model, seen: Observed, parameters: AttractionParameters, tell: Progress) -> Observed:
+        """The run with the outcomes from all starts."""
         numbers, curves = attraction(model, seen, parameters, tell)
         return replace(seen, numbers=numbers, curves=curves)
 
     def figures(self, study: Study, seen: Observed) -> Figures:
+        """Slices through the grid of starts."""
         from .slices import attraction_figures
 
         return attraction_figures(seen)

@@ -1,4 +1,4 @@
-"""How the hoppers look: rods, masses, the center of mass and the virtual leg."""
+"""Appearance of the hoppers: rods, masses, the center of mass and the virtual leg."""
 
 from __future__ import annotations
 

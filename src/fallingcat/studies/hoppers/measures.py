@@ -65,8 +65,10 @@ def before_apex(name: str, milliseconds: float, seen: Observed) -> float:
 
 
 def disturbances(seen: Observed) -> dict[str, np.ndarray]:
-    """``N`` each: joint acceleration (rad/s^2 or m/s^2) by the polar law, and acceleration of the locked velocity
-    (largest of m/s^2 and rad/s^2) by the radial laws: both zero where laws do not disturb each other.
+    """Accelerations by which radial and polar laws disturb each other.
+
+    ``N`` each: joint acceleration (rad/s^2 or m/s^2) by the polar law, and acceleration of the locked velocity (largest
+    of m/s^2 and rad/s^2) by the radial laws: both zero where laws do not disturb each other.
     """
     run, polar = seen.run, [law.name for law in seen.run.system.laws if isinstance(law, PolarLaw)]
     radial = [law.name for law in run.system.laws if law.name not in polar]
@@ -131,7 +133,7 @@ def floor_work(seen: Observed) -> float:
 
 @measure
 def touchdown_loss(seen: Observed) -> float:
-    """What the floor takes in the first millisecond of a stance (mJ), mean of the last hops."""
+    """Energy that the floor dissipates in the first millisecond of a stance (mJ), mean of the last hops."""
     ledger, ports = seen.run.ledger, seen.floor_ports
     floor = (ledger.base[:, ports] + ledger.joints[:, ports]).sum(axis=1)
     ends = [hop.end for hop in seen.hops[-LAST:] if seen.times[hop.end] + 1e-3 <= seen.times[-1]]
@@ -147,7 +149,7 @@ def touchdown_losses(seen: Observed) -> float:
 
 @measure
 def floor_loss_after(seen: Observed) -> float:
-    """What the floor takes beside the touchdown losses (J)."""
+    """Energy that the floor dissipates beside the touchdown losses (J)."""
     return -floor_work(seen) - touchdown_losses(seen)
 
 
@@ -159,13 +161,13 @@ def touchdown_share(seen: Observed) -> float:
 
 @measure
 def floor_share_after(seen: Observed) -> float:
-    """What the floor takes beside the touchdown losses, relative to the work of the controller (%)."""
+    """Energy that the floor dissipates beside the touchdown losses, relative to the work of the controller (%)."""
     return 100.0 * floor_loss_after(seen) / controller_work(seen)
 
 
 @measure
 def damper_share(seen: Observed) -> float:
-    """What the radial damper takes, relative to the work of the controller (%)."""
+    """Energy that the radial damper dissipates, relative to the work of the controller (%)."""
     ledger = seen.run.ledger
     port = ledger.ports.index("radial damper")
     return -100.0 * float(ledger.base[-1, port] + ledger.joints[-1, port]) / controller_work(seen)
@@ -179,7 +181,7 @@ def initial_energy(seen: Observed) -> float:
 
 @measure
 def initial_length(seen: Observed) -> float:
-    """From the center of mass to the foot at the start (m)."""
+    """Distance from the center of mass to the foot at the start (m)."""
     return float(seen["r"][0])
 
 
@@ -211,7 +213,7 @@ def leg_mass(seen: Observed) -> float:
 
 @measure
 def loss_per_hop(seen: Observed) -> float:
-    """What the floor takes per hop, relative to the energy that the controller wants (%)."""
+    """Energy that the floor dissipates per hop, relative to the desired energy of the controller (%)."""
     return -100.0 * floor_work(seen) / (len(seen.flights) * _wanted(seen)) if seen.flights else NAN
 
 
@@ -224,7 +226,7 @@ def energy_error(seen: Observed) -> float:
 
 
 def _wanted(seen: Observed) -> float:
-    """What the energy controller wants (J)."""
+    """Desired energy of the energy controller (J)."""
     return next(law.energy for law in seen.run.system.laws if isinstance(law, EnergyController))
 
 
@@ -269,7 +271,7 @@ def touches(seen: Observed) -> float:
 
 @measure
 def hop_period(seen: Observed) -> float:
-    """From lift-off to lift-off (s), mean of the last hops."""
+    """Period from lift-off to lift-off (s), mean of the last hops."""
     return _mean(np.diff(seen.times[seen.lift_offs])[-LAST:])
 
 
@@ -281,7 +283,7 @@ def step_length(seen: Observed) -> float:
 
 @measure
 def forward_speed(seen: Observed) -> float:
-    """Of the center of mass (m/s), over the last hops."""
+    """Forward speed of the center of mass (m/s), over the last hops."""
     return step_length(seen) / hop_period(seen)
 
 
@@ -293,19 +295,19 @@ def drift(seen: Observed) -> float:
 
 @measure
 def liftoff_extension(seen: Observed) -> float:
-    """Of the radial spring beyond its rest length at lift-off (mm), mean of the last hops."""
+    """Extension of the radial spring beyond its rest length at lift-off (mm), mean of the last hops."""
     return _mean(1e3 * (seen["r"][seen.lift_offs] - seen.spring.rest)[-LAST:])
 
 
 @measure
 def liftoff_strain(seen: Observed) -> float:
-    """The same, relative to the rest length (%)."""
+    """Extension of the radial spring at lift-off, relative to the rest length (%)."""
     return 0.1 * liftoff_extension(seen) / seen.spring.rest
 
 
 @measure
 def liftoff_energy(seen: Observed) -> float:
-    """Of the radial spring at lift-off (mJ), mean of the last hops."""
+    """Energy of the radial spring at lift-off (mJ), mean of the last hops."""
     return _mean(1e3 * seen.spring_energy[seen.lift_offs][-LAST:])
 
 
@@ -329,7 +331,7 @@ def convergence(seen: Observed) -> float:
 
 @measure
 def settling_time(seen: Observed) -> float:
-    """From when on the period of every hop is within 1 % of the last ones' (s)."""
+    """Time from which on the period of every hop is within 1 % of the last ones' (s)."""
     starts, periods = seen.times[seen.lift_offs], np.diff(seen.times[seen.lift_offs])
     off = np.flatnonzero(np.abs(periods / _mean(periods[-LAST:]) - 1.0) > 0.01) if len(periods) > LAST else None
     if off is None or (len(off) and off[-1] >= len(periods) - LAST):
@@ -390,8 +392,9 @@ def sign_changes(seen: Observed) -> float:
 
 @measure
 def large_swings_alternate(seen: Observed) -> float:
-    """Share of flights that turn the leg by :data:`LARGE_SWING` or more in which the angular momentum has another sign
-    than in the flight before (%).
+    """Share of large swings whose angular momentum has another sign than in the flight before (%).
+
+    Large swings are flights that turn the leg by :data:`LARGE_SWING` or more.
     """
     spins, turns = _spins(seen), np.abs(_turns(seen))
     large = np.flatnonzero(turns[1:] >= LARGE_SWING) + 1
@@ -430,7 +433,7 @@ def _at_apex(seen: Observed, value: Callable[[State], Any]) -> float:
 
 @measure
 def apex_height(seen: Observed) -> float:
-    """Of the base at the last apex of the center of mass (m)."""
+    """Height of the base at the last apex of the center of mass (m)."""
     return _at_apex(seen, lambda state: state.pose[1, 3])
 
 

@@ -1,4 +1,4 @@
-"""What a hopper's run is looked at for: its leg, momenta, energies and hops."""
+"""Observed quantities of a hopper's run: its leg, momenta, energies and hops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = (
     "com_x", "com_y", "p_x", "p_y", "spin", "kinetic", "gravity", "r", "alpha", "r_dot", "alpha_dot",
     "foot_x", "foot_y", "foot_vx", "foot_vy",
 )  # fmt: skip
-"""Of :func:`observed`: m, N s, N m s, J, rad and their rates."""
+"""Columns of :func:`observed`: m, N s, N m s, J, rad and their rates."""
 
 
 def observed(model: Model, state: State) -> Any:
@@ -54,15 +54,15 @@ class Observed:
     run: Trajectory
     parameters: HopperParameters
     numbers: Mapping[str, float] = field(default_factory=dict)
-    """of all runs of the study together, by the names that its rows use"""
+    """numbers of all runs of the study together, by the names that its rows use"""
     curves: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """of a scan: ``q1`` (rad) and ``spin`` (N m s); of a basin: its axes, and ``verdicts`` and ``periods`` over them;
+    """curves of a scan: ``q1`` (rad), ``spin`` (N m s); of a basin: its axes, ``verdicts`` and ``periods`` over them;
     of a search: the parameters of gaits that were found, and their ``speed`` (m/s)
     """
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
-        """By the names of :data:`COLUMNS`; angles are continuous in time."""
+        """Observed quantities by the names of :data:`COLUMNS`; angles are continuous in time."""
         values = self.run.measure(observed)
         out = {name: values[:, k] for k, name in enumerate(COLUMNS)}
         return out | {"alpha": np.unwrap(out["alpha"])}
@@ -72,7 +72,7 @@ class Observed:
 
     @property
     def times(self) -> np.ndarray:
-        """s"""
+        """Sample times (s)."""
         return self.run.times
 
     @property
@@ -82,12 +82,12 @@ class Observed:
 
     @cached_property
     def spring_energy(self) -> np.ndarray:
-        """``K_r (r - r_des)^2 / 2`` (J)"""
+        """Energy ``K_r (r - r_des)^2 / 2`` of the radial spring (J)."""
         return 0.5 * self.spring.stiffness * (self["r"] - self.spring.rest) ** 2
 
     @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic, gravitational and of the radial spring (J): what the energy controller looks at."""
+        """Kinetic, gravitational and radial spring energy (J), which the energy controller regulates."""
         return self["kinetic"] + self["gravity"] + self.spring_energy
 
     @cached_property
@@ -105,7 +105,7 @@ class Observed:
 
     @cached_property
     def flights(self) -> tuple[Flight, ...]:
-        """Those that end with a touchdown and last at least ``shortest_flight``.
+        """Flights that end with a touchdown and last at least ``shortest_flight``.
 
         A foot that bounces off the floor comes back within half a swing on its leg spring, ``pi sqrt(m / K_r)``, 15 ms:
         shorter flights belong to the stance around them.
@@ -129,7 +129,7 @@ class Observed:
 
     @property
     def lift_offs(self) -> np.ndarray:
-        """Samples"""
+        """Samples of the lift-offs."""
         return np.array([hop.start for hop in self.hops], dtype=int)
 
     def in_flight(self, flight: Flight) -> slice:
@@ -137,7 +137,7 @@ class Observed:
         return slice(flight.start, flight.end + 1)
 
     def apex_time(self, flight: Flight) -> float:
-        """When the center of mass is highest (s): where its vertical momentum is zero."""
+        """Time of the highest center of mass (s): where its vertical momentum is zero."""
         part = self.in_flight(flight)
         t, p_y = self.times[part], self["p_y"][part]
         k = int(np.argmax(p_y <= 0.0))

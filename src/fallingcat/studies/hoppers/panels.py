@@ -22,7 +22,7 @@ from .measures import disturbances, stationarity
 from .observed import Observed
 
 BINS, ZOOMED = 400, 3
-"""Of the charts: intervals of which ends and extremes are kept, and hops in a zoom."""
+"""Intervals of the charts of which ends and extremes are kept, and hops in a zoom."""
 
 
 def hopper_figures(study: Study, seen: Observed) -> Figures:
@@ -105,7 +105,7 @@ class Panels:
         return Chart(title, self.seen.times[self.keep], named, unit)
 
     def beside(self) -> list[Chart]:
-        """What stands beside the animation."""
+        """Notes beside the animation."""
         return [self._height(), self._chart("Angle of the virtual leg", "degrees", **self._angles())]
 
     def all(self) -> list[Chart]:
@@ -146,7 +146,7 @@ class Panels:
         ]
 
     def _angles(self) -> dict[str, np.ndarray]:
-        """Of the leg, and of the locked-velocity frame where it is controlled."""
+        """Angles of the leg, and of the locked-velocity frame where it is controlled."""
         out = {"from_the_vertical": np.degrees(self.seen["alpha"])}
         law = next((law for law in self.seen.run.system.laws if isinstance(law, LockedPolarSpring)), None)
         if law is not None:

@@ -1,4 +1,4 @@
-"""What can be varied of a hopper."""
+"""Parameters of the hopper studies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ Count = Annotated[int, Field(ge=1, le=1000)]
 
 
 class HopperParameters(Parameters):
-    """What a hopper is released with, and the gains of its controller: the columns of [Feurstein] Tables 4.6-4.8 and
-    4.11-4.13.
+    """Initial state of a hopper, and the gains of its controller.
+
+    The columns of [Feurstein] Tables 4.6-4.8 and 4.11-4.13.
     """
 
     robot: Literal["prismatic_hopper", "revolute_hopper"]
@@ -23,18 +24,18 @@ class HopperParameters(Parameters):
     g: Gain
     """gravity (m/s^2)"""
     x: float
-    """of the base (m)"""
+    """position of the base (m)"""
     y: float
-    """of the base, above the floor (m)"""
+    """height of the base above the floor (m)"""
     theta: float
-    """of the base (rad)"""
+    """angle of the base (rad)"""
     q1: float
     """joint (rad or m)"""
     vx: float = 0.0
-    """of the base, along its own axes (m/s)"""
+    """velocity of the base, along its own axes (m/s)"""
     vy: float = 0.0
     omega: float = 0.0
-    """of the base (rad/s)"""
+    """angular velocity of the base (rad/s)"""
     q1_dot: float = 0.0
     """rad/s or m/s"""
     disturbance: float = 0.0
@@ -101,7 +102,7 @@ class SearchParameters(HopperParameters):
     trial: Annotated[float, Field(gt=0.0, le=600.0)] = 8.0
     """s: how long each"""
     again: Annotated[int, Field(ge=1, le=1000)] = 20
-    """of those that go forward, looked at again"""
+    """runs that go forward and are examined again"""
     longer: Annotated[float, Field(gt=0.0, le=3600.0)] = 30.0
     """s: for how long"""
 
@@ -110,13 +111,13 @@ class AttractionParameters(HopperParameters):
     """A run that converges, and the starts from which its gait is looked for: a grid of four axes, evenly spaced."""
 
     tolerance: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-5
-    """of the steps of the runs from the grid"""
+    """tolerance of the steps of the runs from the grid"""
     lean_first: float
-    """of the virtual leg from the vertical (rad)"""
+    """lean of the virtual leg from the vertical (rad)"""
     lean_last: float
     leans: Count
     height_first: float
-    """of the foot above the floor (m)"""
+    """height of the foot above the floor (m)"""
     height_last: float
     heights: Count
     joint_first: float
@@ -124,6 +125,6 @@ class AttractionParameters(HopperParameters):
     joint_last: float
     joints: Count
     speed_first: float
-    """of the whole robot, forward (m/s)"""
+    """speed of the whole robot, forward (m/s)"""
     speed_last: float
     speeds: Count

@@ -14,7 +14,7 @@ from .parameters import ScanParameters
 TOGETHER = 16
 """Runs at once."""
 NUMBERS = ("least_angle", "least_spin", "excess")
-"""What :func:`about_scan` finds."""
+"""Names of the numbers that :func:`about_scan` returns."""
 
 
 def scanned(model: Model, p: ScanParameters, tell: Progress) -> tuple[np.ndarray, np.ndarray]:
@@ -36,12 +36,15 @@ def scanned(model: Model, p: ScanParameters, tell: Progress) -> tuple[np.ndarray
 
 
 def about_scan(angles: np.ndarray, spins: np.ndarray, at: float) -> dict[str, float]:
-    """``least_angle``: where the size of the angular momentum is least (degrees, from a parabola through the lowest
+    """Least angular momentum of a scan, and its angle.
+
+    ``least_angle``: where the size of the angular momentum is least (degrees, from a parabola through the lowest
     three), ``least_spin`` (N m s), ``excess``: how much more there is at the angle ``at`` (rad) (%).
 
-    >>> found = about_scan(np.radians([100.0, 110.0, 120.0]), np.array([2.0, 1.0, 2.0]), np.radians(100.0))
-    >>> print(f"{found['least_angle']:.1f} {found['excess']:.1f}")
-    110.0 100.0
+    Example:
+        >>> found = about_scan(np.radians([100.0, 110.0, 120.0]), np.array([2.0, 1.0, 2.0]), np.radians(100.0))
+        >>> print(f"{found['least_angle']:.1f} {found['excess']:.1f}")
+        110.0 100.0
     """
     known = np.isfinite(spins)
     x, y = np.degrees(angles[known]), np.abs(spins[known])

@@ -1,4 +1,4 @@
-"""Whether a controller has a gait at all: many random gains at once, and a second look at those that stay up."""
+"""Search for a gait of a controller: many random gains at once, and a second look at those that stay up."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ LONGEST_STEP: Final = 5e-3
 THROWN: Final = (1.0, 60.0)
 """m and rad/s: a base above or faster is thrown, not hopping; the wanted energies lift it to half a metre"""
 FELL, STAYED, BROKE = range(3)
-"""What becomes of a run.  ``BROKE``: its steps became too many, or no numbers."""
+"""Outcomes of a run.  ``BROKE``: too many steps, or NaN."""
 FINE: Final = 5e-5
 """s: steps of those whose foot chatters"""
 TOGETHER: Final = 32
 """Runs that are looked at again at once, with every step kept."""
 NUMBERS: Final = ("runs", "up", "forward", "chattering", "looked_again", "gaits", "fastest")
-"""What :func:`about_search` finds."""
+"""Names of the numbers that :func:`about_search` returns."""
 
 
 class Search(NamedTuple):
-    """What became of all runs, and of those that were looked at again."""
+    """Outcomes of all runs, and of those that were examined again."""
 
     drawn: dict[str, np.ndarray]
     """``N`` each: parameters"""
@@ -117,8 +117,9 @@ def _drawn(rng: np.random.Generator, name: str, count: int) -> np.ndarray:
 def _outcome(
     model: Model, begun: State, each: Sequence[SearchParameters], tell: Progress
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """``N``: what became of each run, how long it lasted (s), how fast it went in the second half (m/s), and whether
-    its foot chatters.
+    """Outcome of each run, ``N`` each.
+
+    The verdict, the time that it lasted (s), its speed in the second half (m/s), and whether its foot chatters.
     """
     p, count = each[0], len(each)
     first = start(model, p)  # alpha_c is measured from the posture of the study
@@ -148,7 +149,7 @@ def _outcome(
 
 
 class _Watch(Watch):
-    """Whether runs stay up, and where they are in the middle and at the end (m)."""
+    """Test for runs that stay up, with their positions in the middle and at the end (m)."""
 
     columns = (*Watch.columns, "middle", "end")
     patience, broke = 4, BROKE
@@ -168,7 +169,7 @@ class _Watch(Watch):
 
 
 class _Stepped(_Watch):
-    """The same in steps that all take together."""
+    """Test for runs that stay up, in fixed steps that all take together."""
 
     def advanced(self, until: Any) -> Any:
         self.fleet.step(round(self.tick / self.fleet.dt))
@@ -184,8 +185,9 @@ def followed(model: Model, states: Sequence[State], each: Sequence[SearchParamet
 
 
 def pace(seen: Observed) -> float:
-    """m/s: forward, where a run lasts, its last hops repeat to 0.1 % and its base stays above the floor in its second
-    half; else NaN.
+    """Forward speed (m/s) of the gait in which a run ends.
+
+    NaN unless the run lasts, its last hops repeat to 0.1 % and its base stays above the floor in its second half.
     """
     late = seen.times > 0.5 * seen.parameters.duration
     whole = seen.times[-1] > 0.999 * seen.parameters.duration and seen.run.poses[late, 1, 3].min() > 0.0
@@ -197,7 +199,9 @@ def pace(seen: Observed) -> float:
 
 
 def about_search(found: Search) -> dict[str, float]:
-    """The :data:`NUMBERS`: runs; those up at the end, going forward, and with a foot that chatters (%); those looked at
+    """Numbers of a search.
+
+    The :data:`NUMBERS`: runs; those up at the end, going forward, and with a foot that chatters (%); those examined
     again, how many of these have a gait, and the speed of the fastest (m/s).
     """
     shares = [100.0 * float(np.mean(x)) for x in (found.verdicts == STAYED, found.forward, found.chatters)]

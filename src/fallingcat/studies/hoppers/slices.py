@@ -26,7 +26,7 @@ NAMES: Final = (
     "undecided",
     "not computed",
 )
-"""What the colors mean: :func:`categories` gives places here."""
+"""Meaning of the colors: :func:`categories` gives places here."""
 SHOWN: Final = 3
 """Heights, and joint angles, of which slices are shown."""
 PANEL, ROOM, LEFT, TOP = (230.0, 190.0), (40.0, 48.0), 76.0, 72.0
@@ -112,5 +112,5 @@ def _panel(x: np.ndarray, y: np.ndarray, kinds: np.ndarray, corner: tuple[float,
 
 
 def _share(axis: np.ndarray, value: float) -> float:
-    """Where a value is along the cells of an axis, which begin and end half a cell outside it."""
+    """Place of a value along the cells of an axis, which begin and end half a cell outside it."""
     return float((np.interp(value, axis, np.arange(len(axis))) + 0.5) / len(axis))

@@ -1,4 +1,4 @@
-"""Many runs at once, each until something can be said of it: nobody waits for the slowest, and the decided leave."""
+"""Batch of runs, each until its verdict: decided runs leave, and none waits for the slowest."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ OPEN: Final = -1
 
 
 class Watch(ABC):
-    """Runs under way, wherever their numbers are: each is looked at every ``tick`` (s) of its own time, and gets a
-    verdict (0 or more) at its ``last`` look, if not before.
+    """Runs under way, wherever their numbers are.
+
+    Each is examined every ``tick`` (s) of its own time, and gets a verdict (0 or more) at its ``last`` look, if not
+    before.
     """
 
     columns: ClassVar[tuple[str, ...]] = ("runs", "looks", "verdict")
-    """what is kept of each run that is under way"""
+    """columns that are kept of each run that is under way"""
     patience: ClassVar[int] = 20
     """rounds for each look that a whole run would need: what has not come so far then breaks"""
     broke: ClassVar[int]
@@ -41,11 +43,11 @@ class Watch(ABC):
         """Verdicts (N) on those that have ``arrived`` (N truth values) at a look; what others get is not heard."""
 
     def advanced(self, until: Any) -> Any:
-        """Goes on, nobody beyond ``until`` (N, s); truth values (N): who has arrived there."""
+        """Advance every run up to its time ``until`` (N, s); True (N) for runs that have arrived there."""
         return self.fleet.approach(until)
 
     def decided(self, tell: Callable[[float], None] = lambda share: None) -> Iterator[dict[str, np.ndarray]]:
-        """The columns of runs that leave, until none is left; ``tell`` is told their share."""
+        """Columns of runs that leave, until none is left; ``tell`` is called with their share."""
         rounds, count = 0, self.fleet.count
         while self.fleet.count:
             self._round()

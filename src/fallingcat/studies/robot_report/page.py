@@ -17,7 +17,7 @@ from .report import GaitOf, RobotReport
 
 
 def robot_page(found: RobotReport) -> Page:
-    """All of it."""
+    """Page of a robot report."""
     model = found.model
     about = (
         f"{len(model.links)} links, {model.n} degrees of freedom, base {model.base}. Equations of motion in every "
@@ -104,7 +104,7 @@ def _inertia(found: RobotReport) -> Table:
 
 
 def _turning(found: RobotReport) -> Iterator[Table]:
-    """What each pair of joints does per cycle."""
+    """Displacement of each pair of joints per cycle."""
     if not found.gaits:
         return
     rows = []

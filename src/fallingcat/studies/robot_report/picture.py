@@ -77,7 +77,7 @@ def _bar(x: float, y: float, length: float, fill: str) -> str:
 
 
 def _short(name: str, most: int) -> str:
-    """At most so many characters.
+    """Text cut to a number of characters.
 
     >>> _short("a" * 50, 10)
     'aaaaaaaaa…'

@@ -1,4 +1,4 @@
-"""What there is to know about one robot: masses, proofs, how its joints move its base, and how far it turns."""
+"""Report on one robot: masses, certificates, couplings of joints with the base, and gaits that turn it."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ SHAPES: Final = 12
 AROUND: Final = 0.5
 """rad or m: how far those are from neutral, at most"""
 REACH: Final = float(np.radians(45.0))
-"""Of gaits (rad or m), where limits leave that much."""
+"""Amplitude of gaits (rad or m), where limits leave that much."""
 GAITS: Final = 4
 """Pairs of joints, none in two of them, that are looked at."""
 
 
 class Coupling(NamedTuple):
-    """How one degree of freedom moves the base of the robot that floats freely: means over shapes around neutral."""
+    """Coupling of one degree of freedom with the free-floating base: means over shapes around neutral."""
 
     name: str
     turn: float
     """size of the angular part of the connection's column: rad per rad, or rad per m"""
     travel: float
-    """of the linear part, at the base: m per rad, or m per m"""
+    """size of the linear part, at the base: m per rad, or m per m"""
 
 
 class GaitOf(NamedTuple):
-    """What a pair of joints does, or why nothing can be said."""
+    """Gait of a pair of joints, or the reason why there is none."""
 
     joints: tuple[str, str]
     found: Survey | None
@@ -54,26 +54,33 @@ class GaitOf(NamedTuple):
 
     @property
     def turn(self) -> float:
-        """Of the best circle, per cycle (rad)."""
+        """Rotation of the best circle, per cycle (rad)."""
         return float(np.linalg.norm(self.found.circle.exact[3:])) if self.found else float("nan")
 
     @property
     def travel(self) -> float:
-        """Of the base at the best circle, per cycle (m)."""
+        """Displacement of the base at the best circle, per cycle (m)."""
         return float(np.linalg.norm(self.found.circle.exact[:3])) if self.found else float("nan")
 
 
 @concise
 @dataclass(frozen=True, eq=False)
 class RobotReport:
-    """Report on a robot; :meth:`page` writes it as a page."""
+    """Report on a robot; :meth:`page` writes it as a page.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> found = RobotReport(fc.robots.cat(), (), 0, (), None, (), 0.0)
+        >>> found.passed, found.data()["claims"]
+        (True, {'proved': 0, 'total': 0})
+    """
 
     model: Model
     certificates: tuple[Certificate, ...]
     states: int
     """random states at which the equations were held to what they claim"""
     couplings: tuple[Coupling, ...]
-    """of each degree of freedom, in order; none on a fixed base, and where the locked robot has no inertia"""
+    """coupling of each degree of freedom, in order; none on a fixed base, and where the locked robot has no inertia"""
     curvature: float | None
     """largest entry, relative to the connection's size squared; None on a fixed base"""
     gaits: tuple[GaitOf, ...]
@@ -82,12 +89,12 @@ class RobotReport:
 
     @property
     def passed(self) -> bool:
-        """Whether all that the equations claim is proved."""
+        """True if all claims of the equations hold."""
         return all(certificate.passed for certificate in self.certificates)
 
     @cached_property
     def neutral(self) -> State:
-        """The shape that is shown."""
+        """Neutral state, which is shown."""
         return neutral(self.model)
 
     @cached_property
@@ -101,7 +108,11 @@ class RobotReport:
         return centroidal_inertia(self.model, self.neutral)
 
     def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
+        """Report as ``--json`` prints it.
+
+        Returns:
+            Values by name.
+        """
         claims = [check for certificate in self.certificates for check in certificate.claims]
         return {
             "name": self.model.name,
@@ -123,7 +134,11 @@ class RobotReport:
         }
 
     def page(self) -> Page:
-        """The page about the robot."""
+        """Page of the report.
+
+        Returns:
+            Page.
+        """
         from .page import robot_page
 
         return robot_page(self)
@@ -189,7 +204,7 @@ def shapes_around(model: Model, rng: np.random.Generator) -> list[State]:
 
 
 def _locked(model: Model, shapes: Sequence[State]) -> list[State]:
-    """Those at which the locked robot has an inertia about every axis, so that momentum gives its velocity."""
+    """States at which the locked robot has an inertia about every axis, so that momentum gives its velocity."""
     out = []
     for state in shapes:
         with contextlib.suppress(NumericsError):
@@ -199,7 +214,7 @@ def _locked(model: Model, shapes: Sequence[State]) -> list[State]:
 
 
 def _limits(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Of all coordinates of joints, where each joint has one."""
+    """Lower and upper limits of all joint coordinates, where each joint has one."""
     low, high = (np.array([getattr(x, side) for x in model.limits], dtype=float) for side in ("lower", "upper"))
     return low, high
 
@@ -224,7 +239,7 @@ def _moved(model: Model, shapes: Sequence[State]) -> tuple[list[Coupling], float
 
 
 def rate_names(model: Model) -> list[str]:
-    """Of the degrees of freedom: the joint's name, numbered where it has several."""
+    """Names of the degrees of freedom: the joint's name, numbered where it has several."""
     joints = list(model.rate_joints)
     count = {name: joints.count(name) for name in joints}
     seen: dict[str, int] = {}

@@ -36,6 +36,7 @@ class FunctionKind(StudyKind[FunctionParameters, dict[str, float]]):
         self.measures = {name: itemgetter(name) for name in measures}
 
     def run(self, parameters: FunctionParameters, tell: Progress) -> dict[str, float]:
+        """Call the function with these parameters."""
         given = {name: int(x) if name in self.whole else x for name, x in parameters.model_dump().items()}
         return numbers_of(self.function(**given))
 
@@ -48,6 +49,7 @@ class FunctionStudy(Study):
 
     @property
     def kind(self) -> StudyKind[Any, Any]:
+        """Kind of the function."""
         return self.own
 
 
@@ -85,7 +87,7 @@ def study_of(
 
 
 def numbers_of(result: Any) -> dict[str, float]:
-    """What a function returned, by name; one number is called ``result``."""
+    """Numbers that a function returned, by name; one number is called ``result``."""
     given = result if isinstance(result, Mapping) else {"result": result}
     try:
         return {str(name): float(x) for name, x in given.items()}

@@ -1,4 +1,4 @@
-"""What a worker does: the runs of one chunk, batch after batch, each committed when it is done."""
+"""Work of one process: the runs of one chunk, batch after batch, each committed when it is done."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .points import Points
 from .store import LONGEST_ERROR, Store
 
 COMMIT_SHARE = 0.1
-"""Of the time of a worker, that it may spend on commits."""
+"""Share of the time of a worker that it may spend on commits."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,15 @@ class Job:
     time_limit: float | None = None
     """s: a run that takes longer ends its process, and has failed"""
     token: str = ""
-    """of the coordinator: its notes are not those of another one"""
+    """identifier of the coordinator: its notes are not those of another one"""
 
     @property
     def noted(self) -> bool:
-        """Whether runs are noted before they begin."""
+        """True if runs are noted before they begin."""
         return self.careful or self.time_limit is not None
 
     def finish(self, k: int) -> int:
-        """All runs of chunk ``k`` that are not there yet; gives ``k``."""
+        """Finish all open runs of chunk ``k``, and return ``k``."""
         if self.noted:
             self.blame(k)  # of one who died before
         part, runs = self.store.read(k), self.store.runs(k).ravel()
@@ -88,7 +88,7 @@ class Job:
         return k
 
     def blame(self, k: int) -> bool:
-        """Whether a run of chunk ``k`` had begun when its process died; then that is its error."""
+        """True if a run of chunk ``k`` had begun when its process died; then that is its error."""
         note, late = self._note(k), self._late(k)
         if not note.exists():
             return False
@@ -111,7 +111,7 @@ class Job:
 
     @contextmanager
     def _limited(self, k: int) -> Iterator[None]:
-        """What takes longer than the limit inside ends this process, and leaves word."""
+        """Time limit on the code inside: beyond it this process ends, and leaves a note."""
         if self.time_limit is None:
             yield
             return
@@ -167,7 +167,7 @@ class Job:
 
 
 def _said(error: BaseException) -> str:
-    """In one line: its own of an error of the library, with its kind of any other."""
+    """Error message in one line; for errors from outside the library, with the type of the error."""
     try:
         text = str(error) if isinstance(error, FallingCatError) else f"{type(error).__name__}: {error}"
     except Exception:  # an error whose own text fails

@@ -22,7 +22,7 @@ LONGEST_WAIT: Final = 120.0
 _HERE: Final = threading.Lock()
 """Locks of files are those of a process: closing one file gives up all of them."""
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-"""Of file systems without locks: what others have written is still read before it is written over."""
+"""Errors of file systems without locks: what others have written is still read before it is written over."""
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def _take(file: int, path: Path, k: int) -> Callable[[], None]:
 
 
 def _system(file: int, k: int) -> tuple[Callable[[], None], Callable[[], None]]:
-    """How byte ``k`` of a file is locked without waiting, and given back, on this system."""
+    """Functions that lock byte ``k`` of a file without waiting, and release it, on this system."""
     try:
         import fcntl
     except ImportError:
@@ -82,4 +82,4 @@ def _system(file: int, k: int) -> tuple[Callable[[], None], Callable[[], None]]:
 
 
 def _nothing() -> None:
-    """Of systems without locks."""
+    """Do nothing, on systems without locks."""

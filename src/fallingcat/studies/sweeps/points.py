@@ -1,4 +1,4 @@
-"""Where a sweep goes: every point of a grid, or a Latin hypercube in its box."""
+"""Points of a sweep: every point of a grid, or a Latin hypercube in its box."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ...errors import ExtraMissingError, FallingCatError
 from .job import Job
 
 MOST_DEATHS: Final = 3
-"""Of processes at one chunk, without a run that could be to blame."""
+"""Deaths of processes at one chunk, without a run that could be to blame."""
 IDLE: Final = 5.0
 """s: a process without work leaves then, also where its coordinator was killed"""
 THREADS: Final = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA", "NUMEXPR"))

@@ -51,7 +51,7 @@ def chunk_shape(shape: Sequence[int], most: int) -> tuple[int, ...]:
 
 @dataclass
 class Part:
-    """What is known of the runs of one chunk, each array of the chunk's shape within the grid."""
+    """Results of the runs of one chunk, each array of the chunk's shape within the grid."""
 
     numbers: dict[str, np.ndarray]
     done: np.ndarray
@@ -65,7 +65,7 @@ class Part:
         return np.flatnonzero(~(self.done | self.failed))
 
     def add(self, other: Part) -> None:
-        """What ``other`` knows and this does not: a run that is done for one of them is done."""
+        """Merge results of ``other`` that are missing here: a run that is done for one of them is done."""
         news = (other.done & ~self.done) | (other.failed & ~self.failed & ~self.done)
         for name, values in self.numbers.items():
             np.copyto(values, other.numbers[name], where=news)
@@ -76,7 +76,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Store:
-    """A store that exists."""
+    """Zarr store of a sweep that exists."""
 
     path: Path
     shape: tuple[int, ...]
@@ -91,7 +91,7 @@ class Store:
 
     @property
     def chunks(self) -> int:
-        """All of them."""
+        """Number of chunks."""
         return int(np.prod(self.counts))
 
     def runs(self, k: int) -> np.ndarray:
@@ -102,7 +102,7 @@ class Store:
         return np.ravel_multi_index(np.ix_(*axes), self.shape)
 
     def read(self, k: int) -> Part:
-        """What is known of chunk ``k``; what is no chunk of it is an error that names the file."""
+        """Results of chunk ``k``; damaged files raise an error that names them."""
         own = self._own(k)
         numbers = {name: self._array(k, name, np.float64, np.nan)[own] for name in self.numbers}
         return Part(numbers, *self._flags(k), self._texts(k)[own])
@@ -160,7 +160,7 @@ class Store:
         return self.path / DONE / f".{name}.part"
 
     def tidy(self) -> None:
-        """Remove what those left behind who were killed; nobody is at work any more."""
+        """Remove files of killed workers; none may be at work any more."""
         for left in (*self.path.rglob(".*.part"), *self.path.rglob(".*.tmp")):
             with suppress(OSError):
                 left.unlink()
@@ -172,7 +172,7 @@ class Store:
         return tuple(min(c, n - c * i) for i, c, n in zip(self._at(k), self.chunk, self.shape, strict=True))
 
     def _own(self, k: int) -> tuple[slice, ...]:
-        """Of the files of chunk ``k``, the part that is within the grid."""
+        """Part of the files of chunk ``k`` that is within the grid."""
         return tuple(slice(0, n) for n in self._extent(k))
 
     def _flags(self, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -184,7 +184,7 @@ class Store:
         return self.path.joinpath(name, "c", *map(str, self._at(k)))
 
     def _whole(self, values: np.ndarray, fill: Any) -> np.ndarray:
-        """In the shape of a chunk, also at the edge of the grid."""
+        """Array padded to the shape of a chunk at the edge of the grid."""
         out = np.full(self.chunk, fill, dtype=values.dtype)
         out[tuple(slice(0, n) for n in values.shape)] = values
         return out
@@ -315,7 +315,7 @@ def resumed(path: Path, points: Points, numbers: Sequence[str], configuration: M
 
 
 def _differences(begun: Any, now: Any, where: str = "") -> list[str]:
-    """What differs, in words.
+    """Differences in words.
 
     >>> _differences({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2})
     ['a.b was 1, is 3']

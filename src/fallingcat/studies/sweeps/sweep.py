@@ -47,7 +47,13 @@ Runner = Callable[[Job, Sequence[int]], Iterator[int]]
 
 @dataclass(frozen=True)
 class Sweep:
-    """Result of a sweep; :meth:`open` opens its store."""
+    """Result of a sweep; :meth:`open` opens its store.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Sweep(Path("gains.zarr"), done=98, failed=2, total=100).data()
+        {'done': 98, 'failed': 2, 'total': 100}
+    """
 
     out: Path
     """a zarr store"""
@@ -58,7 +64,11 @@ class Sweep:
     total: int
 
     def open(self) -> Any:
-        """An ``xarray.Dataset`` over the swept parameters: the measures, ``done``, ``failed``, ``error``."""
+        """Dataset over the swept parameters: the measures, ``done``, ``failed``, ``error``.
+
+        Returns:
+            An ``xarray.Dataset``.
+        """
         try:
             import xarray
         except ImportError:
@@ -66,7 +76,11 @@ class Sweep:
         return xarray.open_dataset(self.out, engine="zarr")
 
     def data(self) -> dict[str, int]:
-        """What ``--json`` prints."""
+        """Numbers of runs as ``--json`` prints them.
+
+        Returns:
+            Runs done, failed and in all.
+        """
         return {"done": self.done, "failed": self.failed, "total": self.total}
 
 
@@ -112,6 +126,13 @@ def sweep(
 
     Returns:
         Numbers of runs done, failed and in all, and the store.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found = sweep(lambda x: x * x, {"x": [1.0, 2.0, 3.0]}, f"{folder}/squares", workers=0, progress=False)
+        >>> found.done, found.total
+        (3, 3)
     """
     if isinstance(study, Study):
         wanted = study.with_parameters(parameters)
@@ -139,7 +160,7 @@ def sweep(
 
 
 def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
-    """All chunks, those of workers that died once more; nothing is counted that is not on disk."""
+    """Run all chunks, those of workers that died once more; only results on disk are counted."""
     counts, died = _Counts(job.store, tell), False
     while counts.open:
         before = counts.sums()
@@ -162,7 +183,7 @@ def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
 
 
 class _Counts:
-    """How far a store is."""
+    """Progress of a store."""
 
     def __init__(self, store: Store, tell: Tell) -> None:
         self._store, self._tell = store, tell
@@ -171,7 +192,7 @@ class _Counts:
         self.look()
 
     def look(self) -> None:
-        """At all chunks that are not finished as far as is known."""
+        """Update the counts of all chunks that are not known to be finished."""
         self.open = {k: None for k, found in self._known.items() if sum(found) < self._store.size(k)}
         self._known |= {k: self._store.count(k) for k in self.open}
         self.open = {k: None for k in self.open if sum(self._known[k]) < self._store.size(k)}
@@ -183,7 +204,7 @@ class _Counts:
         return sum(done for done, _ in found), sum(failed for _, failed in found)
 
     def finished(self, k: int) -> None:
-        """A worker says so; the files count."""
+        """Update the count of a chunk that a worker reports as finished; its files decide."""
         self._known[k] = self._store.count(k)
         if sum(self._known[k]) == self._store.size(k):
             self.open.pop(k, None)
@@ -191,7 +212,7 @@ class _Counts:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Meanwhile, what workers have committed of the chunks in which they are is told now and then."""
+        """Report the commits of workers to unfinished chunks now and then, meanwhile."""
         over = threading.Event()
 
         def watch() -> None:
@@ -259,7 +280,7 @@ def _on_cluster(address: str) -> Runner:
 
 
 def _client(client: Any, address: str) -> Any:
-    """For this sweep alone: as Dask's default, one that is not there would let all later work of Dask wait for ever."""
+    """Dask client for this sweep alone: as Dask's default, an absent one would block all later work of Dask."""
 
     class Own(client):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -340,7 +361,7 @@ def _store(
 
 
 def _mended(store: Store) -> Store:
-    """With the runs open whose files are missing."""
+    """Store in which finished runs with missing files are open again."""
     lost = sum(map(store.mend, range(store.chunks)))
     if lost:
         text = f"files of {lost:,} finished runs are missing: they are run again"
@@ -349,7 +370,7 @@ def _mended(store: Store) -> Store:
 
 
 def _configuration(study: Study, points: Points, target: str) -> dict[str, Any]:
-    """All that decides the numbers; exact, as JSON keeps every float."""
+    """Configuration that determines the numbers; exact, as JSON keeps every float."""
     return {
         "study": study.name,
         "kind": study.kind.name,

@@ -113,7 +113,7 @@ def _cells(what: str, starts: Starts) -> str:
 
 
 def blocks() -> str:
-    """Who tells whom: robot, sensor, observers, compensation, springs and dampers; SVG."""
+    """Block diagram of robot, sensor, observers, compensation, springs and dampers; SVG."""
     boxes = {
         "robot (18)": (40, 60, 150), "pose sensor": (250, 20, 150), "group observer (37)": (460, 20, 170),
         "Euler-Poincaré observer (42), (51)": (460, 100, 250), "compensation (45)": (250, 190, 150),

@@ -49,7 +49,7 @@ class Experiment:
 
     @classmethod
     def of(cls, p: TumblingParameters) -> Experiment:
-        """With the locked angular velocity and the offset of the joints that the parameters say."""
+        """Experiment with the locked angular velocity and the joint offsets of the parameters."""
         arm = robots.orbital_arm()
         target = np.radians(p.target)
         spin = [0.0, 0.0, 0.0, *np.radians(p.spin)]  # at rest in its joints: the twist is the locked velocity
@@ -77,7 +77,7 @@ class Experiment:
         return self.law(kind, **(about | more))
 
     def run(self, law: OutputFeedback) -> Trajectory:
-        """With perfect poses."""
+        """Simulate with perfect poses."""
         return simulate(self.model, self.start, self.p.duration, law, dt=STEP)
 
     def sampled(self, law: OutputFeedback, count: int, duration: float, rate: float, every: int) -> Rollout:
@@ -95,11 +95,11 @@ class Experiment:
         return Errors(*np.split(found, np.cumsum([m, m, n, n, 1]), axis=-1))._replace(W=found[..., 2 * m + 2 * n])
 
     def along(self, run: Trajectory, law: OutputFeedback) -> Errors:
-        """Of one run."""
+        """Errors along one run."""
         return self.errors(law, (run.poses, run.joints, run.twists, run.rates), run.remembered(law.name))
 
     def dissipated(self, run: Trajectory, law: OutputFeedback) -> float:
-        """How far ``dW/dt``, the exact derivative along the closed loop, is from (58), relative to the largest."""
+        """Largest difference of ``dW/dt``, exact along the closed loop, from (58), relative to the largest."""
         memory, off, largest = run.remembered(law.name), 0.0, 0.0
         for i in np.linspace(0, len(run) - 1, CHECKED).astype(int):
             state, knows = run.state(int(i)), law.remembering(memory[i])

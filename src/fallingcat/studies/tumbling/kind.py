@@ -27,14 +27,14 @@ NEAR = (90.0, 15.0)
 
 @dataclass(frozen=True, eq=False)
 class Tumbled:
-    """What was seen."""
+    """Observed runs, errors and surveys."""
 
     here: Experiment
     runs: dict[str, Trajectory]
     """by compensation, with perfect poses"""
     errors: dict[str, Errors]
     dissipated: dict[str, float]
-    """how far ``dW/dt`` is from (58), relative to the largest"""
+    """distance of ``dW/dt`` from (58), relative to the largest"""
     torques: dict[str, np.ndarray]
     """both compensations (N x n) along the run of ``locked``"""
     tuning: Tuning
@@ -56,7 +56,7 @@ class Tumbled:
         return float(np.degrees(away[3 * len(away) // 4 :].max()))
 
     def rises(self, kind: str) -> int:
-        """How often ``W`` is larger than one sample before."""
+        """Number of samples at which ``W`` is larger than one sample before."""
         return int((np.diff(self.errors[kind].W) >= 0.0).sum())
 
     @property
@@ -108,6 +108,7 @@ class OrbitalControl(SimulatedKind[TumblingParameters, Tumbled]):
     }
 
     def run(self, parameters: TumblingParameters, tell: Progress) -> Tumbled:
+        """Simulate every compensation, tune the observer, and survey starts."""
         here, runs, errors, dissipated = Experiment.of(parameters), {}, {}, {}
         for i, kind in enumerate(COMPENSATIONS):
             tell("perfect poses", i / len(COMPENSATIONS))

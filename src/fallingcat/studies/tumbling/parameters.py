@@ -1,4 +1,4 @@
-"""What the study of an arm that tumbles can vary."""
+"""Parameters of the study of a tumbling arm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Angles = Annotated[list[float], Field(min_length=7, max_length=7)]
 
 
 class TumblingParameters(Parameters):
-    """Of the arm's shape, its tumbling, its laws and its sensors."""
+    """Parameters of the arm's shape, its tumbling, its laws and its sensors."""
 
     duration: Annotated[float, Field(gt=0.0, le=600.0)] = 60.0
     """s"""
@@ -25,7 +25,7 @@ class TumblingParameters(Parameters):
     frequency: Annotated[float, Field(gt=0.0, le=20.0)] = 1.5
     """rad/s: of the joints' springs, on the inertias that they move"""
     damping: Annotated[float, Field(gt=0.0, le=5.0)] = 0.2
-    """of the joints; below 1 they swing"""
+    """damping ratio of the joints; below 1 they swing"""
     pose_gain: Annotated[float, Field(gt=0.0, le=200.0)] = 100.0
     """k (1/s), with perfect poses"""
     locked_gain: Annotated[float, Field(gt=0.0, le=1e4)] = 100.0

@@ -1,4 +1,4 @@
-"""What many runs with slow, late, noisy poses say: the best gain, the bandwidth saved, the region of convergence."""
+"""Surveys of many runs with slow, late, noisy poses: best gain, bandwidth saved, region of convergence."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Bandwidth(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """From where the law converges."""
+    """Region of convergence of the law."""
 
     attitude: np.ndarray
     """``N`` (deg): how wrong the observer is at the start"""
@@ -80,7 +80,7 @@ class Starts(NamedTuple):
     """``N``"""
 
     def share(self, chosen: np.ndarray | slice = slice(None)) -> float:
-        """percent"""
+        """Share of converged runs (%)."""
         return 100.0 * float(self.converged[chosen].mean())
 
     def binned(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -105,8 +105,9 @@ def tuned(here: Experiment, tell: Progress) -> Tuning:
 
 
 def settled(here: Experiment, law: OutputFeedback, rate: float = RATE) -> tuple[float, float, np.ndarray]:
-    """Root mean squares (deg/s, deg) at the end of runs with noise, of locked angular velocity and joints, and the
-    joints' errors themselves (K x N x n, deg); inf where a run does not stay finite.
+    """Root mean squares (deg/s, deg) at the end of runs with noise, of locked angular velocity and joints.
+
+    The joints' errors themselves (K x N x n, deg) come third; inf where a run does not stay finite.
     """
     every = round(0.1 * rate)
     runs = here.sampled(law, here.p.noises, SETTLING, rate, every)
@@ -144,8 +145,10 @@ def jitter(here: Experiment, kind: str) -> float:
 
 
 def starts(here: Experiment, gain: float, count: int, tell: Progress, perfect: bool = False) -> Starts:
-    """``count`` random starts: the observer believes the base at rest in the origin, and it is turned, moved and
-    tumbling.  With ``perfect`` poses the observers are integrated with the robot.
+    """Outcomes of ``count`` random starts.
+
+    The observer believes the base at rest in the origin, and it is turned, moved and tumbling.  With ``perfect`` poses
+    the observers are integrated with the robot.
     """
     model, rng = here.model, np.random.default_rng(0)
     angle, spin = rng.uniform(0.0, np.pi, count), rng.uniform(0.0, np.radians(SPINS), count)

@@ -22,7 +22,7 @@ def python(p: Program, header: list[str], numpy: str = "numpy") -> str:
 
 
 def jax(p: Program, header: list[str]) -> str:
-    """As :func:`python`, with ``jax.numpy``: works under ``jit``, ``vmap`` and ``grad``."""
+    """Function in Python with ``jax.numpy``, as :func:`python`: works under ``jit``, ``vmap`` and ``grad``."""
     return python(p, header, "jax.numpy")
 
 

@@ -58,14 +58,14 @@ def _equations(name: str, x: Any, names: dict[Any, str]) -> list[list[str]]:
 
 
 def _fits(name: str, shape: tuple[int, int], texts: dict[tuple[int, ...], str]) -> bool:
-    """Whether a matrix is narrower than a line."""
+    """True if a matrix is narrower than a line."""
     rows, columns = shape
     widths = (max((_width(texts[i, j]) for i in range(rows)), default=0) + 3 for j in range(columns))
     return columns <= _COLUMNS and _width(name) + sum(widths) < _LINE
 
 
 def _aligned(equations: list[list[str]]) -> list[str]:
-    """All lines of the equations; in several environments, because TeX keeps each as a whole."""
+    """Lines of the equations, in several environments, because TeX keeps each as a whole."""
     lines = [line for equation in equations for line in equation]
     blocks = (lines[start : start + _ROWS] for start in range(0, len(lines), _ROWS))
     return [text for block in blocks for text in (r"\begin{align*}", " \\\\\n".join(block), r"\end{align*}")]
@@ -108,7 +108,7 @@ def places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def symbol_names(d: Derivation, named: Named) -> dict[Any, str]:
-    """How symbols are written: rates with dots; what a user called his own, by a generated name."""
+    """LaTeX names of symbols: rates with dots; a user's own symbols by a generated name."""
     parameters = {x for e in (*named.definitions.values(), *named.expressions.values()) for x in e.free_symbols}
     parameters -= {*d.q, *d.v, *d.a, *named.definitions}
     names = identifiers(sorted(parameters, key=str))

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 _OURS: Final = re.compile(r"theta|[A-Za-z]{1,2}|[A-Za-z]{1,5}_([0-9]{1,4}[xyz]{0,2}|[xyz])", re.ASCII)
 _WORDS: Final = ("as", "do", "fn", "if", "im", "in", "is", "np", "or", "pi", *"eijqvapEI")
-"""What means something in one of the languages, or in the text itself; every longer word does in some language."""
+"""Reserved words of the languages and of the text itself; longer words are reserved in some language."""
 
 
 def harmless(name: str, format: str) -> str:
-    """A name of the robot's as text of this format: letters, digits, ``_ . -``, and bytes in hexadecimal.
+    r"""Name of the robot as text of this format: letters, digits, ``_ . -``, and bytes in hexadecimal.
 
     >>> harmless("knee_1*/", "c"), harmless("knee_1*/", "latex")
-    ('knee_1%2A%2F', 'knee\\\\_1\\\\%2A\\\\%2F')
+    ('knee_1%2A%2F', 'knee\\_1\\%2A\\%2F')
     """
     return escaping.latex(name) if format == "latex" else escaping.comment(name)
 
@@ -41,7 +41,7 @@ def identifiers(symbols: list[Any]) -> dict[Any, str]:
 
 
 def legend(d: Derivation, format: str) -> list[str]:
-    """What goes in, and which link, joint and frame has which number; one line each."""
+    """Inputs, and the numbers of links, joints and frames; one line each."""
     model: Model = d.model
     own = underscored if format == "latex" else str
     given = {"q": d.q, "v": d.v, "a": d.a}

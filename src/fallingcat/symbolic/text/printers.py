@@ -56,6 +56,7 @@ class NumPy(_Numbers, NumPyPrinter):  # type: ignore[misc]
 
     @property
     def functions(self) -> list[str]:
+        """Names of the functions that were used."""
         return sorted({name for names in self.module_imports.values() for name in names})
 
 
@@ -65,18 +66,20 @@ def readable(x: Any) -> str:
 
 
 def decimals(x: Any) -> Any:
-    """An expression with numbers to be read: ``1/3`` stays, ``1617/5000`` is ``0.3234`` as in the robot's
-    file, and what is longer than a float is the nearest one.
+    """Expression with readable numbers.
 
-    >>> x = sympy.Symbol("x")
-    >>> decimals(x / 3 - sympy.Rational("0.3234") * sympy.sin(x) + sympy.Rational(10**30 + 1, 10**32))
-    x/3 - 0.3234*sin(x) + 0.01
+    ``1/3`` stays, ``1617/5000`` is ``0.3234`` as in the robot's file, and longer numbers become the nearest float.
+
+    Example:
+        >>> x = sympy.Symbol("x")
+        >>> decimals(x / 3 - sympy.Rational("0.3234") * sympy.sin(x) + sympy.Rational(10**30 + 1, 10**32))
+        x/3 - 0.3234*sin(x) + 0.01
     """
     return x.xreplace({r: sympy.Float(repr(r.p / r.q)) for r in x.atoms(sympy.Rational) if not _is_short(r)})
 
 
 def _is_short(r: Any) -> bool:
-    """Whether a fraction is one that is read as such."""
+    """True if a fraction is to be written as such."""
     tenth = r.q % 5 == 0 and 10**9 % r.q == 0
     return bool(r.q == 1 or (r.q < _FRACTION and not tenth))
 

@@ -1,4 +1,4 @@
-"""What a function in any language computes, one step after the other."""
+"""Straight-line program of a function, the same for every language."""
 
 from __future__ import annotations
 
