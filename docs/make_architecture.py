@@ -45,8 +45,8 @@ BOXES: dict[str, Box] = {
 }
 ARROWS = [
     ("file", "io"), ("io", "model"), ("model", "dynamics"), ("dynamics", "simulation"), ("simulation", "page"),
-    ("contact", "simulation"), ("planning", "page"), ("dynamics", "numbers"), ("numbers", "trace"), ("trace", "program"),
-    ("program", "emit"), ("emit", "native"), ("native", "cache"), ("native", "simulation"),
+    ("contact", "simulation"), ("planning", "page"), ("dynamics", "numbers"), ("numbers", "trace"),
+    ("trace", "program"), ("program", "emit"), ("emit", "native"), ("native", "cache"), ("native", "simulation"),
 ]  # fmt: skip
 
 

@@ -49,7 +49,12 @@ def named(name):
 def test_the_output_in_the_documentation_is_what_comes_out(monkeypatch):
     monkeypatch.chdir(ROOT)
     shown = iter(inspect("examples/robots/cat.urdf").stdout.splitlines())
-    block = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8").partition("```text\nrobot ")[2].partition("\n```")[0]
+    block = (
+        (ROOT / "docs" / "reference" / "cli.md")
+        .read_text(encoding="utf-8")
+        .partition("```text\nrobot ")[2]
+        .partition("\n```")[0]
+    )
     lines = [line for line in f"robot {block}".splitlines() if line != "..."]
     assert len(lines) > 15
     assert all(line in shown for line in lines)  # in this order: `in` consumes the iterator

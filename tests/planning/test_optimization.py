@@ -166,7 +166,9 @@ def test_limits_of_single_joints_are_kept_and_used():
 
 
 def test_out_of_reach_is_said_with_what_is_in_reach():
-    with pytest.raises(NumericsError, match=r"infeasible.* 3\.142 was wanted; turn of \d+\.\d+ degrees is within reach"):
+    with pytest.raises(
+        NumericsError, match=r"infeasible.* 3\.142 was wanted; turn of \d+\.\d+ degrees is within reach"
+    ):
         optimize(CAT, "turn", target=np.pi, reach=0.3, harmonics=1, starts=1)
     found = optimize(CAT, "turn", target=np.pi, reach=0.3, harmonics=1, starts=1, strict=False)
     assert (found.status, found.optimal) == ("infeasible", False)

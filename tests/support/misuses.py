@@ -8,7 +8,9 @@ import fallingcat as fc
 from fallingcat import contact, control, lie, studies
 from fallingcat import planning as falling
 from fallingcat import planning as gaits
+from fallingcat.dynamics import constrained_forward_dynamics
 from fallingcat.errors import FallingCatError, FileError, ModelError
+from fallingcat.formulations import integrability, locked_angle, locked_frame
 from fallingcat.lie import SE3, SO2, charts
 from fallingcat.lie.charts import EulerZYX
 from fallingcat.model.joints import Helical, Revolute, Universal
@@ -194,11 +196,11 @@ CALLS = [
     (lambda: fc.dynamics.analytical_jacobian(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.dynamics.analytical_jacobian(CAT, STATE, TIP, rotation="euler"), "charts .*, 'euler'"),
     (lambda: fc.dynamics.displace(CAT, STATE, ZERO[:2]), r"tangent has shape \(16,\), not \(2,\)"),
-    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, 3)), np.zeros(2)), r"jacobian has shape"),
-    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, NV)), np.zeros(3)), r"bias has shape"),
-    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, "rod", np.zeros(1)), r"jacobian has shape"),
-    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, [[1.0], [1.0, 2.0]], [0.0, 0.0]), "jacobian has shape"),
-    (lambda: fc.dynamics.constrained_forward_dynamics(CAT, STATE, ZERO, np.full((1, NV), np.nan), [0.0]), "not finite"),
+    (lambda: constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, 3)), np.zeros(2)), r"jacobian has shape"),
+    (lambda: constrained_forward_dynamics(CAT, STATE, ZERO, np.zeros((2, NV)), np.zeros(3)), r"bias has shape"),
+    (lambda: constrained_forward_dynamics(CAT, STATE, ZERO, "rod", np.zeros(1)), r"jacobian has shape"),
+    (lambda: constrained_forward_dynamics(CAT, STATE, ZERO, [[1.0], [1.0, 2.0]], [0.0, 0.0]), "jacobian has shape"),
+    (lambda: constrained_forward_dynamics(CAT, STATE, ZERO, np.full((1, NV), np.nan), [0.0]), "not finite"),
     (lambda: fc.inverse_dynamics(CAT, STATE, [[1.0], [1.0, 2.0]]), "acceleration is a vector of 16 numbers"),
     (lambda: CAT.unflatten([[1.0], [1.0, 2.0]]), "q has shape"),
     (lambda: CAT.state(pose=[[1.0], [1.0, 2.0]]), "pose is an array of numbers of shape"),
@@ -208,8 +210,8 @@ CALLS = [
     (lambda: CAT.lock([["spine"]]), "there is no joint"),
     (lambda: fc.dynamics.reroot_state(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.curvature(CAT, STATE, ZERO, ZERO), r"x has shape \(10,\)"),
-    (lambda: fc.formulations.integrability(CAT, STATE, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
-    (lambda: fc.formulations.integrability(CAT, STATE, tolerance="small"), "tolerance is a positive number, not 'small'"),
+    (lambda: integrability(CAT, STATE, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
+    (lambda: integrability(CAT, STATE, tolerance="small"), "tolerance is a positive number, not 'small'"),
     (lambda: fc.formulations.certify_reduced(CAT, STATE, tolerance=np.nan), "tolerance is a positive number, not nan"),
     (lambda: fc.formulations.certify_reduced(CAT, STATE, rel="rel"), "rel is what reduced_equations gives, not 'rel'"),
     (lambda: fc.equations(CAT, STATE).certify(tolerance=None), "tolerance is a positive number, not None"),
@@ -219,9 +221,9 @@ CALLS = [
     (lambda: fc.changes.internal_external(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.formulations.fixed_at(CAT, STATE, "ghost"), "there is no (link|link or frame) 'ghost'"),
     (lambda: fc.changes.decoupling(CAT, STATE, Tx=np.zeros((2, 2))), "Tx has shape"),
-    (lambda: fc.formulations.locked_angle(HOPPER, [0.0, 1.0]), r"joints has shape"),
-    (lambda: fc.formulations.locked_angle(HOPPER, "bent"), r"joints"),
-    (lambda: fc.formulations.locked_angle(None, [0.0]), "the first argument is a Model, not None"),
+    (lambda: locked_angle(HOPPER, [0.0, 1.0]), r"joints has shape"),
+    (lambda: locked_angle(HOPPER, "bent"), r"joints"),
+    (lambda: locked_angle(None, [0.0]), "the first argument is a Model, not None"),
     (lambda: fc.single_body.body_inertia("SE3", np.eye(6)), "a group or algebra of .*lie, not 'SE3'"),
     (lambda: fc.single_body.body_inertia(SE3(), np.eye(3)), r"inertia has shape"),
     (lambda: fc.single_body.body_coriolis_matrix(SE3(), np.eye(6), np.zeros(3)), r"v has shape \(6,\)"),
@@ -256,8 +258,8 @@ CALLS = [
     (lambda: SE3().contains(np.eye(4), -1.0), "tolerance is a number that is not negative, not -1.0"),
     (lambda: SE3().contains(np.eye(4), np.nan), "tolerance is a number that is not negative, not nan"),
     (lambda: fc.dynamics.base_parameters(CAT, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
-    (lambda: fc.formulations.locked_angle(fc.robots.revolute_hopper(), [0.1], tolerance=np.nan), "tolerance is a positive number"),
-    (lambda: fc.formulations.locked_frame(fc.robots.revolute_hopper(), [0.1], tolerance=-1.0), "tolerance is a positive number"),
+    (lambda: locked_angle(fc.robots.revolute_hopper(), [0.1], tolerance=np.nan), "tolerance is a positive number"),
+    (lambda: locked_frame(fc.robots.revolute_hopper(), [0.1], tolerance=-1.0), "tolerance is a positive number"),
     (lambda: gaits.optimize(TWO, tolerance=-1.0), "tolerance is a positive number, not -1.0"),
     (lambda: fc.simulation.Rosenbrock(tolerance=-1.0), "tolerance is a positive number, not -1.0"),
     (lambda: fc.simulation.SciPy(rtol=np.nan), "rtol is a positive number, not nan"),
@@ -330,7 +332,7 @@ CALLS = [
     (lambda: fc.rollout(CAT, [STATE], 1e308), "are more than"),
     (lambda: RUN.measure(None), "compile takes a function of a model and a state, not None"),
     (lambda: RUN.at(10**400), "is outside"),
-    (lambda: fc.formulations.integrability(CAT, STATE, tolerance=10**400), "tolerance is a positive number"),
+    (lambda: integrability(CAT, STATE, tolerance=10**400), "tolerance is a positive number"),
     (lambda: gaits.Chain(None), "the parts of a chain must be curves"),
     (lambda: gaits.Circle([[1.0], [1.0, 2.0]]), "radius must be a row of finite numbers"),
     (lambda: falling.bendings(CAT, []), "joints must be names of two joints or more, got an empty list"),

@@ -1,7 +1,7 @@
 """Published experiments, run again: parameters as data, numbers beside the published ones, figures as a page.
 
-``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads a file.  A :class:`StudyKind` says what can be
-varied, run, measured and drawn: ``hoppers``, ``tumbling``, ``identities`` and those of ``experiments`` are the
+``run("revolute-6")`` runs one; ``names()`` lists them; :func:`load` reads a file.  A :class:`StudyKind` says what can
+be varied, run, measured and drawn: ``hoppers``, ``tumbling``, ``identities`` and those of ``experiments`` are the
 library's; others may be added.
 """
 

@@ -1,7 +1,7 @@
 """LLVM text cut into modules that take a second each: between them Python runs, and hears Ctrl-C.
 
-The functions of chunks (see :mod:`fallingcat.compiler.cpu.llvm`) go into modules of their own, each with the constants and helpers that it
-uses; what is left calls them by name.  The linker puts all together again.
+The functions of chunks (see :mod:`fallingcat.compiler.cpu.llvm`) go into modules of their own, each with the
+constants and helpers that it uses; what is left calls them by name.  The linker puts all together again.
 """
 
 from __future__ import annotations

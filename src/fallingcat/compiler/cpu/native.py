@@ -69,7 +69,7 @@ def _emitted(text: str, level: int = 1) -> bytes:
 
 
 def optimised(text: str) -> str:
-    """LLVM text made fast: what :mod:`fallingcat.compiler.cpu.loop_syntax` writes has loops, and memory for every name."""
+    """Optimised LLVM text: that of ``loop_syntax`` has loops, and memory for every name."""
     check_memory(BYTES_EACH * len(text))
     llvm, module = binding(), binding().parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -197,7 +197,7 @@ def _numpy_function(index: int) -> int:
 
 @functools.cache
 def fast_entry() -> bool:
-    """True if NumPy's arrays look in memory as :mod:`fallingcat.compiler.cpu.python_call` expects (CPython, 64 bits, with the GIL)."""
+    """True if NumPy's arrays look in memory as ``python_call`` expects (CPython, 64 bits, with the GIL)."""
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or not gil:
         return False

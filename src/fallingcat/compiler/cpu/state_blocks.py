@@ -31,7 +31,8 @@ def aligned(shape: tuple[int, ...], dtype: Any = np.float64, alignment: int = 64
         memory = np.empty(size + alignment, dtype=np.uint8)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
-            f"an array has a shape, a dtype and an alignment, not {describe(shape)}, {describe(dtype)}, {describe(alignment)}"
+            "an array has a shape, a dtype and an alignment, not "
+            f"{describe(shape)}, {describe(dtype)}, {describe(alignment)}"
         ) from None
     start = -memory.ctypes.data % alignment
     return memory[start : start + size].view(dtype).reshape(shape)

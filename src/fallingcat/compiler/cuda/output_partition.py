@@ -1,8 +1,8 @@
 """Results shared out among stages that need nothing of each other.
 
 What a robot's limb adds to the equations depends on little else than its own joints, once it is known how the whole
-robot moves (:mod:`fallingcat.compiler.cuda.min_cut`).  So each stage computes all that some of the results need, from that and from the inputs;
-what two stages need is computed in both, and nothing passes between them through memory.
+robot moves (:mod:`fallingcat.compiler.cuda.min_cut`).  So each stage computes all that some of the results need, from
+that and from the inputs; what two stages need is computed in both, and nothing passes between them through memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Ways to compute one program on the GPU, and which of them is the fastest, by a model of it (:mod:`fallingcat.compiler.cuda.cost_model`).
+"""Search for the fastest plan of a program on the GPU, by a cost model (:mod:`fallingcat.compiler.cuda.cost_model`).
 
 A program in which much waits is cut into stages that pass values through memory, or computes some values twice
-(:mod:`fallingcat.compiler.cuda.rematerialization`), or all of them but a few (:mod:`fallingcat.compiler.cuda.min_cut`), or in each stage all that its results need
+(:mod:`fallingcat.compiler.cuda.rematerialization`), or all of them but a few
+(:mod:`fallingcat.compiler.cuda.min_cut`), or in each stage all that its results need
 (:mod:`fallingcat.compiler.cuda.output_partition`).
 """
 

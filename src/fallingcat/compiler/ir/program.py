@@ -1,9 +1,11 @@
 """A trace as a straight-line program: scheduled, fused, cut into chunks.
 
-A program is a list of instructions, operands first, in an order that keeps few values waiting (:mod:`fallingcat.compiler.ir.schedule`: mostly
+A program is a list of instructions, operands first, in an order that keeps few values waiting
+(:mod:`fallingcat.compiler.ir.schedule`: mostly
 depth first, which follows the robot branch by branch); products that are added at once become fused multiply-adds; and
 the line is cut into chunks of some hundred instructions, so that compilers stay linear.  Values that live across a cut
-go through a small workspace whose slots are reused.  Loops of the trace stay loops (:mod:`fallingcat.compiler.ir.loops`).
+go through a small workspace whose slots are reused.  Loops of the trace stay loops
+(:mod:`fallingcat.compiler.ir.loops`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """LLVM text of the function that XLA calls on a GPU: it launches the stages of a program on XLA's stream.
 
-As :mod:`fallingcat.compiler.xla.handler`; arguments and results are columns ``(size, count)``, and the last result is the workspace.
+As :mod:`fallingcat.compiler.xla.handler`; arguments and results are columns ``(size, count)``, and the last result is
+the workspace.
 """
 
 from __future__ import annotations
