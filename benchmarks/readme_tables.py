@@ -202,7 +202,7 @@ def gpu() -> Iterator[str]:
     yield f"float64 ({' and '.join(shares)} of what memory can move), forward dynamics {forward} /s and its derivatives"
     yield f"{rate('forward_dynamics_derivatives')} /s in float32;"
     yield f"contact steps of 2 ms of a quadruped on 4 feet and a humanoid on 8 points {steps(0)} /s (float32, ledgers"
-    yield f"included, two sweeps; {steps(3)} with one; MuJoCo Warp on the same GPU {steps(-1)})."
+    yield f"included, converged steps; {steps(3)} with one sweep; MuJoCo Warp on the same GPU {steps(-1)})."
 
 
 def us(seconds: float) -> str:
