@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import ExtraMissingError
 from . import python_call
-from .code_memory import WRITE, check_mappings, check_memory, join_mappings, protect
+from .code_memory import check_mappings, check_memory
 from .module_splitting import modules, packed, unpacked
 from .threads import making
 
@@ -101,10 +101,6 @@ def _linker(group: int) -> Any:
 
 
 _numbers = itertools.count()
-FEW = 512
-"""Libraries that a process makes before their mappings are joined: until then no constant can be executed."""
-_apart: weakref.WeakKeyDictionary[Any, tuple[int, int | None]] = weakref.WeakKeyDictionary()
-"""Addresses of code and of a filled table, of the libraries whose mappings are not joined yet"""
 
 
 class Library:
@@ -122,12 +118,6 @@ class Library:
             check_memory(2 * len(code))
             number = next(_numbers)
             self._tracker = builder.link(_linker(number // SHARED), f"library{number}")  # it keeps its linker
-            self._code = self._tracker[functions[0]]
-            _apart[self._tracker] = (self._code, None)
-            if number >= FEW and number % SHARED == 0:
-                alive = list(_apart.items())  # which it keeps alive
-                join_mappings([code for _, (code, _) in alive], [table for _, (_, table) in alive if table])
-                _apart.clear()
 
     def function(self, name: str, arguments: int, counts: int = 1) -> Any:
         """``int name(pointers..., int64...)`` as a ctypes function, which lets other threads run meanwhile."""
@@ -152,10 +142,7 @@ class Library:
             "PyArray_SetBaseObject": _numpy_function(282),
         }
         values = [known[name] if name in known else _address(name) for name in python_call.TABLE]
-        with making:
-            protect(table, WRITE)  # it may be joined to code already
-            ctypes.memmove(table, struct.pack(f"<{len(values)}q", *values), 8 * len(values))
-            _apart[self._tracker] = (self._code, table)
+        ctypes.memmove(table, struct.pack(f"<{len(values)}q", *values), 8 * len(values))
         definition = _spare.pop() if _spare else _MethodDef()
         definition.name, definition.function, definition.flags = name.encode(), self._tracker["single"], _FLAGS
         make = ctypes.pythonapi.PyCFunction_NewEx
