@@ -92,3 +92,11 @@ def test_what_cannot_be_collected_is_said(suite, monkeypatch):
     (suite / "test_bad.py").write_text("import nothing_of_this_name")
     with pytest.raises(SystemExit, match="nothing_of_this_name"):
         slow.collected([])
+
+
+def test_the_long_tests_are_where_the_list_says():
+    """The list of long tests kept the names of files that had moved, so that they ran with the fast ones."""
+    for name in SCRIPT.with_name("long.txt").read_text(encoding="utf-8").split("\n"):
+        path, _, test = name.partition("::")
+        if test:
+            assert f"def {test.partition('[')[0]}(" in (SCRIPT.parents[1] / path).read_text(encoding="utf-8"), name
