@@ -100,7 +100,7 @@ def test_refusals():
     for which in (np.ones(3, bool), [11], [0.5], "all"):
         with pytest.raises(fc.ModelError, match="robots to keep are indices of 11, or as many truth values"):
             fleet.keep(which)
-    with pytest.raises(fc.ModelError, match="a fleet takes force laws"):
+    with pytest.raises(fc.ModelError, match="a BatchSimulator takes force laws"):
         BatchSimulator(CAT, MANY, lambda t, s: np.zeros(2))
     with pytest.raises(fc.ModelError, match="float64"):
         BatchSimulator(CAT, MANY, dtype="float32")
@@ -111,5 +111,5 @@ def test_refusals():
 
 def test_without_cupy_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(ExtraMissingError, match=r"a fleet on a GPU needs cupy: pip install '\.\[gpu\]'"):
+    with pytest.raises(ExtraMissingError, match=r"a batch on a GPU needs cupy: pip install '\.\[gpu\]'"):
         BatchSimulator(CAT, MANY, target="cuda")

@@ -231,7 +231,7 @@ def test_refusals():
         fleet.approach(np.ones(1))
     with pytest.raises(fc.ModelError, match="Implicit"):
         BatchSimulator(HOPPER, [START], LAWS, FLOOR, ledger=False)
-    with pytest.raises(fc.ModelError, match="integrator of a fleet"):
+    with pytest.raises(fc.ModelError, match="integrator of a BatchSimulator"):
         BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=RKMK4())
     with pytest.raises(fc.ModelError, match="a time"):
         BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=Located()).approach(1.0)

@@ -89,7 +89,9 @@ class BatchSimulator:
         each, laws = _laws_of_each(laws, len(many.pose), model)
         system = problem(model, many, laws, contact, dt=dt, passive=passive, driven=driven)
         if system.controller not in (None, held):
-            raise ModelError("a fleet takes force laws, and forces at each step instead of a function as a controller")
+            raise ModelError(
+                "a BatchSimulator takes force laws, and forces at each step instead of a function as a controller"
+            )
         system = replace(system, ledger=ledger)
         method = integrator or _default(system, many.at(0), dt, dtype, parameters is not None)
         self._begin(system, many, method, dt, each, target, dtype, threads, parameters)
@@ -175,7 +177,7 @@ class BatchSimulator:
         method: Any = smooth(wanted, system)
         if not isinstance(method, Marching):
             which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
-            raise ModelError(f"the integrator of a fleet is {which}, not {describe(wanted)}")
+            raise ModelError(f"the integrator of a BatchSimulator is {which}, not {describe(wanted)}")
         if self.parameters.names and not method.varies:
             raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
         if method.tolerance is not None:
@@ -189,7 +191,7 @@ class BatchSimulator:
         size = (0 if contact is None else contact.memory_size or 0) + sum(self.system.sizes)
         self.dt, self.layout, self.march = dt, layout_of(self.system, size), method.march(self.system, size)
         if target == "cpu" and dtype != "float64":
-            raise ModelError(f"a fleet on the CPU counts in float64, not {describe(dtype)}")
+            raise ModelError(f"a BatchSimulator on the CPU counts in float64, not {describe(dtype)}")
         numbers, threads = _numbers_of_each(each, self.parameters, self.march.numbers), whole(threads, "threads")
         cpu = target == "cpu"
         self._on: Device = (
@@ -411,8 +413,8 @@ class BatchSimulator:
         """Joint forces, and none on the base, as the device keeps them."""
         if (forces is not None) != (self.system.controller is not None):
             if forces is None:
-                raise ModelError("a fleet that is made with driven=True is given forces at each step")
-            raise ModelError("forces are given to a fleet that is made with driven=True, and to no other")
+                raise ModelError("a BatchSimulator that is made with driven=True is given forces at each step")
+            raise ModelError("forces are given to a BatchSimulator that is made with driven=True, and to no other")
         if forces is None:
             return self._on.sent(np.zeros((self.count, 0)))
         model = self.system.model

@@ -178,7 +178,7 @@ class Gpu(Device):
         try:
             import cupy
         except ImportError:
-            raise ExtraMissingError("gpu", package="cupy", purpose="a fleet on a GPU") from None
+            raise ExtraMissingError("gpu", package="cupy", purpose="a batch on a GPU") from None
         self._cupy, self._kernels, self._numbers, self._dtype = cupy, kernels, numbers, kernels[-1].dtype
         self._own: Any = None
         """the numbers of each robot, as they are kept here"""

@@ -167,6 +167,8 @@ def _check_sampled(system: System, target: str, parameters: Mapping[str, Any] | 
     if system.sampling is None:
         return
     if target != "cpu":
-        raise ModelError(f"sampled laws run on the CPU, not on {target!r}: step a Fleet there, and give it forces")
+        raise ModelError(
+            f"sampled laws run on the CPU, not on {target!r}: step a BatchSimulator there, and give it forces"
+        )
     if system.sampling.sampled.laws and parameters is not None:
         raise ModelError("sampled laws know one robot: parameters of each take laws that are not sampled")

@@ -74,7 +74,7 @@ def check_drivers_agree(
         entry points, two_cylinder_cat: passed
           rollout           0.00e+00  holds        a rollout moves as single runs do
           batch             0.00e+00  holds        a robot moves as it would alone, to the last bit
-          fleet             0.00e+00  holds        a Fleet moves as a Simulator, to the last bit
+          fleet             0.00e+00  holds        a BatchSimulator moves as a Simulator, to the last bit
           step              ...  holds        the step as a function moves as a Simulator
           simulator         0.00e+00  holds        a Simulator moves as a run does
     """
@@ -144,7 +144,7 @@ class _Trial:
         yield Requirement("batch", "a robot moves as it would alone, to the last bit", 0.0, self._batch).tried(
             subject, robots
         )
-        yield Requirement("fleet", "a Fleet moves as a Simulator, to the last bit", 0.0, self._fleet).tried(
+        yield Requirement("fleet", "a BatchSimulator moves as a Simulator, to the last bit", 0.0, self._fleet).tried(
             subject, [()]
         )
         yield Requirement("step", "the step as a function moves as a Simulator", ROUNDING, self._function).tried(

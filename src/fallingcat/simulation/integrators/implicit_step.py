@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import array, concatenate, cross, less, scale, where, while_loop
-from ...contact import Contact
 from ...contact.support_points import Support
 from ...contact.theta_weights import ThetaWeights
 from ...control import Law
@@ -20,7 +19,6 @@ from ..loop_closure import LOOPS, closing_forces
 from ..robot_parameters import edited, giving_with, size
 from ..system import System, held
 from ..vector_field import layout_of
-from .contact_branches import by_cases
 from .implicit_points import Point, loads, points_of
 from .joint_friction import JointFriction
 from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
@@ -290,19 +288,6 @@ def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
     """Slip (2) of a ball in the middle of the next step, if it ``moves`` with this part of its change of velocity."""
     v, w = point.velocity[1:], ahead[1:]
     return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
-
-
-def commanded_at(
-    model: Model, packed: Any, clock: Any, numbers: Any, *, laws: tuple[Law, ...], contact: Contact | None, memory: int
-) -> Any:
-    """``nv``: the forces of laws at a packed state, whatever touches."""
-    system = System(model, tuned(laws, numbers), contact)
-    state, remembered, _ = layout_of(system, memory).unpack(packed)
-    anchors = remembered[: getattr(contact, "memory_size", None)]
-    touched = getattr(contact, "touched", None)  # of time steps, which remember it
-    touching = _touching(system, _points(system, state, anchors)) if touched is None else touched(anchors)
-    at = (model, clock[0], state)
-    return by_cases(lambda known: system.total({law.name: law.forces(*at, known) for law in system.laws}), touching)
 
 
 def _floor(system: System) -> Any:
