@@ -45,6 +45,8 @@ def packages(tmp_path, monkeypatch):
         (whole / f"{name}.py").write_text(text)
     (tmp_path / "brick.urdf").write_text(BRICK)
     (whole.parent / "wall_description.py").write_text(f"URDF_PATH = {str(tmp_path / 'brick.urdf')!r}")
+    for name in [name for name in sys.modules if name.startswith("robot_descriptions")]:  # of a test before
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(str(whole.parent))
     monkeypatch.setenv("ROBOT_DESCRIPTIONS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("GIT_ALLOW_PROTOCOL", raising=False)
