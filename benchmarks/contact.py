@@ -2,7 +2,7 @@
 
 python benchmarks/contact.py                  # this processor: single runs and batches, ours and MuJoCo's (Euler, RK4)
 python benchmarks/contact.py --hard           # the same on hard contacts: time steps of Moreau, beside MuJoCo
-python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: fleets on compliant floors and on hard
+python benchmarks/contact.py --gpu            # on a machine with a GPU and CuPy: batches on compliant and on hard
                                               # contacts, their error beside the CPU, and MuJoCo Warp if it is there
                                               # (else its rows of before stay)
 python benchmarks/contact.py --prepare FILE   # what the CPU makes of it, for a GPU machine that has no compiler for its
@@ -191,7 +191,7 @@ def row(name: str, dt: float, took: float, spread: list[float], error: float) ->
 # GPU ------------------------------------------------------------------------------------------------------------------
 
 
-def fleet(
+def simulator(
     scene: Scene, hard: bool, dt: float, sweeps: int | None, count: int, seed: int, **where: Any
 ) -> BatchSimulator:
     """Robots that differ in their joint rates."""
@@ -203,7 +203,7 @@ def fleet(
 
 def on_cpu(scene: Scene, hard: bool, dt: float, sweeps: int | None) -> tuple[np.ndarray, float]:
     """The poses of 1,000 robots after 100 ms, and the error of one after a second."""
-    same = fleet(scene, hard, dt, sweeps, 1000, 1)
+    same = simulator(scene, hard, dt, sweeps, 1000, 1)
     same.step(round(0.1 / dt))
     floor, name = (scene.hard, "moreau") if hard else (scene.floor, Implicit(sweeps))
     ends = [
@@ -216,11 +216,11 @@ def on_cpu(scene: Scene, hard: bool, dt: float, sweeps: int | None) -> tuple[np.
 def on_gpu(
     scene: Scene, hard: bool, dt: float, sweeps: int | None, count: int, dtype: str, cpu: tuple[np.ndarray, float]
 ) -> dict[str, Any]:
-    """Steps per second of a fleet, and 100 ms of 1,000 robots beside the CPU's float64."""
+    """Steps per second of a simulator, and 100 ms of 1,000 robots beside the CPU's float64."""
     import cupy
 
     began = time.perf_counter()
-    big = fleet(scene, hard, dt, sweeps, count, 0, target="cuda", dtype=dtype)
+    big = simulator(scene, hard, dt, sweeps, count, 0, target="cuda", dtype=dtype)
     big.step(1)
     cupy.cuda.Device().synchronize()
     compiled = time.perf_counter() - began
@@ -230,10 +230,10 @@ def on_gpu(
         big.step(50)
         cupy.cuda.Device().synchronize()
         times.append((time.perf_counter() - began) / 50)
-    small = fleet(scene, hard, dt, sweeps, 1000, 1, target="cuda", dtype=dtype)
+    small = simulator(scene, hard, dt, sweeps, 1000, 1, target="cuda", dtype=dtype)
     small.step(round(0.1 / dt))
     off = np.abs(small.packed()[:, :12] - cpu[0]).max(axis=1)
-    kernels = big.march.on("cuda", dtype)
+    kernels = big.stepper.on("cuda", dtype)
     return {
         "method": "fallingcat moreau" if hard else "fallingcat implicit",
         "dtype": dtype,
@@ -323,7 +323,7 @@ def gpu_rows(name: str, scene: Scene, count: int, known: Any, before: list[Any])
 
 
 def prepare(file: Path) -> None:
-    """What the CPU makes of the fleets."""
+    """What the CPU makes of the batches."""
     data: dict[str, Any] = {}
     for name, scene in (SCENES | {"hopper": hopper}).items():
         for hard, dt, sweeps in dict.fromkeys((hard, dt, sweeps) for hard, dt, _, sweeps in gpu_ways()):

@@ -88,14 +88,14 @@ def random_actions(scene: contact.Scene, hard: bool, dt: float) -> dict[str, Any
     model, joints = scene.model, [joint for joint in scene.model.joints if joint.nv]
     effort, speed = (np.array([getattr(joint.limits, what) for joint in joints]) for what in ("effort", "velocity"))
     many = fc.State(*(np.tile(x, (ROBOTS, *[1] * x.ndim)) for x in scene.start))
-    fleet = BatchSimulator(model, many, None, scene.hard if hard else scene.floor, dt=dt, driven=True)
+    simulator = BatchSimulator(model, many, None, scene.hard if hard else scene.floor, dt=dt, driven=True)
     rng, worst, took = np.random.default_rng(0), np.zeros(ROBOTS), 0.0
     for _ in range(ACTIONS):
         torques = rng.uniform(-1.0, 1.0, (ROBOTS, model.n)) * effort
         began = time.process_time()
-        fleet.step(round(HELD / dt), forces=torques)
+        simulator.step(round(HELD / dt), forces=torques)
         took += time.process_time() - began
-        ratio = (np.abs(fleet.state.rates) / speed).max(axis=1)
+        ratio = (np.abs(simulator.state.rates) / speed).max(axis=1)
         worst = np.fmax(worst, np.where(np.isfinite(ratio), ratio, np.inf))
     return {
         "ground": "hard" if hard else "compliant",

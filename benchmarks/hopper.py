@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import fallingcat as fc
-from fallingcat.simulation import System
+from fallingcat.simulation import Problem
 from fallingcat.studies.hoppers.hopper import floor, laws, robot, simulated, start
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -49,7 +49,7 @@ def ours(repeats: int) -> dict[str, Any]:
         run = simulated(model, start(model, p), p)
         times.append(time.perf_counter() - began)
         used.append(time.process_time() - cpu)
-    law = [k for k, port in enumerate(run.ledger.ports) if port in {x.name for x in run.system.laws}]
+    law = [k for k, port in enumerate(run.ledger.ports) if port in {x.name for x in run.problem.laws}]
     return {
         "times": summary(times) | {"cpu_median_s": statistics.median(used), "cpu_min_s": min(used)},
         "steps": len(run) - 1,
@@ -87,7 +87,7 @@ def on_floats(seconds: float) -> dict[str, float]:
     p = STUDY.parameters
     model = robot(p)
     state = start(model, p)
-    system = System(model, laws(model, state, p), floor(p))
+    system = Problem(model, laws(model, state, p), floor(p))
     mode, memory = floor(p).begin(model, state)
     count, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:

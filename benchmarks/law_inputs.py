@@ -1,4 +1,4 @@
-"""Servo targets as inputs: what changing them at every call costs, for one quadruped and for a fleet.
+"""Servo targets as inputs: what changing them at every call costs, for one quadruped and for a simulator.
 
 `python benchmarks/law_inputs.py`; `--gpu` on a machine with a GPU and CuPy.
 """
@@ -56,7 +56,7 @@ def _on_gpu(x: np.ndarray) -> tuple[Any, Callable[[], Any]]:
     return cupy.asarray(x), cupy.cuda.Device().synchronize
 
 
-def fleet(count: int, target: str, dtype: str) -> None:
+def simulator(count: int, target: str, dtype: str) -> None:
     model, start, floor, servo = dog()
     many = BatchSimulator(model, [start] * count, servo, floor, dt=DT, target=target, dtype=dtype)
     targets = SIT + 0.1 * np.random.default_rng(0).normal(size=(count, model.n))
@@ -77,7 +77,7 @@ if __name__ == "__main__":
     parser.add_argument("--gpu", action="store_true")
     if parser.parse_args().gpu:
         for dtype in ("float32", "float64"):
-            fleet(2**17, "cuda", dtype)
+            simulator(2**17, "cuda", dtype)
     else:
         single()
-        fleet(1024, "cpu", "float64")
+        simulator(1024, "cpu", "float64")

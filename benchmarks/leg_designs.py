@@ -57,12 +57,12 @@ class Forward(Watch):
     columns = (*Watch.columns, "middle", "end")
     patience, broke = 4, BROKE
 
-    def __init__(self, fleet: BatchSimulator) -> None:
-        super().__init__(fleet, LOOK, round(TRIAL / LOOK))
-        self.middle = self.end = self.xp.zeros(fleet.count)
+    def __init__(self, simulator: BatchSimulator) -> None:
+        super().__init__(simulator, LOOK, round(TRIAL / LOOK))
+        self.middle = self.end = self.xp.zeros(simulator.count)
 
     def says(self, arrived: Any) -> Any:
-        xp, (pose, _, twist, _) = self.xp, self.fleet.state
+        xp, (pose, _, twist, _) = self.xp, self.simulator.state
         x, height, spin = pose[:, 0, 3], pose[:, 1, 3], xp.abs(twist[:, 2])
         self.middle = xp.where(arrived & (self.looks == self.last // 2), x, self.middle)
         self.end = xp.where(arrived, x, self.end)
@@ -91,9 +91,9 @@ def tried(model: Model, runs: int, target: str, seed: int) -> dict[str, Any]:
         begun = starts(model, np.stack([rng.uniform(*ends, count) for ends in STARTS], axis=1))
         origin = start(model, each[0])
         own, how = [laws(model, origin, p) for p in each], {"integrator": Located(Rosenbrock(1e-5)), "ledger": False}
-        fleet = BatchSimulator(model, begun, own, floor(each[0]), dt=5e-3, target=target, **how)
+        simulator = BatchSimulator(model, begun, own, floor(each[0]), dt=5e-3, target=target, **how)
         forward: list[int] = []
-        for left in Forward(fleet).decided():
+        for left in Forward(simulator).decided():
             verdicts += np.bincount(left["verdict"], minlength=3)
             speed = (left["end"] - left["middle"]) / (0.5 * TRIAL)
             good = (left["verdict"] == STAYED) & (speed > FORWARD)

@@ -53,9 +53,9 @@ def our_times(scene: fc.Model, start: fc.State, touch: BodyContacts, laws: Any =
     def single() -> None:
         fc.simulate(scene, start, duration, laws, contact=touch, dt=1e-3)
 
-    fleet = fc.simulation.BatchSimulator(scene, many, laws, touch, dt=1e-3, threads=1)
+    simulator = fc.simulation.BatchSimulator(scene, many, laws, touch, dt=1e-3, threads=1)
     single()
-    return [best(single), best(lambda: fleet.step(steps=STEPS // 10), STEPS // 10 * BATCH)]
+    return [best(single), best(lambda: simulator.step(steps=STEPS // 10), STEPS // 10 * BATCH)]
 
 
 def main() -> None:

@@ -88,31 +88,31 @@ def stressed(
     (relative to the largest of a robot) that appeared from nowhere in 20 ms at most, steps per second, and what steps
     of all robots counted: see ``March.counted``.
     """
-    fleet, rng = fleet_of(scene, action, hard, dt, count, where), np.random.default_rng(0)
+    simulator, rng = fleet_of(scene, action, hard, dt, count, where), np.random.default_rng(0)
     step = round(HELD / dt)
     speed = np.array([joint.limits.velocity for joint in scene.model.joints if joint.nv])
     fastest, created, took = np.zeros(count), np.zeros(count), 0.0
-    before, largest = balance(fleet, hard, dt), np.zeros(count)
+    before, largest = balance(simulator, hard, dt), np.zeros(count)
     for _ in range(round(SECONDS / HELD)):
         given = torques(scene, action, rng, count)
         began = time.perf_counter()
-        fleet.step(step, forces=given)
+        simulator.step(step, forces=given)
         took += time.perf_counter() - began
-        ratio = (np.abs(fleet.layout.series(fleet.packed()).states[3]) / speed).max(axis=1)
+        ratio = (np.abs(simulator.layout.series(simulator.packed()).states[3]) / speed).max(axis=1)
         fastest = np.fmax(fastest, np.where(np.isfinite(ratio), ratio, np.inf))
-        after = balance(fleet, hard, dt)
+        after = balance(simulator, hard, dt)
         largest = np.fmax(largest, after[1])
         created, before = np.fmax(created, after[0] - before[0]), after
     sound = np.isfinite(fastest)
     gained = float((created / largest)[sound].max(initial=0.0))
-    counts = {name: int(x.sum()) for name, x in fleet.march.counts(fleet.packed()[sound]).items()}
+    counts = {name: int(x.sum()) for name, x in simulator.stepper.counts(simulator.packed()[sound]).items()}
     return fastest, gained, count * round(SECONDS / dt) / took, counts
 
 
-def balance(fleet: BatchSimulator, hard: bool, dt: float) -> tuple[np.ndarray, np.ndarray]:
+def balance(simulator: BatchSimulator, hard: bool, dt: float) -> tuple[np.ndarray, np.ndarray]:
     """Energy less all work, and kinetic energy (J), of each robot."""
-    series = fleet.layout.series(fleet.packed())
-    kinetic, potential = energies(fleet.system.model)(*series.states, 0.5 * dt if hard else 0.0)
+    series = simulator.layout.series(simulator.packed())
+    kinetic, potential = energies(simulator.problem.model)(*series.states, 0.5 * dt if hard else 0.0)
     return kinetic + potential - (series.base_works + series.joint_works).sum(axis=1), kinetic
 
 

@@ -26,7 +26,7 @@ def test_a_hopper_learns_to_hop_forward():
         lifted += bool(touched and seen[0, -1] > 0.0)
         touched = bool(seen[0, -1] < 0.0)
     assert lifted >= 2
-    assert world.fleet.state.pose[0, 0, 3] > 0.5
+    assert world.simulator.state.pose[0, 0, 3] > 0.5
 
 
 def test_an_arm_learns_its_masses(tmp_path):

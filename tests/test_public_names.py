@@ -94,6 +94,13 @@ def test_exchange_has_its_former_methods():
         fc.exchange.mujoco(cat).back(q, v)
 
 
+def test_a_trajectory_has_its_former_attribute():
+    ball = fc.robots.cat()
+    run = fc.simulate(ball, ball.neutral(), 0.01)
+    with pytest.warns(DeprecationWarning, match=r"Trajectory\.system is now Trajectory\.problem;"):
+        assert run.system is run.problem
+
+
 def test_dir_shows_public_names_alone():
     assert set(dir(fc)) == {*fc.__all__, "__version__"}
     with pytest.raises(AttributeError, match=r"has no attribute 'theta'$"):

@@ -36,7 +36,7 @@ def land(seed: int = 1, roughness: float = 0.05, duration: float = 1.0) -> fc.Tr
 
 def main() -> None:
     run = land()
-    relief = run.system.contact.relief
+    relief = run.problem.contact.relief
     print(f"{run.status}; books balance to {run.energy_residual:.1e}")
     print("foot                 ground (mm)   push (N)   depth (mm)   slip (mm/s)")
     for i, foot in enumerate(FEET):

@@ -46,7 +46,7 @@ def connection_gap(run: fc.Trajectory) -> float:
 
 def far_from_target(run: fc.Trajectory) -> float:
     """At the end (rad)."""
-    return float(np.abs(run.joints[-1] - run.system.laws[0].rest).max())
+    return float(np.abs(run.joints[-1] - run.problem.laws[0].rest).max())
 
 
 @study_kind

@@ -59,7 +59,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     },
     "fallingcat.dynamics": {"Identified": "dynamics.IdentificationResult"},
     "fallingcat.planning": {"Paced": "planning.TimeParametrization", "paced": "planning.time_parametrization"},
-    "fallingcat.simulation": {"Fleet": "simulation.BatchSimulator"},
+    "fallingcat.simulation": {"Fleet": "simulation.BatchSimulator", "System": "simulation.Problem"},
     "fallingcat.testing": {"check_relief": "testing.check_terrain"},
     "fallingcat.viewer": {"Puppet": "viewer.PosedRobot"},
     "fallingcat.visualization": {"Looks": "visualization.Appearance", "looks": "visualization.appearance"},
@@ -128,6 +128,17 @@ def former_methods(cls: type) -> None:
         former_name(f"{cls.__name__}.{old}", f"{cls.__name__}.{new}", 4)
         if new not in vars(cls):
             setattr(cls, new, vars(cls)[old])
+
+
+def former_attribute(old: str, new: str) -> Any:
+    """Property of a class: attribute ``new`` under its former name, with a warning."""
+
+    def present(self: Any) -> Any:
+        former_name(f"{type(self).__name__}.{old}", f"{type(self).__name__}.{new}")
+        return getattr(self, new)
+
+    present.__doc__ = f"Former name of :attr:`{new}`."
+    return property(present)
 
 
 def former_name(old: str, new: str, depth: int = 3) -> None:

@@ -114,50 +114,50 @@ def test_a_quadruped_lands_on_it_in_every_method():
 
 def test_batches_are_single_runs():
     many, dt = [landing(i) for i in range(3)], 1e-3
-    fleet = BatchSimulator(DOG, many, LAWS, GROUND, dt=dt, integrator=Implicit())
-    fleet.step(60)
+    simulator = BatchSimulator(DOG, many, LAWS, GROUND, dt=dt, integrator=Implicit())
+    simulator.step(60)
     rolled = fc.rollout(DOG, many, 0.06, LAWS, GROUND, dt=dt, integrator="implicit")
     simulator = fc.Simulator(DOG, GROUND, LAWS, dt=dt, state=many[1])
     for _ in range(60):
         simulator.step()
     for i, start in enumerate(many):
         one = fc.simulate(DOG, start, 0.06, LAWS, GROUND, dt=dt, integrator="implicit").state(-1)
-        np.testing.assert_allclose(fleet.state.joints[i], one.joints, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(simulator.state.joints[i], one.joints, rtol=0.0, atol=1e-12)
         np.testing.assert_allclose(rolled.joints[-1, i], one.joints, rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(simulator.state.joints, fleet.state.joints[1], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(simulator.state.joints, simulator.state.joints[1], rtol=0.0, atol=1e-12)
 
 
 def test_robots_differ_in_friction_and_mass():
     many = [thrown()] * 3
     numbers = {"friction": np.array([0.0, 0.5, 0.5]), "body.mass": np.array([1.0, 1.0, 2.0])}
-    fleet = BatchSimulator(BALL, many, None, FLOOR, dt=1e-3, integrator=Implicit(), parameters=numbers)
-    fleet.step(200)
-    speeds = fleet.state.twist[:, 0]
+    simulator = BatchSimulator(BALL, many, None, FLOOR, dt=1e-3, integrator=Implicit(), parameters=numbers)
+    simulator.step(200)
+    speeds = simulator.state.twist[:, 0]
     assert speeds[0] > 0.4
     assert speeds[1] < 0.1
-    assert abs(fleet.state.pose[1, 2, 3] - fleet.state.pose[2, 2, 3]) > 1e-3
+    assert abs(simulator.state.pose[1, 2, 3] - simulator.state.pose[2, 2, 3]) > 1e-3
 
 
 def test_located_batches_take_it():
     many = [thrown(i=i) for i in range(2)]
-    fleet = BatchSimulator(BALL, many, None, FLOOR, dt=1e-2, integrator=fc.simulation.Located())
-    fleet.step(20)
+    simulator = BatchSimulator(BALL, many, None, FLOOR, dt=1e-2, integrator=fc.simulation.Located())
+    simulator.step(20)
     for i, start in enumerate(many):
         fine = fc.simulate(BALL, start, 0.2, contact=FLOOR, integrator="rosenbrock").state(-1)
-        np.testing.assert_allclose(fleet.state.pose[i], fine.pose, rtol=0.0, atol=1e-6)
+        np.testing.assert_allclose(simulator.state.pose[i], fine.pose, rtol=0.0, atol=1e-6)
 
 
 @pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
 def test_the_gpu_takes_it(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "cupy", emulated(tmp_path))
     many = [thrown(i=i) for i in range(3)]
-    fleets = [
+    batches = [
         BatchSimulator(BALL, many, None, FLOOR, dt=1e-3, integrator=Implicit(2), target=target)
         for target in ("cpu", "cuda")
     ]
-    for fleet in fleets:
-        fleet.step(150)
-    one, other = (np.asarray(fleet.state.pose) for fleet in fleets)
+    for simulator in batches:
+        simulator.step(150)
+    one, other = (np.asarray(simulator.state.pose) for simulator in batches)
     assert (one[:, 2, 3] < 0.03).all()
     np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12)
 

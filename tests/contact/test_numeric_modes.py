@@ -45,8 +45,8 @@ def test_runs_of_both_kinds_agree(monkeypatch):
             )
         )
     one, other = runs
-    assert one.system.compilable
-    assert not other.system.compilable
+    assert one.problem.compilable
+    assert not other.problem.compilable
     assert [e.name for e in one.events] == [e.name for e in other.events]
     agree("times of events", [e.time for e in other.events], [e.time for e in one.events], 1e-10)
     agree("poses", other.poses[-1], one.poses[-1], 1e-10)

@@ -18,7 +18,7 @@ def test_a_dog_stands_on_rough_ground_with_its_weight() -> None:
     assert run.status == "finished"
     assert run.touching[-1] == set(EXAMPLE["FEET"])
     np.testing.assert_allclose(run.contact_forces[-1].sum(axis=0), [0.0, 0.0, weight], atol=0.05 * weight)
-    relief = run.system.contact.relief
+    relief = run.problem.contact.relief
     for i, foot in enumerate(EXAMPLE["FEET"]):
         p = fc.contact.position(run.model, run.state(-1), foot)
         at = relief.slopes(p[0], p[1])

@@ -170,12 +170,12 @@ def test_rollouts_on_a_relief_agree_with_runs() -> None:
     floor = CompliantFloor(feet, (2e4, 2e4), (200.0, 50.0), 0.7, radius=(0.02, 0.0, 0.0, 0.02), relief=Waves(0.02, 4.0))
     starts = [dog.state(pose=at(0.05 * i, 0.0, 0.5)) for i in range(3)]
     many = fc.rollout(dog, starts, 0.1, contact=floor)
-    fleet = fc.simulation.BatchSimulator(dog, starts, contact=floor, dt=1e-3)
-    fleet.step(100)
+    simulator = fc.simulation.BatchSimulator(dog, starts, contact=floor, dt=1e-3)
+    simulator.step(100)
     for i, start in enumerate(starts):
         run = fc.simulate(dog, start, 0.1, contact=floor, integrator="implicit", dt=1e-3)
         np.testing.assert_allclose(many.poses[-1, i], run.poses[-1], atol=1e-10)
-        np.testing.assert_allclose(fleet.state.pose[i], run.poses[-1], atol=1e-10)
+        np.testing.assert_allclose(simulator.state.pose[i], run.poses[-1], atol=1e-10)
     assert run.plot("contacts").blocks
 
 

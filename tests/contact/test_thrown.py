@@ -56,7 +56,7 @@ def checked(run, most):
     assert run.status == "finished"
     assert len(run.events) <= most
     assert growth(run) < 1e-6
-    if run.system.contact.friction:
+    if run.problem.contact.friction:
         assert fc.kinetic_energy(run.model, run.state(-1)) < 1e-12
 
 
@@ -191,5 +191,5 @@ def test_damped_quadrupeds_come_to_rest(seed):
     assert run.status == "finished" or run.status.startswith("stopped after ")
     assert len(run.events) <= 5000
     assert growth(run) < 1e-6
-    if run.system.contact.friction and run.status == "finished":
+    if run.problem.contact.friction and run.status == "finished":
         assert fc.kinetic_energy(run.model, run.state(-1)) < 1e-9

@@ -11,7 +11,7 @@ from fallingcat.control import Law
 from fallingcat.control.laws.capabilities import DryFrictionLimit, Impedance, OwnState, Saturation
 from fallingcat.simulation import Implicit
 from fallingcat.simulation.integrators.joint_friction import creeps
-from fallingcat.simulation.system import System
+from fallingcat.simulation.problem import Problem
 
 ARM = fc.robots.planar_arm()
 START = ARM.state(joints=[0.3, -0.2, 0.1])
@@ -73,15 +73,15 @@ def test_dry_friction_of_ones_own_holds_joints():
 
 
 def test_implicit_steps_take_the_law_that_they_foresee():
-    suited = Implicit().suited(System(ARM, (Bumper(),)))
+    suited = Implicit().suited(Problem(ARM, (Bumper(),)))
     assert suited.laws == (Bumper(foreseen=True),)
 
 
 @pytest.mark.parametrize("kind", [Bumper, type("Asking", (Bumper,), {"ignores_contact": False})])
 def test_beside_a_function_it_is_the_same_compiled_or_not(kind):
     run = fc.simulate(ARM, START, 0.1, [kind(), fc.control.JointDamper(1.0)], integrator="rkmk4", dt=1e-3)
-    system = replace(System(ARM, (kind(),)), controller=lambda t, state: -1.0 * state.rates)
+    problem = replace(Problem(ARM, (kind(),)), controller=lambda t, state: -1.0 * state.rates)
     state = run.state(-1)
-    forces = system.applied((), 0.0, state)
+    forces = problem.applied((), 0.0, state)
     np.testing.assert_allclose(forces["bumper"], -50.0 * state.joints, rtol=1e-13)
     np.testing.assert_allclose(forces["controller"], -state.rates, rtol=1e-13)

@@ -272,9 +272,9 @@ def test_a_saturated_servo_has_no_impedance_left():
     laws = [JointSpring(1e6, rest=(100.0,)), JointDamper(1e4)]
     run = fc.simulate(model, model.neutral(), 0.3, laws, integrator="implicit", dt=1e-3)
     assert run.joints[-1, 0] == pytest.approx(0.5 * (2.0 / 0.5) * 0.3**2, rel=1e-2)
-    fleet = fc.simulation.BatchSimulator(model, [model.neutral()] * 2, driven=True)
-    fleet.step(300, forces=np.array([[1e3], [-1e3]]))
-    np.testing.assert_allclose(fleet.state.joints[:, 0], [0.18, -0.18], rtol=1e-2)
+    simulator = fc.simulation.BatchSimulator(model, [model.neutral()] * 2, driven=True)
+    simulator.step(300, forces=np.array([[1e3], [-1e3]]))
+    np.testing.assert_allclose(simulator.state.joints[:, 0], [0.18, -0.18], rtol=1e-2)
 
 
 # runs ---------------------------------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def test_a_law_of_the_same_name_takes_the_place_of_the_models_own():
     run = fc.simulate(model, model.state(rates=[1.0]), 0.3, JointDamper(5.0, name="passive damping"))
     assert run.ledger.ports == ("passive damping", "joint stops")
     assert run.joints[-1, 0] == pytest.approx(0.1 * (1.0 - np.exp(-10.0 * 0.3)), rel=1e-4)
-    again = fc.simulate(model, run.state(0), 0.3, list(run.system.laws), dt=run.times[1])
+    again = fc.simulate(model, run.state(0), 0.3, list(run.problem.laws), dt=run.times[1])
     np.testing.assert_array_equal(again.joints, run.joints)
     alone = fc.simulate(model, model.state(rates=[1.0]), 0.1, fc.control.passive(model), passive=False)
     assert alone.ledger.ports == ("passive damping", "joint stops")

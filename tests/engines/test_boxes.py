@@ -89,10 +89,10 @@ def test_rollouts_and_fleets_take_the_same_steps(dt: float) -> None:
         steps = round(scene.duration / dt)
         one = scene.simulate(integrator="implicit", dt=dt).state(-1)
         many = fc.rollout(model, [state] * 3, scene.duration, laws, floor, integrator="implicit", dt=dt)
-        fleet = BatchSimulator(model, [state] * 3, laws, floor, dt=dt)
-        fleet.step(steps)
+        simulator = BatchSimulator(model, [state] * 3, laws, floor, dt=dt)
+        simulator.step(steps)
         np.testing.assert_array_equal(many.poses[-1], np.stack([one.pose] * 3))
-        np.testing.assert_array_equal(np.asarray(fleet.state.pose), np.stack([one.pose] * 3))
+        np.testing.assert_array_equal(np.asarray(simulator.state.pose), np.stack([one.pose] * 3))
 
 
 def test_rollouts_by_default_are_right() -> None:

@@ -76,9 +76,9 @@ def test_rollouts_and_fleets_take_the_same_steps() -> None:
     one = scene.simulate(integrator="implicit", dt=1e-3).state(-1)
     options = {"integrator": "implicit", "dt": 1e-3, "passive": False}
     many = fc.rollout(scene.model, [scene.start] * 3, scene.duration, scene.laws, scene.floor, **options)
-    fleet = BatchSimulator(scene.model, [scene.start] * 3, scene.laws, scene.floor, dt=1e-3, passive=False)
-    fleet.step(round(scene.duration / 1e-3))
-    for pose, joints in ((many.poses[-1], many.joints[-1]), (fleet.state.pose, fleet.state.joints)):
+    simulator = BatchSimulator(scene.model, [scene.start] * 3, scene.laws, scene.floor, dt=1e-3, passive=False)
+    simulator.step(round(scene.duration / 1e-3))
+    for pose, joints in ((many.poses[-1], many.joints[-1]), (simulator.state.pose, simulator.state.joints)):
         np.testing.assert_array_equal(np.asarray(pose), np.stack([one.pose] * 3))
         np.testing.assert_array_equal(np.asarray(joints), np.stack([one.joints] * 3))
 

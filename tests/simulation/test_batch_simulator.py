@@ -30,15 +30,15 @@ def dogs(count=5):
 def test_steps_are_those_of_a_rollout():
     model, many, floor, sit = dogs()
     laws = (fc.control.JointSpring(200.0, tuple(sit)), fc.control.JointDamper(5.0))
-    fleet = BatchSimulator(model, many, laws, floor)
-    fleet.step(20)
-    fleet.step(30)
+    simulator = BatchSimulator(model, many, laws, floor)
+    simulator.step(20)
+    simulator.step(30)
     run = fc.rollout(model, many, 0.05, laws, floor, dt=1e-3)
-    np.testing.assert_array_equal(fleet.state.joints, run.joints[-1])
-    np.testing.assert_array_equal(fleet.state.pose, run.poses[-1])
-    np.testing.assert_array_equal(fleet.works, run.works[-1])
-    np.testing.assert_allclose(fleet.times, 0.05, rtol=1e-12)
-    assert fleet.ports == run.ports
+    np.testing.assert_array_equal(simulator.state.joints, run.joints[-1])
+    np.testing.assert_array_equal(simulator.state.pose, run.poses[-1])
+    np.testing.assert_array_equal(simulator.works, run.works[-1])
+    np.testing.assert_allclose(simulator.times, 0.05, rtol=1e-12)
+    assert simulator.ports == run.ports
 
 
 def test_forces_are_held():
@@ -46,60 +46,60 @@ def test_forces_are_held():
     resolve it.
     """
     model, many, floor, sit = dogs()
-    fleet = BatchSimulator(model, many, contact=floor, driven=True)
+    simulator = BatchSimulator(model, many, contact=floor, driven=True)
     for _ in range(20):
-        middle = fleet.state.joints + 0.5e-3 * fleet.state.rates
-        fleet.step(1, forces=-60.0 * (middle - sit) - 0.5 * fleet.state.rates)
+        middle = simulator.state.joints + 0.5e-3 * simulator.state.rates
+        simulator.step(1, forces=-60.0 * (middle - sit) - 0.5 * simulator.state.rates)
     start = fc.State(*(x[3] for x in many))
     alone = fc.simulate(
         model, start, 0.02, lambda t, s: -60.0 * (s.joints - sit) - 0.5 * s.rates, floor, integrator="implicit"
     )
-    np.testing.assert_allclose(fleet.state.joints[3], alone.joints[-1], atol=1e-13)
-    np.testing.assert_allclose(fleet.works[3, 0], alone.ledger.works[-1, 0], atol=1e-12)
-    fleet.step(7, forces=np.zeros((5, 12)))
-    np.testing.assert_allclose(fleet.times, 0.027, rtol=1e-12)
+    np.testing.assert_allclose(simulator.state.joints[3], alone.joints[-1], atol=1e-13)
+    np.testing.assert_allclose(simulator.works[3, 0], alone.ledger.works[-1, 0], atol=1e-12)
+    simulator.step(7, forces=np.zeros((5, 12)))
+    np.testing.assert_allclose(simulator.times, 0.027, rtol=1e-12)
 
 
 def test_some_start_anew():
-    fleet = BatchSimulator(CAT, MANY)
-    fleet.step(5)
-    moved = fleet.state
-    fleet.reset([2, 7], [MANY[0], MANY[1]])
-    np.testing.assert_array_equal(fleet.times[[2, 7]], 0.0)
-    np.testing.assert_array_equal(fleet.state.rates[7], MANY[1].rates)
-    np.testing.assert_array_equal(fleet.state.rates[3], moved.rates[3])
-    fleet.reset(np.arange(11) == 4, [MANY[0]])
-    np.testing.assert_array_equal(fleet.state.rates[4], MANY[0].rates)
-    fleet.step(5)
+    simulator = BatchSimulator(CAT, MANY)
+    simulator.step(5)
+    moved = simulator.state
+    simulator.reset([2, 7], [MANY[0], MANY[1]])
+    np.testing.assert_array_equal(simulator.times[[2, 7]], 0.0)
+    np.testing.assert_array_equal(simulator.state.rates[7], MANY[1].rates)
+    np.testing.assert_array_equal(simulator.state.rates[3], moved.rates[3])
+    simulator.reset(np.arange(11) == 4, [MANY[0]])
+    np.testing.assert_array_equal(simulator.state.rates[4], MANY[0].rates)
+    simulator.step(5)
     other = BatchSimulator(CAT, MANY[:1])
     other.step(5)
-    np.testing.assert_array_equal(fleet.state.joints[4], other.state.joints[0])
+    np.testing.assert_array_equal(simulator.state.joints[4], other.state.joints[0])
 
 
 def test_nobody_stays():
-    fleet = BatchSimulator(CAT, MANY)
-    fleet.keep([])
-    assert fleet.count == 0
+    simulator = BatchSimulator(CAT, MANY)
+    simulator.keep([])
+    assert simulator.count == 0
 
 
 def test_refusals():
-    fleet, driven = BatchSimulator(CAT, MANY), BatchSimulator(CAT, MANY, driven=True)
+    simulator, driven = BatchSimulator(CAT, MANY), BatchSimulator(CAT, MANY, driven=True)
     with pytest.raises(fc.ModelError, match="driven=True"):
-        fleet.step(1, forces=np.zeros((11, 2)))
+        simulator.step(1, forces=np.zeros((11, 2)))
     with pytest.raises(fc.ModelError, match="driven=True"):
         driven.step(1)
     with pytest.raises(fc.ModelError, match=r"forces have shape \(11, 2\)"):
         driven.step(1, forces=np.zeros((2, 11)))
     with pytest.raises(fc.ModelError, match="steps is a whole number"):
-        fleet.step(0)
+        simulator.step(0)
     for which, states in (([0, 1], MANY[:1]), ([0.5], MANY[:1]), (np.ones(3, bool), MANY[:1])):
         with pytest.raises(fc.ModelError, match="which of 11 robots to reset"):
-            fleet.reset(which, states)
+            simulator.reset(which, states)
     with pytest.raises(fc.ModelError, match=r"robots to reset are 0 to 10, not \[11\]"):
-        fleet.reset([11], MANY[:1])
+        simulator.reset([11], MANY[:1])
     for which in (np.ones(3, bool), [11], [0.5], "all"):
         with pytest.raises(fc.ModelError, match="robots to keep are indices of 11, or as many truth values"):
-            fleet.keep(which)
+            simulator.keep(which)
     with pytest.raises(fc.ModelError, match="a BatchSimulator takes force laws"):
         BatchSimulator(CAT, MANY, lambda t, s: np.zeros(2))
     with pytest.raises(fc.ModelError, match="float64"):

@@ -58,12 +58,12 @@ def test_many_move_as_single_ones_whatever_differs(seed):
     link = model.link_names[-1]
     masses = next(one.body.mass for one in model.links if one.name == link) * np.array([0.5, 2.0])
     laws = [[JointDamper(d)] for d in (0.1, 0.4)]
-    fleet = BatchSimulator(model, starts, laws, dt=1e-3, integrator=RKMK4(), parameters={f"{link}.mass": masses})
-    fleet.step(20)
+    simulator = BatchSimulator(model, starts, laws, dt=1e-3, integrator=RKMK4(), parameters={f"{link}.mass": masses})
+    simulator.step(20)
     for i, (start, mass) in enumerate(zip(starts, masses, strict=True)):
         links = [replace(one, body=replace(one.body, mass=mass)) if one.name == link else one for one in model.links]
         alone = fc.simulate(replace(model, links=tuple(links)), start, 0.02, laws[i], dt=1e-3, integrator="rkmk4")
-        np.testing.assert_allclose(fleet.state.rates[i], alone.rates[-1], rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(simulator.state.rates[i], alone.rates[-1], rtol=1e-10, atol=1e-12)
 
 
 def test_rollouts_in_flight_are_the_same_by_located_steps():
@@ -81,11 +81,11 @@ def test_on_a_gpu_they_take_the_same_way(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     made = []
 
-    def on(march, target, dtype):
-        made.extend(SmoothMarch_on(march, target, dtype))
+    def on(stepper, target, dtype):
+        made.extend(SmoothMarch_on(stepper, target, dtype))
 
         def iterate(*given, every):
-            return march.kernel.iterate(*(np.ascontiguousarray(x.T) for x in given), rows=1, every=every)[0].T.copy()
+            return stepper.kernel.iterate(*(np.ascontiguousarray(x.T) for x in given), rows=1, every=every)[0].T.copy()
 
         return [SimpleNamespace(dtype=np.dtype(dtype), iterate=iterate)]
 
@@ -180,7 +180,7 @@ def test_a_law_that_switches_at_the_end_of_a_step_does(method, switch):
     single = fc.simulate(CAT, CAT.state(), switch + 0.002, law, **about, events=[fc.Event("never", never)])
     assert np.abs(single.rates[-1]).max() > 0.01
     np.testing.assert_allclose(whole.rates, single.rates, rtol=0.0, atol=1e-9)
-    fleet = BatchSimulator(CAT, [CAT.state()], law, integrator=fc.simulation.INTEGRATORS[method], dt=1e-3)
-    fleet.step(round(switch / 1e-3) + 2)
-    np.testing.assert_allclose(fleet.state.rates[0], single.rates[-1], rtol=0.0, atol=1e-9)
-    assert fleet.times[0] == pytest.approx(single.times[-1], rel=1e-15)
+    simulator = BatchSimulator(CAT, [CAT.state()], law, integrator=fc.simulation.INTEGRATORS[method], dt=1e-3)
+    simulator.step(round(switch / 1e-3) + 2)
+    np.testing.assert_allclose(simulator.state.rates[0], single.rates[-1], rtol=0.0, atol=1e-9)
+    assert simulator.times[0] == pytest.approx(single.times[-1], rel=1e-15)

@@ -56,8 +56,8 @@ def test_depth_and_slip(run):
 def test_hard_contacts_too():
     hard = standing(contact=lambda feet: fc.contact.HardContacts(feet, friction=0.8), duration=0.05)
     i = len(hard) - 1
-    applied = sum(hard.port_forces[law.name][i] for law in hard.system.laws)
-    expected = hard.system.contact.point_forces(hard.model, hard.modes[i], hard.state(i), hard.memory[i], applied)
+    applied = sum(hard.port_forces[law.name][i] for law in hard.problem.laws)
+    expected = hard.problem.contact.point_forces(hard.model, hard.modes[i], hard.state(i), hard.memory[i], applied)
     np.testing.assert_allclose(hard.contact_forces[i], expected, rtol=1e-9, atol=1e-9)
     assert hard.penetration.max() < 1e-6
 

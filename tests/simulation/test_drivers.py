@@ -103,21 +103,21 @@ def test_a_step_that_disagrees_is_found(monkeypatch):
 
 
 def test_flights_of_fleets_keep_their_momentum():
-    """Angular momentum of a cat drifted by 5e-15 in simulate, 5e-12 in rollout and 4e-3 in a fleet."""
+    """Angular momentum of a cat drifted by 5e-15 in simulate, 5e-12 in rollout and 4e-3 in a simulator."""
     start = CAT.state(joints=[0.4, 0.3], rates=[1.0, -0.5], twist=[0.1, 0.0, 0.2, 1.0, 0.5, 0.2])
-    fleet = BatchSimulator(CAT, [start])
+    simulator = BatchSimulator(CAT, [start])
     spins = [fc.momentum(CAT, start, "centroidal")[3:]]
-    fleet.step(1000)
-    spins += [fc.momentum(CAT, fleet.state.at(0), "centroidal")[3:]]
+    simulator.step(1000)
+    spins += [fc.momentum(CAT, simulator.state.at(0), "centroidal")[3:]]
     spins += [fc.simulate(CAT, start, 1.0).momenta("centroidal")[-1, 3:]]
     assert max(np.abs(spin - spins[0]).max() for spin in spins) < 1e-13 * np.abs(spins[0]).max()
 
 
 def test_preferences_are_those_of_the_table():
     """docs/guides/choosing_an_integrator.md has the same rows as examples."""
-    system = fc.simulation.problem(DOG, fc.State.stack(landing(1)), HOLD, SOFT)
-    assert [method.name for method in defaults.preferred(system, landing(1)[0], None)] == ["implicit", "rosenbrock"]
-    hard = replace(system, contact=HardContacts(("front_left_foot",)))
+    problem = fc.simulation.build_problem(DOG, fc.State.stack(landing(1)), HOLD, SOFT)
+    assert [method.name for method in defaults.preferred(problem, landing(1)[0], None)] == ["implicit", "rosenbrock"]
+    hard = replace(problem, contact=HardContacts(("front_left_foot",)))
     assert isinstance(default_method(hard, landing(1)[0], None), Moreau)
     assert default_method(hard, landing(1)[0], None, lambda method: method.name == "scipy").name == "implicit"
 
@@ -187,9 +187,11 @@ def test_robots_that_an_interrupt_left_out_are_not_finite():
         calls.append(share)
         raise KeyboardInterrupt
 
-    system = fc.simulation.problem(BALL, fc.State.stack([falling()] * 2), None, floor)
+    problem = fc.simulation.build_problem(BALL, fc.State.stack([falling()] * 2), None, floor)
     with pytest.raises(Interrupted) as stopped:
-        separate_runs(system, fc.simulation.RKMK4(), fc.State.stack([falling()] * 2), np.array([0.0, 0.01]), 1e-3, once)
+        separate_runs(
+            problem, fc.simulation.RKMK4(), fc.State.stack([falling()] * 2), np.array([0.0, 0.01]), 1e-3, once
+        )
     assert stopped.value.result.finite.tolist() == [True, False]
     assert np.isnan(stopped.value.result.rates[-1, 1]).all()
     assert np.isnan(stopped.value.result.poses[-1, 1]).all()

@@ -58,12 +58,12 @@ def test_a_step_is_that_of_the_fleet():
     world.reset(seed=5)
     actions = np.random.default_rng(0).uniform(-1.0, 1.0, size=(3, 4, 3))
     states = [start(np.random.default_rng(5 + i)) for i in range(4)]
-    fleet = BatchSimulator(ARM, states, [JointSpring(2.0), JointDamper(0.1)], dt=2e-3, driven=True)
+    simulator = BatchSimulator(ARM, states, [JointSpring(2.0), JointDamper(0.1)], dt=2e-3, driven=True)
     for action in actions:
         seen, rewards, *_ = world.step(action)
-        fleet.step(10, action)
-        np.testing.assert_array_equal(seen[:, 12:15], fleet.state.joints)
-        np.testing.assert_array_equal(rewards, -(fleet.state.joints**2).sum(axis=1))
+        simulator.step(10, action)
+        np.testing.assert_array_equal(seen[:, 12:15], simulator.state.joints)
+        np.testing.assert_array_equal(rewards, -(simulator.state.joints**2).sum(axis=1))
 
 
 def test_seeds_say_everything_and_generators_go_on_without_them():
@@ -90,7 +90,7 @@ def test_episodes_are_cut_off_and_start_anew_in_the_next_step():
     generators = [np.random.default_rng(1 + i) for i in range(4)]
     expected = [[start(rng).joints for rng in generators] for _ in range(2)][1]
     np.testing.assert_array_equal(seen[:, 12:15], expected)
-    assert world.fleet.times.tolist() == [0.0] * 4
+    assert world.simulator.times.tolist() == [0.0] * 4
     assert [world.step(rest)[3].any() for _ in range(5)] == [False] * 4 + [True]
 
 
@@ -100,12 +100,12 @@ def test_each_robot_ends_for_itself():
     push = np.array([[1.0, 0.0, 0.0]] * 2 + [[-1.0, 0.0, 0.0]] * 2)
     ended = np.zeros(4, dtype=bool)
     for _ in range(200):
-        before = world.fleet.times.copy()
+        before = world.simulator.times.copy()
         _, _, terminations, truncations, _ = world.step(push)
-        assert (world.fleet.times[ended] == 0.0).all()
+        assert (world.simulator.times[ended] == 0.0).all()
         assert not truncations.any()
-        np.testing.assert_allclose(world.fleet.times[~ended], before[~ended] + 0.02)
-        np.testing.assert_array_equal(terminations[~ended], (world.fleet.state.joints[:, 0] > 0.45)[~ended])
+        np.testing.assert_allclose(world.simulator.times[~ended], before[~ended] + 0.02)
+        np.testing.assert_array_equal(terminations[~ended], (world.simulator.state.joints[:, 0] > 0.45)[~ended])
         ended = terminations
         if terminations[:2].any():
             break
@@ -219,15 +219,15 @@ def test_without_gymnasium_one_line_says_what_to_install(monkeypatch):
 
 
 def test_gains_of_each_robot_are_numbers_of_one_code():
-    """A fleet whose laws differ is the fleets of each, on one kernel."""
+    """A simulator whose laws differ is the batches of each, on one kernel."""
     states = [ARM.state(joints=[0.1 * i, 0.2, 0.3]) for i in range(3)]
     laws = [[JointSpring(1.0 + i, name="a"), JointDamper(0.1 * i)] for i in range(3)]
-    fleet = BatchSimulator(ARM, states, laws, dt=2e-3)
-    fleet.step(50)
+    simulator = BatchSimulator(ARM, states, laws, dt=2e-3)
+    simulator.step(50)
     for i in range(3):
         alone = BatchSimulator(ARM, states[i : i + 1], laws[i], dt=2e-3)
         alone.step(50)
-        np.testing.assert_allclose(fleet.state.joints[i], alone.state.joints[0], rtol=1e-13)
+        np.testing.assert_allclose(simulator.state.joints[i], alone.state.joints[0], rtol=1e-13)
     with pytest.raises(fc.ModelError, match="laws of 3 robots are 3 lists of laws, not 2"):
         BatchSimulator(ARM, states, laws[:2])
     with pytest.raises(fc.ModelError, match="laws of robot 1 differ from those of the first in more than numbers"):
@@ -247,7 +247,7 @@ def test_on_a_gpu_it_is_the_same(monkeypatch, tmp_path):
 
     about = {"control": control, "done": lambda state: state.joints[:, 0] > 0.6, "period": 4e-3, "horizon": 8e-3}
     worlds = [arms(3, target=target, **about) for target in ("cpu", "cuda")]
-    assert isinstance(worlds[1].fleet.state.joints, sys.modules["cupy"].ndarray)
+    assert isinstance(worlds[1].simulator.state.joints, sys.modules["cupy"].ndarray)
     observations = [world.reset(seed=1)[0] for world in worlds]
     np.testing.assert_array_equal(*observations)
     rng, ends = np.random.default_rng(0), 0

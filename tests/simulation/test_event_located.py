@@ -11,7 +11,7 @@ import fallingcat as fc
 from fallingcat import robots
 from fallingcat.arrays import sqrt
 from fallingcat.contact import CompliantFloor
-from fallingcat.simulation import RKMK4, BatchSimulator, Located, Rosenbrock, System
+from fallingcat.simulation import RKMK4, BatchSimulator, Located, Problem, Rosenbrock
 from fallingcat.simulation.devices import Gpu
 from fallingcat.simulation.integrators.event_located import HEAD_SIZE, Ends, LocatedStepper
 from fallingcat.studies import load
@@ -57,11 +57,11 @@ def test_a_hop_is_that_of_a_single_run(hop):
 
 
 def test_switches_happen_where_they_do_in_a_single_run(hop):
-    march = Located(Rosenbrock(1e-9)).march(System(HOPPER, LAWS, FLOOR), 2)
-    fleet = BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=Located(Rosenbrock(1e-9)))
-    x, ahead, found = fleet._x, np.array([PERIOD, 5e-3]), []
+    stepper = Located(Rosenbrock(1e-9)).compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2)
+    simulator = BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=Located(Rosenbrock(1e-9)))
+    x, ahead, found = simulator._x, np.array([PERIOD, 5e-3]), []
     while x[0, 0] < PERIOD:
-        after = march.kernel.iterate(x, ahead, march.numbers, np.zeros((1, 0)), rows=1)[0]
+        after = stepper.kernel.iterate(x, ahead, stepper.numbers, np.zeros((1, 0)), rows=1)[0]
         if after[0, HEAD_SIZE] != x[0, HEAD_SIZE]:
             found.append((after[0, 0], after[0, HEAD_SIZE]))
         x = after
@@ -148,15 +148,15 @@ class Ending(fc.control.Law):
 
 def test_forces_of_a_driven_fleet_are_held():
     method = Located(Rosenbrock(1e-9))
-    fleet = BatchSimulator(HOPPER, [START, START], LAWS, FLOOR, driven=True, integrator=method, dt=5e-3)
-    fleet.step(40, forces=np.array([[0.02], [0.0]]))
+    simulator = BatchSimulator(HOPPER, [START, START], LAWS, FLOOR, driven=True, integrator=method, dt=5e-3)
+    simulator.step(40, forces=np.array([[0.02], [0.0]]))
     pushed = fc.rollout(HOPPER, [START], 0.2, (*LAWS, Push(0.02)), FLOOR, integrator=method, dt=5e-3)
     free = fc.rollout(HOPPER, [START], 0.2, LAWS, FLOOR, integrator=method, dt=5e-3)
     assert abs(pushed.joints - free.joints).max() > 1e-3
-    np.testing.assert_allclose(fleet.state.joints[0], pushed.joints[-1, 0], atol=1e-7)
-    np.testing.assert_allclose(fleet.state.joints[1], free.joints[-1, 0], atol=1e-7)
-    port = fleet.ports.index("controller")
-    assert fleet.works[0, port] == pytest.approx(pushed.works[-1, 0, pushed.ports.index("push")], abs=1e-8)
+    np.testing.assert_allclose(simulator.state.joints[0], pushed.joints[-1, 0], atol=1e-7)
+    np.testing.assert_allclose(simulator.state.joints[1], free.joints[-1, 0], atol=1e-7)
+    port = simulator.ports.index("controller")
+    assert simulator.works[0, port] == pytest.approx(pushed.works[-1, 0, pushed.ports.index("push")], abs=1e-8)
 
 
 def test_without_a_ledger():
@@ -171,20 +171,20 @@ def test_without_a_ledger():
 
 def test_robots_approach_times_of_their_own_and_leave():
     many = [START] * 5
-    fleet = BatchSimulator(HOPPER, many, LAWS, FLOOR, integrator=Located(Rosenbrock(1e-5)), dt=5e-3)
+    simulator = BatchSimulator(HOPPER, many, LAWS, FLOOR, integrator=Located(Rosenbrock(1e-5)), dt=5e-3)
     until = np.array([0.0, 0.1, 0.2, 0.3, 0.3])
-    while not fleet.approach(until).all():
+    while not simulator.approach(until).all():
         pass
-    np.testing.assert_array_equal(fleet.times, until)
-    fleet.keep(np.array([False, True, False, True, True]))
-    np.testing.assert_array_equal(fleet.times, until[[1, 3, 4]])
-    np.testing.assert_array_equal(fleet.state.joints[1], fleet.state.joints[2])
-    fleet.keep([2])
-    assert fleet.count == 1
-    fleet.reset([0], many[:1])
-    assert fleet.times.tolist() == [0.0]
-    fleet.keep(np.zeros(1, dtype=bool))
-    assert fleet.approach(np.zeros(0)).shape == (0,)
+    np.testing.assert_array_equal(simulator.times, until)
+    simulator.keep(np.array([False, True, False, True, True]))
+    np.testing.assert_array_equal(simulator.times, until[[1, 3, 4]])
+    np.testing.assert_array_equal(simulator.state.joints[1], simulator.state.joints[2])
+    simulator.keep([2])
+    assert simulator.count == 1
+    simulator.reset([0], many[:1])
+    assert simulator.times.tolist() == [0.0]
+    simulator.keep(np.zeros(1, dtype=bool))
+    assert simulator.approach(np.zeros(0)).shape == (0,)
 
 
 def test_what_no_step_meets_ends_as_no_number():
@@ -219,16 +219,16 @@ def test_the_cubic_is_crossed_where_it_is():
 
 def test_refusals():
     with pytest.raises(fc.ModelError, match="at most 2 points"):
-        Located().march(System(HOPPER, (), CompliantFloor(("foot",) * 3, (1.0, 1.0), (1.0, 1.0))), 6)
+        Located().compiled_stepper(Problem(HOPPER, (), CompliantFloor(("foot",) * 3, (1.0, 1.0), (1.0, 1.0))), 6)
     with pytest.raises(fc.ModelError, match="linearised forces"):
         fc.rollout(HOPPER, [START], 0.1, LAWS, fc.contact.HardContacts(("foot",)), integrator="located")
     with pytest.raises(fc.ModelError, match="float64"):
-        Located().march(System(HOPPER, LAWS, FLOOR), 2).on("cuda", "float32")
+        Located().compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2).on("cuda", "float32")
     with pytest.raises(fc.ModelError, match="is one for vectors"):
         Located("rosenbrock")
-    fleet = BatchSimulator(HOPPER, [START], LAWS, FLOOR)
+    simulator = BatchSimulator(HOPPER, [START], LAWS, FLOOR)
     with pytest.raises(fc.ModelError, match=r"Located\(\)"):
-        fleet.approach(np.ones(1))
+        simulator.approach(np.ones(1))
     with pytest.raises(fc.ModelError, match="Implicit"):
         BatchSimulator(HOPPER, [START], LAWS, FLOOR, ledger=False)
     with pytest.raises(fc.ModelError, match="integrator of a BatchSimulator"):
@@ -238,18 +238,18 @@ def test_refusals():
 
 
 class OnGpu:
-    """The kernel of a march as the GPU calls it, on this processor."""
+    """The kernel of a stepper as the GPU calls it, on this processor."""
 
     dtype = np.dtype("float64")
 
-    def __init__(self, march):
-        self.march = march
+    def __init__(self, stepper):
+        self.stepper = stepper
 
     def iterate(self, *arguments, every):
         for x in arguments:
             assert x.flags.c_contiguous
             assert x.dtype == self.dtype
-        rows = self.march.kernel.iterate(*(np.ascontiguousarray(x.T) for x in arguments), rows=1, every=every)[0]
+        rows = self.stepper.kernel.iterate(*(np.ascontiguousarray(x.T) for x in arguments), rows=1, every=every)[0]
         return np.ascontiguousarray(rows.T)
 
 
@@ -260,22 +260,22 @@ def test_fleets_on_a_gpu_take_the_same_way(method, monkeypatch):
     cupy.asnumpy = np.asarray
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     for kind in (LocatedStepper, fc.simulation.integrators.implicit.CompiledStepper):
-        monkeypatch.setattr(kind, "on", lambda march, target, dtype: [OnGpu(march)])
+        monkeypatch.setattr(kind, "on", lambda stepper, target, dtype: [OnGpu(stepper)])
     many = [START._replace(rates=np.array([0.1 * i])) for i in range(5)]
-    fleets = [
+    batches = [
         BatchSimulator(HOPPER, many, LAWS, FLOOR, integrator=method, target=target, dt=1e-3)
         for target in ("cpu", "cuda")
     ]
-    for fleet in fleets:
-        fleet.step(20)
-        fleet.reset([3], many[:1])
-        fleet.keep(np.array([True, False, True, True, False]))
-        fleet.step(7)
+    for simulator in batches:
+        simulator.step(20)
+        simulator.reset([3], many[:1])
+        simulator.keep(np.array([True, False, True, True, False]))
+        simulator.step(7)
         if method is not None:
-            fleet.approach(fleet.times + 0.05)
-    np.testing.assert_array_equal(fleets[0].times, fleets[1].times)
-    np.testing.assert_array_equal(fleets[0].packed(), fleets[1].packed())
-    np.testing.assert_array_equal(fleets[0].state.pose, fleets[1].state.pose)
+            simulator.approach(simulator.times + 0.05)
+    np.testing.assert_array_equal(batches[0].times, batches[1].times)
+    np.testing.assert_array_equal(batches[0].packed(), batches[1].packed())
+    np.testing.assert_array_equal(batches[0].state.pose, batches[1].state.pose)
 
 
 def test_on_a_gpu_those_who_are_late_go_on_alone(monkeypatch):
@@ -283,7 +283,7 @@ def test_on_a_gpu_those_who_are_late_go_on_alone(monkeypatch):
     cupy = SimpleNamespace(**{name: getattr(np, name) for name in dir(np)})
     cupy.asnumpy = np.asarray
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr(LocatedStepper, "on", lambda march, target, dtype: [OnGpu(march)])
+    monkeypatch.setattr(LocatedStepper, "on", lambda stepper, target, dtype: [OnGpu(stepper)])
     part, parts = Gpu.part, []
     monkeypatch.setattr(Gpu, "part", lambda gpu, which: parts.append(len(which)) or part(gpu, which))
     pose = START.pose.copy()
@@ -294,17 +294,21 @@ def test_on_a_gpu_those_who_are_late_go_on_alone(monkeypatch):
         "dt": 5e-3,
         "parameters": {f"{HOPPER.links[0].name}.mass": masses},
     }
-    fleets = [BatchSimulator(HOPPER, many, LAWS, FLOOR, target=target, **about) for target in ("cpu", "cuda")]
-    for fleet in fleets:
-        fleet.step(75)
+    batches = [BatchSimulator(HOPPER, many, LAWS, FLOOR, target=target, **about) for target in ("cpu", "cuda")]
+    for simulator in batches:
+        simulator.step(75)
     assert parts == [1]
-    np.testing.assert_array_equal(fleets[0].packed(), fleets[1].packed())
-    assert not any(fleet.stalled.any() for fleet in fleets)
+    np.testing.assert_array_equal(batches[0].packed(), batches[1].packed())
+    assert not any(simulator.stalled.any() for simulator in batches)
 
 
 def test_the_text_for_a_gpu_and_what_an_attempt_costs():
     """The ledger costs a quarter; all modes and located switches less than a tenth of the stiffer mode alone."""
-    kernel = Located(Rosenbrock(1e-5)).march(System(HOPPER, LAWS, FLOOR, ledger=False), 2).on("cuda", "float64")[0]
+    kernel = (
+        Located(Rosenbrock(1e-5))
+        .compiled_stepper(Problem(HOPPER, LAWS, FLOOR, ledger=False), 2)
+        .on("cuda", "float64")[0]
+    )
     assert "double" in kernel.source
     assert sum(kernel.operations.values()) < 7000
-    assert Located(Rosenbrock(1e-5)).march(System(HOPPER, LAWS, FLOOR), 2).kernel._work < 9000
+    assert Located(Rosenbrock(1e-5)).compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2).kernel._work < 9000

@@ -222,14 +222,14 @@ def test_drives_stops_and_samples_act_beside_friction(seed):
 def test_many_fly_as_single_ones():
     robot = rubbing(CAT, 0.02)
     starts = [robot.state(joints=[0.3, 0.2], rates=[0.5 * k, -0.3], twist=0.1 * np.ones(6)) for k in range(3)]
-    many, fleet = fc.rollout(robot, starts, 0.3, every=100), BatchSimulator(robot, starts)
-    fleet.step(300)
+    many, simulator = fc.rollout(robot, starts, 0.3, every=100), BatchSimulator(robot, starts)
+    simulator.step(300)
     for i, start in enumerate(starts):
         one = fc.simulate(robot, start, 0.3)
         agree("joints", many.joints[-1, i], one.joints[-1], 1e-13)
         agree("poses", many.poses[-1, i], one.poses[-1], 1e-13)
-        np.testing.assert_array_equal(fleet.state.joints[i], many.joints[-1, i])
-        np.testing.assert_array_equal(fleet.state.rates[i] == 0.0, one.rates[-1] == 0.0)
+        np.testing.assert_array_equal(simulator.state.joints[i], many.joints[-1, i])
+        np.testing.assert_array_equal(simulator.state.rates[i] == 0.0, one.rates[-1] == 0.0)
 
 
 def test_strong_dampers_beside_friction():

@@ -50,13 +50,13 @@ def test_it_is_the_motion_that_short_explicit_steps_find():
 
 def test_many_fly_as_single_ones():
     many = fc.rollout(DOG, STARTS, 0.02, SERVO, integrator="momentum", dt=5e-4, every=20)
-    fleet = BatchSimulator(DOG, STARTS, SERVO, integrator=MomentumMidpoint(), dt=5e-4)
-    fleet.step(40)
+    simulator = BatchSimulator(DOG, STARTS, SERVO, integrator=MomentumMidpoint(), dt=5e-4)
+    simulator.step(40)
     for i, start in enumerate(STARTS):
         one = fc.simulate(DOG, start, 0.02, SERVO, integrator="momentum", dt=5e-4)
         np.testing.assert_allclose(many.joints[-1, i], one.joints[-1], rtol=0.0, atol=1e-11)
         np.testing.assert_allclose(many.poses[-1, i], one.poses[-1], rtol=0.0, atol=1e-11)
-        np.testing.assert_array_equal(fleet.state.joints[i], many.joints[-1, i])
+        np.testing.assert_array_equal(simulator.state.joints[i], many.joints[-1, i])
     assert many.status == "finished"
 
 
@@ -107,26 +107,26 @@ def test_steps_on_a_gpu_are_those_of_the_cpu(friction, monkeypatch, tmp_path):
     cat = fc.robots.two_cylinder_cat()
     cat = replace(cat, joints=tuple(replace(j, passive=fc.model.Passive(friction=friction)) for j in cat.joints))
     starts = [cat.state(joints=[0.3, 0.2], rates=[0.4 * k, -0.3], twist=0.1 * np.ones(6)) for k in range(3)]
-    fleets = [
+    batches = [
         BatchSimulator(cat, starts, JointSpring(0.5, (0.0, 0.0)), dt=5e-3, target=target) for target in ("cpu", "cuda")
     ]
-    for fleet in fleets:
-        assert isinstance(fleet.march, Flight)
-        fleet.step(30)
-    np.testing.assert_allclose(fleets[1].packed(), fleets[0].packed(), rtol=0.0, atol=1e-12)
-    np.testing.assert_array_equal(fleets[1].packed() == 0.0, fleets[0].packed() == 0.0)
+    for simulator in batches:
+        assert isinstance(simulator.stepper, Flight)
+        simulator.step(30)
+    np.testing.assert_allclose(batches[1].packed(), batches[0].packed(), rtol=0.0, atol=1e-12)
+    np.testing.assert_array_equal(batches[1].packed() == 0.0, batches[0].packed() == 0.0)
 
 
 def test_fleets_and_rollouts_keep_their_momentum_by_default():
     """By ``implicit`` and ``rkmk4``, the defaults before, angular momentum drifted by 4e-3 and 1e-9."""
-    fleet = BatchSimulator(DOG, STARTS, driven=True)
+    simulator = BatchSimulator(DOG, STARTS, driven=True)
     begun = [fc.momentum(DOG, start, "centroidal")[3:] for start in STARTS]
-    fleet.step(200, forces=np.tile(np.linspace(-0.5, 0.5, DOG.n), (3, 1)))
+    simulator.step(200, forces=np.tile(np.linspace(-0.5, 0.5, DOG.n), (3, 1)))
     many = fc.rollout(DOG, STARTS, 0.2, JointDamper(0.1))
-    for states in (fleet.state, State(*(x[-1] for x in (many.poses, many.joints, many.twists, many.rates)))):
+    for states in (simulator.state, State(*(x[-1] for x in (many.poses, many.joints, many.twists, many.rates)))):
         spins = [fc.momentum(DOG, states.at(i), "centroidal")[3:] for i in range(3)]
         np.testing.assert_allclose(spins, begun, rtol=0.0, atol=1e-12 * np.abs(begun).max())
-    assert isinstance(fleet.march, Flight)
+    assert isinstance(simulator.stepper, Flight)
 
 
 @pytest.mark.parametrize("friction", [0.0, 0.03])
@@ -135,14 +135,14 @@ def test_robots_with_masses_of_their_own_fly_as_single_ones(friction):
     cat = replace(cat, joints=tuple(replace(j, passive=fc.model.Passive(friction=friction)) for j in cat.joints))
     starts = [cat.state(joints=[0.3, 0.2], rates=[0.4 * k, -0.3], twist=0.1 * np.ones(6)) for k in range(3)]
     name, masses = cat.link_names[0], np.array([0.5, 2.0, 8.0])
-    fleet = BatchSimulator(cat, starts, parameters={f"{name}.mass": masses})
-    assert isinstance(fleet.march, Flight)
-    fleet.step(50)
+    simulator = BatchSimulator(cat, starts, parameters={f"{name}.mass": masses})
+    assert isinstance(simulator.stepper, Flight)
+    simulator.step(50)
     many = fc.rollout(cat, starts, 0.05, parameters={f"{name}.mass": masses}, dt=1e-3)
     for i, mass in enumerate(masses):
         links = [replace(x, body=replace(x.body, mass=mass)) if x.name == name else x for x in cat.links]
         one = fc.simulate(replace(cat, links=tuple(links)), starts[i], 0.05)
-        np.testing.assert_allclose(fleet.state.pose[i], one.poses[-1], rtol=0.0, atol=1e-13)
+        np.testing.assert_allclose(simulator.state.pose[i], one.poses[-1], rtol=0.0, atol=1e-13)
         np.testing.assert_allclose(many.joints[-1, i], one.joints[-1], rtol=0.0, atol=1e-13)
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import fallingcat as fc
-from fallingcat.simulation import System
+from fallingcat.simulation import Problem
 from fallingcat.simulation.defaults import default_method
 from fallingcat.simulation.feedback import STEPS_PER_CHECK, Feedback
 
@@ -112,7 +112,7 @@ def test_gains_that_change_are_followed(robot):
     run = fc.simulate(robot, start, 0.04, scheduled, integrator="implicit", dt=5e-5)
     fine = fc.simulate(robot, start, 0.04, scheduled, integrator="rkmk4", dt=2e-5)
     assert np.abs(run.joints[-1] - fine.joints[-1]).max() < 2e-3
-    found = run.system.feedback.impedance
+    found = run.problem.feedback.impedance
     np.testing.assert_allclose(found.damping, 0.05 * np.eye(7), atol=1e-6)
 
 
@@ -163,7 +163,7 @@ def damped(t, state):
 def test_runs_under_a_function_are_copied(robot):
     run = fc.simulate(robot, robot.state(joints=START), 5e-3, damped)
     again = pickle.loads(pickle.dumps(run))
-    assert again.system.feedback.impedance.damping[0, 0] == pytest.approx(10.0)
+    assert again.problem.feedback.impedance.damping[0, 0] == pytest.approx(10.0)
     np.testing.assert_array_equal(again.joints, run.joints)
 
 
@@ -191,8 +191,8 @@ def test_flights_keep_their_momentum(dt):
     assert run.integrator == "momentum"
     spin = run.momenta("centroidal")[:, 3:]
     assert np.abs(spin - spin[0]).max() < 1e-12
-    system = System(dog, (fc.control.Impedance(np.zeros(12), 300.0, 30.0),))
-    assert default_method(system, start, dt).name == ("momentum" if dt is None else "rosenbrock")
+    problem = Problem(dog, (fc.control.Impedance(np.zeros(12), 300.0, 30.0),))
+    assert default_method(problem, start, dt).name == ("momentum" if dt is None else "rosenbrock")
 
 
 # robots of files ------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_robots_of_files_run_under_functions_as_under_laws(name, passive):
         assert all(x.status.startswith("finished") for x in (run, same, best)), (kp, kd)
         way = np.abs(best.joints[-1] - start.joints).max()
         if same.status == run.status == "finished":  # functions that implicit steps resolve are held in them
-            held = run.integrator == "implicit" and run.system.feedback is None
+            held = run.integrator == "implicit" and run.problem.feedback is None
             exact = not held and np.array_equal(run.times, same.times)
             assert np.abs(run.joints[-1] - same.joints[-1]).max() < (1e-9 if exact else 2e-3 * way), (kp, kd)
         assert np.abs(run.joints[-1] - best.joints[-1]).max() < 0.025 * way + 1e-9, (kp, kd)

@@ -14,7 +14,7 @@ from fallingcat.contact.effective_mass import effective_mass
 from fallingcat.contact.theta_weights import ThetaWeights
 from fallingcat.geometry.contact_points import point_bias, point_jacobian
 from fallingcat.model.robots.random_tree import random_tree
-from fallingcat.simulation import BatchSimulator, problem
+from fallingcat.simulation import BatchSimulator, build_problem
 from fallingcat.simulation.integrators.contact_branches import by_cases
 from fallingcat.simulation.integrators.implicit import Implicit, conclusion, foresight, stepped
 from fallingcat.simulation.integrators.implicit_step import moving
@@ -59,13 +59,13 @@ def test_a_step_solves_its_equation(seed):
     K, D, dt = (3e3, 2e3), (40.0, 30.0), 2e-3
     floor = fc.contact.CompliantFloor(places, K, D, height=1e3)  # far above: all points are inside
     state = model.random_state(rng)
-    system = Implicit().suited(problem(model, State.stack([state]), (), floor, passive=False))
+    problem = Implicit().suited(build_problem(model, State.stack([state]), (), floor, passive=False))
     _, memory = floor.begin(model, state)
     memory, last = memory + rng.normal(size=len(memory)) * 1e-3, rng.normal(size=model.nv)
-    march, layout = Implicit().stepper(system, (), len(memory)), layout_of(system, len(memory))
+    stepper, layout = Implicit().stepper(problem, (), len(memory)), layout_of(problem, len(memory))
     packed = layout.pack(state, memory, np.zeros(layout.works), np.append(last, np.zeros(layout.carried - model.nv)))
-    x = march.at(0.0, dt, packed)
-    after = layout.unpack(march.kernel(x, np.array([dt]), march.numbers, np.zeros(0))[1:])[0]  # not refined
+    x = stepper.at(0.0, dt, packed)
+    after = layout.unpack(stepper.kernel(x, np.array([dt]), stepper.numbers, np.zeros(0))[1:])[0]  # not refined
 
     ground, middle = fc.contact.plane(model, None, 1e3), model.configuration.displace(state, 0.5 * dt * state.velocity)
     foreseen = moving(middle, state.velocity + 0.5 * dt * last)
@@ -238,11 +238,11 @@ def test_what_is_foreseen_and_concluded_is_the_step(rub):
     for height in (0.2, 0.30, 0.33, 0.5):
         state.pose[2, 3] = height
         start = state._replace(twist=rng.normal(size=6), rates=0.1 * rng.normal(size=model.n))
-        system = Implicit().suited(problem(model, State.stack([start]), laws, floor))
+        problem = Implicit().suited(build_problem(model, State.stack([start]), laws, floor))
         _, memory = floor.begin(model, start)
-        layout = layout_of(system, len(memory))
+        layout = layout_of(problem, len(memory))
         x = np.concatenate([[0.1], layout.pack(start, memory, rng.normal(size=layout.works))])
-        laws_alone, numbers = apart(system.laws, model)
+        laws_alone, numbers = apart(problem.laws, model)
         given = (model, x, np.array([2e-3]), numbers, np.zeros(0))
         about = {"laws": laws_alone, "contact": floor, "memory": len(memory)}
         signs = foresight(*given, **about, sweeps=2)
@@ -395,14 +395,14 @@ def test_controllers_are_asked_at_each_step():
 
 
 def test_what_a_step_costs():
-    """The quadruped of the benchmark, with stops and drive limits: what fleets on a GPU do a step with."""
+    """The quadruped of the benchmark, with stops and drive limits: what batches on a GPU do a step with."""
     model = robots.quadruped()
     rest = tuple(np.tile([0.0, 0.6, -1.2], 4).tolist())
     laws = fc.control.JointSpring(200.0, rest), fc.control.JointDamper(5.0)
     points = tuple(frame.name for frame in model.frames)
     floor = fc.contact.CompliantFloor(points, (3e4, 3e4), (300.0, 300.0), friction=0.8)
     start = fc.State(*(x[None] for x in model.standing(floor, rest)))
-    program = BatchSimulator(model, start, laws, floor, dt=2e-3).march.kernel.program
+    program = BatchSimulator(model, start, laws, floor, dt=2e-3).stepper.kernel.program
     (sweeps,) = (chunk for chunk in program.chunks if isinstance(chunk, Repeat))
     lines = [*program.instructions, *(line for chunk in sweeps.parts[0] for line in chunk.instructions)]
     assert len(lines) <= 5850  # of one sweep, as where nothing begins to slide; a product and a sum count once

@@ -158,9 +158,9 @@ def test_armature_resists_what_is_beyond_the_given_accelerations(seed, tied):
 
 def test_a_fleet_holds_what_friction_holds():
     block = rail(3.0, slope=0.1)
-    fleet = BatchSimulator(block, [block.neutral(), block.state(rates=[0.1])])
-    fleet.step(500)
-    assert np.abs(fleet.state.rates).max() < STILL
+    simulator = BatchSimulator(block, [block.neutral(), block.state(rates=[0.1])])
+    simulator.step(500)
+    assert np.abs(simulator.state.rates).max() < STILL
 
 
 def test_mujoco_holds_and_slides_alike():

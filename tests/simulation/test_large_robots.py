@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.compiler.ir.trace import Recipe, trace
-from fallingcat.simulation import System
+from fallingcat.simulation import Problem
 from fallingcat.simulation.defaults import MIN_IMPLICIT_NV, default_method
 from fallingcat.simulation.integrators.compiled_rule import RuleStepper
 from fallingcat.simulation.integrators.rkmk4 import MIN_LOOPED_NV, RKMK4
@@ -70,10 +70,10 @@ def test_the_stages_of_a_large_robot_are_one_loop_with_the_same_numbers():
     model, law, dt = chain(MIN_LOOPED_NV + 1), Wave(), 2e-3
     start = bent(model)
     run = fc.simulate(model, start, 3.0 * dt, law, integrator="rkmk4", dt=dt)
-    system, layout = run.system, layout_of(run.system, 0)
+    problem, layout = run.problem, layout_of(run.problem, 0)
     packed = layout.pack(start, np.zeros(0), np.zeros(layout.works))
     for i in range(3):
-        packed = advance(system, (), 0, packed, np.array([i * dt, dt]), RKMK4())[: layout.size]
+        packed = advance(problem, (), 0, packed, np.array([i * dt, dt]), RKMK4())[: layout.size]
     end = layout.unpack(packed)[0]
     np.testing.assert_allclose(run.joints[-1], end.joints, rtol=0.0, atol=1e-13)
     np.testing.assert_allclose(run.rates[-1], end.rates, rtol=1e-12, atol=1e-11)
@@ -81,7 +81,7 @@ def test_the_stages_of_a_large_robot_are_one_loop_with_the_same_numbers():
         sum(x.values())
         for x in (
             trace(Recipe(model, fc.forward_dynamics)).face.operations,
-            RuleStepper(system, 0, rule=RKMK4()).kernel.operations,
+            RuleStepper(problem, 0, rule=RKMK4()).kernel.operations,
         )
     )
     assert written < 2 * once
@@ -91,15 +91,15 @@ def test_the_stages_of_a_large_robot_are_one_loop_with_the_same_numbers():
 def test_what_implicit_steps_do_not_follow_is_left_to_others():
     model = chain(10)
     start = bent(model)
-    chosen = lambda *laws: default_method(System(model, laws), start, 1e-3).name  # noqa: E731
+    chosen = lambda *laws: default_method(Problem(model, laws), start, 1e-3).name  # noqa: E731
     between = fc.control.PointSpring("base", "link9", 1e5, 0.3, 1e3)
     assert chosen(pd(model)) == "implicit"
     assert chosen(pd(model, 5e4, 5.0)) == "rosenbrock"  # swings
     assert chosen(pd(model), between) == "rosenbrock"  # pulls on all joints at once
     assert chosen(pd(model, 1.0, 0.1)) == "rkmk4"  # is resolved
-    assert default_method(System(model, (pd(model),)), start, None).name == "rosenbrock"  # which knows its error
+    assert default_method(Problem(model, (pd(model),)), start, None).name == "rosenbrock"  # which knows its error
     small = chain(4)
-    assert default_method(System(small, (pd(small),)), bent(small), 1e-3).name == "rosenbrock"
+    assert default_method(Problem(small, (pd(small),)), bent(small), 1e-3).name == "rosenbrock"
 
 
 def test_what_swings_is_bounded_from_above():
@@ -113,9 +113,9 @@ def test_what_swings_is_bounded_from_above():
         M = np.asarray(fc.mass_matrix(model, state))
         zero, one = np.zeros_like(M), np.eye(model.n)
         roots = np.linalg.eigvals(np.block([[zero, one], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]]))
-        system, swings = System(model, (law,)), np.abs(roots.imag).max()
-        found = swinging(system, state)
+        problem, swings = Problem(model, (law,)), np.abs(roots.imag).max()
+        found = swinging(problem, state)
         assert swings * (1.0 - 1e-6) <= found + 1e-6 * np.abs(roots).max()
-        assert found <= min(3.0 * swings + 1e-3, fastest(system, state) * (1.0 + 1e-9))
-        assert swinging(system, state, 2.0 * found) <= 2.0 * found
-        assert unforeseen(system, state) == 0.0
+        assert found <= min(3.0 * swings + 1e-3, fastest(problem, state) * (1.0 + 1e-9))
+        assert swinging(problem, state, 2.0 * found) <= 2.0 * found
+        assert unforeseen(problem, state) == 0.0

@@ -82,15 +82,15 @@ def test_nothing_is_compiled_again(monkeypatch):
     """Neither for other targets, gains and forces, nor for a second robot with other gains."""
     about = {"dt": DT, "state": standing()}
     sim = fc.Simulator(DOG, GROUNDS["implicit"], PositionServo(KP, KD), **about)
-    fleet = BatchSimulator(DOG, [standing()] * 2, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT, driven=True)
+    simulator = BatchSimulator(DOG, [standing()] * 2, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT, driven=True)
     sim.step(targets=SIT)
-    fleet.step(1, np.zeros((2, 12)))
+    simulator.step(1, np.zeros((2, 12)))
     asked = []
     monkeypatch.setattr(kernels, "_compiled", lambda *given, **how: asked.append(given))
     sim.step(np.ones(12), targets=TARGETS[0], kp=np.full(12, 80.0))
     sim.set(kd=np.full(12, 3.0))
     sim.step()
-    fleet.step(3, np.ones((2, 12)), targets=TARGETS[:2], kd=np.full(12, 1.0))
+    simulator.step(3, np.ones((2, 12)), targets=TARGETS[:2], kd=np.full(12, 1.0))
     assert not asked
 
 
@@ -107,27 +107,27 @@ def test_gains_that_are_set_are_those_that_are_given():
 
 def test_each_robot_of_a_fleet_has_its_own():
     """As alone, also after others have left."""
-    fleet = BatchSimulator(DOG, [standing()] * 3, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT)
-    fleet.step(20, targets=TARGETS[:3], kp=np.linspace(50.0, 70.0, 3)[:, None] * np.ones(12))
-    fleet.keep([0, 2])
-    fleet.step(20)
-    fleet.step(20, targets=SIT)
+    simulator = BatchSimulator(DOG, [standing()] * 3, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT)
+    simulator.step(20, targets=TARGETS[:3], kp=np.linspace(50.0, 70.0, 3)[:, None] * np.ones(12))
+    simulator.keep([0, 2])
+    simulator.step(20)
+    simulator.step(20, targets=SIT)
     for row, i in enumerate((0, 2)):
         sim = fc.Simulator(DOG, GROUNDS["implicit"], PositionServo(50.0 + 10.0 * i, KD), dt=DT, state=standing())
         sim.step(targets=TARGETS[i], steps=40)
         sim.step(targets=SIT, steps=20)
-        np.testing.assert_allclose(fleet.state.joints[row], sim.state.joints, atol=1e-12)
-    assert np.abs(fleet.state.joints[0] - fleet.state.joints[1]).max() > 1e-3
+        np.testing.assert_allclose(simulator.state.joints[row], sim.state.joints, atol=1e-12)
+    assert np.abs(simulator.state.joints[0] - simulator.state.joints[1]).max() > 1e-3
 
 
 def test_robots_that_begin_with_gains_of_their_own_take_targets():
     laws = [[PositionServo(kp, KD, SIT)] for kp in (40.0, 80.0)]
-    fleet = BatchSimulator(DOG, [standing()] * 2, laws, GROUNDS["implicit"], dt=DT)
-    fleet.step(40, targets=TARGETS[0])
+    simulator = BatchSimulator(DOG, [standing()] * 2, laws, GROUNDS["implicit"], dt=DT)
+    simulator.step(40, targets=TARGETS[0])
     for i, kp in enumerate((40.0, 80.0)):
         sim = fc.Simulator(DOG, GROUNDS["implicit"], PositionServo(kp, KD), dt=DT, state=standing())
         sim.step(targets=TARGETS[0], steps=40)
-        np.testing.assert_allclose(fleet.state.joints[i], sim.state.joints, atol=1e-12)
+        np.testing.assert_allclose(simulator.state.joints[i], sim.state.joints, atol=1e-12)
 
 
 def test_effort_limits_bound_servos():
@@ -199,11 +199,11 @@ def test_a_law_of_yours_names_its_inputs():
 
 def test_what_is_refused():
     sim = fc.Simulator(DOG, GROUNDS["implicit"], PositionServo(KP, KD, SIT), dt=DT, state=standing())
-    fleet = BatchSimulator(DOG, [standing()] * 3, PositionServo(KP, KD, SIT), GROUNDS["implicit"], dt=DT)
+    simulator = BatchSimulator(DOG, [standing()] * 3, PositionServo(KP, KD, SIT), GROUNDS["implicit"], dt=DT)
     with pytest.raises(fc.ModelError, match=r"targets of 'position servos' must have shape \(12,\), got an array of"):
         sim.step(targets=np.zeros(5))
     with pytest.raises(fc.ModelError, match=r"must have shape \(12,\) or \(3, 12\), got an array of shape \(2, 12\)"):
-        fleet.step(targets=np.zeros((2, 12)))
+        simulator.step(targets=np.zeros((2, 12)))
     before = sim.state.joints.copy()
     with pytest.raises(fc.NumericsError, match="targets of 'quadruped' not finite: the step was not taken"):
         sim.step(targets=np.full(12, np.nan))
@@ -213,7 +213,7 @@ def test_what_is_refused():
     bad = np.tile(SIT, (3, 1))
     bad[1, 4] = np.nan
     with pytest.raises(fc.ModelError, match="targets of robot 1 must be finite"):
-        fleet.step(targets=bad)
+        simulator.step(targets=bad)
     with pytest.raises(fc.ModelError, match="no law takes 'aims' as an input: they take kp, kd, targets, velocities"):
         sim.step(aims=SIT)
     with pytest.raises(fc.ModelError, match=r"no law takes 'targets' as an input: give laws=fc.control.PositionServo"):
@@ -268,11 +268,11 @@ def test_on_a_gpu(monkeypatch, tmp_path):
     starts = [cat.state(rates=[0.1 * i, 0.2]) for i in range(3)]
     targets = 0.3 * np.random.default_rng(3).normal(size=(3, 2))
     here, there = (BatchSimulator(cat, starts, PositionServo(0.2, 0.02), dt=DT, target=x) for x in ("cpu", "cuda"))
-    for fleet, send in ((here, np.asarray), (there, cupy.asarray)):
-        fleet.step(3, targets=send(targets))
-        fleet.step(2, targets=np.array([0.1, -0.1]), kp=np.linspace(0.1, 0.3, 3)[:, None] * np.ones(2))
-        fleet.keep([2, 0])
-        fleet.step(2)
+    for simulator, send in ((here, np.asarray), (there, cupy.asarray)):
+        simulator.step(3, targets=send(targets))
+        simulator.step(2, targets=np.array([0.1, -0.1]), kp=np.linspace(0.1, 0.3, 3)[:, None] * np.ones(2))
+        simulator.keep([2, 0])
+        simulator.step(2)
     np.testing.assert_allclose(there.packed(), here.packed(), atol=1e-13)
 
 

@@ -109,12 +109,12 @@ def test_what_looks_at_its_numbers_keeps_them(kind):
 def test_robots_differ_in_gains_of_a_law_of_ones_own():
     """They were refused: numbers were those of the library's laws only."""
     gains, start = [1.0, 2.0, 5.0], CAT.state(joints=[0.3, 0.2])
-    fleet = fc.simulation.BatchSimulator(CAT, [start] * 3, [[Pull(k)] for k in gains], dt=1e-3)
-    fleet.step(100)
+    simulator = fc.simulation.BatchSimulator(CAT, [start] * 3, [[Pull(k)] for k in gains], dt=1e-3)
+    simulator.step(100)
     for i, k in enumerate(gains):
         alone = fc.simulation.BatchSimulator(CAT, [start], [Pull(k)], dt=1e-3)
         alone.step(100)
-        np.testing.assert_array_equal(fleet.state.joints[i], alone.state.joints[0])
+        np.testing.assert_array_equal(simulator.state.joints[i], alone.state.joints[0])
     with pytest.raises(fc.errors.ModelError, match="differ from those of the first"):
         fc.simulation.BatchSimulator(CAT, [start] * 2, [[Branching(1.0)], [Branching(2.0)]])
 
@@ -129,6 +129,6 @@ def test_the_motion_is_the_same():
     assert ours.poses[-1] == pytest.approx(theirs.poses[-1], abs=1e-8)
     assert ours.ledger.works[-1] == pytest.approx(theirs.ledger.works[-1], abs=1e-8)
     for i in range(0, len(ours), 50):
-        one = ours.system.forces(ours.modes[i], 0.0, ours.state(i), ours.memory[i])
+        one = ours.problem.forces(ours.modes[i], 0.0, ours.state(i), ours.memory[i])
         for port, forces in one.items():
             assert ours.port_forces[port][i] == pytest.approx(forces, abs=1e-9 + 1e-11 * np.abs(forces).max())

@@ -135,15 +135,15 @@ def test_a_contact_and_a_law_of_ones_own_run_in_batches():
     floor = HuntCrossley(("body",), 1e5, 0.3, 0.5)
     many = [THROWN] * 3
     laws = [[Filter(wanted=w), Held()] for w in (0.0, 2.0, 4.0)]
-    fleet = BatchSimulator(BALL, many, laws, floor, dt=1e-3, integrator=Implicit())
-    fleet.step(150)
+    simulator = BatchSimulator(BALL, many, laws, floor, dt=1e-3, integrator=Implicit())
+    simulator.step(150)
     for i, own in enumerate(laws):
         one = fc.simulate(BALL, many[i], 0.15, own, floor, integrator="implicit", dt=1e-3)
-        np.testing.assert_allclose(fleet.state.pose[i], one.poses[-1], rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(simulator.state.pose[i], one.poses[-1], rtol=0.0, atol=1e-12)
         assert one.remembered("filter")[-1] == pytest.approx(own[0].wanted, abs=1e-9)
         assert one.remembered("held")[-1] == pytest.approx(0.05)
     fine = fc.simulate(BALL, many[2], 0.15, laws[2], floor, integrator="rosenbrock")
-    np.testing.assert_allclose(fleet.state.pose[2], fine.poses[-1], rtol=0.0, atol=5e-5)
+    np.testing.assert_allclose(simulator.state.pose[2], fine.poses[-1], rtol=0.0, atol=5e-5)
 
 
 def test_hard_contacts_and_environments_take_them():
@@ -151,11 +151,11 @@ def test_hard_contacts_and_environments_take_them():
     run = fc.rollout(BALL, [THROWN] * 2, 0.2, laws, floor, dt=1e-3, integrator="moreau")
     fine = fc.simulate(BALL, THROWN, 0.2, laws, floor, integrator="rkmk4", dt=2e-4)
     np.testing.assert_allclose(run.poses[-1, 1], fine.poses[-1], rtol=0.0, atol=2e-3)
-    fleet = BatchSimulator(ARM, [SWING] * 2, [LAW], dt=1e-3, integrator=Implicit())
-    fleet.step(10)
-    fleet.reset([1], [SWING])
-    assert np.asarray(fleet._series().memory)[0].any()
-    assert not np.asarray(fleet._series().memory)[1].any()
+    simulator = BatchSimulator(ARM, [SWING] * 2, [LAW], dt=1e-3, integrator=Implicit())
+    simulator.step(10)
+    simulator.reset([1], [SWING])
+    assert np.asarray(simulator._series().memory)[0].any()
+    assert not np.asarray(simulator._series().memory)[1].any()
 
 
 def test_environments_take_them():
@@ -170,21 +170,21 @@ def test_environments_take_them():
     )
     env.reset(seed=1)
     env.step(np.ones((3, 3)))
-    fleet = BatchSimulator(ARM, [SWING] * 3, [LAW], driven=True)
-    fleet.step(20, np.ones((3, 3)))
-    np.testing.assert_array_equal(env.fleet.state.joints, fleet.state.joints)
-    assert np.asarray(env.fleet._series().memory).any()
+    simulator = BatchSimulator(ARM, [SWING] * 3, [LAW], driven=True)
+    simulator.step(20, np.ones((3, 3)))
+    np.testing.assert_array_equal(env.simulator.state.joints, simulator.state.joints)
+    assert np.asarray(env.simulator._series().memory).any()
 
 
 @pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
 def test_the_gpu_takes_them(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "cupy", emulated(tmp_path))
     floor = HuntCrossley(("body",), 1e5, 0.3, 0.5)
-    fleets = [
+    batches = [
         BatchSimulator(BALL, [THROWN] * 3, [Filter(), Held()], floor, dt=1e-3, integrator=Implicit(2), target=target)
         for target in ("cpu", "cuda")
     ]
-    for fleet in fleets:
-        fleet.step(100)
-    one, other = (np.asarray(fleet.state.pose) for fleet in fleets)
+    for simulator in batches:
+        simulator.step(100)
+    one, other = (np.asarray(simulator.state.pose) for simulator in batches)
     np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12)

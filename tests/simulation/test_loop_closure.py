@@ -102,9 +102,9 @@ def test_implicit_steps_move_a_gear_as_one_coordinate():
     run = fc.simulate(geared, start, 0.5, law, integrator="implicit")
     np.testing.assert_allclose(run.joints[:, [0, 2]], lean.joints, atol=1e-10)
     assert run.loop_errors().max() < 1e-12
-    fleet = BatchSimulator(geared, [start, start], law, integrator=fc.simulation.Implicit())
-    fleet.step(500)
-    np.testing.assert_allclose(fleet.state.joints[1, [0, 2]], lean.joints[-1], atol=1e-10)
+    simulator = BatchSimulator(geared, [start, start], law, integrator=fc.simulation.Implicit())
+    simulator.step(500)
+    np.testing.assert_allclose(simulator.state.joints[1, [0, 2]], lean.joints[-1], atol=1e-10)
     with pytest.raises(fc.ModelError, match="loop 'gear' is open by"):
         BatchSimulator(geared, [geared.state(joints=[1.0, 1.0, 0.0])])
 

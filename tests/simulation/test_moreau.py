@@ -366,10 +366,10 @@ def test_rollouts_are_the_single_runs(landing):
 
 def test_fleets_are_driven_and_reset(landing):
     many, laws, floor = landing
-    fleet = BatchSimulator(DOG, many, laws, floor, driven=True)
-    fleet.step(20, forces=np.zeros((5, DOG.n)))
-    fleet.reset([1], [many[0]])
-    assert np.allclose(np.asarray(fleet.times), [0.02, 0.0, 0.02, 0.02, 0.02])
+    simulator = BatchSimulator(DOG, many, laws, floor, driven=True)
+    simulator.step(20, forces=np.zeros((5, DOG.n)))
+    simulator.reset([1], [many[0]])
+    assert np.allclose(np.asarray(simulator.times), [0.02, 0.0, 0.02, 0.02, 0.02])
 
 
 def test_what_time_stepping_refuses(landing):
@@ -388,8 +388,8 @@ def test_the_status_tells_of_a_law_that_was_missed(landing):
     fine = run(DOG, many[0], 0.01, floor, laws)
     spoiled = fine.memory.copy()
     spoiled[-1, -1] = 0.0025
-    assert fine.system.contact.end_diagnosis(fine.memory[-1]) == ""
-    assert "missed by up to 0.0025 m/s" in fine.system.contact.end_diagnosis(spoiled[-1])
+    assert fine.problem.contact.end_diagnosis(fine.memory[-1]) == ""
+    assert "missed by up to 0.0025 m/s" in fine.problem.contact.end_diagnosis(spoiled[-1])
 
 
 def test_feet_that_nothing_lets_slide_are_told_to_be_given_a_friction():

@@ -56,17 +56,17 @@ def dogs():
 @pytest.mark.parametrize(("scene", "steps"), [(everything, 40), pytest.param(dogs, 20, marks=pytest.mark.slow)])
 def test_steps_are_those_of_the_cpu(scene, steps):
     model, many, laws, floor = scene()
-    fleets = [BatchSimulator(model, many, laws, floor, dt=2e-3, target=target) for target in ("cpu", "cuda")]
-    for fleet in fleets:
-        fleet.step(1)
-    one, other = (fleet.packed() for fleet in fleets)
+    batches = [BatchSimulator(model, many, laws, floor, dt=2e-3, target=target) for target in ("cpu", "cuda")]
+    for simulator in batches:
+        simulator.step(1)
+    one, other = (simulator.packed() for simulator in batches)
     np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-12 * np.abs(one).max())
     pushed = np.zeros(len(floor.points) + len(floor.stops), dtype=bool)
     for _ in range(steps):
-        for fleet in fleets:
-            fleet.step(1)
-        one, other = (fleet.packed() for fleet in fleets)
-        pushed |= np.any(fleets[0].march.modes(one), axis=0)
+        for simulator in batches:
+            simulator.step(1)
+        one, other = (simulator.packed() for simulator in batches)
+        pushed |= np.any(batches[0].stepper.modes(one), axis=0)
         np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-10 * np.abs(one).max())
     assert pushed[: len(floor.points)].any()
     assert pushed[len(floor.points) :].any() == bool(floor.stops)
@@ -92,8 +92,8 @@ def test_robots_of_their_own_mass_and_friction_move_as_single_runs():
     masses, frictions = np.linspace(0.5, 2.0, 5), np.linspace(0.0, 1.0, 5)
     about = {"dt": 2e-3, "parameters": {"link3.mass": masses, "friction": frictions}}
     here, there = (BatchSimulator(model, many, laws, floor, target=target, **about) for target in ("cpu", "cuda"))
-    for fleet in (here, there):
-        fleet.step(40)
+    for simulator in (here, there):
+        simulator.step(40)
     np.testing.assert_allclose(there.packed(), here.packed(), rtol=0.0, atol=1e-10 * np.abs(here.packed()).max())
     for i in (0, 4):
         bodies = {"link3": replace(model.links[-1].body, mass=masses[i])}
@@ -107,7 +107,7 @@ def test_robots_of_their_own_mass_and_friction_move_as_single_runs():
 def test_rounds_are_two_stages():
     """A few for all, then the others for those that are left; what comes before and after is not in them."""
     model, many, laws, floor = everything()
-    kernel = BatchSimulator(model, many, laws, floor, dt=2e-3).march.on("cuda", "float32")[0]
+    kernel = BatchSimulator(model, many, laws, floor, dt=2e-3).stepper.on("cuda", "float32")[0]
     first, *between, last = kernel.stages.stages
     assert isinstance(first, Stage)
     assert [stage.most for stage in between] == [FEW, DIGITS["float32"].rounds - FEW]

@@ -81,11 +81,11 @@ def test_steps_converge_under_random_torques():
     pose = np.eye(4)
     pose[2, 3] = 0.36
     start = model.state(pose=pose, joints=np.tile([0.0, 0.6, -1.2], 4))
-    fleet, rng = BatchSimulator(model, [start] * count, (), floor, dt=dt, driven=True), np.random.default_rng(0)
+    simulator, rng = BatchSimulator(model, [start] * count, (), floor, dt=dt, driven=True), np.random.default_rng(0)
     effort = np.array([joint.limits.effort for joint in model.joints])
     for _ in range(100):
-        fleet.step(5, forces=rng.uniform(-1.0, 1.0, (count, model.n)) * effort)
-    counts = fleet.march.counts(fleet.packed())
+        simulator.step(5, forces=rng.uniform(-1.0, 1.0, (count, model.n)) * effort)
+    counts = simulator.stepper.counts(simulator.packed())
     assert counts["unconverged"].sum() == 0
     assert 0 < counts["refined"].sum() < 0.02 * 500 * count
 
@@ -101,8 +101,8 @@ def test_points_of_a_link_are_added_up(monkeypatch):
     for fewest in (4, 5):
         monkeypatch.setattr(implicit_points, "MIN_PATCH", fewest)
         alike = replace(floor, height=1e-12 * fewest)  # else the first code would be taken again
-        fleet = BatchSimulator(model, [start], (), alike, dt=2e-3)
-        fleet.step(60)
-        ends.append(fleet.state.velocity[0])
+        simulator = BatchSimulator(model, [start], (), alike, dt=2e-3)
+        simulator.step(60)
+        ends.append(simulator.state.velocity[0])
     assert np.abs(ends[0] - start.velocity).max() > 0.5
     np.testing.assert_allclose(*ends, atol=1e-6)

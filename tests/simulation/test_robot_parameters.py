@@ -122,8 +122,8 @@ def test_a_fleet_keeps_the_numbers_with_the_robots(arm_on_feet):
     starts = [model.state(rates=[1.0, 0.5])] * COUNT
     whole, some = (BatchSimulator(model, starts, dt=1e-3, parameters=parameters, passive=False) for _ in range(2))
     some.keep(np.array([False, False, True]))
-    for fleet in (whole, some):
-        fleet.step(20)
+    for simulator in (whole, some):
+        simulator.step(20)
     np.testing.assert_array_equal(some.state.joints[0], whole.state.joints[2])
     assert np.abs(whole.state.joints[0] - whole.state.joints[2]).max() > 1e-6
 

@@ -11,7 +11,7 @@ import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring, Law
 from fallingcat.errors import FileError, ModelError
 from fallingcat.simulation import Rosenbrock, SciPy
-from fallingcat.simulation.system import System
+from fallingcat.simulation.problem import Problem
 from fallingcat.studies.hoppers import EnergyController, PolarSpring, RadialDamper, RadialSpring
 
 FLOOR = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
@@ -53,13 +53,13 @@ def test_the_radial_laws_move_only_the_joints(hop):
 
 
 def test_joint_work_is_that_of_the_laws(hop):
-    ours = [hop.ledger.ports.index(law.name) for law in hop.system.laws]
+    ours = [hop.ledger.ports.index(law.name) for law in hop.problem.laws]
     np.testing.assert_array_equal(hop.joint_work(), hop.ledger.joints[:, ours].sum(axis=1))
     assert abs(hop.joint_work()[-1] - hop.ledger.joints[-1].sum()) > 0.1  # the floor acts on the joints as well
 
 
 def test_the_springs_work_is_its_energy(hop):
-    spring = hop.system.laws[0]
+    spring = hop.problem.laws[0]
     stored = np.array([spring.energy(hop.model, s) for s in hop.states])
     np.testing.assert_allclose(hop.ledger.work("radial spring"), stored[0] - stored, atol=1e-8)
 
@@ -303,7 +303,7 @@ def test_save_and_load(hop, tmp_path, suffix):
         pytest.importorskip("xarray")
     path = tmp_path / f"run.{suffix}"
     hop.save(path)
-    again = fc.Trajectory.load(path, hop.model, hop.system)
+    again = fc.Trajectory.load(path, hop.model, hop.problem)
     for name in ("times", "poses", "joints", "twists", "rates", "memory", "forces"):
         np.testing.assert_array_equal(getattr(again, name), getattr(hop, name))
     assert (again.modes, again.events, again.status) == (hop.modes, hop.events, hop.status)
@@ -311,7 +311,7 @@ def test_save_and_load(hop, tmp_path, suffix):
     alone = fc.Trajectory.load(path, hop.model)
     np.testing.assert_array_equal(alone.ledger.works, hop.ledger.works)
     for ask in (lambda: alone.forces, lambda: alone.touching, alone.joint_work):
-        with pytest.raises(ModelError, match="give system="):
+        with pytest.raises(ModelError, match="give problem="):
             ask()
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(FileError, match="no trajectory"):
@@ -402,9 +402,9 @@ def test_four_feet_land_at_once(standing):
 
 @pytest.mark.slow
 def test_a_large_robot_is_differenced_to_the_same_motion(standing):
-    model, system = standing.model, standing.system
+    model, problem = standing.model, standing.problem
     other = fc.simulate(
-        model, standing.state(0), 0.15, list(system.laws), system.contact, integrator="rkmk4", dt=5e-5, every=100
+        model, standing.state(0), 0.15, list(problem.laws), problem.contact, integrator="rkmk4", dt=5e-5, every=100
     )
     np.testing.assert_allclose(other.poses[-1], standing.poses[-1], atol=2e-7)
 
@@ -442,9 +442,9 @@ def test_works_that_could_not_be_told_apart_are_refused():
             return np.zeros(model.nv)
 
     cat = fc.robots.two_cylinder_cat()
-    system = System(cat, (Push(),))
+    problem = Problem(cat, (Push(),))
     with pytest.raises(ModelError, match="two things that act are named 'controller'"):
-        replace(system, controller=lambda t, state: np.zeros(2))
+        replace(problem, controller=lambda t, state: np.zeros(2))
 
 
 def test_a_trajectory_prints_itself_in_one_line():
@@ -474,11 +474,11 @@ def test_what_joints_do_beside_a_function_is_compiled_and_the_same(external):
     limits = fc.model.Limits(-0.4, 0.4, velocity=3.0, effort=2.0)
     dog = replace(dog, joints=tuple(replace(joint, passive=own, limits=limits) for joint in dog.joints))
     forces = rng.normal(scale=3.0, size=dog.nv if external else dog.n)
-    system = System(dog, fc.control.passive(dog), None, lambda t, state: forces, external=external)
+    problem = Problem(dog, fc.control.passive(dog), None, lambda t, state: forces, external=external)
     for _ in range(5):
         state = dog.random_state(rng)
         state = state._replace(rates=2.0 * state.rates)
-        got, expected = system.applied((), 0.1, state), system._applied(frozenset(), 0.1, state, forces)
+        got, expected = problem.applied((), 0.1, state), problem._applied(frozenset(), 0.1, state, forces)
         assert list(got) == list(expected)
         for port, force in expected.items():
             np.testing.assert_allclose(got[port], force, rtol=1e-12, atol=1e-12, err_msg=port)

@@ -53,14 +53,17 @@ def test_flights_keep_their_momentum():
 
 
 def test_forces_change_at_every_call():
-    """As in a fleet, whose lanes round differently."""
+    """As in a simulator, whose lanes round differently."""
     model, start, ground = standing("compliant")
-    sim, fleet = fc.Simulator(model, ground, state=start), BatchSimulator(model, [start], contact=ground, driven=True)
+    sim, simulator = (
+        fc.Simulator(model, ground, state=start),
+        BatchSimulator(model, [start], contact=ground, driven=True),
+    )
     for k in range(60):
         torques = 20.0 * (SIT - sim.state.joints) - sim.state.rates + np.sin(0.1 * k)
         sim.step(torques, steps=2)
-        fleet.step(2, forces=torques[None])
-    np.testing.assert_allclose(sim.state.joints, fleet.state.joints[0], atol=1e-11)
+        simulator.step(2, forces=torques[None])
+    np.testing.assert_allclose(sim.state.joints, simulator.state.joints[0], atol=1e-11)
     assert np.abs(sim.state.joints - start.joints).max() > 1e-3
 
 

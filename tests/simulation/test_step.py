@@ -17,7 +17,7 @@ from fallingcat.arrays import concatenate, sin
 from fallingcat.control import JointDamper, Law, PositionServo
 from fallingcat.lie import SE2, SE3, SO3, Trivial
 from fallingcat.model import Passive
-from fallingcat.simulation import MomentumRungeKutta, System, step
+from fallingcat.simulation import MomentumRungeKutta, Problem, step
 
 CAT, DOG, DT = fc.robots.two_cylinder_cat(), fc.robots.quadruped(), 2e-3
 SIT, FEET = np.tile([0.0, 0.6, -1.2], 4), tuple(frame.name for frame in DOG.frames)
@@ -414,12 +414,12 @@ def test_many_robots_at_once():
 
 
 def test_a_system_is_a_problem():
-    system = System(CAT, (JointDamper(0.01),))
-    for x, y in zip(step(system, dt=DT)(tumbling(), TORQUES[0]), step(CAT, JointDamper(0.01), dt=DT, passive=False)(
+    problem = Problem(CAT, (JointDamper(0.01),))
+    for x, y in zip(step(problem, dt=DT)(tumbling(), TORQUES[0]), step(CAT, JointDamper(0.01), dt=DT, passive=False)(
         tumbling(), TORQUES[0]), strict=True):  # fmt: skip
         np.testing.assert_array_equal(x, y)
-    with pytest.raises(fc.ModelError, match="a System has laws and a contact: give them there"):
-        step(system, JointDamper(0.1))
+    with pytest.raises(fc.ModelError, match="a Problem has laws and a contact: give them there"):
+        step(problem, JointDamper(0.1))
 
 
 def test_what_is_refused():

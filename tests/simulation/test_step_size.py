@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.control import JointDamper
-from fallingcat.simulation import System
+from fallingcat.simulation import Problem
 from fallingcat.simulation.step_size import MAX_REBOUND_ERROR, MAX_RESOLVED_PHASE, default_step, fastest, stable_step
 
 BALL = fc.robots.free_body()
@@ -31,7 +31,7 @@ def hopping():
 @pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 10.0), (1e2, 500.0), (0.0, 3.0)])
 def test_the_rate_of_a_single_spring(stiffness, damping):
     floor = fc.contact.CompliantFloor(("body",), (stiffness, 0.0), (damping, 0.0))
-    rate = fastest(System(BALL, contact=floor), BALL.neutral())
+    rate = fastest(Problem(BALL, contact=floor), BALL.neutral())
     assert rate == pytest.approx(max(damping / BALL.mass, np.sqrt(stiffness / BALL.mass)), rel=1e-12)
 
 
@@ -41,31 +41,31 @@ def test_the_rate_is_that_of_the_linearised_motion():
     feet = tuple(frame.name for frame in dog.frames)
     floor = fc.contact.CompliantFloor(feet, (0.0, 0.0), (200.0, 100.0))
     state = dog.state(joints=0.3 * rng.normal(size=dog.n))
-    system, mode, memory = System(dog, contact=floor), (True,) * 4, np.zeros(8)
+    problem, mode, memory = Problem(dog, contact=floor), (True,) * 4, np.zeros(8)
     low = above(dog, -2.0)._replace(joints=state.joints, twist=np.array([0.0, 0.0, -5.0, 0.0, 0.0, 0.0]))
 
     def push(v):  # the damper alone, far from its clip
         moving = low._replace(twist=low.twist + v[:6], rates=v[6:])
-        F = system.forces(mode, 0.0, moving, memory)
+        F = problem.forces(mode, 0.0, moving, memory)
         return sum(F.values())
 
     columns = [(push(1e-3 * x) - push(-1e-3 * x)) / 2e-3 for x in np.eye(dog.nv)]
     M = np.asarray(fc.mass_matrix(dog, low))
     rates = np.linalg.eigvals(np.linalg.solve(M, -np.array(columns).T)).real
-    assert fastest(system, low) == pytest.approx(rates.max(), rel=1e-6)
+    assert fastest(problem, low) == pytest.approx(rates.max(), rel=1e-6)
 
 
 def test_a_robot_without_springs_takes_a_millisecond():
-    assert fastest(System(BALL), BALL.neutral()) == 0.0
-    assert default_step(System(BALL), BALL.neutral()) == 1e-3
+    assert fastest(Problem(BALL), BALL.neutral()) == 0.0
+    assert default_step(Problem(BALL), BALL.neutral()) == 1e-3
 
 
 def test_without_a_step_a_stiff_floor_is_resolved(hopping):
     """It took 1 ms, whatever the floor."""
     state, reference = hopping
-    system = reference.system
-    dt = default_step(system, state)
-    assert dt * fastest(system, state) <= MAX_RESOLVED_PHASE
+    problem = reference.problem
+    dt = default_step(problem, state)
+    assert dt * fastest(problem, state) <= MAX_RESOLVED_PHASE
     assert dt < 1e-3
     run = fc.simulate(HOPPER, state, 0.5, JointDamper(1e-3), FLOOR, integrator="rkmk4")
     assert run.times[1] == pytest.approx(dt)
@@ -78,7 +78,7 @@ def test_a_step_that_is_too_long_is_named_with_the_rate(hopping):
     state, reference = hopping
     run = fc.simulate(HOPPER, state, 0.5, JointDamper(1e-3), FLOOR, integrator="rkmk4", dt=1e-3)
     assert run.energy_residual > 0.01
-    rate = f"up to {fastest(reference.system, state):.3g} rad/s"
+    rate = f"up to {fastest(reference.problem, state):.3g} rad/s"
     assert "the energy balance is violated" in run.status
     assert rate in run.status
 
@@ -151,8 +151,8 @@ def test_floors_that_do_not_rebound_take_a_millisecond():
     feet = tuple(frame.name for frame in dog.frames)
     for stiffness, damping in ((2e4, 200.0), (1e6, 1e4), (0.0, 10.0)):
         floor = fc.contact.CompliantFloor(feet, (stiffness, stiffness), (damping, damping), friction=0.8)
-        assert stable_step(System(dog, contact=floor), dog.neutral()) == 1e-3
-    assert stable_step(System(dog), dog.neutral()) == 1e-3
+        assert stable_step(Problem(dog, contact=floor), dog.neutral()) == 1e-3
+    assert stable_step(Problem(dog), dog.neutral()) == 1e-3
 
 
 @pytest.mark.parametrize("limits", [fc.model.Limits(), fc.model.Limits(-1.0, 1.0)], ids=["free", "stops"])

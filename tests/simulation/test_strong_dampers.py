@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring, Sampled
-from fallingcat.simulation import System
+from fallingcat.simulation import Problem
 from fallingcat.simulation.step_size import fastest, swinging
 
 HAND_RATE = 5e4
@@ -33,7 +33,7 @@ def strongly_damped(seed, base):
         return replace(bare, joints=tuple(joints))
 
     laws = fc.control.passive(damped(1.0), 1e-3)
-    return damped(HAND_RATE / fastest(System(damped(1.0), laws), state)), state
+    return damped(HAND_RATE / fastest(Problem(damped(1.0), laws), state)), state
 
 
 def away(run, reference):
@@ -101,10 +101,10 @@ def test_springs_that_swing_are_followed():
     state = cat.state(rates=[1.0, 0.5])
     inertia = 1.0 / np.diag(np.linalg.inv(np.asarray(fc.mass_matrix(cat, state))))[6:].min()
     springs = JointSpring(inertia * 4e6)
-    system = System(cat, (springs, JointDamper(1e-6)))
-    assert swinging(system, state) == pytest.approx(fastest(system, state), rel=1e-3)
+    problem = Problem(cat, (springs, JointDamper(1e-6)))
+    assert swinging(problem, state) == pytest.approx(fastest(problem, state), rel=1e-3)
     run = fc.simulate(cat, state, 0.01, springs)
-    assert np.diff(run.times).max() <= 0.5 / fastest(System(cat, (springs,)), state)
+    assert np.diff(run.times).max() <= 0.5 / fastest(Problem(cat, (springs,)), state)
     assert run.energy_residual < 1e-3
 
 
@@ -113,7 +113,7 @@ def test_flights_under_dampers_that_steps_follow_are_as_they_were(damping):
     cat = fc.robots.cat()
     state = cat.state(rates=np.ones(cat.n))
     run = fc.simulate(cat, state, 0.05, JointDamper(damping))
-    rate = fastest(run.system, state)
+    rate = fastest(run.problem, state)
     assert run.integrator == "momentum"
     assert np.diff(run.times).max() <= max(0.5 / rate, 1e-3) * (1.0 + 1e-9)
     assert np.ptp(np.diff(run.times)) < 1e-12

@@ -9,10 +9,10 @@ import fallingcat as fc
 from fallingcat import robots
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, Implicit
+from fallingcat.simulation.build_problem import build_problem
 from fallingcat.simulation.integrators import implicit_step
 from fallingcat.simulation.integrators.implicit_step import begun, concluded, converged
 from fallingcat.simulation.integrators.refinement import turning_rates
-from fallingcat.simulation.problem import problem
 from fallingcat.simulation.vector_field import layout_of
 
 
@@ -37,9 +37,9 @@ def test_momentum_of_flights_is_kept_to_order_two(seed):
 
 def momentum_error(model, floor, start, dt, steps):
     """Momentum after some steps, less that before, less what gravity and contact forces gave; relative to these."""
-    system = Implicit().suited(problem(model, fc.State.stack([start]), (), floor, passive=False))
+    problem = Implicit().suited(build_problem(model, fc.State.stack([start]), (), floor, passive=False))
     _, memory = floor.begin(model, start)
-    layout = layout_of(system, len(memory))
+    layout = layout_of(problem, len(memory))
     x = np.append(0.0, layout.pack(start, memory, np.zeros(layout.works)))
     given, size = np.zeros(6), 0.0
     for _ in range(steps):
@@ -108,7 +108,7 @@ def test_refined_steps_do_not_depend_on_calls_and_neighbours(name):
     for _ in range(10):
         alone.step()
     run = fc.simulate(model, fast, 0.04, (), contact, integrator=name, dt=4e-3)
-    counts = alone.march.counts(alone.packed())
+    counts = alone.stepper.counts(alone.packed())
     assert counts["refined"][0] >= 2.0
     assert counts["coarse"][0] == 0.0
     np.testing.assert_array_equal(many.packed()[1], alone.packed()[0])
@@ -116,7 +116,7 @@ def test_refined_steps_do_not_depend_on_calls_and_neighbours(name):
     np.testing.assert_array_equal(alone.state.pose[0], run.poses[-1])
     np.testing.assert_allclose(sim.state.joints, run.joints[-1], atol=1e-13)  # its steps take forces, too
     assert alone.times[0] == 0.04
-    assert not many.march.counts(many.packed())["refined"][[0, 2]].any()
+    assert not many.stepper.counts(many.packed())["refined"][[0, 2]].any()
 
 
 @pytest.mark.parametrize("name", CONTACTS)
@@ -147,9 +147,9 @@ def test_steps_that_do_not_converge_are_counted(monkeypatch):
     model, state, feet = fast_quadruped()
     state = state._replace(rates=np.zeros(model.n))
     floor = CONTACTS["implicit"](feet)
-    system = Implicit().suited(problem(model, fc.State.stack([state]), (), floor, passive=False))
+    problem = Implicit().suited(build_problem(model, fc.State.stack([state]), (), floor, passive=False))
     _, memory = floor.begin(model, state)
-    layout = layout_of(system, len(memory))
+    layout = layout_of(problem, len(memory))
     x = np.append(0.0, layout.pack(state, memory, np.zeros(layout.works)))
     about = (np.array([1e-3]), np.zeros(0), np.zeros(0), (), floor, len(memory), True, ())
     for tolerance, count in ((1e-3, 0.0), (0.0, 1.0)):
@@ -165,13 +165,13 @@ def stress(model, points, contact, count, seconds):
     effort, speed = (np.array([getattr(limit, what) for limit in limits]) for what in ("effort", "velocity"))
     pose = np.eye(4)
     pose[2, 3] = 0.92
-    fleet = BatchSimulator(model, [model.state(pose=pose)] * count, (), contact(points), dt=4e-3, driven=True)
+    simulator = BatchSimulator(model, [model.state(pose=pose)] * count, (), contact(points), dt=4e-3, driven=True)
     rng, fastest = np.random.default_rng(0), 0.0
     for _ in range(round(seconds / 0.02)):
-        fleet.step(5, forces=rng.uniform(-1.0, 1.0, (count, model.n)) * effort)
-        assert np.isfinite(fleet.packed()).all()
-        fastest = max(fastest, float((np.abs(fleet.state.rates) / speed).max()))
-    assert not fleet.march.counts(fleet.packed())["coarse"].any()
+        simulator.step(5, forces=rng.uniform(-1.0, 1.0, (count, model.n)) * effort)
+        assert np.isfinite(simulator.packed()).all()
+        fastest = max(fastest, float((np.abs(simulator.state.rates) / speed).max()))
+    assert not simulator.stepper.counts(simulator.packed())["coarse"].any()
     return fastest
 
 

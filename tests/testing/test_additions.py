@@ -208,9 +208,9 @@ def test_an_integrator_of_ones_own_runs_alone_and_in_batches():
     one = fc.simulate(ARM, start, 0.1, Integral(2.0), integrator=Heun(), dt=1e-3)
     many = fc.rollout(ARM, [start] * 2, 0.1, Integral(2.0), integrator=Heun(), dt=1e-3)
     np.testing.assert_allclose(many.joints[-1, 1], one.joints[-1], rtol=0.0, atol=1e-12)
-    fleet = BatchSimulator(ARM, [start] * 2, Integral(2.0), integrator=Heun(), dt=1e-3)
-    fleet.step(100)
-    np.testing.assert_allclose(fleet.state.joints[0], one.joints[-1], rtol=0.0, atol=1e-12)
+    simulator = BatchSimulator(ARM, [start] * 2, Integral(2.0), integrator=Heun(), dt=1e-3)
+    simulator.step(100)
+    np.testing.assert_allclose(simulator.state.joints[0], one.joints[-1], rtol=0.0, atol=1e-12)
     assert check_law(Integral(2.0), ARM).passed
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from .._deprecated import former_names
 from .batch import Rollout
 from .batch_simulator import BatchSimulator
+from .build_problem import build_problem
 from .defaults import INTEGRATORS, default_method
 from .events import Event
 from .integrators.base import Integrator
@@ -20,12 +21,11 @@ from .integrators.semi_implicit import SemiImplicitEuler
 from .outcome import Code, Diagnostic, Kind
 from .output.ledger import Ledger
 from .output.trajectory import Trajectory
-from .problem import problem
+from .problem import Problem
 from .rollout import rollout
 from .simulate import simulate
 from .simulator import Simulator
 from .step_function import Step, step
-from .system import System
 from .vector_field import Field
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ __all__ = [
     "MomentumMidpoint",
     "MomentumRungeKutta",
     "Moreau",
+    "Problem",
     "Rollout",
     "Rosenbrock",
     "Rule",
@@ -54,12 +55,11 @@ __all__ = [
     "SemiImplicitEuler",
     "Simulator",
     "Step",
-    "System",
     "Trajectory",
     "VectorEnvironment",
+    "build_problem",
     "default_method",
     "error_size",
-    "problem",
     "rollout",
     "simulate",
     "step",

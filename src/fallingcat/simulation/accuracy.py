@@ -125,20 +125,20 @@ def some_of(count: int) -> np.ndarray:
     return np.linspace(0, count - 1, MAX_ROBOTS_REPEATED).round().astype(int)
 
 
-def estimate(march: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int) -> Errors | None:
-    """Errors of the robots on a device, in compiled steps of ``march``; None where there are not two steps."""
+def estimate(stepper: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int) -> Errors | None:
+    """Errors of the robots on a device, in compiled steps of ``stepper``; None where there are not two steps."""
     states, dt = list(checkpoints), checkpoints.dt
     if len(states) < 2 or states[-1].steps < 2:
         return None
     x, ends = np.array([state.x for state in states]), np.array([state.steps for state in states])
-    nodes, model, lanes = x[..., march.head :], march.system.model, range(x.shape[1])
+    nodes, model, lanes = x[..., stepper.head :], stepper.problem.model, range(x.shape[1])
     errors = np.zeros((len(lanes), 4))
     for parts, robots, weights in _together([_chosen(_activity(layout, nodes[:, i]), ends[-1]) for i in lanes], ends):
         steps = int(ends[parts[0] + 1] - ends[parts[0]])
         half, some = max(1, steps // 2), on.part(robots)  # of twice the size, or a little more
-        start = march.restarted(x[parts, robots], half / steps)
-        after = march.taken(some, some.sent(start), steps * dt / half, half, some.sent(np.zeros((len(parts), 0))))
-        coarse = np.asarray(some.fetched(after), dtype=float)[:, march.head :]
+        start = stepper.restarted(x[parts, robots], half / steps)
+        after = stepper.taken(some, some.sent(start), steps * dt / half, half, some.sent(np.zeros((len(parts), 0))))
+        coarse = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
         off = _distances(model, layout, nodes[parts + 1, robots], coarse) / (2.0**order - 1.0)
         np.add.at(errors, robots, weights[:, None] * off)
     return Errors(errors, _distances(model, layout, nodes[0], nodes).max(axis=0))

@@ -17,12 +17,12 @@ from .accuracy import MIN_STEPS_REPEATED, Checkpoints, ErrorEstimate, estimate, 
 from .arguments import answered
 from .batch_simulator import BatchSimulator
 from .diagnostics import diagnosed
-from .integrators.base import Marching
+from .integrators.base import FixedStepIntegrator
 from .motion import Motion
 from .outcome import Code, Diagnostic, status_text
+from .problem import Problem
 from .runner import FINISHED, End, Runner
 from .sampling import Looking, SampledTogether
-from .system import System
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,64 +87,65 @@ class Rollout:
 class Batch(Runner[Rollout]):
     """``N`` robots in ``steps`` of ``dt`` (s), with a sampled controller if there is one."""
 
-    fleet: BatchSimulator
+    simulator: BatchSimulator
 
     def __init__(
         self,
-        fleet: BatchSimulator,
-        system: System,
-        method: Marching,
+        simulator: BatchSimulator,
+        problem: Problem,
+        method: FixedStepIntegrator,
         steps: int,
         every: int | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        super().__init__(steps * fleet.dt, fleet.dt, every or steps, fleet.count, progress)
-        self.fleet, self.system, self.method, self.layout, self.steps = fleet, system, method, fleet.layout, steps
+        super().__init__(steps * simulator.dt, simulator.dt, every or steps, simulator.count, progress)
+        self.simulator, self.layout = simulator, simulator.layout
+        self.problem, self.method, self.steps = problem, method, steps
         self.held: SampledTogether | None = None
         self.looking: Looking | None = None
         self._remembered: list[np.ndarray] = []
-        if system.sampling is not None:
-            sampled = system.sampling.sampled
-            self.held = SampledTogether(sampled, np.zeros((fleet.count, system.sampling.size)), fleet.dt)
+        if problem.sampling is not None:
+            sampled = problem.sampling.sampled
+            self.held = SampledTogether(sampled, np.zeros((simulator.count, problem.sampling.size)), simulator.dt)
             if sampled.laws:
-                states = [fleet.state.at(i) for i in range(fleet.count)]
-                self.looking = Looking(system.model, sampled, states, system.contact)
+                states = [simulator.state.at(i) for i in range(simulator.count)]
+                self.looking = Looking(problem.model, sampled, states, problem.contact)
 
     @property
     def packed(self) -> np.ndarray:
         """``N x size``: as it is now."""
-        return self.fleet.packed()
+        return self.simulator.packed()
 
     # moving ---------------------------------------------------------------------------------------------------
 
     def advance(self) -> End:
         """Some steps of all, up to where a sampled controller is asked again."""
         if self.held is None:
-            self.march_to(self.fleet, self.steps, self.fleet._applied(None))
+            self.advance_to(self.simulator, self.steps, self.simulator._applied(None))
         else:
             until = min(self.steps, self.held.before(round(self.t / self.dt), self._asked))
-            base = np.zeros((self.fleet.count, self.system.model.nv - self.held.forces.shape[1]))
-            self.march_to(self.fleet, until, np.hstack([base, self.held.forces]))
+            base = np.zeros((self.simulator.count, self.problem.model.nv - self.held.forces.shape[1]))
+            self.advance_to(self.simulator, until, np.hstack([base, self.held.forces]))
         return FINISHED
 
     def _asked(self) -> np.ndarray:
         """``N x size``: what a sampled controller says."""
         assert self.held is not None
-        assert self.system.sampling is not None
-        sampled: Sampled = self.system.sampling.sampled
+        assert self.problem.sampling is not None
+        sampled: Sampled = self.problem.sampling.sampled
         t, shape, packed = self.t, self.held.forces.shape, self.packed
         states = self.layout.series(packed).states
         if self.looking is not None:
             forces = self.looking(t, states, lambda: self._touching(packed))
-            return forces[:, self.system.model.nv - shape[1] :]
+            return forces[:, self.problem.model.nv - shape[1] :]
         given = answered(sampled.together, t, State(*states))
         if not is_numeric(given) or np.shape(given) != shape:
             raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {describe(given)}")
         return np.array(given, dtype=float)
 
     def _touching(self, packed: np.ndarray) -> list[frozenset[str]]:
-        contact: Any = self.system.contact
-        return [contact.touching(mode) for mode in self.fleet.march.modes(packed)]
+        contact: Any = self.problem.contact
+        return [contact.touching(mode) for mode in self.simulator.stepper.modes(packed)]
 
     def keep(self) -> None:
         """A sample now."""
@@ -153,7 +154,7 @@ class Batch(Runner[Rollout]):
     def see(self) -> None:
         """A checkpoint of the error estimate now."""
         if self.estimates:
-            self.checkpoints.see(self.t, self.fleet.some(self.lanes))
+            self.checkpoints.see(self.t, self.simulator.some(self.lanes))
 
     def add(self, times: np.ndarray, packed: np.ndarray) -> None:
         """Further samples, with what sampled laws remember before their next one."""
@@ -163,15 +164,15 @@ class Batch(Runner[Rollout]):
 
     def halvings(self) -> int:
         """Number of halvings of default steps that the estimated error of the first steps asks for."""
-        steps, fleet = min(self.steps, MIN_STEPS_REPEATED), self.fleet
+        steps, simulator = min(self.steps, MIN_STEPS_REPEATED), self.simulator
         if not self.estimates or steps < 2:
             return 0
-        on, start, points = fleet._on.part(self.lanes), fleet.some(self.lanes), Checkpoints(self.dt)
+        on, start, points = simulator._on.part(self.lanes), simulator.some(self.lanes), Checkpoints(self.dt)
         points.see(0.0, start)
-        ended = fleet.march.taken(on, on.sent(start), self.dt, steps, on.sent(np.zeros((len(start), 0))))
+        ended = simulator.stepper.taken(on, on.sent(start), self.dt, steps, on.sent(np.zeros((len(start), 0))))
         points.see(steps * self.dt, np.array(on.fetched(ended), dtype=float))
         with np.errstate(all="ignore"):
-            found = estimate(fleet.march, on, self.layout, points, self.method.order)
+            found = estimate(simulator.stepper, on, self.layout, points, self.method.order)
         return 0 if found is None else halvings(found.worst)
 
     # the result -----------------------------------------------------------------------------------------------
@@ -180,25 +181,25 @@ class Batch(Runner[Rollout]):
         """The samples so far, with their warnings."""
         if self.samples.last < self.t:
             self.keep()
-        packed, march, stalled = self.samples.packed, self.fleet.march, self.fleet.stalled
+        packed, stepper, stalled = self.samples.packed, self.simulator.stepper, self.simulator.stalled
         series = self.layout.series(packed)
         motion = Motion(
-            self.system,
+            self.problem,
             self.method,
             None if self.method.tolerance is not None else self.dt,
             self.samples.times,
             series,
-            lambda: [march.modes(row) for row in packed],
-            parameters=self.fleet.parameters,
+            lambda: [stepper.modes(row) for row in packed],
+            parameters=self.simulator.parameters,
             errors=self.errors(),
             estimated=self.lanes,
-            counts=march.counts(packed[-1]),
+            counts=stepper.counts(packed[-1]),
             steps=self.accepted,
             stalled=stalled,
         )
         codes = np.full(len(stalled), Code.FINISHED, dtype=object)
         codes[~motion.finite], codes[~motion.finite & stalled] = Code.FAILED, Code.STALLED
-        made = (self.samples.times, *series.states, motion.works, self.system.ports, motion.residual, codes)
+        made = (self.samples.times, *series.states, motion.works, self.problem.ports, motion.residual, codes)
         more: dict[str, Any] = {"memory": np.concatenate([series.memory, np.concatenate(self._remembered)], axis=-1)}
         error = None if motion.errors is None else motion.errors.worst
         more |= {"error_estimate": error, "code": end.code, "reason": end.reason, "integrator": self.method.name}

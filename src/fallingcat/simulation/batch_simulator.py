@@ -13,18 +13,18 @@ from ..control import Law
 from ..errors import ModelError, describe
 from ..model import Model, State
 from .arguments import check_target, seconds, starts, whole
+from .build_problem import build_problem
 from .defaults import default_method, one_code, takes_fixed_steps
 from .devices import Cpu, Device, Gpu
-from .integrators.base import Integrator, Marching
+from .integrators.base import FixedStepIntegrator, Integrator
 from .integrators.compiled_rule import smooth
 from .integrators.event_located import ATTEMPTS_PER_CALL, Located, LocatedStepper
 from .law_inputs import LawInputs
 from .law_parameters import apart, numbers_of
 from .loop_closure import check_closed
-from .problem import problem
+from .problem import Problem, held
 from .robot_parameters import Parameters, checked, masses
 from .step_size import DEFAULT_STEP
-from .system import System, held
 from .vector_field import Layout, layout_of
 
 TARGETS = ("cpu", "cuda")
@@ -87,21 +87,21 @@ class BatchSimulator:
         check_target(target)
         many, dt = starts(model, states), seconds(dt, "dt")
         each, laws = _laws_of_each(laws, len(many.pose), model)
-        system = problem(model, many, laws, contact, dt=dt, passive=passive, driven=driven)
-        if system.controller not in (None, held):
+        problem = build_problem(model, many, laws, contact, dt=dt, passive=passive, driven=driven)
+        if problem.controller not in (None, held):
             raise ModelError(
                 "a BatchSimulator takes force laws, and forces at each step instead of a function as a controller"
             )
-        system = replace(system, ledger=ledger)
-        method = integrator or _default(system, many.at(0), dt, dtype, parameters is not None)
-        self._begin(system, many, method, dt, each, target, dtype, threads, parameters)
+        problem = replace(problem, ledger=ledger)
+        method = integrator or _default(problem, many.at(0), dt, dtype, parameters is not None)
+        self._begin(problem, many, method, dt, each, target, dtype, threads, parameters)
 
     @classmethod
     def of(
         cls,
-        system: System,
+        problem: Problem,
         many: State,
-        method: Marching,
+        method: FixedStepIntegrator,
         dt: float,
         *,
         target: str = "cpu",
@@ -109,10 +109,10 @@ class BatchSimulator:
         threads: int = 1,
         parameters: Mapping[str, Any] | None = None,
     ) -> BatchSimulator:
-        """Robots of a system; forces of a sampled controller are given at each step.
+        """Robots of a problem; forces of a sampled controller are given at each step.
 
         Args:
-            system: Problem.
+            problem: Problem.
             many: States from which they start, with a first axis over robots.
             method: Integrator of one code for all modes.
             dt: Step (s).
@@ -124,29 +124,30 @@ class BatchSimulator:
         Returns:
             The simulator.
         """
-        fleet = cls.__new__(cls)
-        if system.controller is not None:
-            system = replace(system, controller=held, external=True)
-        fleet._begin(system, many, method, dt, [], target, dtype, threads, parameters)
-        return fleet
+        simulator = cls.__new__(cls)
+        if problem.controller is not None:
+            problem = replace(problem, controller=held, external=True)
+        simulator._begin(problem, many, method, dt, [], target, dtype, threads, parameters)
+        return simulator
 
     @classmethod
-    def alone(cls, system: System, march: Any, layout: Layout, dt: float) -> BatchSimulator:
+    def alone(cls, problem: Problem, stepper: Any, layout: Layout, dt: float) -> BatchSimulator:
         """Simulator of the one robot of a run, in its compiled steps; :meth:`place` sets its state.
 
         Args:
-            system: Problem.
-            march: Compiled steps, a :class:`.CompiledStepper`.
+            problem: Problem.
+            stepper: Compiled steps, a :class:`.CompiledStepper`.
             layout: Layout of packed states.
             dt: Step (s).
 
         Returns:
             The simulator.
         """
-        fleet = cls.__new__(cls)
-        fleet.system, fleet.march, fleet.layout, fleet.dt, fleet._on = system, march, layout, dt, march.alone
-        fleet.parameters = Parameters((), np.zeros((1, 0)))
-        return fleet
+        simulator = cls.__new__(cls)
+        simulator.problem, simulator.stepper, simulator.layout = problem, stepper, layout
+        simulator.dt, simulator._on = dt, stepper.alone
+        simulator.parameters = Parameters((), np.zeros((1, 0)))
+        return simulator
 
     def place(self, t: float, packed: np.ndarray) -> None:
         """Set the state of one robot at a time.
@@ -155,11 +156,11 @@ class BatchSimulator:
             t: Time (s).
             packed: Packed state, see :class:`.Layout`.
         """
-        self._x = self.march.at(t, self.dt, packed)[None]
+        self._x = self.stepper.at(t, self.dt, packed)[None]
 
     def _begin(
         self,
-        system: System,
+        problem: Problem,
         many: State,
         wanted: Integrator,
         dt: float,
@@ -172,32 +173,36 @@ class BatchSimulator:
         """Compile the step and put the robots where they start."""
         if target not in TARGETS:
             raise ModelError(f"target is one of {', '.join(map(repr, TARGETS))}, not {describe(target)}")
-        self.parameters = checked(system.model, system.contact, parameters, len(many.pose))
-        self.system = system
-        method: Any = smooth(wanted, system)
-        if not isinstance(method, Marching):
+        self.parameters = checked(problem.model, problem.contact, parameters, len(many.pose))
+        self.problem = problem
+        method: Any = smooth(wanted, problem)
+        if not isinstance(method, FixedStepIntegrator):
             which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
             raise ModelError(f"the integrator of a BatchSimulator is {which}, not {describe(wanted)}")
         if self.parameters.names and not method.varies:
             raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
         if method.tolerance is not None:
-            self.system = self.system.resolved()
-        self.system = replace(method.suited(self.system), varied=self.parameters.names)
+            self.problem = self.problem.resolved()
+        self.problem = replace(method.suited(self.problem), varied=self.parameters.names)
         method = method.at(self._lightest, dt)
-        if not system.ledger and not isinstance(method, Located):
+        if not problem.ledger and not isinstance(method, Located):
             name = type(method).__name__
             raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")
-        contact = self.system.contact
-        size = (0 if contact is None else contact.memory_size or 0) + sum(self.system.sizes)
-        self.dt, self.layout, self.march = dt, layout_of(self.system, size), method.march(self.system, size)
+        contact = self.problem.contact
+        size = (0 if contact is None else contact.memory_size or 0) + sum(self.problem.sizes)
+        self.dt, self.layout, self.stepper = (
+            dt,
+            layout_of(self.problem, size),
+            method.compiled_stepper(self.problem, size),
+        )
         if target == "cpu" and dtype != "float64":
             raise ModelError(f"a BatchSimulator on the CPU counts in float64, not {describe(dtype)}")
-        numbers, threads = _numbers_of_each(each, self.parameters, self.march.numbers), whole(threads, "threads")
+        numbers, threads = _numbers_of_each(each, self.parameters, self.stepper.numbers), whole(threads, "threads")
         cpu = target == "cpu"
         self._on: Device = (
-            Cpu(self.march.kernel, numbers, threads) if cpu else Gpu(self.march.on(target, dtype), numbers)
+            Cpu(self.stepper.kernel, numbers, threads) if cpu else Gpu(self.stepper.on(target, dtype), numbers)
         )
-        self._inputs = LawInputs(self.system, method, dt)
+        self._inputs = LawInputs(self.problem, method, dt)
         self._x = self._on.sent(self._fresh(many))
 
     # looking --------------------------------------------------------------------------------------------------
@@ -210,7 +215,7 @@ class BatchSimulator:
     @property
     def times(self) -> Any:
         """``N`` (s): since each started, or was reset."""
-        return self.march.times(self._on, self._x, self.dt)
+        return self.stepper.times(self._on, self._x, self.dt)
 
     @property
     def state(self) -> State:
@@ -226,12 +231,12 @@ class BatchSimulator:
     @property
     def ports(self) -> tuple[str, ...]:
         """The ways in which energy passes."""
-        return self.system.ports
+        return self.problem.ports
 
     @property
     def stalled(self) -> np.ndarray:
         """``N`` truth values: robots that ended as NaN because contacts switch, or steps shrink, without end."""
-        return self.march.stalled(self._on, self._x)
+        return self.stepper.stalled(self._on, self._x)
 
     def packed(self) -> np.ndarray:
         """Packed states of all robots, as floats in this computer's memory; see :class:`.Layout`.
@@ -239,7 +244,7 @@ class BatchSimulator:
         Returns:
             ``N x size`` numbers.
         """
-        return np.asarray(self._on.fetched(self._x), dtype=float)[:, self.march.head :]
+        return np.asarray(self._on.fetched(self._x), dtype=float)[:, self.stepper.head :]
 
     def fetched(self, x: Any) -> np.ndarray:
         """Array of the simulator, or of your own beside it, in this computer's memory.
@@ -253,15 +258,15 @@ class BatchSimulator:
         return self._on.fetched(x)
 
     @property
-    def _lightest(self) -> System:
-        """The system of the robot that weighs the least: what steps resolve for it they resolve for all."""
+    def _lightest(self) -> Problem:
+        """The problem of the robot that weighs the least: what steps resolve for it they resolve for all."""
         if not self.parameters.names:
-            return self.system
-        i = int(np.argmin(masses(self.parameters, self.system.model)))
-        return replace(self.system, model=self.parameters.of(self.system.model, None, i)[0])
+            return self.problem
+        i = int(np.argmin(masses(self.parameters, self.problem.model)))
+        return replace(self.problem, model=self.parameters.of(self.problem.model, None, i)[0])
 
     def _series(self) -> Any:
-        return self.layout.series(self._on.rows(self._x)[:, self.march.head :])
+        return self.layout.series(self._on.rows(self._x)[:, self.stepper.head :])
 
     # moving ---------------------------------------------------------------------------------------------------
 
@@ -276,7 +281,7 @@ class BatchSimulator:
         applied, steps = self._applied(forces), whole(steps, "steps")
         if inputs:
             self.set(**inputs)
-        self.marched(steps, applied)
+        self.advance(steps, applied)
 
     def set(self, **inputs: Any) -> None:
         """Set numbers of laws from now on, without another compilation: ``batch.set(targets=..., kp=...)``.
@@ -290,14 +295,14 @@ class BatchSimulator:
         for place, value in given:
             self._on.tune(place, value, self.count)
 
-    def marched(self, steps: int, applied: Any) -> None:
+    def advance(self, steps: int, applied: Any) -> None:
         """Take steps under forces on bases and joints, as the device keeps them; else like :meth:`step`.
 
         Args:
             steps: Number of steps.
             applied: Forces (N x nv or N x 0).
         """
-        self._x = self.march.taken(self._on, self._x, self.dt, steps, applied)
+        self._x = self.stepper.taken(self._on, self._x, self.dt, steps, applied)
 
     def rows(self, rows: int, every: int, applied: Any) -> np.ndarray:
         """Take ``rows * every`` steps, and record the robots after every ``every``-th of them.
@@ -305,12 +310,12 @@ class BatchSimulator:
         Args:
             rows: Number of records.
             every: Steps between two of them.
-            applied: Forces, as :meth:`marched` takes them.
+            applied: Forces, as :meth:`advance` takes them.
 
         Returns:
             ``rows x N x size`` numbers, in this computer's memory.
         """
-        self._x, found = self.march.rows(self._on, self._x, self.dt, rows, every, applied)
+        self._x, found = self.stepper.rows(self._on, self._x, self.dt, rows, every, applied)
         return found
 
     def some(self, which: np.ndarray) -> np.ndarray:
@@ -339,11 +344,11 @@ class BatchSimulator:
         Returns:
             ``N`` truth values: robots that have arrived.
         """
-        if not isinstance(self.march, LocatedStepper):
+        if not isinstance(self.stepper, LocatedStepper):
             raise ModelError("robots approach times of their own by the integrator Located()")
         if tuple(getattr(until, "shape", ())) != (self.count,):
             raise ModelError(f"until is a time (s) for each of {self.count} robots, not {describe(until)}")
-        self._x = self.march.toward(self._on, self._x, until, self.dt, self._applied(forces))
+        self._x = self.stepper.toward(self._on, self._x, until, self.dt, self._applied(forces))
         return self.times >= until
 
     def recorded(self, until: float, attempts: int) -> np.ndarray:
@@ -358,7 +363,7 @@ class BatchSimulator:
         Returns:
             ``attempts x N x size`` numbers, in this computer's memory.
         """
-        if not isinstance(self.march, LocatedStepper):
+        if not isinstance(self.stepper, LocatedStepper):
             raise ModelError("steps are recorded by the integrator Located()")
         ahead = self._on.paired(self.times * 0.0 + until, self.dt)
         self._x, seen = self._on.recorded(self._x, ahead, self._applied(None), attempts)
@@ -394,8 +399,8 @@ class BatchSimulator:
             which: Indices, or ``N`` truth values.
             states: New states, one for each.
         """
-        many = starts(self.system.model, states)
-        check_closed(self.system.model, *many)
+        many = starts(self.problem.model, states)
+        check_closed(self.problem.model, *many)
         which = self._on.fetched(which)
         places = np.flatnonzero(which) if which.dtype == bool and which.shape == (self.count,) else which
         if places.shape != (len(many.pose),) or places.dtype.kind not in "iu":
@@ -407,17 +412,17 @@ class BatchSimulator:
         self._on.put(self._x, places, self._on.sent(self._fresh(many)))
 
     def _fresh(self, many: State) -> np.ndarray:
-        return self.march.begun(many, self.layout.table(tuple(many), self.march.remembered(many)))
+        return self.stepper.begun(many, self.layout.table(tuple(many), self.stepper.remembered(many)))
 
     def _applied(self, forces: Any) -> Any:
         """Joint forces, and none on the base, as the device keeps them."""
-        if (forces is not None) != (self.system.controller is not None):
+        if (forces is not None) != (self.problem.controller is not None):
             if forces is None:
                 raise ModelError("a BatchSimulator that is made with driven=True is given forces at each step")
             raise ModelError("forces are given to a BatchSimulator that is made with driven=True, and to no other")
         if forces is None:
             return self._on.sent(np.zeros((self.count, 0)))
-        model = self.system.model
+        model = self.problem.model
         forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
             raise ModelError(f"forces have shape ({self.count}, {model.n}), not {describe(forces)}")
@@ -428,15 +433,15 @@ class BatchSimulator:
         return self._on.padded(forces, model.m)
 
 
-def _default(system: System, first: State, dt: float, dtype: str, varied: bool) -> Integrator:
+def _default(problem: Problem, first: State, dt: float, dtype: str, varied: bool) -> Integrator:
     """The default integrator, among those that step many robots in one code."""
 
     def runs(method: Integrator) -> bool:
-        found = one_code(method, system)
+        found = one_code(method, problem)
         exact = dtype == "float64" or method.name != "momentum"
-        return takes_fixed_steps(method, system) and exact and (not varied or found is None or found.varies)
+        return takes_fixed_steps(method, problem) and exact and (not varied or found is None or found.varies)
 
-    return default_method(system, first, dt, runs)
+    return default_method(problem, first, dt, runs)
 
 
 def _laws_of_each(laws: Any, count: int, model: Model) -> tuple[list[list[float]], Any]:

@@ -1,4 +1,4 @@
-"""Forward dynamics and contacts in native code, for systems whose controller is plain Python.
+"""Forward dynamics and contacts in native code, for problems whose controller is plain Python.
 
 Only the rest of a step can be compiled there.  States are given by their fields: the pose of a quaternion would take
 longer to find than the forces.

@@ -14,11 +14,11 @@ from ..contact.capabilities import AdmissibleImpulses, HybridModes, LinearizedFo
 from ..dynamics.checks import choice
 from ..errors import ModelError
 from ..model import State
-from .integrators.base import Integrator, Marching
+from .integrators.base import FixedStepIntegrator, Integrator
 from .integrators.compiled_rule import smooth
 from .integrators.event_located import MAX_POINTS, Located
 from .integrators.implicit import Implicit
-from .integrators.implicit_step import law_that_grips
+from .integrators.implicit_step import dry_friction_law
 from .integrators.joint_friction import creeps
 from .integrators.momentum import MomentumMidpoint, MomentumRungeKutta
 from .integrators.momentum import check as check_flight
@@ -29,6 +29,7 @@ from .integrators.rule import MAX_DIFFERENTIATED_NV, Rule
 from .integrators.scipy_methods import SciPy
 from .integrators.semi_implicit import SemiImplicitEuler
 from .late_switching import asking
+from .problem import Problem, held
 from .step_size import (
     MAX_EXPLICIT_PHASE,
     MAX_RESOLVED_PHASE,
@@ -41,7 +42,6 @@ from .step_size import (
     swinging,
     unforeseen,
 )
-from .system import System, held
 
 INTEGRATORS: dict[str, Integrator] = {
     i.name: i
@@ -67,12 +67,12 @@ RKMK4_STAGES = 4
 
 
 def default_method(
-    system: System, state: State, dt: float | None, runs: Callable[[Integrator], bool] = lambda method: True
+    problem: Problem, state: State, dt: float | None, runs: Callable[[Integrator], bool] = lambda method: True
 ) -> Integrator:
     """First method of :func:`preferred` that a driver ``runs``, or ``implicit``, which names what it does not take.
 
     Args:
-        system: Problem.
+        problem: Problem.
         state: Start of the run, or of the first of many runs.
         dt: Step (s) of the caller; None: the method's default.
         runs: Condition that the driver can run a method.
@@ -83,35 +83,35 @@ def default_method(
     Example:
         >>> import fallingcat as fc
         >>> cat = fc.robots.two_cylinder_cat()
-        >>> default_method(System(cat), cat.neutral(), None).name
+        >>> default_method(Problem(cat), cat.neutral(), None).name
         'momentum'
     """
-    return next(filter(runs, preferred(system, state, dt)), Implicit())
+    return next(filter(runs, preferred(problem, state, dt)), Implicit())
 
 
-def chosen_method(system: System, state: State, wanted: str | Integrator | None, dt: float | None) -> Integrator:
+def chosen_method(problem: Problem, state: State, wanted: str | Integrator | None, dt: float | None) -> Integrator:
     """The integrator that the caller names, or the default."""
     if isinstance(wanted, Integrator):
         return wanted
     if wanted is None:
-        return default_method(system, state, dt)
+        return default_method(problem, state, dt)
     method = INTEGRATORS[choice(wanted, tuple(INTEGRATORS), "integrator")]
-    return momentum_method(system, state, dt) if wanted == MomentumRungeKutta.name else method
+    return momentum_method(problem, state, dt) if wanted == MomentumRungeKutta.name else method
 
 
-def preferred(system: System, state: State, dt: float | None) -> Iterator[Integrator]:
+def preferred(problem: Problem, state: State, dt: float | None) -> Iterator[Integrator]:
     """Methods that suit a problem, the best first."""
-    return _without_contact(system, state, dt) if system.contact is None else _on_contact(system)
+    return _without_contact(problem, state, dt) if problem.contact is None else _on_contact(problem)
 
 
-def _on_contact(system: System) -> Iterator[Integrator]:
+def _on_contact(problem: Problem) -> Iterator[Integrator]:
     """Located events where there are few, time stepping where there are many."""
-    contact = system.contact
+    contact = problem.contact
     assert contact is not None
-    sticks = creeps(system.laws, system.model) and not system.model.loops
-    few = len(getattr(contact, "points", ())) * system.model.nv <= MAX_LOCATED_SIZE
+    sticks = creeps(problem.laws, problem.model) and not problem.model.loops
+    few = len(getattr(contact, "points", ())) * problem.model.nv <= MAX_LOCATED_SIZE
     if offers(contact, LinearizedForces):
-        switches = len(contact.points) < MIN_UNLOCATED_POINTS and bool(asking(system, 0.0, system.model.neutral()))
+        switches = len(contact.points) < MIN_UNLOCATED_POINTS and bool(asking(problem, 0.0, problem.model.neutral()))
         if not sticks and (few or switches):
             yield Rosenbrock()
         yield Implicit()
@@ -122,19 +122,21 @@ def _on_contact(system: System) -> Iterator[Integrator]:
     yield Rosenbrock() if contact.stiff else RKMK4()
 
 
-def _without_contact(system: System, state: State, dt: float | None) -> Iterator[Integrator]:
+def _without_contact(problem: Problem, state: State, dt: float | None) -> Iterator[Integrator]:
     """Momentum-exact in flight; else RKMK4 where steps resolve the forces, and implicit methods where they do not."""
-    flight = _flight_method(system, state, dt)
-    if flight is not None and (law_that_grips(system) is not None or asks_function(system)):
+    flight = _flight_method(problem, state, dt)
+    if flight is not None and (dry_friction_law(problem) is not None or asks_function(problem)):
         yield flight
-    if creeps(system.laws, system.model) and not system.model.loops:  # Coulomb's law itself
+    if creeps(problem.laws, problem.model) and not problem.model.loops:  # Coulomb's law itself
         yield Implicit()
-    if dt is None and system.sampling is None and stiff(system, state):  # held forces jump: nothing is followed at once
-        yield from _long_steps(system, state, dt) if flight is None else (flight,)
-    fast = fastest(system, state) * (STIFF_STEP if dt is None else dt)
+    if (
+        dt is None and problem.sampling is None and stiff(problem, state)
+    ):  # held forces jump: nothing is followed at once
+        yield from _long_steps(problem, state, dt) if flight is None else (flight,)
+    fast = fastest(problem, state) * (STIFF_STEP if dt is None else dt)
     if fast > MAX_EXPLICIT_PHASE:
         if flight is None:
-            yield from _long_steps(system, state, dt)
+            yield from _long_steps(problem, state, dt)
         yield Rosenbrock()
     if flight is not None:
         yield flight
@@ -143,69 +145,69 @@ def _without_contact(system: System, state: State, dt: float | None) -> Iterator
     yield Implicit()
 
 
-def _long_steps(system: System, state: State, dt: float | None) -> Iterator[Integrator]:
+def _long_steps(problem: Problem, state: State, dt: float | None) -> Iterator[Integrator]:
     """Methods for steps of ``dt`` (s), or default ones, that do not resolve springs and dampers.
 
     ``rosenbrock`` knows its error.  ``implicit`` asks functions, which may jump and shake, once a step, and is a
     hundred times faster for large robots.  None for functions that are asked less often in short steps of RKMK4.
     """
-    function = asks_function(system)
-    suits = not any(system.sizes) and not system.model.loops and not flies(system)
-    if not suits or not (function or system.model.nv > (MIN_IMPLICIT_NV if dt is None else MAX_DIFFERENTIATED_NV)):
+    function = asks_function(problem)
+    suits = not any(problem.sizes) and not problem.model.loops and not flies(problem)
+    if not suits or not (function or problem.model.nv > (MIN_IMPLICIT_NV if dt is None else MAX_DIFFERENTIATED_NV)):
         yield Rosenbrock()
         return
     if dt is None:
-        follows = stable_step(system, state) >= RKMK4_STAGES * default_step(system, state)
+        follows = stable_step(problem, state) >= RKMK4_STAGES * default_step(problem, state)
     else:
         slow = MAX_SWING_PHASE / dt
-        follows = unforeseen(system, state) * dt <= MAX_RESOLVED_PHASE and swinging(system, state, slow) <= slow
+        follows = unforeseen(problem, state) * dt <= MAX_RESOLVED_PHASE and swinging(problem, state, slow) <= slow
     if follows:
         yield Implicit()
     elif not function:
         yield Rosenbrock()
 
 
-def asks_function(system: System) -> bool:
+def asks_function(problem: Problem) -> bool:
     """True if a function of the caller is asked within steps."""
-    return system.controller is not None and system.sampling is None and system.controller is not held
+    return problem.controller is not None and problem.sampling is None and problem.controller is not held
 
 
 # flight ---------------------------------------------------------------------------------------------------------------
 
 
-def momentum_method(system: System, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint:
+def momentum_method(problem: Problem, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint:
     """The momentum-exact method that suits a flight from ``state`` in steps of ``dt`` (s), by default ones if None.
 
     Runge-Kutta of order 5, unless only the midpoint rule follows the forces: loops, functions, whose stiffness is not
     known, and dampers that the steps do not resolve.  Dry friction takes Runge-Kutta, whose joints stick and slide.
     """
-    if system.model.loops:
+    if problem.model.loops:
         return MomentumMidpoint()
-    if law_that_grips(system) is not None:
+    if dry_friction_law(problem) is not None:
         return MomentumRungeKutta()
     if dt is None:  # under sampled forces, which jump, default steps resolve dampers
-        unresolved = system.sampling is None and stiff(system, state)
+        unresolved = problem.sampling is None and stiff(problem, state)
     else:
-        unresolved = fastest(system, state) * dt > MAX_RESOLVED_PHASE * (1.0 + 1e-6)
-    return MomentumMidpoint() if asks_function(system) or unresolved else MomentumRungeKutta()
+        unresolved = fastest(problem, state) * dt > MAX_RESOLVED_PHASE * (1.0 + 1e-6)
+    return MomentumMidpoint() if asks_function(problem) or unresolved else MomentumRungeKutta()
 
 
-def _flight_method(system: System, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint | None:
+def _flight_method(problem: Problem, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint | None:
     """:func:`momentum_method`; None for what does not fly, and dry friction beside dampers too strong for its steps."""
-    if not flies(system):
+    if not flies(problem):
         return None
-    rubs = law_that_grips(system) is not None
-    fast = fastest(system, state) * (STIFF_STEP if dt is None else dt) if rubs else 0.0
-    method = momentum_method(system, state, dt)
-    remembers = isinstance(method, MomentumRungeKutta) or not any(system.sizes)
+    rubs = dry_friction_law(problem) is not None
+    fast = fastest(problem, state) * (STIFF_STEP if dt is None else dt) if rubs else 0.0
+    method = momentum_method(problem, state, dt)
+    remembers = isinstance(method, MomentumRungeKutta) or not any(problem.sizes)
     return method if fast <= MAX_EXPLICIT_PHASE and remembers else None
 
 
-def flies(system: System) -> bool:
-    """True if the momentum-exact methods take a system."""
-    remembers = law_that_grips(system) is None and not asks_function(system) and not system.model.loops
+def flies(problem: Problem) -> bool:
+    """True if the momentum-exact methods take a problem."""
+    remembers = dry_friction_law(problem) is None and not asks_function(problem) and not problem.model.loops
     try:
-        check_flight(system, remembers)
+        check_flight(problem, remembers)
     except ModelError:
         return False
     return True
@@ -214,21 +216,21 @@ def flies(system: System) -> bool:
 # one code for many robots ---------------------------------------------------------------------------------------------
 
 
-def one_code(method: Integrator, system: System) -> Marching | None:
+def one_code(method: Integrator, problem: Problem) -> FixedStepIntegrator | None:
     """The method as one code for all modes and many robots; None where single runs have to locate its events."""
-    found = smooth(method, system)
-    if isinstance(found, Marching):
+    found = smooth(method, problem)
+    if isinstance(found, FixedStepIntegrator):
         return found
-    if not isinstance(method, Rule) or any(system.sizes):
+    if not isinstance(method, Rule) or any(problem.sizes):
         return None
-    if method.differentiates and system.model.nv > MAX_DIFFERENTIATED_NV:
+    if method.differentiates and problem.model.nv > MAX_DIFFERENTIATED_NV:
         return None
-    floor = system.contact
+    floor = problem.contact
     few = floor is None or (offers(floor, LinearizedForces) and len(floor.points) <= MAX_POINTS)
     return Located(method) if few else None
 
 
-def takes_fixed_steps(method: Integrator, system: System) -> bool:
+def takes_fixed_steps(method: Integrator, problem: Problem) -> bool:
     """True if a method steps many robots in one code, all in steps of the same size."""
-    found = one_code(method, system)
+    found = one_code(method, problem)
     return found is not None and found.tolerance is None and not isinstance(found, Located)

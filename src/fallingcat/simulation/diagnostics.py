@@ -73,7 +73,7 @@ def _checks(run: Motion) -> Iterator[Diagnostic | None]:
     yield _open_loops(run)
     kinetic, potential = run.energies
     most = np.where(run.finite, kinetic.max(axis=0), 0.0)
-    moved = most > at_rest(run.system.model)
+    moved = most > at_rest(run.problem.model)
     if moved.any():
         yield _contact_energy(run, most, moved, ROUNDING * np.abs(potential).max(axis=0))
         yield _unresolved_laws(run)
@@ -98,7 +98,7 @@ def _not_finite(run: Motion) -> Diagnostic | None:
     if not len(robots):
         return None
     start = run.start(int(robots[0]))
-    advice = _singular(run.system.model, start) or too_fast(run.system, start, run.resolves) or SMALLER_STEPS
+    advice = _singular(run.problem.model, start) or too_fast(run.problem, start, run.resolves) or SMALLER_STEPS
     return run.about(Diagnostic(Kind.NOT_FINITE, "the motion is no longer finite", advice=advice), robots)
 
 
@@ -140,21 +140,21 @@ def _step_error(run: Motion) -> Diagnostic | None:
 
 def _open_loops(run: Motion) -> Diagnostic | None:
     """Largest opening of the loops."""
-    if not run.system.model.loops:
+    if not run.problem.model.loops:
         return None
     states = [x[run._looked_at] for x in run.series.states]
     lead = states[0].shape[:2]
     flat = (x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in states)
-    opened = np.where(run.finite, loop_errors(run.system.model, *flat).reshape(lead).max(axis=0), 0.0)
+    opened = np.where(run.finite, loop_errors(run.problem.model, *flat).reshape(lead).max(axis=0), 0.0)
     return run.above(Kind.LOOP_OPEN, opened, MAX_OPENING, lambda i: f"loops opened by up to {opened[i]:.2g}")
 
 
 def _contact_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray, rounding: np.ndarray) -> Diagnostic | None:
     """Energy from contacts that can only take it; ``kinetic`` (N, J) is the most that robots had."""
-    contact = run.system.contact
-    if contact is None or not contact.passive or not run.system.ledger:
+    contact = run.problem.contact
+    if contact is None or not contact.passive or not run.problem.ledger:
         return None
-    work = run.works[:, :, -len(run.system.contact_ports) :].sum(axis=2)
+    work = run.works[:, :, -len(run.problem.contact_ports) :].sum(axis=2)
     gain = np.where(moved, (work - np.minimum.accumulate(work)).max(axis=0), 0.0)
     limit = rounding + MAX_CONTACT_GAIN * np.maximum(kinetic, np.ptp(work, axis=0))
     return run.above(Kind.CONTACT_ENERGY, gain, limit, lambda i: f"contacts gave {gain[i]:.2g} J, which they cannot")
@@ -163,7 +163,7 @@ def _contact_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray, roundin
 def _contact_law(run: Motion) -> Diagnostic | None:
     """Error of steps against the contact law, as the contact finds it in its memory."""
     sound = run.series.memory[-1][run.finite]
-    words = run.system.contact.end_diagnosis(sound) if run.system.contact is not None and len(sound) else ""
+    words = run.problem.contact.end_diagnosis(sound) if run.problem.contact is not None and len(sound) else ""
     message, _, advice = words.partition("; ")
     return Diagnostic(Kind.CONTACT_LAW, message, advice=advice) if words else None
 
@@ -176,11 +176,11 @@ def at_rest(model: Model) -> float:
 def _law_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray) -> Diagnostic | None:
     """Law that released more energy than it stored and received; ``kinetic`` (N, J) is the most that robots had."""
     limit = MAX_ENERGY_RESIDUAL * kinetic
-    for law in run.system.laws if run.system.ledger else ():
-        given = np.where(moved, run.works[:, :, run.system.ports.index(law.name)].max(axis=0), 0.0)
+    for law in run.problem.laws if run.problem.ledger else ():
+        given = np.where(moved, run.works[:, :, run.problem.ports.index(law.name)].max(axis=0), 0.0)
         gave = np.zeros(run.count)
         for i in thinned(np.flatnonzero(given > limit)).tolist():
-            lent = law.stored_energy(run.system.model, run.start(i))
+            lent = law.stored_energy(run.problem.model, run.start(i))
             gave[i] = 0.0 if lent is None else given[i] - lent
         words = lambda i, law=law, gave=gave: f"{law.name!r} gave {gave[i]:.2g} J, which it cannot"  # noqa: E731
         found = run.above(Kind.LAW_ENERGY, gave, limit, words, name=law.name)
@@ -191,8 +191,8 @@ def _law_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray) -> Diagnost
 
 def _passed_stops(run: Motion) -> Diagnostic | None:
     """Joint that went as far beyond a stop as no run may start: light ones do, under strong drives."""
-    model, joints = run.system.model, run.series.states[1][:, run.finite]
-    if LAW not in (law.name for law in run.system.laws) or not joints.size:
+    model, joints = run.problem.model, run.series.states[1][:, run.finite]
+    if LAW not in (law.name for law in run.problem.laws) or not joints.size:
         return None
     stops = joint_stops(model)
     far = beyond(model, joints, stops, SUNK, "goes")
@@ -211,7 +211,7 @@ def _oscillation(run: Motion) -> Diagnostic | None:
     It does so under a function for which they are too long, where limits or friction keep that from growing, or in
     flight under dampers that stop it at once, after a jump of laws.
     """
-    function = run.system.controller is not None and run.system.sampling is None
+    function = run.problem.controller is not None and run.problem.sampling is None
     if not (function or run.method.name == "momentum") or not run.every_step or len(run.times) <= OSCILLATING_STEPS + 1:
         return None
     change = np.diff(run.series.states[3], axis=0)
@@ -223,7 +223,7 @@ def _oscillation(run: Motion) -> Diagnostic | None:
     if not len(robots):
         return None
     worst, which = np.unravel_index(counts.argmax(), counts.shape)
-    size, joint = float(sizes[turns[:, worst, which], worst, which].max()), run.system.model.rate_joints[int(which)]
+    size, joint = float(sizes[turns[:, worst, which], worst, which].max()), run.problem.model.rate_joints[int(which)]
     under = "under the function" if function else "under its dampers"
     advice = f"{SMALLER_STEPS}, or a law" if function else SMALLER_STEPS
     message = f"joint {joint!r} goes to and fro with the steps {under}"
@@ -232,9 +232,9 @@ def _oscillation(run: Motion) -> Diagnostic | None:
 
 def _unresolved_laws(run: Motion) -> Diagnostic | None:
     """Law that does not always act and moved something faster than steps resolve."""
-    dt, ports = run.dt or 0.0, run.system.ports
-    for law in run.system.laws:
-        rate = law.fastest_rate(run.system.model)
+    dt, ports = run.dt or 0.0, run.problem.ports
+    for law in run.problem.laws:
+        rate = law.fastest_rate(run.problem.model)
         acted = law.name in ports and (run.works[:, :, ports.index(law.name)] != 0.0).any(axis=0) & run.finite
         if rate * dt > 2.0 * MAX_RESOLVED_PHASE and np.any(acted):
             message, advice = unresolved(f"{law.name!r} moves links", rate, dt)
@@ -246,19 +246,19 @@ def _unresolved_laws(run: Motion) -> Diagnostic | None:
 def _landings(run: Motion) -> Iterator[Diagnostic | None]:
     """Rebounds in too long steps of robots that landed, and laws that switched late."""
     dt = run.dt
-    if dt is None or not run.method.stable or not offers(run.system.contact, LinearizedForces):
+    if dt is None or not run.method.stable or not offers(run.problem.contact, LinearizedForces):
         return
     if run.many or _landed(run).any():  # modes of many samples take longer than the rebound
         yield _rebounds(run, dt)
-    if not run.many or asking(run.system, 0.0, run.start(0)):
+    if not run.many or asking(run.problem, 0.0, run.start(0)):
         yield _late_switches(run, dt)
 
 
 def _rebounds(run: Motion, dt: float) -> Diagnostic | None:
-    floor, own = run.system.contact, (None, None)
+    floor, own = run.problem.contact, (None, None)
     if run.parameters is not None:
-        own = total_masses(run.parameters, run.system.model, floor)  # type: ignore[arg-type, assignment]
-    rebound = Rebound.of(run.system, run.start(0), *own)
+        own = total_masses(run.parameters, run.problem.model, floor)  # type: ignore[arg-type, assignment]
+    rebound = Rebound.of(run.problem, run.start(0), *own)
     long = np.broadcast_to(False if rebound is None else rebound.off(dt) > MAX_REBOUND_ERROR, run.count)
     robots = np.flatnonzero(long & _landed(run)) if long.any() else np.zeros(0, dtype=int)
     if rebound is None or not len(robots):
@@ -288,7 +288,7 @@ def _late_switches(run: Motion, dt: float) -> Diagnostic | None:
     samples = [(float(run.times[k]), run.at(k, i)) for k, i in places]
     robots = np.array(sorted({*places[:, 1].tolist()}), dtype=int)  # np.unique imports np.ma
     fastest = float(np.abs(run.series.states[3][:, robots]).max(initial=0.0))
-    return run.about(late_switches(run.system, samples, fastest, dt), robots)
+    return run.about(late_switches(run.problem, samples, fastest, dt), robots)
 
 
 def _energy_balance(run: Motion, moved: np.ndarray) -> Diagnostic | None:
@@ -296,18 +296,18 @@ def _energy_balance(run: Motion, moved: np.ndarray) -> Diagnostic | None:
     residual = np.where(moved, run.residual, 0.0)
     if not (residual > MAX_ENERGY_RESIDUAL).any():
         return None
-    advice = too_fast(run.system, run.start(int(residual.argmax())), run.resolves) or SMALLER_STEPS
+    advice = too_fast(run.problem, run.start(int(residual.argmax())), run.resolves) or SMALLER_STEPS
     words = lambda i: f"the energy balance is violated: energy residual {residual[i]:.2g}"  # noqa: E731
     return run.above(Kind.ENERGY_BALANCE, residual, MAX_ENERGY_RESIDUAL, words, advice)
 
 
 def _nominal_stiffness(run: Motion) -> Diagnostic | None:
     """Warning of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
-    made = [law.name for law in run.system.laws if law.nominal_inertia]
-    if not made or run.parameters is None or BEHIND not in run.parameters.names or not run.system.ports:
+    made = [law.name for law in run.problem.laws if law.nominal_inertia]
+    if not made or run.parameters is None or BEHIND not in run.parameters.names or not run.problem.ports:
         return None
-    robots = np.flatnonzero(run.works[:, :, run.system.ports.index(made[0])].any(axis=0))
+    robots = np.flatnonzero(run.works[:, :, run.problem.ports.index(made[0])].any(axis=0))
     if not len(robots):
         return None
-    message = f"{made[0]} acted, as stiff as that of {run.system.model.name!r} itself"
+    message = f"{made[0]} acted, as stiff as that of {run.problem.model.name!r} itself"
     return run.about(Diagnostic(Kind.NOMINAL_STIFFNESS, message, name=made[0]), robots)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..model import Model, State
 from ..progress import check_memory, warn_of_time
 from .integrators.base import Integrator
+from .problem import Problem
 from .step_size import fastest, swinging
-from .system import System
 
 MATRICES_IN_MEMORY = 6
 """nv x nv, in memory at once"""
@@ -32,12 +32,12 @@ def check_effort(model: Model) -> None:
     )
 
 
-def warn_of_oscillations(system: System, method: Integrator, state: State, duration: float) -> None:
+def warn_of_oscillations(problem: Problem, method: Integrator, state: State, duration: float) -> None:
     """Warn where a method that keeps its error small would follow oscillations of stiff springs for long."""
-    if method.tolerance is None or fastest(system, state) * duration <= RADIANS_WORTH_A_WARNING:
+    if method.tolerance is None or fastest(problem, state) * duration <= RADIANS_WORTH_A_WARNING:
         return
-    rate = swinging(system, state)
+    rate = swinging(problem, state)
     if rate * duration > RADIANS_WORTH_A_WARNING:
-        what = f"a run of {system.model.name!r} by {method.name!r}, which follows springs at {rate:.2g} rad/s,"
+        what = f"a run of {problem.model.name!r} by {method.name!r}, which follows springs at {rate:.2g} rad/s,"
         advice = "if nothing damps them: add dampers, or give dt and integrator='implicit', which does not follow them"
         warn_of_time(what, SECONDS_PER_RADIAN * rate * duration, advice)

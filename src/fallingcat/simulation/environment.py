@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_attribute
 from ..contact import Contact
 from ..control import Law
 from ..errors import ExtraMissingError, ModelError, describe
@@ -71,6 +72,8 @@ class VectorEnvironment(VectorEnv):
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
 
+    fleet = former_attribute("fleet", "simulator")
+
     def __init__(
         self,
         model: Model,
@@ -101,7 +104,7 @@ class VectorEnvironment(VectorEnv):
         begun = start(np.random.default_rng(0))
         about: dict[str, Any] = {"dt": dt, "driven": True, "threads": threads, "target": target, "dtype": dtype}
         about["passive"] = passive
-        self.fleet = BatchSimulator(model, [begun] * self.num_envs, laws, contact, **about)
+        self.simulator = BatchSimulator(model, [begun] * self.num_envs, laws, contact, **about)
         low, high = _effort_limits(model) if actions is None else actions
         self._low, self._high = _bounds(low, high)
         self.single_action_space = Box(self._low, self._high, dtype=np.float64)
@@ -148,7 +151,7 @@ class VectorEnvironment(VectorEnv):
             inputs = dict(given) if isinstance(given, Mapping) else {"forces": given}
             inputs, odd = self._finite(inputs)
             forces = inputs.pop("forces", np.zeros((self.num_envs, self.model.n)))
-            self.fleet.step(self._steps, forces, **inputs)
+            self.simulator.step(self._steps, forces, **inputs)
         self._restart(fresh)
         after = self._state()
         broken = ~np.logical_and.reduce([np.isfinite(x).reshape(self.num_envs, -1).all(axis=1) for x in after])
@@ -162,7 +165,7 @@ class VectorEnvironment(VectorEnv):
             who = int(np.flatnonzero(~np.isfinite(rewards))[0])
             raise ModelError(f"the reward of robot {who} is {rewards[who]}, though its state is finite")
         terminations = (stops & ~fresh) | broken
-        late = self.fleet.fetched(self.fleet.times) >= self._horizon - 0.5 * self.fleet.dt
+        late = self.simulator.fetched(self.simulator.times) >= self._horizon - 0.5 * self.simulator.dt
         truncations = late & ~fresh & ~terminations
         self._ended = terminations | truncations
         return self._seen.copy(), rewards, terminations, truncations, {"broken": broken} if broken.any() else {}
@@ -180,11 +183,11 @@ class VectorEnvironment(VectorEnv):
 
     def _state(self) -> State:
         """State of all robots, in this computer's memory."""
-        return State(*self.fleet.layout.series(self.fleet.packed()).states)
+        return State(*self.simulator.layout.series(self.simulator.packed()).states)
 
     def _restart(self, which: np.ndarray) -> None:
         if which.any():
-            self.fleet.reset(which, [self._start(self._generators[i]) for i in np.flatnonzero(which)])
+            self.simulator.reset(which, [self._start(self._generators[i]) for i in np.flatnonzero(which)])
             self._ended = self._ended & ~which
 
     def _observed(self, state: State) -> np.ndarray:

@@ -15,8 +15,8 @@ from ..model import State
 from .compiled_dynamics import remembered
 from .integrators.contact_branches import asks
 from .outcome import Diagnostic, Kind
+from .problem import Problem
 from .step_size import at_most
-from .system import System
 
 MAX_SWITCH_ERROR = 0.05
 """Part of the fastest rate that a switch may be wrong by, in a run that is called finished."""
@@ -30,16 +30,16 @@ def thinned(many: Any) -> Any:
 
 
 def late_switches(
-    system: System, samples: Sequence[tuple[float, State]], fastest: float, dt: float
+    problem: Problem, samples: Sequence[tuple[float, State]], fastest: float, dt: float
 ) -> Diagnostic | None:
     """Warning of laws that ask what touches and change rates by too much in half a step of ``dt`` (s).
 
     That is ``dt M^-1 (F - F') / 2`` with their forces if all points touch, and if none does, beside the ``fastest`` of
     the rates, at any of these samples.
     """
-    if not samples or fastest == 0.0 or not (laws := asking(system, *samples[0])):
+    if not samples or fastest == 0.0 or not (laws := asking(problem, *samples[0])):
         return None
-    worst = max(_jump(system, laws, *each) for each in samples)
+    worst = max(_jump(problem, laws, *each) for each in samples)
     moved, limit = 0.5 * dt * worst, MAX_SWITCH_ERROR * fastest
     if moved <= limit:
         return None
@@ -52,12 +52,12 @@ def late_switches(
     return Diagnostic(Kind.LATE_SWITCH, message, moved, limit, advice, laws[0].name)
 
 
-def asking(system: System, t: float, state: State) -> list[Law]:
+def asking(problem: Problem, t: float, state: State) -> list[Law]:
     """The laws that ask which points of a compliant contact touch; it is looked at once."""
-    floor, model = system.contact, system.model
+    floor, model = problem.contact, problem.model
     if floor is None or not offers(floor, LinearizedForces):
         return []
-    laws, points = [law for law in system.laws if not law.saturates], floor.points
+    laws, points = [law for law in problem.laws if not law.saturates], floor.points
 
     def found() -> list[int]:
         return [i for i, law in enumerate(laws) if asks(functools.partial(law.forces, model, t, state), points)]
@@ -65,9 +65,9 @@ def asking(system: System, t: float, state: State) -> list[Law]:
     return [laws[i] for i in remembered((asking, model, *laws, points), found)]
 
 
-def _jump(system: System, laws: Iterable[Law], t: float, state: State) -> float:
+def _jump(problem: Problem, laws: Iterable[Law], t: float, state: State) -> float:
     """Acceleration (rad/s^2 or m/s^2) by which laws move a joint more, or less, if points touch."""
-    model, floor = system.model, system.contact
+    model, floor = problem.model, problem.contact
     assert floor is not None
     forces = (
         sum(np.asarray(law.forces(model, t, state, known), dtype=float) for law in laws)

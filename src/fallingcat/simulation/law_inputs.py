@@ -12,8 +12,8 @@ from ..caching import cached_property
 from ..errors import ModelError, describe
 from .integrators.base import Integrator
 from .law_parameters import apart, places, tuned
+from .problem import Problem
 from .step_size import MAX_EXPLICIT_PHASE, fastest
-from .system import System
 
 LARGEST_FLOAT = np.finfo(float).max
 
@@ -33,19 +33,19 @@ class Input(NamedTuple):
 
 
 class LawInputs:
-    """The inputs of a system's laws, by the names under which calls give them.
+    """The inputs of a problem's laws, by the names under which calls give them.
 
     Args:
-        system: Robot and laws, which are :meth:`.Law.sized`.
+        problem: Robot and laws, which are :meth:`.Law.sized`.
         method: Integrator whose steps take them.
         dt: Step (s).
     """
 
-    def __init__(self, system: System, method: Integrator, dt: float) -> None:
-        self.system, self._method, self._dt = system, method, dt
+    def __init__(self, problem: Problem, method: Integrator, dt: float) -> None:
+        self.problem, self._method, self._dt = problem, method, dt
         self.offered: dict[str, list[Input]] = {}
-        where_at = places(apart(system.laws, system.model)[0])
-        for law in system.laws:
+        where_at = places(apart(problem.laws, problem.model)[0])
+        for law in problem.laws:
             for name, field in law.inputs.items():
                 if (law.name, field) not in where_at:
                     raise ModelError(f"{field} of {law.name!r} is an input, but its forces cannot be traced without it")
@@ -86,9 +86,9 @@ class LawInputs:
         for place, value in given:
             host = value.get() if hasattr(value, "get") else value  # CuPy's
             most[place] = np.atleast_2d(host).max(axis=0)
-        blank, own = apart(self.system.laws, self.system.model)
+        blank, own = apart(self.problem.laws, self.problem.model)
         laws = tuned(blank, most[: len(own)].tolist())
-        rate = fastest(replace(self.system, laws=laws), self.system.model.neutral())
+        rate = fastest(replace(self.problem, laws=laws), self.problem.model.neutral())
         if rate * self._dt > MAX_EXPLICIT_PHASE:
             raise ModelError(
                 f"gains with a rate of {rate:.3g} 1/s are too stiff for steps of {self._dt:g} s of "
@@ -105,19 +105,19 @@ class LawInputs:
     @cached_property
     def _gains(self) -> set[str]:
         """Inputs that change how stiff a law is, and not only its set point."""
-        (blank, numbers), found = apart(self.system.laws, self.system.model), set()
-        before = self._impedances(self.system)
+        (blank, numbers), found = apart(self.problem.laws, self.problem.model), set()
+        before = self._impedances(self.problem)
         for name, laws in self.offered.items():
             more = numbers.copy()
             for each in laws:
                 more[each.place] += 1.0
-            after = self._impedances(replace(self.system, laws=tuned(blank, more.tolist())))
+            after = self._impedances(replace(self.problem, laws=tuned(blank, more.tolist())))
             if any(not np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
                 found.add(name)
         return found
 
-    def _impedances(self, system: System) -> list[Any]:
-        said = [law.impedance(system.model, system.model.neutral()) for law in system.laws if law.inputs]
+    def _impedances(self, problem: Problem) -> list[Any]:
+        said = [law.impedance(problem.model, problem.model.neutral()) for law in problem.laws if law.inputs]
         return [x for pair in said for x in (pair or ())]
 
 

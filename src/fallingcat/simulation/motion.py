@@ -16,8 +16,8 @@ from .compiled_dynamics import energies, energies_with
 from .integrators.base import Integrator
 from .outcome import Diagnostic, Kind
 from .output.ledger import residuals
+from .problem import Problem
 from .robot_parameters import Parameters
-from .system import System
 from .vector_field import Series
 
 MAX_ENERGY_SAMPLES = 250
@@ -29,7 +29,7 @@ SMALLER_STEPS = "take smaller steps"
 class Motion:
     """``K`` samples of ``N`` robots that got to their end, and the steps that led there."""
 
-    system: System
+    problem: Problem
     method: Integrator
     dt: float | None
     """s: size of the steps; None: robots chose them"""
@@ -80,11 +80,11 @@ class Motion:
         poses, *rest = (x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in states)
         lag = self.method.lag * (self.dt or 0.0)
         if self.parameters is None or not self.parameters.names:
-            found = energies(self.system.model)(poses, *rest, lag)
+            found = energies(self.problem.model)(poses, *rest, lag)
         else:
             names, numbers = self.parameters
             inputs = {"numbers": numbers.shape[1], "lag": 1}
-            kernel = compile(self.system.model, energies_with, inputs=inputs, state=State._fields, varied=names)
+            kernel = compile(self.problem.model, energies_with, inputs=inputs, state=State._fields, varied=names)
             found = kernel(poses[:, :3], *rest, np.tile(numbers, (lead[0], 1)), np.full((len(poses), 1), lag)).T
         return found[0].reshape(lead), found[1].reshape(lead)
 
@@ -108,7 +108,7 @@ class Motion:
     @property
     def pushed(self) -> np.ndarray:
         """``K x N``: work of the contact (J)."""
-        return np.asarray(self.works[:, :, self.system.ports.index(self.system.contact_ports[0])])
+        return np.asarray(self.works[:, :, self.problem.ports.index(self.problem.contact_ports[0])])
 
     @cached_property
     def every_step(self) -> bool:

@@ -1,136 +1,450 @@
-"""From the arguments of an entry point to the system that is integrated: one way for all of them."""
+"""Problem of a simulation: a robot with its force laws, controller and contact."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import functools
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import concatenate, is_numeric
+from ..arrays.types import Scalar, Vector
+from ..caching import cached_property
+from ..compiler import compile, fields
 from ..contact import Contact
-from ..control import Law, Sampled
-from ..control import passive as passive_laws
-from ..control.laws.passive_joints import check_stops
-from ..errors import ModelError, describe
+from ..contact.base import Mode, Touch
+from ..control import Law
+from ..control.laws.passive_joints import STEP
+from ..dynamics import forward_dynamics
+from ..errors import ModelError
 from ..model import Model, State
-from .arguments import answered, controller_forces, controller_size
-from .effort import check_effort
-from .loop_closure import check_closed
+from ..records import concise
+from .arguments import answered, controller_forces
+from .compiled_dynamics import acceleration, touch
+from .feedback import Feedback
+from .loop_closure import LOOPS, closed_motion
 from .sampling import Sampling
-from .step_size import DEFAULT_STEP
-from .system import System, held
+
+Controller = Callable[[float, State], Any]
+"""Joint forces (n), or forces on base and joints (nv), at a time (s) and state; plain Python, called as it is."""
 
 
-def problem(
-    model: Model,
-    starts: State,
-    controller: Any = None,
-    contact: Contact | None = None,
-    *,
-    dt: float | None = None,
-    passive: Any = True,
-    driven: bool = False,
-) -> System:
-    """System of ``N`` runs.
+def held(t: float, state: State) -> Any:
+    """Controller of steps that are given their forces, :attr:`Problem.given`: it raises an error if they were not."""
+    raise ModelError("a step that is given the forces of its controller was not")
 
-    Args:
-        model: Robot.
-        starts: States from which they start, with a first axis over the runs.
-        controller: A law or several, one of which may be sampled; or a function of time and state.
-        contact: Ground or other contact; None: nothing is touched.
-        dt: Step (s) for which the model's own joint forces are made; None: default steps.
-        passive: Springs, damping, friction, stops and drive limits of the model act.
-        driven: True if joint forces are inputs of every step, in place of a controller.
 
-    Returns:
-        The checked system; laws of the caller come first, those of the model last.
+def given_size(problem: Problem) -> int:
+    """Number of forces that a compiled step of a problem is given: those of a sampled controller."""
+    return 0 if problem.sampling is None else problem.sampling.size
+
+
+def with_given(model: Model, laws: tuple[Law, ...], contact: Contact | None, given: Any) -> Problem:
+    """Problem whose controller, if there is one, has returned ``given``, of any kind of number."""
+    if not len(given):
+        return Problem(model, laws, contact)
+    return Problem(model, laws, contact, held, external=len(given) == model.nv and model.m > 0, given=given)
+
+
+IMPACT = "impact"
+"""The port of the energy that impacts take."""
+
+
+class Slope(NamedTuple):
+    """Time derivatives of a problem."""
+
+    acceleration: Any
+    """``nv``"""
+    memory: Any
+    """rate of what contact and laws remember"""
+    powers: Any
+    """W, two for each port: through the base, through the joints"""
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Model with its force laws, controller and contact.
 
     Example:
         >>> import fallingcat as fc
         >>> arm = fc.robots.planar_arm()
-        >>> starts = fc.State(*(x[None] for x in arm.neutral()))
-        >>> problem(arm, starts, fc.control.JointDamper(0.1)).ports[0]
-        'joint dampers'
+        >>> problem = Problem(arm, (fc.control.JointSpring(2.0), fc.control.JointDamper(0.1)))
+        >>> problem.ports
+        ('joint springs', 'joint dampers')
+        >>> problem.slope((), 0.0, arm.neutral(), np.zeros(0)).acceleration.shape
+        (3,)
     """
-    check_effort(model)
-    check_closed(model, *starts)
-    _check_contact(model, contact)
-    contact = contact and contact.for_robot(model, DEFAULT_STEP if dt is None else dt)
-    own = _own_laws(model, dt, passive, starts.joints, bool(controller) or driven)
-    own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
-    first = starts.at(0)
-    alone = isinstance(controller, (Law, Sampled)) or (isinstance(controller, type) and issubclass(controller, Law))
-    laws = (controller,) if alone else controller
-    if laws is not None and not isinstance(laws, (tuple, list)):
-        return _under_function(model, first, laws, contact, own)
-    given = {getattr(law, "name", None) for law in laws or ()}  # a law of the caller takes the place of one of these
-    own = tuple(law for law in own if law.name not in given)
-    sampled = [law for law in laws or () if isinstance(law, Sampled)]
-    system = System(model, _checked(model, (*(laws or ()), *own)), contact, passive=len(own))
-    if driven:
-        return replace(system, controller=held, external=True)
-    return _with_sampled(system, first, sampled) if sampled else system
+
+    model: Model
+    laws: tuple[Law, ...] = ()
+    contact: Contact | None = None
+    controller: Controller | None = None
+    external: bool = False
+    """True if the controller has forces on the base too"""
+    ledger: bool = True
+    """True if the work through every port is integrated; without it there are no ports"""
+    given: Any = None
+    """Forces of the controller (n or nv), of any kind of number; None: it is asked"""
+    varied: tuple[str, ...] = ()
+    """Numbers that differ from robot to robot, by name: see :mod:`fallingcat.simulation.robot_parameters`"""
+    carried: int = 0
+    """Numbers that the integrator carries from step to step, beside the state"""
+    feedback: Feedback | None = None
+    """Stiffness and damping of the controller, if it is a function that was asked; see :meth:`linearized`"""
+    passive: int = 0
+    """Number of laws, the last ones, that are the model's own: :func:`fallingcat.control.laws.passive_joints`"""
+
+    def __post_init__(self) -> None:
+        twice = [name for name, count in Counter(self.ports).items() if count > 1]
+        if twice:
+            raise ModelError(f"two things that act are named {twice[0]!r}, so their work could not be told apart")
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """Ways in which energy passes, in the order of :attr:`Slope.powers`."""
+        if not self.ledger:
+            return ()
+        own = [law.name for law in self.laws]
+        return (*own, *self.controller_ports, *((LOOPS,) if self.model.loops else ()), *self.contact_ports)
+
+    @property
+    def driven_ports(self) -> tuple[str, ...]:
+        """Ports of drives: of laws that are commanded, and of the controller."""
+        return (*(law.name for law in self.laws if law.commanded), *self.controller_ports)
+
+    @property
+    def controller_ports(self) -> tuple[str, ...]:
+        """Port of the controller, if there is one."""
+        return (getattr(self.controller, "name", "controller"),) if self.controller else ()
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """The controller, if it is a sampled one."""
+        return self.controller if isinstance(self.controller, Sampling) else None
+
+    def linearized(self, state: State) -> Problem:
+        """Problem with the :attr:`feedback` of its function at the start of a run, if it has one.
+
+        Args:
+            state: Start of the run.
+
+        Returns:
+            Problem with stiffness and damping of its controller.
+        """
+        if self.controller is None or self.sampling is not None or self.given is not None:
+            return self
+        return replace(self, feedback=Feedback.of(self.model, self.asked_of_joints, 0.0, state))
+
+    def resolved(self) -> Problem:
+        """Problem with joint stops and dry friction of the model as for default steps, however long ``dt`` is.
+
+        It is that of methods that choose their steps.
+
+        Returns:
+            Problem with other passive laws.
+        """
+        ends = len(self.laws) - self.passive
+        own = tuple(replace(law, step=STEP) if hasattr(law, "step") else law for law in self.laws[ends:])  # type: ignore[type-var]
+        return replace(self, laws=(*self.laws[:ends], *own))
+
+    def asked_of_joints(self, t: float, state: State) -> np.ndarray:
+        """Joint forces of the controller.
+
+        Args:
+            t: Time (s).
+            state: Configuration and velocity.
+
+        Returns:
+            ``n`` forces (N m or N).
+        """
+        asked = np.asarray(self.asked(t, state))
+        return asked[len(asked) - self.model.n :]
+
+    @property
+    def contact_ports(self) -> tuple[str, ...]:
+        """Ports of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
+        return (*self.contact.ports, IMPACT) if self.contact else ()
+
+    @cached_property
+    def prepared(self) -> Contact | None:
+        """The contact, if its modes are not worth a kernel each."""
+        return self.contact.prepared(self.model) if self.contact else None
+
+    @property
+    def compilable(self) -> bool:
+        """True if whole steps are compiled: modes are few, and forces held or written for every kind of number."""
+        return (self.controller is None or self.sampling is not None) and self.prepared is None
+
+    # what contact and laws remember, one after the other -------------------------------------------------------
+
+    def begin(self, state: State) -> tuple[Mode, np.ndarray]:
+        """Mode and memory at a state from which a run starts.
+
+        Args:
+            state: Initial state.
+
+        Returns:
+            Mode of the contact, and memory of contact and laws, one after the other.
+        """
+        if self.contact:
+            self.contact.check_start(self.model, state)
+        mode, memory = self.contact.begin(self.model, state) if self.contact else ((), np.zeros(0))
+        return mode, np.concatenate([memory, *(law.begin(self.model, state) for law in self.laws)])
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Size of the memory of each law."""
+        return tuple(law.memory_size(self.model) for law in self.laws)
+
+    def recalling(self, memory: Vector) -> tuple[Problem, Vector]:
+        """Problem whose laws have their parts of a memory.
+
+        Args:
+            memory: Memory of contact and laws.
+
+        Returns:
+            Problem, and the part of the memory that is left for the contact.
+        """
+        if not any(self.sizes):
+            return self, memory
+        ends = np.cumsum([len(memory) - sum(self.sizes), *self.sizes])
+        parts = [memory[a:b] for a, b in pairwise(ends.tolist())]
+        laws = tuple(law.remembering(part) for law, part in zip(self.laws, parts, strict=True))
+        return replace(self, laws=laws), memory[: ends[0]]
+
+    def later(self, memory: Vector, t: Scalar, state: State, dt: Scalar) -> Vector:
+        """Memory of the laws some time later; see :meth:`.Law.after`.
+
+        Args:
+            memory: Memory of contact and laws.
+            t: Time (s).
+            state: Configuration and velocity.
+            dt: Time (s) that passes.
+
+        Returns:
+            Memory of the laws alone.
+        """
+        laws = zip(self.recalling(memory)[0].laws, self.sizes, strict=True)
+        return concatenate([np.zeros(0), *(law.after(self.model, t, state, dt) for law, size in laws if size)])
+
+    def law_memories(self, many: State) -> np.ndarray:
+        """Memory of the laws at ``N`` states from which they start.
+
+        Args:
+            many: States, with a first axis over them.
+
+        Returns:
+            ``N x k`` numbers.
+        """
+        count, parts = len(many.pose), [np.zeros((len(many.pose), 0))]
+        for law, size in zip(self.laws, self.sizes, strict=True):
+            same = type(law).begin is Law.begin
+            begun = np.zeros((count, size)) if same else [law.begin(self.model, many.at(i)) for i in range(count)]
+            parts += [np.reshape(np.asarray(begun, dtype=float), (count, size))] if size else []
+        return np.hstack(parts)
+
+    def check_forgetful(self, method: str) -> None:
+        """Refuse laws with a state of their own, by name, where a method has no place for it.
+
+        Args:
+            method: Name of the integrator.
+        """
+        for law, size in zip(self.laws, self.sizes, strict=True):
+            if size:
+                raise ModelError(
+                    f"law {law.name!r} has a state of its own, which the integrator {method!r} does not integrate: "
+                    "take 'rkmk4' or 'implicit', or sample the law (Sampled)"
+                )
+
+    def applied(self, mode: Mode, t: Scalar, state: State, given: Vector | None = None) -> dict[str, Vector]:
+        """Generalized forces of laws and controller by port.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+            given: Forces (n or nv) of the controller, if it was asked already.
+
+        Returns:
+            Forces (nv) for each port.
+        """
+        touching = self.contact.touching(mode) if self.contact else frozenset()
+        if self.controller is None:
+            return self._applied(touching, t, state, None)
+        asked = self.given is None and self.sampling is None and given is None
+        given = self.asked(t, state) if given is None else given
+        plain = all(law.ignores_contact for law in self.laws) and not any(self.sizes)
+        if asked and self.laws and plain and is_numeric(state.pose):
+            return beside(self.model, self.laws, self.external, self.controller_ports)(t, state, given)
+        return self._applied(touching, t, state, given)
+
+    def _applied(self, touching: frozenset[str], t: Any, state: State, given: Any) -> dict[str, Any]:
+        at = (self.model, t, state, touching)
+        forces = {law.name: law.forces(*at) for law in self.laws if not law.saturates}
+        if self.controller is not None:
+            (port,) = self.controller_ports
+            forces[port] = given if self.external else concatenate([np.zeros(self.model.m), given])
+        asked = self.total({port: forces[port] for port in self.driven_ports if port in forces})
+        return forces | {law.name: law.saturated_forces(*at, asked) for law in self.laws if law.saturates}
+
+    def asked(self, t: float, state: State) -> Vector:
+        """Forces of the controller, which sees the state and cannot change it, checked.
+
+        Args:
+            t: Time (s).
+            state: Configuration and velocity.
+
+        Returns:
+            ``n`` or ``nv`` forces.
+        """
+        assert self.controller is not None
+        if self.given is not None:
+            return self.given
+        if self.sampling is not None:
+            return self.sampling(t)
+        size = self.model.nv if self.external else self.model.n
+        return controller_forces(self.model, answered(self.controller, t, state), size, t)
+
+    def applied_at(self, mode: Mode, t: float, state: State) -> np.ndarray:
+        """Sum of the forces of laws and controller at an event, of a problem that recalls its memory.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+
+        Returns:
+            Generalized forces (nv) for contacts that ask for them, else zero.
+        """
+        asked = self.contact is not None and self.contact.asks_forces
+        return np.asarray(self.total(self.applied(mode, t, state) if asked else {}), dtype=float)
+
+    def forces(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> dict[str, Vector]:
+        """Generalized forces of all ports.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+            memory: Memory of contact and laws.
+
+        Returns:
+            Forces (nv) by port.
+        """
+        problem, memory = self.recalling(memory)
+        applied = problem.applied(mode, t, state)
+        forces = applied | dict(self.touch(mode, state, memory, self.total(applied)).forces)
+        if self.model.loops:
+            forces[LOOPS] = closed_motion(self.model, state, self.total(forces))[1]
+        return forces
+
+    def slope(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> Slope:
+        """Acceleration, rate of the memory, and power through every port.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+            memory: Memory of contact and laws.
+
+        Returns:
+            The three as a :class:`Slope`.
+        """
+        problem, memory = self.recalling(memory)
+        applied = problem.applied(mode, t, state)
+        there = self.touch(mode, state, memory, self.total(applied))
+        forces = applied | dict(there.forces)
+        if self.model.loops:
+            a, forces[LOOPS] = closed_motion(self.model, state, self.total(forces))
+        else:
+            a = self._accelerated(state, self.total(forces)) if there.motion is None else there.motion
+        m, zero = self.model.m, np.zeros(self.model.nv)
+        powers: list[Any] = [
+            np.reshape(power, 1)
+            for F in (forces.get(port, zero) for port in self.ports)
+            for power in (F[:m] @ state.twist, F[m:] @ state.rates)
+        ]
+        remembered = (law.memory_rate(self.model, t, state) for law in problem.laws)
+        return Slope(a, concatenate([there.memory_rate, *remembered]), concatenate([np.zeros(0), *powers]))
+
+    def _accelerated(self, state: State, total: Any) -> Any:
+        numeric = is_numeric(total) and is_numeric(state.pose)
+        return acceleration(self.model)(state, total) if numeric else forward_dynamics(self.model, state, total)
+
+    def touch(self, mode: Mode, state: State, memory: Vector, applied: Vector) -> Touch:
+        """Forces, memory rate and guards of the contact under applied forces.
+
+        Args:
+            mode: Mode of the contact.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+            applied: Generalized forces (nv) of everything else.
+
+        Returns:
+            The three as a :class:`.Touch`; empty without a contact.
+        """
+        if self.contact is None:
+            return Touch({}, np.zeros(0), np.zeros(0))
+        numeric, asked = is_numeric(applied) and is_numeric(state.pose), (mode, state, memory, applied)
+        if numeric and self.prepared is not None:
+            return self.prepared.touch(self.model, *asked)
+        if numeric and self.controller is not None:
+            return touch(self.model, self.contact, mode, len(memory))(state, memory, applied)
+        return self.contact.touch(self.model, *asked)
+
+    def touched(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> Touch:
+        """Forces, memory rate and guards of the contact beside laws and controller.
+
+        Args:
+            mode: Mode of the contact.
+            t: Time (s).
+            state: Configuration and velocity.
+            memory: Memory of contact and laws.
+
+        Returns:
+            The three as a :class:`.Touch`; empty without a contact.
+        """
+        problem, memory = self.recalling(memory)
+        applied = self.total(problem.applied(mode, t, state)) if self.contact else np.zeros(self.model.nv)
+        return self.touch(mode, state, memory, applied)
+
+    def total(self, forces: dict[str, Vector]) -> Vector:
+        """Sum of forces over all ports.
+
+        Args:
+            forces: Generalized forces (nv) by port.
+
+        Returns:
+            Generalized forces (nv).
+        """
+        return sum(forces.values(), start=np.zeros(self.model.nv))
 
 
-def _own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, driven: bool) -> tuple[Law, ...]:
-    """Passive joint forces of the model, if they are ``wanted``, and its drive limits, if something is ``driven``.
-
-    They are checked at the coordinates (... x joints) from which runs start.
-    """
-    if not isinstance(wanted, (bool, np.bool_)):
-        raise ModelError(f"passive is True or False, not {describe(wanted)}")
-    if not wanted:
-        return ()
-    check_stops(model, joints)
-    laws = passive_laws(model, DEFAULT_STEP if dt is None else dt)
-    return tuple(law for law in laws if driven or not law.saturates)
+# laws beside a function -----------------------------------------------------------------------------------------------
 
 
-def _under_function(model: Model, state: State, function: Any, contact: Contact | None, own: tuple[Law, ...]) -> System:
-    """System under a controller that is a function: n or nv numbers, and how stiff it is at the start."""
-    if not callable(function):
-        raise ModelError(f"a controller is a law, several, or a function of time and state, not {function!r}")
-    said = answered(function, 0.0, state)
-    size = controller_size(model, said)
-    controller_forces(model, said, size, 0.0)
-    external = size == model.nv and model.m > 0
-    return System(model, own, contact, function, external=external, passive=len(own)).linearized(state)
+def _beside_at(model: Model, state: State, clock: Any, given: Any, *, laws: tuple[Law, ...], external: bool) -> Any:
+    """Forces of laws and of a controller that has ``given`` its own, one after the other."""
+    problem = Problem(model, laws, controller=held, external=external)
+    return concatenate(list(problem._applied(frozenset(), clock[0], state, given).values()))
 
 
-def _check_contact(model: Model, contact: Any) -> None:
-    """Refuse an object that is no contact, and one that does not act beside the loops of a model."""
-    if contact is None:
-        return
-    if not isinstance(contact, Contact) or type(contact).__hash__ is None:
-        raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
-    if model.loops and not contact.beside_loops:
-        raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
+@functools.lru_cache(maxsize=64)
+def beside(
+    model: Model, laws: tuple[Law, ...], external: bool, controller: tuple[str, ...]
+) -> Callable[[float, State, Any], dict[str, Any]]:
+    """Function ``(t, state, given) -> forces by port`` in native code: passive joint forces beside a controller."""
+    inputs = {"clock": 1, "given": model.nv if external else model.n}
+    kernel = compile(model, _beside_at, inputs=inputs, state=State._fields, laws=laws, external=external)
+    answers = [law.name for law in laws if law.saturates]
+    ports = (*(law.name for law in laws if not law.saturates), *controller, *answers)
 
+    def at(t: float, state: State, given: Any) -> dict[str, Any]:
+        return dict(zip(ports, kernel(*fields(state), np.array([t]), given).reshape(len(ports), -1), strict=True))
 
-def _with_sampled(system: System, state: State, sampled: list[Sampled]) -> System:
-    """Beside laws, a controller that is sampled."""
-    if len(sampled) > 1:
-        raise ModelError(f"a run has one sampled controller, not {len(sampled)}: put what they do into one function")
-    for law in sampled[0].laws:
-        law.check(system.model)
-    sampling = Sampling(system.model, sampled[0], state, system.contact)
-    external = sampling.size == system.model.nv and system.model.m > 0
-    return replace(system, controller=sampling, external=external)
-
-
-def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
-    for law in laws:
-        if not isinstance(law, (Law, Sampled)):
-            if isinstance(law, type) and issubclass(law, Law):
-                raise ModelError(f"{law.__name__} is a class of laws: give one of it, {law.__name__}(...)")
-            raise ModelError(f"{law!r} is no force law: give laws, or one function of time and state")
-    names = [law.name for law in laws]
-    if len(set(names)) != len(names):
-        raise ModelError(f"two laws have the same name, so their work could not be told apart: {', '.join(names)}")
-    checked = tuple(law for law in laws if isinstance(law, Law))
-    for law in checked:
-        law.check(model)
-    sized = tuple(law.sized(model) for law in checked)
-    for law in sized:
-        law.check_inputs()
-    return sized
+    return at

@@ -15,13 +15,13 @@ from ..progress import telling
 from .arguments import check_concrete, check_target, countable, seconds, starts, whole
 from .batch import Batch, Rollout
 from .batch_simulator import BatchSimulator
+from .build_problem import build_problem
 from .defaults import chosen_method, default_method, one_code
 from .integrators.base import Integrator
-from .problem import problem
+from .problem import Problem
 from .sampling import common_step
 from .separate import separate_runs
 from .step_size import DEFAULT_STEP, MIN_DEFAULT_STEP, default_step, stable_step
-from .system import System
 
 ONE_CODE = "on contacts, other targets than the CPU and parameters of each robot take 'implicit', 'moreau' or 'located'"
 
@@ -90,33 +90,33 @@ def rollout(
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
     first = many.at(0)
-    system = problem(model, many, controller, contact, dt=dt, passive=passive)
-    _check_controller(system)
+    problem = build_problem(model, many, controller, contact, dt=dt, passive=passive)
+    _check_controller(problem)
     how: dict[str, Any] = {"target": target, "dtype": dtype, "threads": threads, "parameters": parameters}
     one = how | {"threads": 1} != {"target": "cpu", "dtype": "float64", "threads": 1, "parameters": None}
-    method = _method(system, integrator, first, dt, one, dtype)
-    steps = max(1, round(duration / (_step(system, method, first) if dt is None else dt)))
-    compiled = one_code(method, system)
+    method = _method(problem, integrator, first, dt, one, dtype)
+    steps = max(1, round(duration / (_step(problem, method, first) if dt is None else dt)))
+    compiled = one_code(method, problem)
     with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
         if compiled is None:
             if one:
                 raise ModelError(f"{ONE_CODE}, not {method.name!r}")
-            return _one_by_one(system, method, many, duration, steps, every, dt, tell)
-        _check_sampled(system, target, parameters)
-        system = compiled.suited(system)
+            return _one_by_one(problem, method, many, duration, steps, every, dt, tell)
+        _check_sampled(problem, target, parameters)
+        problem = compiled.suited(problem)
         batch = Batch(
-            BatchSimulator.of(system, many, compiled, duration / steps, **how), system, compiled, steps, every, tell
+            BatchSimulator.of(problem, many, compiled, duration / steps, **how), problem, compiled, steps, every, tell
         )
         finer = batch.halvings() if dt is None else 0
         if finer:
             steps, every = steps * 2**finer, None if every is None else every * 2**finer
-            fleet = BatchSimulator.of(system, many, compiled, duration / steps, **how)
-            batch = Batch(fleet, system, compiled, steps, every, tell)
+            simulator = BatchSimulator.of(problem, many, compiled, duration / steps, **how)
+            batch = Batch(simulator, problem, compiled, steps, every, tell)
         return batch.result()
 
 
 def _one_by_one(
-    system: System,
+    problem: Problem,
     method: Integrator,
     many: State,
     duration: float,
@@ -127,48 +127,48 @@ def _one_by_one(
 ) -> Rollout:
     """Runs of a method that has no code which many robots share."""
     kept = np.unique(np.append(np.arange(0, steps, every or steps), steps)) * (duration / steps)
-    system = system if method.tolerance is None else system.resolved()
-    return separate_runs(system, method, many, kept, dt if method.tolerance is not None else duration / steps, tell)
+    problem = problem if method.tolerance is None else problem.resolved()
+    return separate_runs(problem, method, many, kept, dt if method.tolerance is not None else duration / steps, tell)
 
 
-def _step(system: System, method: Integrator, first: State) -> float:
+def _step(problem: Problem, method: Integrator, first: State) -> float:
     """The step (s) where none was given."""
     suits = stable_step if method.stable else default_step
-    dt = DEFAULT_STEP if method.tolerance is not None else suits(system, first)
-    return dt if system.sampling is None else common_step(system.sampling.sampled, dt)
+    dt = DEFAULT_STEP if method.tolerance is not None else suits(problem, first)
+    return dt if problem.sampling is None else common_step(problem.sampling.sampled, dt)
 
 
 def _method(
-    system: System, wanted: str | Integrator | None, first: State, dt: float | None, one: bool, dtype: str
+    problem: Problem, wanted: str | Integrator | None, first: State, dt: float | None, one: bool, dtype: str
 ) -> Integrator:
     """The wanted integrator, or the default; among those of ``one`` code for many robots where that is needed."""
     if wanted is not None:
-        return chosen_method(system, first, wanted, dt)
+        return chosen_method(problem, first, wanted, dt)
 
     def runs(method: Integrator) -> bool:
         exact = dtype == "float64" or method.name not in ("momentum", "rosenbrock")
-        return not one or (exact and one_code(method, system) is not None)
+        return not one or (exact and one_code(method, problem) is not None)
 
-    return default_method(system, first, dt, runs)
+    return default_method(problem, first, dt, runs)
 
 
-def _check_controller(system: System) -> None:
+def _check_controller(problem: Problem) -> None:
     """Refuse plain functions, which would be asked robot by robot."""
-    sampled = None if system.sampling is None else system.sampling.sampled
-    if system.controller is not None and not (sampled is not None and (sampled.laws or sampled.together)):
+    sampled = None if problem.sampling is None else problem.sampling.sampled
+    if problem.controller is not None and not (sampled is not None and (sampled.laws or sampled.together)):
         raise ModelError(
             "a rollout takes force laws, or a Sampled controller of many robots, such as a loop of WholeBody; "
             "simulate takes functions"
         )
 
 
-def _check_sampled(system: System, target: str, parameters: Mapping[str, Any] | None) -> None:
+def _check_sampled(problem: Problem, target: str, parameters: Mapping[str, Any] | None) -> None:
     """Refuse sampled controllers where they cannot act."""
-    if system.sampling is None:
+    if problem.sampling is None:
         return
     if target != "cpu":
         raise ModelError(
             f"sampled laws run on the CPU, not on {target!r}: step a BatchSimulator there, and give it forces"
         )
-    if system.sampling.sampled.laws and parameters is not None:
+    if problem.sampling.sampled.laws and parameters is not None:
         raise ModelError("sampled laws know one robot: parameters of each take laws that are not sampled")

@@ -21,9 +21,9 @@ from .motion import Motion
 from .outcome import Code
 from .output.ledger import Ledger
 from .output.trajectory import Trajectory
+from .problem import Problem
 from .runner import FINISHED, End, Runner
 from .stepping import Stepping
-from .system import System
 from .vector_field import Layout, Series
 
 MAX_STEP_WITH_EVENTS = 1e-2
@@ -56,7 +56,7 @@ class Run(Runner[Trajectory], Stepping):
 
     def __init__(
         self,
-        system: System,
+        problem: Problem,
         method: Integrator,
         state: State,
         duration: float,
@@ -66,7 +66,7 @@ class Run(Runner[Trajectory], Stepping):
         progress: Callable[[float], None] | None = None,
         stops: np.ndarray | None = None,
     ) -> None:
-        Stepping.__init__(self, system, method, state, duration, dt, MAX_STEP_WITH_EVENTS if events else duration)
+        Stepping.__init__(self, problem, method, state, duration, dt, MAX_STEP_WITH_EVENTS if events else duration)
         Runner.__init__(self, duration, self.largest, every, 1, progress)
         self.events = events
         self.stops = self.stops if stops is None else stops
@@ -83,7 +83,7 @@ class Run(Runner[Trajectory], Stepping):
 
     def advance(self) -> End:
         """Compiled steps, or one within which something may happen."""
-        if self.fleet is not None and not self.events and self._marched(self.fleet):
+        if self.simulator is not None and not self.events and self._advanced(self.simulator):
             return FINISHED
         end = self._advance()
         self.see()
@@ -91,8 +91,8 @@ class Run(Runner[Trajectory], Stepping):
 
     def see(self) -> None:
         """A checkpoint of the error estimate now."""
-        if self.fleet is not None and self.estimates:
-            self.checkpoints.see(self.t, self.fleet.march.at(self.t, self.dt, self.packed)[None])
+        if self.simulator is not None and self.estimates:
+            self.checkpoints.see(self.t, self.simulator.stepper.at(self.t, self.dt, self.packed)[None])
 
     def _advance(self) -> End:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
@@ -123,28 +123,28 @@ class Run(Runner[Trajectory], Stepping):
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
         if self.duration - self.t <= TIME_TOLERANCE:
             return
-        contact, sampling = self.system.contact, self.system.sampling
+        contact, sampling = self.problem.contact, self.problem.sampling
         if sampling is None or sampling.next > self.t:
             return
         touching: frozenset[str] = frozenset()
         if contact is not None and sampling.sampled.laws:  # functions do not learn it
-            modes = (self.mode,) if self.fleet is None else self.fleet.march.modes(self.packed[None])
+            modes = (self.mode,) if self.simulator is None else self.simulator.stepper.modes(self.packed[None])
             touching = contact.touching(modes[0])
         sampling.advance(self.t, self._seen(self.packed), touching)
         self._tried = self.packed, {}
 
-    def _marched(self, fleet: BatchSimulator) -> bool:
+    def _advanced(self, simulator: BatchSimulator) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
         dt, at = self.dt, round(self.t / self.dt)
         whole = abs(self.t - at * dt) <= TIME_TOLERANCE and not self.eases
         until = min(int(self.duration / dt + 1e-9), at + self._undisturbed()) if whole else at
         if until <= at:
             return False
-        fleet.place(self.t, self.packed)
-        held = fleet.march.held(self.t, dt, self.packed)[None]
-        found, sound, stride = self.march_to(fleet, until, held, self.instant)
+        simulator.place(self.t, self.packed)
+        held = simulator.stepper.held(self.t, dt, self.packed)[None]
+        found, sound, stride = self.advance_to(simulator, until, held, self.instant)
         assert found is not None
-        after = found[:, 0, fleet.march.head :]
+        after = found[:, 0, simulator.stepper.head :]
         if sound:
             self.packed = after[sound - 1]
         if sound < len(after) and not np.isinf(after[sound]).any():  # else the step is too long: see _halved
@@ -155,9 +155,9 @@ class Run(Runner[Trajectory], Stepping):
 
     def _undisturbed(self) -> int:
         """Steps before a controller is asked again; 0: it looks within a step."""
-        if self.system.controller is None:
+        if self.problem.controller is None:
             return MAX_STEPS
-        ahead = 1.0 if self.system.sampling is None else (self.instant - self.t) / self.largest
+        ahead = 1.0 if self.problem.sampling is None else (self.instant - self.t) / self.largest
         return round(ahead) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
     def _step_to_event(self, dt: float) -> tuple[np.ndarray, float, list[float], list[Hit]]:
@@ -224,7 +224,7 @@ class Run(Runner[Trajectory], Stepping):
 
     def _guards_now(self) -> Any:
         if self.mode not in self._measures:
-            self._measures[self.mode] = guards(self.system, self.mode, self.layout.memory)
+            self._measures[self.mode] = guards(self.problem, self.mode, self.layout.memory)
         return self._measures[self.mode](self.packed, np.array([self.t, 0.0]))
 
     def _events_at(self, packed: np.ndarray, t: float) -> list[float]:
@@ -252,7 +252,7 @@ class Run(Runner[Trajectory], Stepping):
             self.recent.append(self.t)
             while self.t - self.recent[0] >= CHATTER_TIME:
                 self.recent.popleft()
-            if len(self.recent) > self.system.contact.most_events:  # type: ignore[union-attr]
+            if len(self.recent) > self.problem.contact.most_events:  # type: ignore[union-attr]
                 often = f"{len(self.recent)} events within {CHATTER_TIME:g} s, {jump!r} the last"
                 return self.stopped(Code.STALLED, f"contacts chatter, {often}")
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
@@ -265,11 +265,11 @@ class Run(Runner[Trajectory], Stepping):
 
     def _jump(self, guard: int) -> str:
         """Into the next mode; the name of what happened."""
-        contact: Any = self.system.prepared or self.system.contact
+        contact: Any = self.problem.prepared or self.problem.contact
         state, remembered, works = self.layout.unpack(self.packed)
-        system, memory = self.system.recalling(remembered)
-        applied = system.applied_at(self.mode, self.t, state)
-        model, mode = self.system.model, self.mode
+        problem, memory = self.problem.recalling(remembered)
+        applied = problem.applied_at(self.mode, self.t, state)
+        model, mode = self.problem.model, self.mode
         if guard == NO_STEP_HOLDS:
             jump = contact.seize(model, mode, state, memory, applied, INSTANT_SHARE * self.largest)
         else:
@@ -292,16 +292,16 @@ class Run(Runner[Trajectory], Stepping):
         """The samples so far, with warnings if they got to their end."""
         if self.samples.last < self.t:
             self.keep()
-        packed, march = self.samples.packed[:, 0], None if self.fleet is None else self.fleet.march
-        record = OneRobot(self.system, self.method, None if self.adaptive else self.largest, self.layout)
-        modes = self.samples.modes if march is None else march.modes(packed)
+        packed, stepper = self.samples.packed[:, 0], None if self.simulator is None else self.simulator.stepper
+        record = OneRobot(self.problem, self.method, None if self.adaptive else self.largest, self.layout)
+        modes = self.samples.modes if stepper is None else stepper.modes(packed)
         happened = self.happened
-        if march is not None and self.system.contact is not None:
-            happened = [*happened, *contact_events(self.samples.times, modes, self.system.contact)]
+        if stepper is not None and self.problem.contact is not None:
+            happened = [*happened, *contact_events(self.samples.times, modes, self.problem.contact)]
         events = tuple(sorted(happened, key=_time))
         if end.code not in (Code.FINISHED, Code.EVENT):
             return record.trajectory(self.samples.times, packed, modes, events, end)
-        counts = {} if march is None else march.counts(self.packed)
+        counts = {} if stepper is None else stepper.counts(self.packed)
         known = {"errors": self.errors(), "counts": counts, "steps": self.accepted}
         return record.trajectory(self.samples.times, packed, modes, events, end, known)
 
@@ -309,7 +309,7 @@ class Run(Runner[Trajectory], Stepping):
 class OneRobot(NamedTuple):
     """Source of the samples of one robot."""
 
-    system: System
+    problem: Problem
     method: Integrator
     dt: float | None
     """s: its steps; None: it chose them"""
@@ -326,13 +326,13 @@ class OneRobot(NamedTuple):
     ) -> Trajectory:
         """Samples (K x size) as a result; with warnings, where what is ``known`` of the steps is given."""
         series = Series(*(_contiguous(x) for x in self.layout.series(packed)))
-        ledger = Ledger(self.system.ports, series.base_works, series.joint_works)
-        made = (self.system.model, times, *series.states, series.memory, modes, self.system, ledger, events, *end)
+        ledger = Ledger(self.problem.ports, series.base_works, series.joint_works)
+        made = (self.problem.model, times, *series.states, series.memory, modes, self.problem, ledger, events, *end)
         lag = self.method.lag * (self.dt or 0.0)
         if known is None:
             return Trajectory(*made, integrator=self.method.name, lag=lag)
         whole = Series(*(_one_of_many(x) for x in series))
-        motion = Motion(self.system, self.method, self.dt, times, whole, lambda: [[m] for m in modes], False, **known)
+        motion = Motion(self.problem, self.method, self.dt, times, whole, lambda: [[m] for m in modes], False, **known)
         error = None if motion.errors is None else motion.errors.worst
         about: dict[str, Any] = {"integrator": self.method.name, "lag": lag, "error_estimate": error}
         return Trajectory(*made, warnings=diagnosed(motion), **about)

@@ -16,7 +16,7 @@ from .batch_simulator import BatchSimulator
 from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
 from .outcome import Code
-from .system import System
+from .problem import Problem
 from .vector_field import Layout
 
 STEPS_PER_CALL, ROBOT_STEPS_PER_CALL = 2000, 100_000
@@ -76,10 +76,10 @@ class Runner(ABC, Generic[R]):
     ask functions and locate events within steps.
     """
 
-    system: System
+    problem: Problem
     method: Integrator
     layout: Layout
-    fleet: BatchSimulator | None
+    simulator: BatchSimulator | None
     """robots in compiled steps; None: these are not compiled for all modes"""
     mode: Mode = ()
     watched = False
@@ -148,8 +148,8 @@ class Runner(ABC, Generic[R]):
 
     # compiled steps -------------------------------------------------------------------------------------------
 
-    def march_to(
-        self, fleet: BatchSimulator, until: int, forces: Any, instant: float = np.inf
+    def advance_to(
+        self, simulator: BatchSimulator, until: int, forces: Any, instant: float = np.inf
     ) -> tuple[np.ndarray | None, int, int]:
         """Compiled steps of all robots, at most to step ``until``, under ``forces`` that are held.
 
@@ -165,18 +165,18 @@ class Runner(ABC, Generic[R]):
         rows, stride = (left // every, every) if whole else (1, min(left, every - at % every))
         found = None
         if self.watched or rows > 1 or (at + stride) % every == 0:
-            found = fleet.rows(rows, stride, forces)
+            found = simulator.rows(rows, stride, forces)
         else:
-            fleet.marched(stride, forces)
+            simulator.advance(stride, forces)
         sound = rows
         if self.watched and found is not None and not np.isfinite(found).all():
             sound = int(np.argmin(np.isfinite(found).all(axis=(1, 2))))
         if sound:
-            self._arrive(fleet, at, stride, sound, found, instant)
+            self._arrive(simulator, at, stride, sound, found, instant)
         return found, sound, stride
 
     def _arrive(
-        self, fleet: BatchSimulator, at: int, stride: int, rows: int, found: np.ndarray | None, instant: float
+        self, simulator: BatchSimulator, at: int, stride: int, rows: int, found: np.ndarray | None, instant: float
     ) -> None:
         """Time, samples and checkpoints after ``rows`` times ``stride`` steps from step ``at``."""
         end = at + rows * stride
@@ -185,14 +185,16 @@ class Runner(ABC, Generic[R]):
             times[-1] = instant
         self.t, self.accepted = float(times[-1]), self.accepted + rows * stride
         if found is not None and (at + stride) % self.every == 0:  # and so are all, if there are more
-            self.add(times, found[:rows, :, fleet.march.head :])
+            self.add(times, found[:rows, :, simulator.stepper.head :])
         if not self.estimates:
             return
         marks = list(range(at - at % STEPS_PER_PART + STEPS_PER_PART, end + 1, STEPS_PER_PART))
         marks += [end] if self.watched or self.t >= self.duration - TIME_TOLERANCE else []
         for mark in (mark for mark in marks if (mark - at) % stride == 0):
             row = (mark - at) // stride - 1
-            self.checkpoints.see(mark * self.dt, fleet.some(self.lanes) if found is None else found[row, self.lanes])
+            self.checkpoints.see(
+                mark * self.dt, simulator.some(self.lanes) if found is None else found[row, self.lanes]
+            )
 
     def add(self, times: np.ndarray, packed: np.ndarray) -> None:
         """Further samples (k x N x size), of one mode."""
@@ -204,12 +206,12 @@ class Runner(ABC, Generic[R]):
     @property
     def estimates(self) -> bool:
         """True if errors are estimated: of compiled fixed steps under laws; a controller would be asked again."""
-        return self.fleet is not None and self.method.tolerance is None and self.system.controller is None
+        return self.simulator is not None and self.method.tolerance is None and self.problem.controller is None
 
     def errors(self) -> Errors | None:
         """Errors of up to eight robots."""
-        if self.fleet is None or not self.estimates:
+        if self.simulator is None or not self.estimates:
             return None
-        on = self.fleet._on.part(self.lanes)
+        on = self.simulator._on.part(self.lanes)
         with np.errstate(all="ignore"):
-            return estimate(self.fleet.march, on, self.layout, self.checkpoints, self.method.order)
+            return estimate(self.simulator.stepper, on, self.layout, self.checkpoints, self.method.order)

@@ -16,15 +16,15 @@ from .batch import Rollout
 from .integrators.base import Integrator
 from .outcome import Code, Diagnostic, Kind
 from .output.trajectory import Trajectory
+from .problem import Problem
 from .run import Run
 from .sampling import Sampling
-from .system import System
 
 SERIES = ("poses", "joints", "twists", "rates", "works", "memory")
 
 
 def separate_runs(
-    system: System,
+    problem: Problem,
     method: Integrator,
     many: State,
     times: np.ndarray,
@@ -34,7 +34,7 @@ def separate_runs(
     """Runs of :func:`fallingcat.simulate` from ``N`` states, at common times.
 
     Args:
-        system: Problem.
+        problem: Problem.
         method: Integrator.
         many: States from which they start, with a first axis over them.
         times: Times (K, s) of the samples, the first is 0.
@@ -45,7 +45,7 @@ def separate_runs(
     count = len(many.pose)
     try:
         for robot in range(count):
-            own = _with_own_controller(system, many.at(robot), robot)
+            own = _with_own_controller(problem, many.at(robot), robot)
             run = Run(own, method, many.at(robot), float(times[-1]), dt, MAX_STEPS, stops=times[1:])
             runs.append(run.result())
             if progress is not None:
@@ -53,16 +53,16 @@ def separate_runs(
     except KeyboardInterrupt as stop:
         partial = [*runs, *_so_far(stop)]
         reason = f"interrupted in simulation {len(runs)} of {count}"
-        found = replace(_gathered(system, method, many, times, partial), code=Code.INTERRUPTED, reason=reason)
+        found = replace(_gathered(problem, method, many, times, partial), code=Code.INTERRUPTED, reason=reason)
         raise Interrupted(reason, found) from None
     except Exception as error:
         partial = [*runs, *_so_far(error)]
         error.__dict__.pop("result", None)  # that of the one run
         reason = f"stopped in simulation {len(runs)} of {count}: {error!r}"
-        found = replace(_gathered(system, method, many, times, partial), code=Code.FAILED, reason=reason)
+        found = replace(_gathered(problem, method, many, times, partial), code=Code.FAILED, reason=reason)
         carry(error, float(times[-1]), found)
         raise
-    return _gathered(system, method, many, times, runs)
+    return _gathered(problem, method, many, times, runs)
 
 
 def _so_far(error: BaseException) -> list[Trajectory]:
@@ -71,17 +71,17 @@ def _so_far(error: BaseException) -> list[Trajectory]:
     return [result] if isinstance(result, Trajectory) else []
 
 
-def _with_own_controller(system: System, state: State, robot: int) -> System:
+def _with_own_controller(problem: Problem, state: State, robot: int) -> Problem:
     """A sampled controller has a record, and noise, of its own in every run."""
-    if system.sampling is None:
-        return system
-    sampled: Sampled = system.sampling.sampled
-    own = Sampling(system.model, replace(sampled, seed=sampled.seed + robot), state, system.contact)
-    return replace(system, controller=own)
+    if problem.sampling is None:
+        return problem
+    sampled: Sampled = problem.sampling.sampled
+    own = Sampling(problem.model, replace(sampled, seed=sampled.seed + robot), state, problem.contact)
+    return replace(problem, controller=own)
 
 
 def _gathered(
-    system: System, method: Integrator, many: State, times: np.ndarray, runs: Sequence[Trajectory]
+    problem: Problem, method: Integrator, many: State, times: np.ndarray, runs: Sequence[Trajectory]
 ) -> Rollout:
     """Runs side by side at common times; those that stopped early, or never began, are NaN from then on."""
     count, none = len(many.pose), np.zeros((1, 0))
@@ -99,7 +99,7 @@ def _gathered(
             whole[name][:, robot] = x
     warnings = _merged(runs, count)
     return Rollout(
-        times, ports=system.ports, residual=residual, codes=codes, warnings=warnings, integrator=method.name, **whole
+        times, ports=problem.ports, residual=residual, codes=codes, warnings=warnings, integrator=method.name, **whole
     )
 
 
@@ -115,7 +115,7 @@ def _sampled(run: Trajectory, times: np.ndarray) -> dict[str, np.ndarray]:
 
 def _looked(run: Trajectory, times: np.ndarray) -> np.ndarray:
     """``K x k``: what sampled laws remember before their next sample, at these times."""
-    sampling = run.system.sampling
+    sampling = run.problem.sampling
     if sampling is None or not sampling.looked:
         return np.zeros((len(times), 0))
     memories = np.array([*sampling.memories, sampling.memory])

@@ -13,16 +13,16 @@ from ..model import Model, State
 from ..progress import telling
 from .accuracy import halvings
 from .arguments import check_concrete, countable, seconds, start, whole
+from .build_problem import build_problem
 from .defaults import chosen_method
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
 from .outcome import Code
 from .output.trajectory import Trajectory
-from .problem import problem
+from .problem import Controller, Problem
 from .run import Run
 from .step_size import DEFAULT_STEP
-from .system import Controller, System
 
 
 @numbers_only("it steps until something happens, and compiles its own steps")
@@ -92,21 +92,21 @@ def simulate(
     check_model(model)
     state = start(model, state)
     one = State(*(x[None] for x in state))
-    system = problem(model, one, controller, contact, dt=dt, passive=passive)
-    method = chosen_method(system, state, integrator, dt)
-    system = system if method.tolerance is None else system.resolved()  # dt is but the longest step
-    warn_of_oscillations(system, method, state, duration)
+    problem = build_problem(model, one, controller, contact, dt=dt, passive=passive)
+    method = chosen_method(problem, state, integrator, dt)
+    problem = problem if method.tolerance is None else problem.resolved()  # dt is but the longest step
+    warn_of_oscillations(problem, method, state, duration)
     happens = checked_events(events)
     if not (callable(progress) or progress is None or isinstance(progress, bool)):
         raise ModelError(f"progress is True, False or a function of the share that is done, not {describe(progress)}")
     if callable(progress):
-        return _run(system, method, state, duration, dt, every, happens, progress)
+        return _run(problem, method, state, duration, dt, every, happens, progress)
     with telling(f"simulating {model.name!r}", progress) as tell:
-        return _run(system, method, state, duration, dt, every, happens, tell)
+        return _run(problem, method, state, duration, dt, every, happens, tell)
 
 
 def _run(
-    system: System,
+    problem: Problem,
     method: Integrator,
     state: State,
     duration: float,
@@ -116,9 +116,9 @@ def _run(
     progress: Callable[[float], None] | None,
 ) -> Trajectory:
     """A run in steps of ``dt`` (s), or, if none are given, of so many times less than the default as its error asks."""
-    run = Run(system, method, state, duration, dt, every, events, progress)
+    run = Run(problem, method, state, duration, dt, every, events, progress)
     found = run.result()
     finer = halvings(found.error_estimate) if dt is None and found.code in (Code.FINISHED, Code.EVENT) else 0
     if not finer:
         return found
-    return Run(system, method, state, duration, run.largest / 2**finer, every * 2**finer, events, progress).result()
+    return Run(problem, method, state, duration, run.largest / 2**finer, every * 2**finer, events, progress).result()

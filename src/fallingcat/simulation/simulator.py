@@ -58,19 +58,19 @@ class Simulator:
     ) -> None:
         start = model.neutral() if state is None else state
         about = {"dt": dt, "driven": True, "integrator": integrator, "passive": passive}
-        self._fleet = BatchSimulator(model, [start], laws, contact, **about)  # type: ignore[arg-type]
-        if isinstance(self._fleet.march, LocatedStepper):
+        self._batch = BatchSimulator(model, [start], laws, contact, **about)  # type: ignore[arg-type]
+        if isinstance(self._batch.stepper, LocatedStepper):
             raise ModelError(
                 "a simulator takes fixed steps: Implicit(), Moreau() or a method for flights, not Located()"
             )
-        self.model, self.dt = model, self._fleet.dt
-        on: Any = self._fleet._on
+        self.model, self.dt = model, self._batch.dt
+        on: Any = self._batch._on
         _, self._out, self._x, clock, self._numbers, self._forces = on.single
-        self._go, clock[0] = self._fleet.march.stepper(on), self.dt
-        self._inputs, self._finite = self._fleet._inputs, self._numbers.copy()
+        self._go, clock[0] = self._batch.stepper.stepping(on), self.dt
+        self._inputs, self._finite = self._batch._inputs, self._numbers.copy()
         free = {name: laws[0] for name, laws in self._inputs.unchecked.items() if len(laws) == 1}
         self._views = {name: self._numbers[each.place].reshape(each.shape) for name, each in free.items()}
-        self._layout, self._head = self._fleet.layout, self._fleet.march.head
+        self._layout, self._head = self._batch.layout, self._batch.stepper.head
         self._packed = self._x[self._head :]
         pose = np.eye(4)
         self._rows = pose[:3].reshape(12)
@@ -132,7 +132,7 @@ class Simulator:
             ...     sim.step(targets=[0.003 * k, 0.0, 0.0], steps=10)
             >>> sim.set(kp=800.0 * np.ones(3))
         """
-        given = self._inputs.values(inputs, 1, self._fleet._on.array)
+        given = self._inputs.values(inputs, 1, self._batch._on.array)
         self._inputs.check_gains(inputs, given, lambda: self._numbers)
         for place, value in given:
             self._numbers[place] = self._finite[place] = value
@@ -143,7 +143,7 @@ class Simulator:
         Args:
             state: Initial state; None: the neutral one.
         """
-        self._fleet.reset([0], [self.model.neutral() if state is None else state])
+        self._batch.reset([0], [self.model.neutral() if state is None else state])
         self._begin()
 
     def _apply(self, forces: Any) -> None:
@@ -158,7 +158,7 @@ class Simulator:
 
     def _begin(self) -> None:
         """Take over the state that the batch of one robot was given."""
-        self._x[:] = np.asarray(self._fleet._x)[0]
+        self._x[:] = np.asarray(self._batch._x)[0]
         self._rows[:] = self._packed[:12]
 
     def _refuse(self) -> None:

@@ -12,7 +12,7 @@ from ..arrays import arctan2, array, concatenate, cos, less, sin, where
 from ..control import Law
 from ..lie import Group
 from ..model import Model, State
-from .system import System, held
+from .problem import Problem, held
 from .vector_field import layout_of
 
 
@@ -91,7 +91,7 @@ def _advanced(
     own: list[Any] = list(numbers)
     for place, x in zip(places, () if inputs is None else inputs, strict=True):
         own[place] = x
-    layout = layout_of(System(model, laws, contact, None if forces is None else held, carried=carried), size)
+    layout = layout_of(Problem(model, laws, contact, None if forces is None else held, carried=carried), size)
     memory = np.zeros(size + carried) if memory is None else memory
     before = head(model, t, dt, state)
     packed = layout.pack(state, memory[:size], np.zeros(layout.works), memory[size:])

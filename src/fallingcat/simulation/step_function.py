@@ -25,14 +25,14 @@ from ..dynamics.checks import check_model, choice
 from ..errors import ModelError, describe
 from ..model import Model, State
 from .arguments import seconds, start
+from .build_problem import build_problem
 from .defaults import chosen_method, default_method, one_code, takes_fixed_steps
-from .integrators.base import Integrator, Marching
+from .integrators.base import FixedStepIntegrator, Integrator
 from .integrators.contact_branches import by_cases
 from .law_inputs import LawInputs
-from .problem import problem as problem_of
+from .problem import Problem, held
 from .step_code import simulation_step, simulation_step_of_state
 from .step_size import DEFAULT_STEP
-from .system import System, held
 
 
 class Step:
@@ -42,7 +42,7 @@ class Step:
     :attr:`arguments`.
 
     Args:
-        system: Problem.
+        problem: Problem.
         method: Integrator of one code for all modes.
         dt: Step (s).
         target: ``"numpy"``, ``"cpu"``, ``"c"``, ``"casadi"``, ``"jax"`` or ``"cuda"``.
@@ -57,24 +57,26 @@ class Step:
         (('q', 'v', 'forces'), (0,))
     """
 
-    def __init__(self, system: System, method: Marching, dt: float, target: str, dtype: str, inputs: tuple[str, ...]):
-        contact, model = system.contact, system.model
-        memory = (0 if contact is None else contact.memory_size or 0) + sum(system.sizes)
+    def __init__(
+        self, problem: Problem, method: FixedStepIntegrator, dt: float, target: str, dtype: str, inputs: tuple[str, ...]
+    ):
+        contact, model = problem.contact, problem.model
+        memory = (0 if contact is None else contact.memory_size or 0) + sum(problem.sizes)
         self.model, self.method, self.dt, self.target = model, method, dt, target
-        self._march = march = method.march(system, memory)
-        places = {name: _place(LawInputs(system, method, dt), name) for name in inputs}
+        self._stepper = stepper = method.compiled_stepper(problem, memory)
+        places = {name: _place(LawInputs(problem, method, dt), name) for name in inputs}
         self._inputs = {name: len(place) for name, place in places.items()}
-        self._carried = carried = march.system.carried
+        self._carried = carried = stepper.problem.carried
         held_ = memory + carried
-        shapes = {"q": model.nq, "v": model.nv, "memory": held_, "forces": model.n if system.controller else 0}
+        shapes = {"q": model.nq, "v": model.nv, "memory": held_, "forces": model.n if problem.controller else 0}
         shapes["inputs"] = sum(self._inputs.values())
         self._shapes: dict[str, Any] = {name: n for name, n in shapes.items() if n or name in ("q", "v")}
-        if depends_on_time(system):
+        if depends_on_time(problem):
             self._shapes["t"] = ()
-        about = {name: x for name, x in march._options.items() if name != "memory"}
-        self._options = about | {"code": march.code, "head": march.head_at, "dt": dt}
+        about = {name: x for name, x in stepper._options.items() if name != "memory"}
+        self._options = about | {"code": stepper.code, "head": stepper.head_at, "dt": dt}
         self._options |= {"size": memory, "carried": carried}
-        self._options |= {"numbers": tuple(march.numbers.tolist()), "places": sum(places.values(), start=())}
+        self._options |= {"numbers": tuple(stepper.numbers.tolist()), "places": sum(places.values(), start=())}
         self._how: dict[str, Any] = {"target": target, "dtype": dtype}
 
     @property
@@ -112,9 +114,9 @@ class Step:
 
     def _as_in_runs(self, state: State, memory: Any = None, forces: Any = None, inputs: Any = None) -> Any:
         """The compiled step of :class:`.Simulator` itself, to the last bit."""
-        model, march, lead = self.model, self._march, np.shape(state.joints)[:-1]
+        model, stepper, lead = self.model, self._stepper, np.shape(state.joints)[:-1]
         many = model.state(*(np.asarray(x, dtype=float) for x in state))
-        count, layout, numbers = math.prod(lead), march._layout, march.numbers
+        count, layout, numbers = math.prod(lead), stepper._layout, stepper.numbers
         many = State(*(x.reshape(count, *x.shape[len(lead) :]) for x in many))
         held_ = np.zeros((count, 0)) if memory is None else self._rows("memory", memory, lead)
         if inputs is not None:
@@ -125,11 +127,11 @@ class Step:
             given = np.hstack([np.zeros((count, model.m)), self._rows("forces", forces, lead)])
         packed = layout.table(tuple(many), held_[:, : layout.memory])
         packed[:, layout.size - self._carried :] = held_[:, layout.memory :]
-        x = march.begun(many, packed)
+        x = stepper.begun(many, packed)
         about: list[Any] = [x, np.array([self.dt]), numbers, given]
         if not lead:
             about = [part[0] if part.ndim == 2 else part for part in about]
-        found = march.kernel.iterate(*about, rows=1)[0][..., march.head :].reshape(*lead, layout.size)
+        found = stepper.kernel.iterate(*about, rows=1)[0][..., stepper.head :].reshape(*lead, layout.size)
         out = layout.series(found)
         after = State(*out.states)
         return after if memory is None else (after, np.concatenate([out.memory, layout.carried_of(found)], axis=-1))
@@ -163,7 +165,7 @@ class Step:
             ``memory`` numbers; none where a step has no such argument.
         """
         many = State(*(x[None] for x in start(self.model, state)))
-        return np.append(self._march.remembered(many)[0], np.zeros(self._carried))
+        return np.append(self._stepper.remembered(many)[0], np.zeros(self._carried))
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """State of the robot ``dt`` later.
@@ -213,7 +215,7 @@ class Step:
 
 
 def step(
-    problem: Model | System,
+    problem: Model | Problem,
     laws: Law | Sequence[Law] | None = None,
     contact: Contact | None = None,
     *,
@@ -242,7 +244,7 @@ def step(
     :meth:`Step.begin` starts; laws that depend on time add ``t`` (s) at the end.
 
     Args:
-        problem: Robot; or a :class:`.System`, which has its own laws and contact.
+        problem: Robot; or a :class:`.Problem`, which has its own laws and contact.
         laws: Force laws that act within the step, such as servos, springs and dampers.
         contact: Ground or other contact; None: nothing is touched.
         method: Integrator of fixed steps, or its name; None: the default of :class:`.Simulator`.
@@ -274,42 +276,42 @@ def step(
     """
     choice(target, ("numpy", "cpu", *TARGETS), "target")
     dt = seconds(dt, "dt")
-    system, near = _system(problem, laws, contact, dt, driven, passive, state)
-    chosen = _fixed(system, near, method, dt)
-    system = chosen.suited(system)
-    suited = chosen.at(system, dt)
-    assert isinstance(suited, Marching)
-    return Step(system, suited, dt, target, dtype, tuple(inputs))
+    posed, near = _posed(problem, laws, contact, dt, driven, passive, state)
+    chosen = _fixed(posed, near, method, dt)
+    posed = chosen.suited(posed)
+    suited = chosen.at(posed, dt)
+    assert isinstance(suited, FixedStepIntegrator)
+    return Step(posed, suited, dt, target, dtype, tuple(inputs))
 
 
-def _system(
-    problem: Any, laws: Any, contact: Any, dt: float, driven: bool, passive: bool, state: State | None
-) -> tuple[System, State]:
-    """System of a problem, and a state near which it moves."""
-    if isinstance(problem, System):
+def _posed(
+    given: Any, laws: Any, contact: Any, dt: float, driven: bool, passive: bool, state: State | None
+) -> tuple[Problem, State]:
+    """Problem of a model, or a given one, and a state near which it moves."""
+    if isinstance(given, Problem):
         if laws is not None or contact is not None:
-            raise ModelError("a System has laws and a contact: give them there")
-        system, model = problem, problem.model
+            raise ModelError("a Problem has laws and a contact: give them there")
+        problem, model = given, given.model
         near = model.neutral() if state is None else start(model, state)
     else:
-        check_model(problem)
-        model = problem
+        check_model(given)
+        model = given
         near = model.neutral() if state is None else start(model, state)
         one = State(*(x[None] for x in near))
-        system = problem_of(model, one, laws, contact, dt=dt, passive=passive, driven=driven)
-    if system.controller not in (None, held):
+        problem = build_problem(model, one, laws, contact, dt=dt, passive=passive, driven=driven)
+    if problem.controller not in (None, held):
         raise ModelError("a step takes force laws, and forces as an argument instead of a function as a controller")
     driven = bool(driven and model.n)
-    return replace(system, controller=held if driven else None, external=driven), near
+    return replace(problem, controller=held if driven else None, external=driven), near
 
 
-def _fixed(system: System, near: State, wanted: Any, dt: float) -> Marching:
+def _fixed(problem: Problem, near: State, wanted: Any, dt: float) -> FixedStepIntegrator:
     """The wanted method, or the default one, of fixed steps that are one code."""
-    method = chosen_method(system, near, wanted, dt)
+    method = chosen_method(problem, near, wanted, dt)
     if wanted is None:
-        method = default_method(system, near, dt, lambda method: takes_fixed_steps(method, system))
-    found = one_code(method, system)
-    if found is None or not takes_fixed_steps(method, system):
+        method = default_method(problem, near, dt, lambda method: takes_fixed_steps(method, problem))
+    found = one_code(method, problem)
+    if found is None or not takes_fixed_steps(method, problem):
         rule = "'implicit', 'moreau', or without contact 'momentum', 'rkmk4' or 'semi_implicit'"
         raise ModelError(f"the method of a step is {rule}, not {describe(wanted)}")
     return found
@@ -321,20 +323,20 @@ def _place(offered: LawInputs, name: str) -> tuple[int, ...]:
     return tuple(range(each.place.start, each.place.stop))
 
 
-def depends_on_time(system: System) -> bool:
+def depends_on_time(problem: Problem) -> bool:
     """True if the forces of any law change with time at a given state.
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.planar_arm()
     >>> waves = fc.control.Impedance(lambda t: [0.1 * t, 0.0, 0.0], 20.0, 1.0)
-    >>> [depends_on_time(System(arm, (law,))) for law in (waves, fc.control.JointDamper(1.0))]
+    >>> [depends_on_time(Problem(arm, (law,))) for law in (waves, fc.control.JointDamper(1.0))]
     [True, False]
     """
-    model, graph, points = system.model, Graph(), system.contact.points if system.contact else ()
+    model, graph, points = problem.model, Graph(), problem.contact.points if problem.contact else ()
     t, state = graph.input("t"), model.unflatten(graph.inputs("q", model.nq), graph.inputs("v", model.nv))
     touching, asked = dict(zip(points, graph.inputs("touches", len(points)), strict=True)), graph.inputs("a", model.nv)
     outputs: list[Any] = []
-    for law, size in zip(system.laws, system.sizes, strict=True):
+    for law, size in zip(problem.laws, problem.sizes, strict=True):
         held_ = law.remembering(graph.inputs("memory", size))
         forces = functools.partial(held_.saturated_forces, asked=asked) if law.saturates else held_.forces
         outputs += [*by_cases(lambda known, forces=forces: forces(model, t, state, known), touching)]  # type: ignore[misc]

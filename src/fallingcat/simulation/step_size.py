@@ -16,7 +16,7 @@ from ..dynamics import mass_matrix
 from ..errors import NumericsError
 from ..model import Model, State
 from .outcome import Diagnostic, Kind
-from .system import System
+from .problem import Problem
 
 DEFAULT_STEP = 1e-3
 """s"""
@@ -38,10 +38,10 @@ GOLDEN_SECTIONS = 14
 STIFF_STEP = 1e-5
 """s: an implicit method is the default for what explicit ones could not follow in steps of this size"""
 MIN_STIFFNESS_RATIO = 10.0
-"""Ratio of the rate of decay to that of all that swings, and to that which default steps resolve, of a stiff system."""
+"""Ratio of the rate of decay to that of all that swings, and to what default steps resolve, of a stiff problem."""
 
 
-def fastest(system: System, state: State) -> float:
+def fastest(problem: Problem, state: State) -> float:
     """Largest rate (1/s) at which springs ``K`` and dampers ``D`` of contact and laws move a robot near ``state``.
 
     That is the largest eigenvalue of ``M^-1 D``, or the root of that of ``M^-1 K``.  0 where nothing says how stiff it
@@ -51,18 +51,18 @@ def fastest(system: System, state: State) -> float:
     >>> import fallingcat as fc
     >>> ball = fc.robots.free_body()
     >>> floor = fc.contact.CompliantFloor(("body",), stiffness=(1e4, 0.0), damping=(10.0, 0.0))
-    >>> rate = fastest(System(ball, contact=floor), ball.neutral())
+    >>> rate = fastest(Problem(ball, contact=floor), ball.neutral())
     >>> bool(np.isclose(rate, np.sqrt(1e4 / ball.mass)))
     True
     """
-    found, touching = _impedance(system, state), _now_and_then(system)
+    found, touching = _impedance(problem, state), _now_and_then(problem)
     if found is None:
         return touching
     k, d = (max(0.0, float(np.linalg.eigvalsh(x).max(initial=0.0))) for x in found)
     return max(d, float(np.sqrt(k)), touching)
 
 
-def swinging(system: System, state: State, enough: float = 0.0) -> float:
+def swinging(problem: Problem, state: State, enough: float = 0.0) -> float:
     """Largest rate (rad/s) at which the springs and dampers of :func:`fastest` let a robot swing.
 
     That is the largest imaginary part of the roots of ``x^2 M + x D + K``, or a little more.  What dampers hold so much
@@ -74,11 +74,11 @@ def swinging(system: System, state: State, enough: float = 0.0) -> float:
 
     >>> import fallingcat as fc
     >>> arm = fc.robots.planar_arm()
-    >>> held = System(arm, (fc.control.JointSpring(1.0), fc.control.JointDamper(1e3)))
+    >>> held = Problem(arm, (fc.control.JointSpring(1.0), fc.control.JointDamper(1e3)))
     >>> fastest(held, arm.neutral()) > 1e4, swinging(held, arm.neutral())
     (True, 0.0)
     """
-    found, touching = _impedance(system, state), _now_and_then(system)
+    found, touching = _impedance(problem, state), _now_and_then(problem)
     if found is None:
         return touching
     squared = _least_bound(*found, enough * enough)
@@ -118,35 +118,35 @@ def _least_bound(K: np.ndarray, D: np.ndarray, enough: float) -> float:
     return least if least > 1e-9 * most else 0.0
 
 
-def _impedance(system: System, state: State) -> tuple[np.ndarray, np.ndarray] | None:
+def _impedance(problem: Problem, state: State) -> tuple[np.ndarray, np.ndarray] | None:
     """Matrices ``L^-1 K L^-T`` and ``L^-1 D L^-T`` of all laws, function and contact, with ``M = L L'``.
 
     None where nobody says them, or ``M`` is singular.
     """
-    said = _said(system, state)
-    if system.contact is not None:
-        said.append(system.contact.impedance(system.model, state))
-    return _scaled_by_mass(system, state, said)
+    said = _said(problem, state)
+    if problem.contact is not None:
+        said.append(problem.contact.impedance(problem.model, state))
+    return _scaled_by_mass(problem, state, said)
 
 
-def _said(system: System, state: State) -> list[Any]:
+def _said(problem: Problem, state: State) -> list[Any]:
     """Stiffness and damping (nv x nv) as each law, and the function, says them, or None."""
-    said: list[Any] = [law.impedance(system.model, state) for law in system.laws]
-    return said if system.feedback is None else [*said, _on_joints(system, *system.feedback.impedance)]
+    said: list[Any] = [law.impedance(problem.model, state) for law in problem.laws]
+    return said if problem.feedback is None else [*said, _on_joints(problem, *problem.feedback.impedance)]
 
 
-def _scaled_by_mass(system: System, state: State, said: Sequence[Any]) -> tuple[np.ndarray, np.ndarray] | None:
+def _scaled_by_mass(problem: Problem, state: State, said: Sequence[Any]) -> tuple[np.ndarray, np.ndarray] | None:
     """The sums of these as :func:`_impedance` has them, if there are any."""
     impedances = [x for x in said if x is not None]
     if not impedances:
         return None
-    root = _inverse_root(system.model, *(np.asarray(x, dtype=float).tobytes() for x in (state.pose, state.joints)))
+    root = _inverse_root(problem.model, *(np.asarray(x, dtype=float).tobytes() for x in (state.pose, state.joints)))
     if root is None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         K, D = (root @ sum(np.asarray(x[k]) for x in impedances) @ root.T for k in (0, 1))
     if not (np.isfinite(K).all() and np.isfinite(D).all()):
-        raise NumericsError(f"springs or dampers on {system.model.name!r} are so strong that numbers overflow")
+        raise NumericsError(f"springs or dampers on {problem.model.name!r} are so strong that numbers overflow")
     return K, D
 
 
@@ -160,21 +160,21 @@ def _inverse_root(model: Model, pose: bytes, joints: bytes) -> np.ndarray | None
         return None
 
 
-def _on_joints(system: System, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+def _on_joints(problem: Problem, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
     """``nv x nv``: the symmetric parts of matrices (n x n) of joints, none for the base."""
-    m = system.model.m
+    m = problem.model.m
     return tuple(np.pad(0.5 * (x + x.T), ((m, 0), (m, 0))) for x in matrices)
 
 
-def stiff(system: System, state: State) -> bool:
+def stiff(problem: Problem, state: State) -> bool:
     """True if steps that follow how dampers stop a joint are far shorter than the motion needs."""
-    fast = fastest(system, state) / MIN_STIFFNESS_RATIO
-    return fast > MAX_RESOLVED_PHASE / DEFAULT_STEP and fast > swinging(system, state)
+    fast = fastest(problem, state) / MIN_STIFFNESS_RATIO
+    return fast > MAX_RESOLVED_PHASE / DEFAULT_STEP and fast > swinging(problem, state)
 
 
-def _now_and_then(system: System) -> float:
+def _now_and_then(problem: Problem) -> float:
     """The largest rate (1/s) of laws that no step takes implicitly, as they do not always act."""
-    return max((law.fastest_rate(system.model) for law in system.laws), default=0.0)
+    return max((law.fastest_rate(problem.model) for law in problem.laws), default=0.0)
 
 
 def _default(rate: float) -> float:
@@ -182,52 +182,52 @@ def _default(rate: float) -> float:
     return max(MIN_DEFAULT_STEP, min(DEFAULT_STEP, at_most(MAX_RESOLVED_PHASE / rate) if rate else DEFAULT_STEP))
 
 
-def default_step(system: System, state: State) -> float:
+def default_step(problem: Problem, state: State) -> float:
     """The step (s) of a rule of fixed steps to which none was given: 1 ms, or less where springs are faster."""
-    return _default(fastest(system, state))
+    return _default(fastest(problem, state))
 
 
-def damped_step(system: System, state: State) -> float:
+def damped_step(problem: Problem, state: State) -> float:
     """Default step (s) of a rule that follows dampers in steps of any size, once what they stop at once has stopped.
 
     Where they are :func:`stiff`, and no controller jumps, 1 ms, or less where springs swing faster.
     """
-    jumps = system.sampling is not None
-    return default_step(system, state) if jumps or not stiff(system, state) else _default(swinging(system, state))
+    jumps = problem.sampling is not None
+    return default_step(problem, state) if jumps or not stiff(problem, state) else _default(swinging(problem, state))
 
 
-def stable_step(system: System, state: State) -> float:
+def stable_step(problem: Problem, state: State) -> float:
     """Default step (s) of a rule that takes springs implicitly.
 
     It does so but for those that act now and then, and for what a function does to joints other than the one that
     moved. Without a floor, whose steps are those of a rebound, a robot that swings does so in steps that keep its
     energy.
     """
-    function = replace(system, laws=(), contact=None)
-    fast = max(_now_and_then(system), unforeseen(function, state))
-    if system.contact is None:
+    function = replace(problem, laws=(), contact=None)
+    fast = max(_now_and_then(problem), unforeseen(function, state))
+    if problem.contact is None:
         orders = MAX_RESOLVED_PHASE / DEFAULT_SWING_PHASE  # of order 1, where others are of order 4
-        fast = max(fast, orders * swinging(system, state))
-    return min(_default(fast), rebounding_step(Rebound.of(system, state)))
+        fast = max(fast, orders * swinging(problem, state))
+    return min(_default(fast), rebounding_step(Rebound.of(problem, state)))
 
 
-def foreseeing(system: System, state: State, dt: float) -> System:
-    """The system in steps of ``dt`` (s), which foresee a function only where they do not resolve it."""
-    function = replace(system, laws=(), contact=None)
-    resolved = system.feedback is not None and fastest(function, state) * dt <= MAX_RESOLVED_PHASE
-    return replace(system, feedback=None) if resolved else system
+def foreseeing(problem: Problem, state: State, dt: float) -> Problem:
+    """The problem in steps of ``dt`` (s), which foresee a function only where they do not resolve it."""
+    function = replace(problem, laws=(), contact=None)
+    resolved = problem.feedback is not None and fastest(function, state) * dt <= MAX_RESOLVED_PHASE
+    return replace(problem, feedback=None) if resolved else problem
 
 
-def unforeseen(system: System, state: State) -> float:
+def unforeseen(problem: Problem, state: State) -> float:
     """Largest rate (1/s) of what implicit steps do not foresee of laws and function.
 
     That is how their forces depend on the base, and on other joints than their own.
     """
-    m, apart = system.model.m, []
-    for x in (x for x in _said(system, state) if x is not None):
+    m, apart = problem.model.m, []
+    for x in (x for x in _said(problem, state) if x is not None):
         own = [np.concatenate([np.zeros(m), np.diagonal(part)[m:]]) for part in x]
         apart.append([part - np.diag(d) for part, d in zip(x, own, strict=True)])
-    found = _scaled_by_mass(system, state, [x for x in apart if np.any(x)])
+    found = _scaled_by_mass(problem, state, [x for x in apart if np.any(x)])
     if found is None:
         return 0.0
     k, d = (float(np.abs(np.linalg.eigvalsh(x)).max(initial=0.0)) for x in found)
@@ -253,10 +253,10 @@ class Rebound(NamedTuple):
     gives: Any
 
     @classmethod
-    def of(cls, system: System, state: State, mass: Any = None, gives: Any = None) -> Rebound | None:
+    def of(cls, problem: Problem, state: State, mass: Any = None, gives: Any = None) -> Rebound | None:
         """The robot, or robots with masses of their own (N each); None where nothing throws them back."""
-        floor: Any = system.contact
-        model = system.model
+        floor: Any = problem.contact
+        model = problem.model
         if not offers(floor, LinearizedForces):
             return None
         axes = floor.ground(model).site(state.pose[:3, 3]).axes @ state.pose[:3, :3] @ model.base.selection[:3]
@@ -306,9 +306,9 @@ def too_long(rebound: Rebound | None, dt: float) -> Diagnostic | None:
     return Diagnostic(Kind.REBOUND, message, dt, enough, f"take at most {enough:g} s")
 
 
-def too_fast(system: System, state: State, dt: float) -> str:
+def too_fast(problem: Problem, state: State, dt: float) -> str:
     """Message on rates that steps of ``dt`` (s) do not resolve, and steps that would; empty where there are none."""
-    rate = fastest(system, state)
+    rate = fastest(problem, state)
     if rate * dt <= MAX_RESOLVED_PHASE:
         return ""
     return "; ".join(unresolved("springs and dampers move", rate, dt)) + ", or an implicit integrator"

@@ -18,8 +18,8 @@ from .integrators.base import MAX_STEP_HALVINGS, Integrator, Step
 from .integrators.compiled_rule import smooth
 from .integrators.implicit import CompiledStepper
 from .output.ledger import ROUNDING
+from .problem import Problem
 from .step_size import damped_step, default_step, foreseeing, stable_step, stiff, too_fast
-from .system import System
 from .vector_field import layout_of
 
 MIN_RELATIVE_STEP = 1e-13
@@ -33,7 +33,7 @@ MIN_FORCE_JUMP = 1e-3
 """Change of forces that counts as a jump, relative to them."""
 
 
-def _default_of(method: Integrator) -> Callable[[System, State], float]:
+def _default_of(method: Integrator) -> Callable[[Problem, State], float]:
     """Function that returns the step (s) of a method of fixed steps to which none was given."""
     return stable_step if method.stable else damped_step if method.damped else default_step
 
@@ -46,21 +46,23 @@ class Stepping:
     """
 
     def __init__(
-        self, system: System, method: Integrator, state: State, duration: float, dt: float | None, longest: float
+        self, problem: Problem, method: Integrator, state: State, duration: float, dt: float | None, longest: float
     ) -> None:
-        self.system = system = method.suited(system)
+        self.problem = problem = method.suited(problem)
         self.duration, self.adaptive = duration, method.tolerance is not None
-        self.eases = dt is None and system.contact is None and (method.stable or method.damped) and stiff(system, state)
+        self.eases = (
+            dt is None and problem.contact is None and (method.stable or method.damped) and stiff(problem, state)
+        )
         if dt is None:
-            dt = longest if self.adaptive else _default_of(method)(system, state)
-        self.system = system = foreseeing(system, state, dt)
-        self.method, self.largest = method.at(system, dt), dt
+            dt = longest if self.adaptive else _default_of(method)(problem, state)
+        self.problem = problem = foreseeing(problem, state, dt)
+        self.method, self.largest = method.at(problem, dt), dt
         self.begun = state
-        self.mode, memory = system.begin(state)
-        self.layout = layout_of(system, len(memory))
+        self.mode, memory = problem.begin(state)
+        self.layout = layout_of(problem, len(memory))
         self.t, self.next = 0.0, min(self.largest, 1e-4) if self.adaptive else self.largest
         if self.eases:  # what dampers stop at once stops in steps that resolve it
-            self.next = min(self.largest, default_step(system, state))
+            self.next = min(self.largest, default_step(problem, state))
         self.packed = np.asarray(self.layout.pack(state, memory, np.zeros(self.layout.works)), dtype=float)
         self.fastest = 0.0  # kinetic energy (J) at most, before steps beside hard contacts
         self._account: tuple[np.ndarray, Account] = np.zeros(0), Account(0.0, 0.0, 0.0)  # of the packed state
@@ -68,14 +70,14 @@ class Stepping:
 
     def prepare(self, whole: bool) -> None:
         """The first step as code; ``whole``: nothing but a controller looks within steps."""
-        held = self.system.controller is None or self.system.sampling is not None
-        stepping = smooth(self.method, self.system) if held and whole else self.method
-        step = stepping.stepper(self.system, self.mode, self.layout.memory)
-        self.fleet = None
+        held = self.problem.controller is None or self.problem.sampling is not None
+        stepping = smooth(self.method, self.problem) if held and whole else self.method
+        step = stepping.stepper(self.problem, self.mode, self.layout.memory)
+        self.simulator = None
         if isinstance(step, CompiledStepper):
             self.mode = ()  # of no matter to it: see Run.recorded
             step.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
-            self.fleet = BatchSimulator.alone(self.system, step, self.layout, self.largest)
+            self.simulator = BatchSimulator.alone(self.problem, step, self.layout, self.largest)
         self._steps: dict[Mode, Step] = {self.mode: step}
 
     stops: np.ndarray = np.zeros(0)
@@ -84,7 +86,7 @@ class Stepping:
     @property
     def instant(self) -> float:
         """The next time (s) at which a sampled controller looks or acts, or that is to be kept."""
-        sampling, k = self.system.sampling, int(np.searchsorted(self.stops, self.t, side="right"))
+        sampling, k = self.problem.sampling, int(np.searchsorted(self.stops, self.t, side="right"))
         stop = float(self.stops[k]) if k < len(self.stops) else np.inf
         return stop if sampling is None else min(sampling.next, stop)
 
@@ -115,9 +117,9 @@ class Stepping:
             dt = self.next = 0.5 * dt
             if dt < self.largest * 0.5**MAX_STEP_HALVINGS:
                 self.next = self.largest
-                if self.system.contact is None:
+                if self.problem.contact is None:
                     self._check_mass()
-                    raise NumericsError(self.method.unsolved(self.system), time=self.t)
+                    raise NumericsError(self.method.unsolved(self.problem), time=self.t)
                 across = out[-1] <= 1.0 and self._pushed(2.0 * dt)
                 return (out, 2.0 * dt) if across else (np.append(self.packed, 0.0), 0.0)
 
@@ -141,8 +143,8 @@ class Stepping:
 
         Forces that grow without bound within a step may leave no other trace.
         """
-        contact = self.system.contact
-        if out[-1] > 1.0 or self.adaptive or self.fleet is not None or contact is None or not contact.passive:
+        contact = self.problem.contact
+        if out[-1] > 1.0 or self.adaptive or self.simulator is not None or contact is None or not contact.passive:
             return bool(out[-1] <= 1.0)
         if self._account[0] is not self.packed:
             self._account = self.packed, self._energies(self.packed)
@@ -150,7 +152,7 @@ class Stepping:
         self.fastest = max(self.fastest, before.kinetic)
         share = MAX_HELD_ENERGY_GAP if contact.touching(self.mode) else MAX_FLIGHT_ENERGY_GAP
         allowed = share * max(self.fastest, after.kinetic) + ROUNDING * max(abs(before.potential), abs(after.potential))
-        return abs(after.unaccounted - before.unaccounted) <= allowed + at_rest(self.system.model)
+        return abs(after.unaccounted - before.unaccounted) <= allowed + at_rest(self.problem.model)
 
     def _pushed(self, dt: float) -> bool:
         """True if laws jump within a step that is so short that the robot does not move.
@@ -158,19 +160,19 @@ class Stepping:
         No step across is resolved, and from rest no energy is small beside that of the robot.
         """
         state, remembered, _ = self.layout.unpack(self.packed)
-        system, _ = self.system.recalling(remembered)
-        before, after = (system.applied_at(self.mode, t, state) for t in (self.t, self.t + 1.01 * dt))
+        problem, _ = self.problem.recalling(remembered)
+        before, after = (problem.applied_at(self.mode, t, state) for t in (self.t, self.t + 1.01 * dt))
         return bool(np.abs(after - before).max(initial=0.0) > MIN_FORCE_JUMP * np.abs([before, after]).max(initial=0.0))
 
     def _energies(self, packed: np.ndarray) -> Account:
         *fields, works = self.layout.numbers(packed[: self.layout.size])
-        kinetic, potential = energy(self.system.model)(*fields)
+        kinetic, potential = energy(self.problem.model)(*fields)
         return Account(kinetic, potential, float(works.sum()))
 
     def _call(self, dt: float) -> np.ndarray:
         """A step from now; those that were tried are remembered until one is taken."""
         if self.mode not in self._steps:
-            self._steps[self.mode] = self.method.stepper(self.system, self.mode, self.layout.memory)
+            self._steps[self.mode] = self.method.stepper(self.problem, self.mode, self.layout.memory)
         if self._tried[0] is not self.packed:
             self._tried = self.packed, {}
         if dt not in self._tried[1]:
@@ -179,17 +181,17 @@ class Stepping:
 
     def _check_mass(self) -> None:
         """Error where no inertia resists a motion; at the start only, as numbers that have blown up show nothing."""
-        model = self.system.model
+        model = self.problem.model
         check_mass(model, np.asarray(mass_matrix(model, self.begun), dtype=float))
 
     def _refuse(self, out: np.ndarray, dt: float) -> None:
         """Raise an error that names what is not finite, or without inertia, or springs too fast for the step."""
         self._check_mass()
-        model: Model = self.system.model
+        model: Model = self.problem.model
         why = ""
         if not self.adaptive and not self.method.stable:
-            why = too_fast(self.system, self.layout.unpack(self.packed)[0], dt)
-        if not why and self.system.controller is not None:
+            why = too_fast(self.problem, self.layout.unpack(self.packed)[0], dt)
+        if not why and self.problem.controller is not None:
             why = "forces of a function are held or looked at in steps, take smaller ones, or a law, which they foresee"
         why = f": {why}" if why else ""
         rates = self.layout.unpack(out[: self.layout.size])[0].rates

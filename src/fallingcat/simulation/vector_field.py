@@ -23,7 +23,7 @@ from ..dynamics import displace
 from ..model import Model, State
 from .compiled_dynamics import displaced, pose_of, remembered
 from .law_parameters import apart, tuned
-from .system import System, given_size, with_given
+from .problem import Problem, given_size, with_given
 
 Slope = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """``(packed start, y, [t]) -> dy/dt``"""
@@ -116,17 +116,17 @@ class Layout(NamedTuple):
         return [packed[..., start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def layout_of(system: System, memory: int) -> Layout:
-    """Layout of the packed states of a system."""
-    model = system.model
-    return Layout(model.nq - model.base.nq, model.m, model.nv, memory, 2 * len(system.ports), system.carried)
+def layout_of(problem: Problem, memory: int) -> Layout:
+    """Layout of the packed states of a problem."""
+    model = problem.model
+    return Layout(model.nq - model.base.nq, model.m, model.nv, memory, 2 * len(problem.ports), problem.carried)
 
 
 class Field:
-    """Vector field ``dy/dt`` of a system in one mode, around a state.
+    """Vector field ``dy/dt`` of a problem in one mode, around a state.
 
     Args:
-        system: Problem.
+        problem: Problem.
         mode: Mode of the contact.
         start: State around which ``y`` has exponential coordinates.
         memory: Memory of contact and laws.
@@ -136,7 +136,7 @@ class Field:
     Example:
         >>> import fallingcat as fc
         >>> ball = fc.robots.free_body()
-        >>> field = Field(System(ball), (), ball.neutral(), np.zeros(0), np.zeros(0))
+        >>> field = Field(Problem(ball), (), ball.neutral(), np.zeros(0), np.zeros(0))
         >>> field(0.0, field.origin)[6:9]  # acceleration (m/s^2)
         array([ 0.  ,  0.  , -9.81])
         >>> field.jacobian(0.0, field.origin)[0].shape, field.end(field.origin)[0].pose[2, 3]
@@ -144,13 +144,13 @@ class Field:
     """
 
     def __init__(
-        self, system: System, mode: Mode, start: State, memory: Vector, works: Vector, slope: Slope | None = None
+        self, problem: Problem, mode: Mode, start: State, memory: Vector, works: Vector, slope: Slope | None = None
     ) -> None:
-        self.system, self.mode, self.start, self._slope = system, mode, start, slope
-        self.nv, self._memory = system.model.nv, len(memory)
+        self.problem, self.mode, self.start, self._slope = problem, mode, start, slope
+        self.nv, self._memory = problem.model.nv, len(memory)
         self.origin = concatenate([np.zeros(self.nv), start.twist, start.rates, memory, works])
         if slope is not None:
-            self._packed = layout_of(system, len(memory)).pack(start, memory, works)
+            self._packed = layout_of(problem, len(memory)).pack(start, memory, works)
 
     def __call__(self, t: Scalar, y: Vector) -> Vector:
         """Derivative ``dy/dt`` at a time (s) and a vector."""
@@ -159,7 +159,7 @@ class Field:
         x, v = y[: self.nv], y[self.nv : 2 * self.nv]
         memory = y[2 * self.nv : 2 * self.nv + self._memory]
         there, rate = self._at(x, v)
-        slope = self.system.slope(self.mode, t, there, memory)
+        slope = self.problem.slope(self.mode, t, there, memory)
         return concatenate([rate, slope.acceleration, slope.memory, slope.powers])
 
     def jacobian(self, t: Scalar, y: Vector) -> tuple[Matrix, Vector]:
@@ -207,23 +207,23 @@ class Field:
 
     def _at(self, x: Any, v: Any) -> tuple[State, Any]:
         """The state at ``x``, and ``dx/dt``."""
-        model = self.system.model
+        model = self.problem.model
         if self._slope is None and is_numeric(x) and is_numeric(self.start.pose):
             return displaced(model)(self.start, x, v)
         there = displace(model, self.start, x)._replace(twist=v[: model.m], rates=v[model.m :])
         return there, model.configuration.seen_ahead(v, x)
 
 
-def compiled_slope(system: System, mode: Mode, memory: int) -> Slope:
+def compiled_slope(problem: Problem, mode: Mode, memory: int) -> Slope:
     """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
-    layout = layout_of(system, memory)
-    laws, numbers = apart(system.laws, system.model)
-    size, given = 2 * layout.nv + memory + layout.works, given_size(system)
+    layout = layout_of(problem, memory)
+    laws, numbers = apart(problem.laws, problem.model)
+    size, given = 2 * layout.nv + memory + layout.works, given_size(problem)
     inputs = {"packed": layout.size, "y": size, "clock": 1, "numbers": len(numbers), "given": given}
-    options: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
-    key = (slope_at, system.model, *inputs.values(), *options.values())
-    kernel = remembered(key, lambda: compile(system.model, slope_at, inputs=inputs, **options))
-    held = (lambda t: np.zeros(0)) if system.sampling is None else system.sampling.at
+    options: dict[str, Any] = {"laws": laws, "contact": problem.contact, "mode": mode, "memory": memory}
+    key = (slope_at, problem.model, *inputs.values(), *options.values())
+    kernel = remembered(key, lambda: compile(problem.model, slope_at, inputs=inputs, **options))
+    held = (lambda t: np.zeros(0)) if problem.sampling is None else problem.sampling.at
     return lambda packed, y, clock: kernel(packed, y, clock, numbers, held(clock[..., 0]))
 
 
@@ -241,5 +241,5 @@ def slope_at(
     memory: int,
 ) -> Any:
     """``dy/dt`` around the packed start."""
-    system = with_given(model, tuned(laws, numbers), contact, given)
-    return Field(system, mode, *layout_of(system, memory).unpack(packed))(clock[0], y)
+    problem = with_given(model, tuned(laws, numbers), contact, given)
+    return Field(problem, mode, *layout_of(problem, memory).unpack(packed))(clock[0], y)

@@ -167,8 +167,8 @@ def _samples(run: Trajectory) -> list[int]:
 
 def _applied(run: Trajectory, i: int) -> np.ndarray:
     """Forces (nv) of the laws at a sample."""
-    system = run.system
-    return np.asarray(system.total(system.applied(run.modes[i], run.times[i], run.state(i))), dtype=float)
+    problem = run.problem
+    return np.asarray(problem.total(problem.applied(run.modes[i], run.times[i], run.state(i))), dtype=float)
 
 
 PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)

@@ -20,8 +20,8 @@ from ..simulation import (
     Rollout,
     Simulator,
     Trajectory,
+    build_problem,
     default_method,
-    problem,
     rollout,
     simulate,
     step,
@@ -74,7 +74,7 @@ def check_drivers_agree(
         entry points, two_cylinder_cat: passed
           rollout           0.00e+00  holds        a rollout moves as single runs do
           batch             0.00e+00  holds        a robot moves as it would alone, to the last bit
-          fleet             0.00e+00  holds        a BatchSimulator moves as a Simulator, to the last bit
+          simulator         0.00e+00  holds        a BatchSimulator moves as a Simulator, to the last bit
           step              ...  holds        the step as a function moves as a Simulator
           simulator         0.00e+00  holds        a Simulator moves as a run does
     """
@@ -99,14 +99,16 @@ class _Trial:
     @cached_property
     def method(self) -> Integrator:
         """Integrator of single runs."""
-        system = problem(self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive)
-        return default_method(system, self.many.at(0), self.dt)
+        problem = build_problem(self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive)
+        return default_method(problem, self.many.at(0), self.dt)
 
     @cached_property
     def stepped_alike(self) -> bool:
         """True if drivers that are stepped from outside use that integrator too."""
-        system = problem(self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive, driven=True)
-        return takes_fixed_steps(self.method, system)
+        problem = build_problem(
+            self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive, driven=True
+        )
+        return takes_fixed_steps(self.method, problem)
 
     @property
     def count(self) -> int:
@@ -144,9 +146,8 @@ class _Trial:
         yield Requirement("batch", "a robot moves as it would alone, to the last bit", 0.0, self._batch).tried(
             subject, robots
         )
-        yield Requirement("fleet", "a BatchSimulator moves as a Simulator, to the last bit", 0.0, self._fleet).tried(
-            subject, [()]
-        )
+        text = "a BatchSimulator moves as a Simulator, to the last bit"
+        yield Requirement("simulator", text, 0.0, self._batch_simulator).tried(subject, [()])
         yield Requirement("step", "the step as a function moves as a Simulator", ROUNDING, self._function).tried(
             subject, robots
         )
@@ -165,11 +166,11 @@ class _Trial:
         alone = self.rolled([i])
         return max(apart(a, b) for a, b in zip(_ends_of(alone, 0), _ends_of(self._rolled, i), strict=True))
 
-    def _fleet(self) -> float:
+    def _batch_simulator(self) -> float:
         about: dict[str, Any] = {"dt": self.dt, "passive": self.passive, "driven": True}
-        fleet = BatchSimulator(self.model, self.many, self.laws, self.contact, **about)
-        fleet.step(round(self.duration / self.dt), forces=np.zeros((self.count, self.model.n)))
-        return max(apart(_flat(fleet.state.at(i)), end) for i, end in enumerate(self.simulators))
+        simulator = BatchSimulator(self.model, self.many, self.laws, self.contact, **about)
+        simulator.step(round(self.duration / self.dt), forces=np.zeros((self.count, self.model.n)))
+        return max(apart(_flat(simulator.state.at(i)), end) for i, end in enumerate(self.simulators))
 
     def _function(self, i: int) -> float:
         start = self.many.at(i)

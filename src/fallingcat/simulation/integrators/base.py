@@ -1,4 +1,4 @@
-"""Base classes for integrators: an order, and a way to step a system."""
+"""Base classes for integrators: an order, and a way to step a problem."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...contact.base import Mode
 from ...contact.capabilities import Capability, HybridModes, check_offers
-from ..system import System
+from ..problem import Problem
 
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """``(packed, [t, dt]) -> [packed after; guards; error]``: see :class:`Layout` for what is packed.
@@ -50,11 +50,11 @@ class Integrator(ABC):
     needs: Capability = HybridModes
     """capability that it needs of a contact"""
 
-    def at(self, system: System, dt: float) -> Integrator:
+    def at(self, problem: Problem, dt: float) -> Integrator:
         """Integrator for steps of a given size.
 
         Args:
-            system: Problem.
+            problem: Problem.
             dt: Step (s).
 
         Returns:
@@ -62,24 +62,24 @@ class Integrator(ABC):
         """
         return self
 
-    def suited(self, system: System) -> System:
-        """System as the integrator steps it, with a contact that offers, and remembers, what such steps need.
+    def suited(self, problem: Problem) -> Problem:
+        """Problem as the integrator steps it, with a contact that offers, and remembers, what such steps need.
 
         Args:
-            system: Problem.
+            problem: Problem.
 
         Returns:
-            The system itself by default; an error names a contact without the capability of :attr:`needs`.
+            The problem itself by default; an error names a contact without the capability of :attr:`needs`.
         """
-        if system.contact is not None:
-            check_offers(system.contact, self.needs, self.name)
-        return system
+        if problem.contact is not None:
+            check_offers(problem.contact, self.needs, self.name)
+        return problem
 
-    def unsolved(self, system: System) -> str:
+    def unsolved(self, problem: Problem) -> str:
         """Message where no step of a given size, however often it is halved, has an error that is allowed.
 
         Args:
-            system: Problem.
+            problem: Problem.
 
         Returns:
             Text.
@@ -87,11 +87,11 @@ class Integrator(ABC):
         return "no step, however small, meets the tolerance"
 
     @abstractmethod
-    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
-        """Step of a system in one mode of its contacts.
+    def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
+        """Step of a problem in one mode of its contacts.
 
         Args:
-            system: Problem.
+            problem: Problem.
             mode: Mode of the contact.
             memory: Size of the memory of contact and laws.
 
@@ -100,23 +100,23 @@ class Integrator(ABC):
         """
 
 
-class Marching(Integrator):
+class FixedStepIntegrator(Integrator):
     """Base class for integrators with one code for all modes: many steps, and many robots, in one call."""
 
     varies = False
     """True if robots may have numbers of their own: see :mod:`fallingcat.simulation.robot_parameters`"""
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+    def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Machine code for all modes."""
-        found: Step = self.march(system, memory)
+        found: Step = self.compiled_stepper(problem, memory)
         return found
 
     @abstractmethod
-    def march(self, system: System, memory: int) -> Any:
+    def compiled_stepper(self, problem: Problem, memory: int) -> Any:
         """Compiled steps for all modes.
 
         Args:
-            system: Problem.
+            problem: Problem.
             memory: Size of the memory of contact and laws.
 
         Returns:

@@ -12,24 +12,24 @@ from ...compiler import compile
 from ...control import Law
 from ...model import Model, State
 from ..law_parameters import tuned
+from ..problem import Problem, with_given
 from ..robot_parameters import edited, size
-from ..system import System, with_given
 from ..vector_field import layout_of
-from .base import Integrator, Marching
+from .base import FixedStepIntegrator, Integrator
 from .implicit import CompiledStepper
 from .rule import MAX_DIFFERENTIATED_NV, Rule, advance
 
 
-def smooth(method: Integrator, system: System) -> Integrator:
+def smooth(method: Integrator, problem: Problem) -> Integrator:
     """The method in whole runs, where nothing can happen between two of its steps; else as it is."""
-    if not isinstance(method, Rule) or method.tolerance is not None or system.contact is not None:
+    if not isinstance(method, Rule) or method.tolerance is not None or problem.contact is not None:
         return method
-    large = method.differentiates and system.model.nv > MAX_DIFFERENTIATED_NV  # too much code: see Rule.stepper
+    large = method.differentiates and problem.model.nv > MAX_DIFFERENTIATED_NV  # too much code: see Rule.stepper
     return method if large else Smooth(method)
 
 
 @dataclass(frozen=True)
-class Smooth(Marching):
+class Smooth(FixedStepIntegrator):
     """A rule of fixed steps without contacts, under its own name."""
 
     rule: Rule
@@ -39,9 +39,9 @@ class Smooth(Marching):
         for own in ("name", "order", "stable"):
             object.__setattr__(self, own, getattr(self.rule, own))
 
-    def march(self, system: System, memory: int) -> RuleStepper:
+    def compiled_stepper(self, problem: Problem, memory: int) -> RuleStepper:
         """Machine code, for one robot or many."""
-        return RuleStepper(system, memory, rule=self.rule)
+        return RuleStepper(problem, memory, rule=self.rule)
 
 
 class RuleStepper(CompiledStepper):
@@ -55,7 +55,7 @@ class RuleStepper(CompiledStepper):
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: what laws begin with."""
-        begins = (self.system.begin(State(*at))[1] for at in zip(*many, strict=True)) if self._layout.memory else ()
+        begins = (self.problem.begin(State(*at))[1] for at in zip(*many, strict=True)) if self._layout.memory else ()
         return np.array([*begins]).reshape(len(many.pose), self._layout.memory)
 
 
@@ -74,9 +74,9 @@ def stepped(
 ) -> Any:
     """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
     model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
-    system, t, dt = with_given(model, tuned(laws, numbers), contact, forces), x[0] * clock[0], clock[0]
-    out = advance(system, (), memory, x[1:], array([t, dt]), rule)
-    return concatenate([np.reshape(x[0] + 1.0, 1), layout_of(system, memory).outcome(out).packed])
+    problem, t, dt = with_given(model, tuned(laws, numbers), contact, forces), x[0] * clock[0], clock[0]
+    out = advance(problem, (), memory, x[1:], array([t, dt]), rule)
+    return concatenate([np.reshape(x[0] + 1.0, 1), layout_of(problem, memory).outcome(out).packed])
 
 
 RuleStepper.code = staticmethod(stepped)

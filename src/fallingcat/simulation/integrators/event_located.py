@@ -28,10 +28,10 @@ from ...geometry.contact_points import checked_points
 from ...model import Model, State
 from ..events import TIME_TOLERANCE
 from ..law_parameters import tuned
+from ..problem import Problem, held
 from ..robot_parameters import edited, size
-from ..system import System, held
 from ..vector_field import Field, layout_of
-from .base import Marching, Step
+from .base import FixedStepIntegrator, Step
 from .implicit import CompiledStepper
 from .implicit_points import anchors_at
 from .rosenbrock import Rosenbrock
@@ -56,7 +56,7 @@ ROBOTS_PER_STRAGGLER = 8
 
 
 @dataclass(frozen=True)
-class Located(Marching):
+class Located(FixedStepIntegrator):
     """Steps of a rule for many robots at once on a compliant floor under one or two points, or on none.
 
     ``rule`` is one with a tolerance, such as :class:`Rosenbrock`, from whose error every robot takes steps of its own;
@@ -80,23 +80,23 @@ class Located(Marching):
             object.__setattr__(self, own, getattr(self.rule, own))
         object.__setattr__(self, "stable", self.rule.tolerance is not None)
 
-    def at(self, system: System, dt: float) -> Located:
+    def at(self, problem: Problem, dt: float) -> Located:
         """The same."""
         return self
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+    def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Step of the rule."""
-        return self.rule.stepper(system, mode, memory)
+        return self.rule.stepper(problem, mode, memory)
 
-    def march(self, system: System, memory: int) -> LocatedStepper:
+    def compiled_stepper(self, problem: Problem, memory: int) -> LocatedStepper:
         """Machine code for all modes."""
-        if system.contact is not None:
-            check_offers(system.contact, LinearizedForces, self.name)
-            if len(system.contact.points) > MAX_POINTS:
+        if problem.contact is not None:
+            check_offers(problem.contact, LinearizedForces, self.name)
+            if len(problem.contact.points) > MAX_POINTS:
                 what = f"compliant contacts of at most {MAX_POINTS} points"
-                raise ModelError(f"the integrator {self.name!r} takes {what}, not {describe(system.contact)}")
-            checked_points(system.model, system.contact.points)
-        return LocatedStepper(system, memory, self.rule)
+                raise ModelError(f"the integrator {self.name!r} takes {what}, not {describe(problem.contact)}")
+            checked_points(problem.model, problem.contact.points)
+        return LocatedStepper(problem, memory, self.rule)
 
 
 class LocatedStepper(CompiledStepper):
@@ -108,10 +108,10 @@ class LocatedStepper(CompiledStepper):
     clock = 2
     counted = ()
 
-    def __init__(self, system: System, memory: int, rule: Rule) -> None:
-        self._points = _points(system.contact)
+    def __init__(self, problem: Problem, memory: int, rule: Rule) -> None:
+        self._points = _points(problem.contact)
         self.head = HEAD_SIZE + self._points
-        super().__init__(system, memory, rule=rule, ledger=system.ledger)
+        super().__init__(problem, memory, rule=rule, ledger=problem.ledger)
 
     def on(self, target: str, dtype: str) -> list[Any]:
         """The same for another machine."""
@@ -124,7 +124,7 @@ class LocatedStepper(CompiledStepper):
         first = np.tile([0.0, FIRST_STEP, NO_AIM, 0.0], (len(packed), 1))
         if not self._points:
             return np.hstack([first, packed])
-        heights_at = compile(self._model, heights, state=["pose", "joints"], contact=self.system.contact)
+        heights_at = compile(self._model, heights, state=["pose", "joints"], contact=self.problem.contact)
         return np.hstack([first, heights_at(many.pose[:, :3], many.joints) < 0.0, packed])
 
     def times(self, on: Any, x: Any, dt: float) -> Any:
@@ -223,13 +223,13 @@ def attempted(
 ) -> Any:
     """``x`` an attempt at a step later, under held ``forces`` if there are any."""
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
-    system = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
+    problem = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
     points = _points(contact)
     (t, advised, aim, tries), bits, packed = x[:HEAD_SIZE], x[HEAD_SIZE : HEAD_SIZE + points], x[HEAD_SIZE + points :]
     dt, awake = _length(t, advised, aim, clock)
     touches = tuple(less(0.5, bit) for bit in bits)
-    layout = layout_of(system, memory)
-    field = Field(system, touches, *layout.unpack(packed))
+    layout = layout_of(problem, memory)
+    field = Field(problem, touches, *layout.unpack(packed))
     y, error = rule.step(field, t, field.origin, dt)
     after, held_at, works = field.end(y)
     behind, toward = _switches(contact, model, touches, field.start, after, dt)
@@ -330,19 +330,19 @@ def _points(contact: Contact | None) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class AnyMode(System):
-    """A system whose mode says of each point whether it touches as a condition on numbers, under ``given`` forces."""
+class AnyMode(Problem):
+    """A problem whose mode says of each point whether it touches as a condition on numbers, under ``given`` forces."""
 
     def applied(self, mode: Mode, t: Any, state: State, given: Any = None) -> dict[str, Any]:
         """Forces of laws and controller in the mode that holds."""
         own = None if self.controller is None else self.given
-        found = [System.applied(self, known, t, state, own) for known in _modes(mode)]
+        found = [Problem.applied(self, known, t, state, own) for known in _modes(mode)]
         return {port: _chosen(mode, [forces[port] for forces in found]) for port in found[0]}
 
     def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         """Forces and memory rate of the contact in the mode that holds; there are no guards."""
         if self.contact is None:
-            return System.touch(self, mode, state, memory, applied)
+            return Problem.touch(self, mode, state, memory, applied)
         found = [self.contact.touch(self.model, known, state, memory, applied) for known in _modes(mode)]
         forces = {port: _chosen(mode, [there.forces[port] for there in found]) for port in found[0].forces}
         return Touch(forces, _chosen(mode, [there.memory_rate for there in found]), np.zeros(0))

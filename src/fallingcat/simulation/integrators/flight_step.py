@@ -28,11 +28,11 @@ from ...lie import SO3
 from ...lie.rotations import exp
 from ...model import Model, State
 from ..law_parameters import tuned
+from ..problem import Problem, held
 from ..robot_parameters import edited, size
-from ..system import System, held
 from ..vector_field import Layout, layout_of
 from .flight_friction import Friction, Modes
-from .implicit_step import law_that_grips
+from .implicit_step import dry_friction_law
 from .momentum_step import CARRIED_SIZE, Parabola, carried_at
 
 _ROTATIONS = SO3()
@@ -74,10 +74,10 @@ def flown(
     carried, packed = x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
     if varied:  # of a robot with numbers of its own, what is carried is measured where it starts
         model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
-        start = layout_of(System(model, laws, None, held if len(forces) else None), memory).unpack(packed)[0]
+        start = layout_of(Problem(model, laws, None, held if len(forces) else None), memory).unpack(packed)[0]
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
-    system = System(model, tuned(laws, numbers), None, held if len(forces) else None)
-    step = _Step(system, x[0] * clock[0], clock[0], carried, packed, forces[6:])
+    problem = Problem(model, tuned(laws, numbers), None, held if len(forces) else None)
+    step = _Step(problem, x[0] * clock[0], clock[0], carried, packed, forces[6:])
     after = step.end(while_loop(step.around, step.begun, step.rounds, UNROLLED_ROUNDS))
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 
@@ -88,23 +88,23 @@ def one_round(model: Model, packed: Any, carried: Any, clock: Any, x: Any, given
     It is for a controller that has ``given`` its joint forces (n) there; ``clock = [t, dt, first]``, with 1 for the
     first round of a step, which takes no ``x``.
     """
-    step = _Step(System(model, laws, None, held), clock[0], clock[1], carried, packed, given)
+    step = _Step(Problem(model, laws, None, held), clock[0], clock[1], carried, packed, given)
     x, done = step.around(where(less(0.5, clock[2]), step.begun, x))
     t = step.time(x)
     return concatenate([x, np.reshape(done, 1), np.reshape(t, 1), step.seen(t, x), step.end(x)])
 
 
-def round_size(system: System) -> int:
+def round_size(problem: Problem) -> int:
     """Size of the vector that rounds change."""
-    packed, carried = np.zeros(layout_of(system, 0).size), np.zeros(CARRIED_SIZE)
-    return len(_Step(system, 0.0, 1.0, carried, packed, np.zeros(system.model.n)).begun)
+    packed, carried = np.zeros(layout_of(problem, 0).size), np.zeros(CARRIED_SIZE)
+    return len(_Step(problem, 0.0, 1.0, carried, packed, np.zeros(problem.model.n)).begun)
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
     """A step of ``dt`` (s) from the time ``t`` (s) and a packed state."""
 
-    system: System
+    problem: Problem
     t: Any
     dt: Any
     carried: Any
@@ -114,11 +114,11 @@ class _Step:
 
     @cached_property
     def light(self) -> Model:
-        return replace(self.system.model, gravity=np.zeros(3))
+        return replace(self.problem.model, gravity=np.zeros(3))
 
     @cached_property
     def flight(self) -> Parabola:
-        return Parabola(self.system.model, self.carried)
+        return Parabola(self.problem.model, self.carried)
 
     @cached_property
     def start(self) -> tuple[State, Any, Any]:
@@ -126,19 +126,19 @@ class _Step:
 
     @cached_property
     def layout(self) -> Layout:
-        return layout_of(self.system, sum(self.system.sizes))
+        return layout_of(self.problem, sum(self.problem.sizes))
 
     @cached_property
     def friction(self) -> Friction | None:
-        law = law_that_grips(self.system)
-        found = None if law is None else Friction.of(law, self.system.model)
+        law = dry_friction_law(self.problem)
+        found = None if law is None else Friction.of(law, self.problem.model)
         return found if found is not None and len(found.places) else None
 
     @cached_property
-    def bare(self) -> System:
-        """The system without its dry friction."""
-        laws = tuple(law for law in self.system.laws if self.friction is None or law.name != self.friction.name)
-        return replace(self.system, laws=laws)
+    def bare(self) -> Problem:
+        """The problem without its dry friction."""
+        laws = tuple(law for law in self.problem.laws if self.friction is None or law.name != self.friction.name)
+        return replace(self.problem, laws=laws)
 
     @property
     def _first(self) -> Any:
@@ -149,9 +149,9 @@ class _Step:
 
     def _parts(self, y: Any) -> tuple[Any, Any, Any, Any, Any]:
         """Attitude, velocity, joint coordinates, works, and what laws remember."""
-        moving = 3 + self.system.model.nv
-        shape = moving + self.system.model.n
-        works = shape + len(self.system.ports)
+        moving = 3 + self.problem.model.nv
+        shape = moving + self.problem.model.n
+        works = shape + len(self.problem.ports)
         return self.start[0].pose[:3, :3] @ exp(y[:3]), y[3:moving], y[moving:shape], y[shape:works], y[works:]
 
     def slope(self, t: Any, y: Any, h: Any, way: Any) -> tuple[Any, Any, Any]:
@@ -167,7 +167,7 @@ class _Step:
         brakes = self._brakes(state, forces, h)
         if self.friction is not None:
             forces[self.friction.name] = concatenate([nowhere, self.friction.forces(way)])
-        tau = concatenate([nowhere, self.system.total(forces)[6:]])
+        tau = concatenate([nowhere, self.problem.total(forces)[6:]])
         locks = [] if self.friction is None else [self.friction.armature(way)]
         more = [*locks, *brakes.values()]
         armature = sum(more[1:], start=more[0]) if more else None
@@ -175,10 +175,10 @@ class _Step:
         for name, brake in brakes.items():
             forces[name] = forces[name] - concatenate([nowhere, brake * found[6:]])
         moves = found if self.friction is None else self.friction.held_still(found, way)
-        zero = np.zeros(self.system.model.nv)
-        powers = [np.reshape(forces.get(port, zero)[6:] @ rates, 1) for port in self.system.ports]
+        zero = np.zeros(self.problem.model.nv)
+        powers = [np.reshape(forces.get(port, zero)[6:] @ rates, 1) for port in self.problem.ports]
         turning = _ROTATIONS.seen_ahead(v[3:6], y[:3])
-        remembered = [law.memory_rate(self.system.model, t, state) for law in bare.laws] if len(memory) else []
+        remembered = [law.memory_rate(self.problem.model, t, state) for law in bare.laws] if len(memory) else []
         return concatenate([turning, moves, *remembered]), concatenate([np.zeros(0), *powers]), found[6:]
 
     def _brakes(self, state: State, forces: Mapping[str, Any], h: Any) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class _Step:
 
         There is none where a step resolves this, and else so much that no step is too long.
         """
-        model, laws = self.system.model, [law for law in self.bare.laws if law.saturates]
+        model, laws = self.problem.model, [law for law in self.bare.laws if law.saturates]
         drives = [port for port in self.bare.driven_ports if port in forces and port not in {law.name for law in laws}]
         asked = self.bare.total({port: forces[port] for port in drives})
         found = {
@@ -199,7 +199,7 @@ class _Step:
 
         ``slopes`` are those of this stage and of those before it, the last one first.
         """
-        moving, n = 3 + self.system.model.nv, self.system.model.n
+        moving, n = 3 + self.problem.model.nv, self.problem.model.n
         width, end = self._width, moving + n + len(powers)
         rows = [slopes[k : k + width] for k in range(0, len(slopes), width)]
         motion = start[:moving] + h * _mixed(stage, _ROWS, [row[:moving] for row in rows])
@@ -215,7 +215,7 @@ class _Step:
     @property
     def _width(self) -> int:
         """Numbers of a slope."""
-        return 3 + self.system.model.nv + sum(self.system.sizes)
+        return 3 + self.problem.model.nv + sum(self.problem.sizes)
 
     def end(self, x: Any) -> Any:
         """Packed state at the end of the step, after all rounds; infinite if they were too few."""
@@ -252,7 +252,7 @@ class _Step:
 
     @property
     def _size(self) -> int:
-        return self._width + self.system.model.n + len(self.system.ports)
+        return self._width + self.problem.model.n + len(self.problem.ports)
 
     def _modes(self, x: Any) -> Modes:
         assert self.friction is not None

@@ -33,18 +33,18 @@ from ..arguments import whole
 from ..compiled_dynamics import remembered
 from ..devices import Cpu
 from ..law_parameters import apart
+from ..problem import Problem
 from ..robot_parameters import nominal
-from ..system import System
 from ..vector_field import layout_of
-from .base import Marching
+from .base import FixedStepIntegrator
 from .implicit_points import anchors
-from .implicit_step import begun, carried, concluded, converged, foreseen, law_that_grips
+from .implicit_step import begun, carried, concluded, converged, dry_friction_law, foreseen
 from .refinement import coarser, refined
 from .rule import guards
 
 
 @dataclass(frozen=True)
-class Implicit(Marching):
+class Implicit(FixedStepIntegrator):
     """Linearly implicit midpoint rule for compliant floors: order 2, and 1 where points land and slide.
 
     Steps in which joints turn far are taken again in quarter steps: see
@@ -72,16 +72,16 @@ class Implicit(Marching):
         if self.sweeps is not None:
             whole(self.sweeps, "sweeps")
 
-    def suited(self, system: System) -> System:
-        """System with stops that are as stiff as such steps resolve, which foresee their dampers."""
-        laws = tuple(law.for_implicit_steps() for law in system.laws)
-        return replace(super().suited(system), laws=laws, carried=carried(system.model))
+    def suited(self, problem: Problem) -> Problem:
+        """Problem with stops that are as stiff as such steps resolve, which foresee their dampers."""
+        laws = tuple(law.for_implicit_steps() for law in problem.laws)
+        return replace(super().suited(problem), laws=laws, carried=carried(problem.model))
 
-    def march(self, system: System, memory: int) -> CompiledStepper:
+    def compiled_stepper(self, problem: Problem, memory: int) -> CompiledStepper:
         """Machine code for all modes."""
-        if system.contact is not None:
-            checked_points(system.model, system.contact.points)
-        return CompiledStepper(self.suited(system), memory, sweeps=self.sweeps)
+        if problem.contact is not None:
+            checked_points(problem.model, problem.contact.points)
+        return CompiledStepper(self.suited(problem), memory, sweeps=self.sweeps)
 
 
 def counted(model: Model, t: Any, dt: Any, state: State) -> Any:
@@ -110,17 +110,17 @@ class CompiledStepper:
     taken again in smaller ones, and those that are coarse even so; see
     :mod:`fallingcat.simulation.integrators.refinement`"""
 
-    def __init__(self, system: System, memory: int, **how: Any) -> None:
-        laws, numbers = apart(system.laws, system.model)
-        self.numbers = np.append(numbers, nominal(system.model, system.contact, system.varied))
-        self.system, self._layout, self._model = system, layout_of(system, memory), system.model
-        foreseen = 0 if system.feedback is None else 2 * system.model.n
-        forces = 0 if system.controller is None else system.model.nv + foreseen
+    def __init__(self, problem: Problem, memory: int, **how: Any) -> None:
+        laws, numbers = apart(problem.laws, problem.model)
+        self.numbers = np.append(numbers, nominal(problem.model, problem.contact, problem.varied))
+        self.problem, self._layout, self._model = problem, layout_of(problem, memory), problem.model
+        foreseen = 0 if problem.feedback is None else 2 * problem.model.n
+        forces = 0 if problem.controller is None else problem.model.nv + foreseen
         size, count = self.head + self._layout.size, len(self.numbers)
         self._inputs = {"x": size, "clock": self.clock, "numbers": count, "forces": forces}
-        self._options: dict[str, Any] = {"laws": laws, "contact": system.contact, "memory": memory, **how}
-        if system.varied:
-            self._options["varied"] = system.varied
+        self._options: dict[str, Any] = {"laws": laws, "contact": problem.contact, "memory": memory, **how}
+        if problem.varied:
+            self._options["varied"] = problem.varied
 
     @cached_property
     def kernel(self) -> Any:
@@ -134,7 +134,9 @@ class CompiledStepper:
         There, work done twice is cheaper than what it would take to remember between the two.
         """
         about, options = {"target": target, "dtype": dtype}, dict(self._options)
-        if options.pop("sweeps") in (None, 1) or (self.system.contact is None and law_that_grips(self.system) is None):
+        if options.pop("sweeps") in (None, 1) or (
+            self.problem.contact is None and dry_friction_law(self.problem) is None
+        ):
             return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
         first = compile(self._model, foresight, inputs=self._inputs, **about, **self._options)
         inputs = self._inputs | {"signs": first.size}
@@ -142,7 +144,7 @@ class CompiledStepper:
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: what ``N`` robots remember that start now."""
-        return np.hstack([anchors(self.system, many), self.system.law_memories(many)])
+        return np.hstack([anchors(self.problem, many), self.problem.law_memories(many)])
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: ``x`` of robots that start now."""
@@ -181,7 +183,7 @@ class CompiledStepper:
         """Device of one robot."""
         return Cpu(self.kernel, self.numbers)
 
-    def stepper(self, on: Cpu) -> Callable[[], None]:
+    def stepping(self, on: Cpu) -> Callable[[], None]:
         """Function that steps one robot in the memory of its device: :attr:`.Cpu.single`."""
         go, out, x, clock, _, forces = on.single
 
@@ -198,12 +200,12 @@ class CompiledStepper:
         A function sees time and place where a step acts, as laws do: springs that it is made of would gain energy in
         steps that move with the mean of the velocities under forces of their start.
         """
-        if self.system.controller is None:
+        if self.problem.controller is None:
             return np.zeros(0)
         state, half = self._layout.unpack(packed)[0], 0.5 * dt
-        if self.middle and self.system.sampling is None:
+        if self.middle and self.problem.sampling is None:
             t, state = t + half, self._model.configuration.displace(state, half * state.velocity)
-        asked, feedback = self.system.asked(t, state), self.system.feedback
+        asked, feedback = self.problem.asked(t, state), self.problem.feedback
         gains = np.zeros(0) if feedback is None else feedback.gains(t, state, asked[-self._model.n :])
         return np.concatenate([np.zeros(self._model.nv - len(asked)), asked, gains])
 
@@ -214,7 +216,7 @@ class CompiledStepper:
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:
         """Mode of the contact at each of ``N`` packed states."""
-        return modes_of(self.system, self._layout.memory, packed)
+        return modes_of(self.problem, self._layout.memory, packed)
 
     def stalled(self, on: Any, x: Any) -> np.ndarray:
         """``N`` truth values: none gives up, in fixed steps."""
@@ -229,12 +231,12 @@ class CompiledStepper:
         return on.times(x) * dt
 
 
-def modes_of(system: System, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
+def modes_of(problem: Problem, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
     """Modes of a floor, the points that touch, at each of ``N`` packed states."""
-    contact, memory = system.contact, memory - sum(system.sizes)
+    contact, memory = problem.contact, memory - sum(problem.sizes)
     if contact is None:
         return ((),) * len(packed)
-    bare, nowhere = System(system.model, (), contact), (False,) * len(contact.points)
+    bare, nowhere = Problem(problem.model, (), contact), (False,) * len(contact.points)
     size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
     heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
     return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))

@@ -16,7 +16,7 @@ from ...dynamics.sweeps import nodes, outward
 from ...geometry.contact_points import position
 from ...lie.rotations import skew
 from ...model import Model, State
-from ..system import System
+from ..problem import Problem
 
 
 class Point(NamedTuple):
@@ -168,15 +168,15 @@ def points_of(
     return points
 
 
-def anchors(system: System, many: State) -> np.ndarray:
+def anchors(problem: Problem, many: State) -> np.ndarray:
     """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
-    if system.contact is None:
+    if problem.contact is None:
         return np.zeros((len(many.pose), 0))
-    floor: Any = system.contact
-    start = compile(system.model, starts_at, state=["pose", "joints"], floor=floor)
+    floor: Any = problem.contact
+    start = compile(problem.model, starts_at, state=["pose", "joints"], floor=floor)
     found = np.asarray(start(many.pose[:, :3], many.joints))
     memory = found.shape[1] - len(floor.points)
-    floor.check_heights(system.model, found[:, memory:])
+    floor.check_heights(problem.model, found[:, memory:])
     return found[:, :memory]
 
 

@@ -16,8 +16,8 @@ from ...dynamics.forward import Response, resisting_mass, response
 from ...model import Model, State
 from ..law_parameters import tuned
 from ..loop_closure import LOOPS, closing_forces
+from ..problem import Problem, held
 from ..robot_parameters import edited, giving_with, size
-from ..system import System, held
 from ..vector_field import layout_of
 from .implicit_points import Point, loads, points_of
 from .joint_friction import JointFriction
@@ -38,7 +38,7 @@ WEIGHT = 9.81
 class Start(NamedTuple):
     """Start of a step."""
 
-    system: System
+    problem: Problem
     count: Any
     """number of steps before"""
     state: State
@@ -58,7 +58,7 @@ class Start(NamedTuple):
 
     def sweep(self, signs: Signs, newton: bool = False) -> Sweep:
         """Accelerations under contact forces that are linearized at ``signs``, by ``newton`` with all derivatives."""
-        floor = _floor(self.system)
+        floor = _floor(self.problem)
         linearized = [
             floor.tangent(point, u, self.seen) if newton else floor.support(point, u, self.seen)
             for point, u in zip(self.points, signs.ahead, strict=True)
@@ -77,10 +77,10 @@ class Start(NamedTuple):
         The law is that at the velocities of the sweep; 1 and more where dry friction does not hold the joints that it
         was taken to hold.
         """
-        mass = self.system.model.mass
+        mass = self.problem.model.mass
         missed, size = 0.0, (1e-6 * WEIGHT * mass) ** 2 + 1e-30
         for point, u, force in zip(self.points, now.ahead, now.felt, strict=True):
-            law = _floor(self.system).step_force(point, u, self.seen)
+            law = _floor(self.problem).step_force(point, u, self.seen)
             missed, size = missed + (law - force) @ (law - force), size + law[0] * law[0]
         if before.grip is not None and now.signs.grip is not None:
             change = now.signs.grip.holds - before.grip.holds
@@ -90,8 +90,8 @@ class Start(NamedTuple):
     @property
     def newton(self) -> bool:
         """True if further sweeps are Newton's: friction follows normal forces, and each link responds by itself."""
-        model = self.system.model
-        follows = self.system.contact is not None and self.system.contact.friction_follows
+        model = self.problem.model
+        follows = self.problem.contact is not None and self.problem.contact.friction_follows
         return follows and not model.loops and not any(joint.mimic for joint in model.joints)
 
 
@@ -133,19 +133,19 @@ def begun(
     gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
     K, D = contact.point_impedance(model) if contact is not None else (0.0, 0.0)
     model, contact = edited(model, contact, varied, own)
-    system = System(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
-    layout = layout_of(system, memory)
+    problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
+    layout = layout_of(problem, memory)
     (state, before, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
     state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
     middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
-    size_of_laws, half = sum(system.sizes), system.later(before, x[0] * dt[0], state, 0.5 * dt[0])
-    system, anchors = system.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
-    points = _points(system, state, anchors, dt[0], middle)
-    grip = _gripping(system, state, dt[0]) if grips else None
-    touching, name = _touching(system, points), grip.name if grip else None
-    pulls = linearized_forces(system, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
+    size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt[0], state, 0.5 * dt[0])
+    problem, anchors = problem.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
+    points = _points(problem, state, anchors, dt[0], middle)
+    grip = _gripping(problem, state, dt[0]) if grips else None
+    touching, name = _touching(problem, points), grip.name if grip else None
+    pulls = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
     seen = ThetaWeights.of(K, D, gives, dt[0]) if points else None
-    start = Start(system, x[0], state, middle, works, points, pulls, seen, counts, dt[0], before)
+    start = Start(problem, x[0], state, middle, works, points, pulls, seen, counts, dt[0], before)
     return start, Signs([point.velocity for point in points], grip)
 
 
@@ -222,7 +222,7 @@ def converged(start: Start, signs: Signs) -> Sweep:
     That is one where nothing begins to slide, stick, lift off or land.  Where friction follows normal forces, every
     second one is a step of Newton's method.
     """
-    model = start.system.model
+    model = start.problem.model
     if not (start.points or signs.grip):
         return start.sweep(signs)
     loops, grips = (np.zeros(model.nv if needed else 0) for needed in (model.loops, signs.grip))
@@ -240,32 +240,32 @@ def converged(start: Start, signs: Signs) -> Sweep:
 
 def concluded(start: Start, last: Sweep) -> Any:
     """``[t; packed]`` at the end of a step."""
-    system, state, points, dt = start.system, start.state, start.points, start.dt
+    problem, state, points, dt = start.problem, start.state, start.points, start.dt
     change = scale(dt, last.acceleration)
     velocity = state.velocity + change
     ahead, felt = last.ahead, last.felt
     late = _late(points, felt, start.seen)
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
-    after = moving(system.model.configuration.displace(state, way), velocity)
+    after = moving(problem.model.configuration.displace(state, way), velocity)
     kept, pulls = [np.zeros(0)], start.pulls
     for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
-        held, inside = _floor(system).anchor(point, u, force[1:], start.seen)
-        rolls = _floor(system).rolls(i)
+        held, inside = _floor(problem).anchor(point, u, force[1:], start.seen)
+        rolls = _floor(problem).rolls(i)
         kept.append(where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held)
-    if system.model.loops:
-        pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, system.model.n)))}
+    if problem.model.loops:
+        pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
     if last.signs.grip:
-        pulls = pulls | {last.signs.grip.name: LinearizedForce(last.held, *np.zeros((2, system.model.n)))}
-    works = start.works + _works(system, state, change, pulls, points, ahead, felt, late, dt)
+        pulls = pulls | {last.signs.grip.name: LinearizedForce(last.held, *np.zeros((2, problem.model.n)))}
+    works = start.works + _works(problem, state, change, pulls, points, ahead, felt, late, dt)
     middle = moving(state, state.velocity + 0.5 * change)
-    memory = concatenate([*kept, system.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
+    memory = concatenate([*kept, problem.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
     unsettled = where(less(0.0, last.settled), 0.0 * dt, 1.0 + 0.0 * dt)
     # forces that are not those of the law can create energy: such a step is taken again in quarters
-    again = where(less(0.5, unsettled), unsettled, coarse(system.model, velocity, dt))
+    again = where(less(0.5, unsettled), unsettled, coarse(problem.model, velocity, dt))
     counts = start.counts + array([unsettled, 0.0, again])
     given = concatenate([last.acceleration, counts])
-    packed = layout_of(system, len(memory)).pack(after, memory, works, given)
+    packed = layout_of(problem, len(memory)).pack(after, memory, works, given)
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
 
@@ -290,36 +290,36 @@ def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
     return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
 
 
-def _floor(system: System) -> Any:
+def _floor(problem: Problem) -> Any:
     """The contact, which offers :class:`.LinearizedForces`."""
-    return system.contact
+    return problem.contact
 
 
-def _points(system: System, *about: Any) -> list[Point]:
-    return points_of(system.model, _floor(system), *about) if system.contact is not None else []
+def _points(problem: Problem, *about: Any) -> list[Point]:
+    return points_of(problem.model, _floor(problem), *about) if problem.contact is not None else []
 
 
-def _gripping(system: System, state: State, dt: Any) -> JointFriction | None:
-    law = law_that_grips(system)
-    return None if law is None else JointFriction.begun(law, system.model, state, dt)
+def _gripping(problem: Problem, state: State, dt: Any) -> JointFriction | None:
+    law = dry_friction_law(problem)
+    return None if law is None else JointFriction.begun(law, problem.model, state, dt)
 
 
-def law_that_grips(system: System) -> Law | None:
+def dry_friction_law(problem: Problem) -> Law | None:
     """The first law of dry friction; beside loops, which may hold the same joints, it is a law as others are."""
-    if system.model.loops:
+    if problem.model.loops:
         return None
-    return next((law for law in system.laws if law.dry_friction(system.model) is not None), None)
+    return next((law for law in problem.laws if law.dry_friction(problem.model) is not None), None)
 
 
-def _touching(system: System, points: list[Point]) -> dict[str, Any]:
+def _touching(problem: Problem, points: list[Point]) -> dict[str, Any]:
     """Conditions that points touch, by name."""
-    names = _floor(system).points if points else ()
+    names = _floor(problem).points if points else ()
     return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
 
 
 def _answer(start: Start, grip: JointFriction | None, supports: list[Support], symmetric: bool) -> tuple[Response, Any]:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
-    model, state, dt = start.system.model, start.middle, start.dt
+    model, state, dt = start.problem.model, start.middle, start.dt
     none, (forces, armature) = np.zeros(0), ahead_of(model, start.state, start.pulls, dt)
     wrenches, resisting = loads(start.points, supports, dt)
     if grip is not None:
@@ -335,7 +335,7 @@ def _answer(start: Start, grip: JointFriction | None, supports: list[Support], s
 
 
 def _works(
-    system: System,
+    problem: Problem,
     state: State,
     change: Any,
     pulls: dict[str, LinearizedForce],
@@ -349,25 +349,25 @@ def _works(
 
     The ground takes what weight does ``late``.
     """
-    m, mean = system.model.m, state.velocity + 0.5 * change
-    by_law = powers_of(system.model, state, change, pulls)
+    m, mean = problem.model.m, state.velocity + 0.5 * change
+    by_law = powers_of(problem.model, state, change, pulls)
     twice = [point.velocity + u for point, u in zip(points, ahead, strict=True)]
-    carried = [_with_base(system, point, mean[:m]) for point in points]
+    carried = [_with_base(problem, point, mean[:m]) for point in points]
     by_floor: list[tuple[Any, Any]] = []
-    for part in (slice(0, 1), slice(1, 3)) if system.contact else ():
+    for part in (slice(0, 1), slice(1, 3)) if problem.contact else ():
         base = sum((f[part] @ u[part] for f, u in zip(felt, carried, strict=True)), start=0.0)
         whole = sum((f[part] @ u[part] for f, u in zip(felt, twice, strict=True)), start=0.0)
         by_floor.append((base, 0.5 * whole - base))
-    impacts = [(0.0, 0.0)] if system.contact else []
+    impacts = [(0.0, 0.0)] if problem.contact else []
     if points:  # what moves late falls as far as it should, and not as the mean velocity says
         (base, rest), along_it = by_floor
-        by_floor = [(base - late * _weighed(system, state, change, pulls, points, felt, dt), rest), along_it]
+        by_floor = [(base - late * _weighed(problem, state, change, pulls, points, felt, dt), rest), along_it]
     powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
     return scale(dt, concatenate([np.zeros(0), *powers]))
 
 
 def _weighed(
-    system: System,
+    problem: Problem,
     state: State,
     change: Any,
     pulls: dict[str, LinearizedForce],
@@ -379,7 +379,7 @@ def _weighed(
 
     Where the base can fall this is ``dt g . F``, with all forces ``F`` from outside, but for products of velocities.
     """
-    model, g = system.model, system.model.gravity
+    model, g = problem.model, problem.model.gravity
     S = model.base.selection
     falls = S[:3, ~S[3:].any(axis=0)]
     if model.loops or np.linalg.matrix_rank(np.column_stack([falls, g])) > np.linalg.matrix_rank(falls):
@@ -389,7 +389,7 @@ def _weighed(
     return dt * sum((point.gravity @ force for point, force in zip(points, felt, strict=True)), start=of_laws)
 
 
-def _with_base(system: System, point: Point, twist: Any) -> Any:
+def _with_base(problem: Problem, point: Point, twist: Any) -> Any:
     """``3``: the velocity of a point, along normal and tangents, if the robot were rigid."""
-    nu = system.model.base.selection @ twist
+    nu = problem.model.base.selection @ twist
     return point.base @ nu[:3] + cross(point.base @ nu[3:], point.lever)

@@ -14,7 +14,7 @@ from ...control import Law
 from ...control.laws.passive_joints import carried, cut_resistance
 from ...errors import NumericsError
 from ...model import Model, State
-from ..system import System
+from ..problem import Problem
 from .contact_branches import by_cases
 
 LEAST = 1e-9
@@ -44,7 +44,7 @@ class LinearizedForce(NamedTuple):
 
 
 def linearized_forces(
-    system: System,
+    problem: Problem,
     t: Any,
     state: State,
     forces: Any,
@@ -59,9 +59,9 @@ def linearized_forces(
     foresees all of springs and dampers, or, if its places are those of its ``middle``, as much as
     :class:`.ThetaWeights`.
     """
-    model, zero, drives = system.model, np.zeros(system.model.n), set(system.driven_ports)
+    model, zero, drives = problem.model, np.zeros(problem.model.n), set(problem.driven_ports)
     asking, at = (
-        [law for law in system.laws if not law.saturates and law.name != grips],
+        [law for law in problem.laws if not law.saturates and law.name != grips],
         (model, t, state, touching, dt),
     )
     said = {law.name: _resistance(law.joint_impedance, *at) for law in asking}
@@ -74,10 +74,10 @@ def linearized_forces(
     pulls = {law.name: LinearizedForce(_forces(law, *at[:-1]), *ahead[law.name]) for law in asking}
     if grips is not None:
         pulls[grips] = LinearizedForce(np.zeros(model.nv), zero, zero)
-    if system.controller is not None:
+    if problem.controller is not None:
         pulls["controller"] = LinearizedForce(forces[: model.nv], *ahead.get("controller", (zero, zero)))
-    asked = system.total({name: pull.forces for name, pull in pulls.items() if name in drives})
-    for law in system.laws:
+    asked = problem.total({name: pull.forces for name, pull in pulls.items() if name in drives})
+    for law in problem.laws:
         if law.saturates:
             taken = law.saturated_forces(model, t, state, frozenset(), asked)
             gain = sum((pulls[name].gain for name in drives & pulls.keys()), start=zero)
@@ -85,7 +85,7 @@ def linearized_forces(
             part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
             pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
             pulls[law.name] = LinearizedForce(taken, zero, law.implicit_damping(model, state, asked, dt))
-    return {port: pulls[port] for port in system.ports if port in pulls}
+    return {port: pulls[port] for port in problem.ports if port in pulls}
 
 
 def _forces(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any]) -> Any:

@@ -32,18 +32,18 @@ from ...errors import ModelError, NumericsError, describe
 from ...lie import SE3
 from ...model import Model, State
 from ..compiled_dynamics import remembered
-from ..system import System, held
+from ..problem import Problem, held
 from ..vector_field import layout_of
 from . import flight_step
-from .base import Marching, Step
+from .base import FixedStepIntegrator, Step
 from .compiled_rule import RuleStepper
 from .implicit import steps_before
-from .implicit_step import law_that_grips
+from .implicit_step import dry_friction_law
 from .momentum_step import CARRIED_SIZE, MAX_PASSES, Guess, Parabola, arrived, carried_at, flown, stepped
 
 
 @dataclass(frozen=True)
-class MomentumRungeKutta(Marching):
+class MomentumRungeKutta(FixedStepIntegrator):
     """Runge-Kutta of order 5 in flight; momentum is exact to rounding.
 
     For robots whose base is free, whose joints are angles and lengths, without loops, under gravity and joint forces.
@@ -54,39 +54,39 @@ class MomentumRungeKutta(Marching):
         >>> method = fc.simulation.MomentumRungeKutta()
         >>> method.name, method.order
         ('momentum', 5)
-        >>> method.check(fc.simulation.System(fc.robots.two_cylinder_cat()))  # no error
+        >>> method.check(fc.simulation.Problem(fc.robots.two_cylinder_cat()))  # no error
     """
 
     name = "momentum"
     order = 5
     varies = True
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+    def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Machine code for whole flights, unless a controller is asked at every stage."""
-        if system.controller is None or system.sampling is not None:
-            return self.march(system, memory)
-        self.check(system)
-        return AskedStages(system)
+        if problem.controller is None or problem.sampling is not None:
+            return self.compiled_stepper(problem, memory)
+        self.check(problem)
+        return AskedStages(problem)
 
-    def march(self, system: System, memory: int) -> Flight:
+    def compiled_stepper(self, problem: Problem, memory: int) -> Flight:
         """Machine code, for one robot or many."""
-        self.check(system, remembers=law_that_grips(system) is None)
-        return Flight(system, memory)
+        self.check(problem, remembers=dry_friction_law(problem) is None)
+        return Flight(problem, memory)
 
-    def check(self, system: System, remembers: bool = False) -> None:
+    def check(self, problem: Problem, remembers: bool = False) -> None:
         """Refuse robots and forces that this method is not for, by name.
 
         Args:
-            system: Problem.
+            problem: Problem.
             remembers: True if laws may have a state of their own, as beside no dry friction and no function.
         """
-        check(system, remembers)
-        if system.model.loops:
-            raise ModelError(f"{system.model.name!r} has loops: take MomentumMidpoint(), which closes them")
+        check(problem, remembers)
+        if problem.model.loops:
+            raise ModelError(f"{problem.model.name!r} has loops: take MomentumMidpoint(), which closes them")
 
 
 @dataclass(frozen=True)
-class MomentumMidpoint(Marching):
+class MomentumMidpoint(FixedStepIntegrator):
     """Midpoint rule of order 2 in flight, symmetric in time; momentum is exact to rounding, energy has no trend.
 
     For robots whose base is free, whose joints are angles and lengths, and on whose base no force acts but gravity;
@@ -103,24 +103,24 @@ class MomentumMidpoint(Marching):
     order = 2
     damped = True
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+    def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Machine code for whole flights, unless a controller is asked within steps."""
-        if system.controller is None or system.sampling is not None:
-            return self.march(system, memory)
-        check(system)
-        return AskingFlight(system)
+        if problem.controller is None or problem.sampling is not None:
+            return self.compiled_stepper(problem, memory)
+        check(problem)
+        return AskingFlight(problem)
 
-    def march(self, system: System, memory: int) -> MidpointFlight:
+    def compiled_stepper(self, problem: Problem, memory: int) -> MidpointFlight:
         """Machine code, for one robot or many."""
-        check(system)
-        return MidpointFlight(system, memory)
+        check(problem)
+        return MidpointFlight(problem, memory)
 
-    def unsolved(self, system: System) -> str:
+    def unsolved(self, problem: Problem) -> str:
         """The equations of a step have no solution, or none that passes find."""
-        if not system.model.loops:
+        if not problem.model.loops:
             return "the midpoint equations do not converge, however small the step: take 'rkmk4'"
         return (
-            f"the loops of {system.model.name!r} do not close, however small the step: take 'rkmk4' where one is flat"
+            f"the loops of {problem.model.name!r} do not close, however small the step: take 'rkmk4' where one is flat"
         )
 
 
@@ -136,8 +136,8 @@ class Flight(RuleStepper):
     head = 1 + CARRIED_SIZE
     head_at = staticmethod(carrying)
 
-    def __init__(self, system: System, memory: int) -> None:
-        super().__init__(system, memory)
+    def __init__(self, problem: Problem, memory: int) -> None:
+        super().__init__(problem, memory)
         self._carried = np.zeros(0)
 
     def on(self, target: str, dtype: str) -> list[Any]:
@@ -175,21 +175,21 @@ class MidpointFlight(Flight):
 class AskedStages:
     """Runge-Kutta steps at whose stages a controller is asked."""
 
-    def __init__(self, system: System) -> None:
-        self.system, self.layout, self.carried = system, layout_of(system, 0), np.zeros(0)
-        self.size, model = flight_step.round_size(system), system.model
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.layout, self.carried = problem, layout_of(problem, 0), np.zeros(0)
+        self.size, model = flight_step.round_size(problem), problem.model
         inputs = {"packed": self.layout.size, "carried": CARRIED_SIZE, "clock": 3, "x": self.size, "given": model.n}
-        self.kernel = compile(model, flight_step.one_round, inputs=inputs, laws=system.laws)
+        self.kernel = compile(model, flight_step.one_round, inputs=inputs, laws=problem.laws)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; error]`` after the step."""
-        model, (t, dt), k, n = self.system.model, clock, self.size, self.layout.size
+        model, (t, dt), k, n = self.problem.model, clock, self.size, self.layout.size
         state = self.layout.unpack(packed)[0]
         if not len(self.carried):
             self.carried = measured(model, t, State(*(x[None] for x in state)))[0]
         x, at, first, done = np.zeros(k), t, 1.0, 0.0
         while done <= 0.0:  # rounds are bounded: see Friction.rounds
-            given = self.system.asked(at, state)
+            given = self.problem.asked(at, state)
             out = self.kernel(packed, self.carried, np.array([t, dt, first]), x, given)
             x, done, at, first = out[:k], out[k], out[k + 1], 0.0
             state = self.layout.unpack(out[k + 2 : k + 2 + n])[0]
@@ -199,26 +199,26 @@ class AskedStages:
 class AskingFlight:
     """Steps within which a controller is asked what it gives at the midpoint."""
 
-    def __init__(self, system: System) -> None:
-        self.system, self.layout, self.carried = system, layout_of(system, 0), np.zeros(0)
-        model, self.falls = system.model, np.zeros(system.model.n)
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.layout, self.carried = problem, layout_of(problem, 0), np.zeros(0)
+        model, self.falls = problem.model, np.zeros(problem.model.n)
         sizes = {"guess": len(Guess.first(model, np.zeros(model.nv), self.falls)), "given": model.n}
         inputs = {"packed": self.layout.size, "carried": CARRIED_SIZE, "clock": 2, **sizes}
-        self.kernel = compile(model, stepped, inputs=inputs, laws=system.laws)
+        self.kernel = compile(model, stepped, inputs=inputs, laws=problem.laws)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; error]`` after the step."""
-        model, (t, dt), k = self.system.model, clock, self.layout.size
+        model, (t, dt), k = self.problem.model, clock, self.layout.size
         start = self.layout.unpack(packed)[0]
         if not len(self.carried):
             self.carried = measured(model, t, State(*(x[None] for x in start)))[0]
         flying = start.velocity - Parabola(model, self.carried).seen(t, start.pose[:3, :3])
-        guess, given = Guess.first(model, flying, self.falls), self.system.asked(t + 0.5 * dt, start)
+        guess, given = Guess.first(model, flying, self.falls), self.problem.asked(t + 0.5 * dt, start)
         for _ in range(MAX_PASSES):
             before = guess[-1]
             out = self.kernel(packed, self.carried, clock, guess, given)
             middle, guess = self.layout.unpack(out[k + 1 : 2 * k + 1])[0], out[2 * k + 1 :]
-            given = self.system.asked(t + 0.5 * dt, middle)
+            given = self.problem.asked(t + 0.5 * dt, middle)
             if arrived(model, guess[-1], before, dt) > 0.0:
                 break
         self.falls = Guess.of(model, guess).falls.copy()
@@ -245,23 +245,23 @@ def measured(model: Model, t: float, many: State) -> np.ndarray:
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
 
-def check(system: System, remembers: bool = False) -> None:
+def check(problem: Problem, remembers: bool = False) -> None:
     """Refuse robots and forces that this rule is not for, by name."""
-    model = system.model
+    model = problem.model
     if not remembers:
-        system.check_forgetful("momentum")
+        problem.check_forgetful("momentum")
     for loop in model.loops:
         if not loop.internal:
             raise ModelError(
                 f"loop {loop.name!r} holds more than the robot's shape, so that momentum is not kept: take 'rkmk4'"
             )
-    driven = system.external and system.controller is not held  # forces that a batch is given are on joints alone
-    if driven or system.contact is not None:
+    driven = problem.external and problem.controller is not held  # forces that a batch is given are on joints alone
+    if driven or problem.contact is not None:
         raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
     if not isinstance(model.base, SE3):
         base = f"the base {model.base}" if model.m else "one that is fixed"
         raise ModelError(f"the momentum-exact integrator needs a free base, not {base}")
-    for law in system.laws:
+    for law in problem.laws:
         if acts_on_base(model, law):
             raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")
     for joint in model.joints:

@@ -23,7 +23,7 @@ from ...lie.rotations import exp, homogeneous
 from ...model import Model, State
 from ..law_parameters import tuned
 from ..loop_closure import InnerLoops, row_count
-from ..system import System, held
+from ..problem import Problem, held
 from ..vector_field import layout_of
 
 _ROTATIONS = SO3()
@@ -105,14 +105,14 @@ def stepped(
     ``carried = [t; center; velocity; spin]`` of the center of mass at some time; ``given`` are the joint forces (n) of
     a controller, if there is one.
     """
-    system, dt = System(model, laws, None, held if len(given) else None), clock[1]
-    layout, flight = layout_of(system, 0), Parabola(model, carried)
+    problem, dt = Problem(model, laws, None, held if len(given) else None), clock[1]
+    layout, flight = layout_of(problem, 0), Parabola(model, carried)
     start, _, works = layout.unpack(packed)
     light = replace(model, gravity=np.zeros(3))
     R, q, spin = start.pose[:3, :3], start.joints, carried[7:]
     flying = concatenate([start.twist, start.rates]) - flight.seen(clock[0], R)
     p = inverse_dynamics(light, _still(q), flying)[6:]
-    half, foreseen = clock[0] + 0.5 * dt, _foreseen(system, clock[0], start, 0.5 * dt)
+    half, foreseen = clock[0] + 0.5 * dt, _foreseen(problem, clock[0], start, 0.5 * dt)
     closing = InnerLoops(light, _still(q), 0.5 * dt * foreseen)
 
     def middle(v: Any) -> State:
@@ -121,7 +121,7 @@ def stepped(
     def better(x: Any) -> tuple[Any, Any]:
         at = Guess.of(model, x)
         v, rates = at.velocity, at.velocity[6:]
-        q_mid, tau = q + 0.5 * dt * rates, system.total(system.applied((), half, middle(v), given))[6:]
+        q_mid, tau = q + 0.5 * dt * rates, problem.total(problem.applied((), half, middle(v), given))[6:]
         slope = kinetic_slope(light, State(np.eye(4), q_mid, v[:6], rates)) + tau
         h = _ROTATIONS.dexp_left(dt * v[3:6]).T @ (R.T @ spin)  # what the variation of R exp(dt w) asks for
         opening, more = closing.correction(_still(q + dt * rates), dt)
@@ -139,19 +139,19 @@ def stepped(
     end_R, end_q = R @ exp(dt * v[3:6]), q + dt * v[6:]
     end_v = _velocity(light, end_R.T @ spin, end_q, p + dt * slope + closing.forces(impulses))
     end = flight.state(clock[0] + dt, end_R, end_q, InnerLoops(light, _still(end_q)).kept(end_v))
-    forces, zero = system.applied((), half, middle(v), given), np.zeros(model.nv)  # those in loops do no work
-    powers = [(0.0, forces.get(port, zero)[6:] @ v[6:]) for port in system.ports]
+    forces, zero = problem.applied((), half, middle(v), given), np.zeros(model.nv)  # those in loops do no work
+    powers = [(0.0, forces.get(port, zero)[6:] @ v[6:]) for port in problem.ports]
     works = works + dt * concatenate([np.zeros(0), *(np.reshape(power, 1) for pair in powers for power in pair)])
     ends = [layout.pack(at, np.zeros(0), works) for at in (end, middle(v))]
     return concatenate([ends[0], change / (MAX_VELOCITY_ERROR * slack(model, 1e3 * dt)), ends[1], x])
 
 
-def _foreseen(system: System, t: Any, state: State, dt: Any) -> Any:
+def _foreseen(problem: Problem, t: Any, state: State, dt: Any) -> Any:
     """``n``: by how much less the forces of laws will be at higher rates, as they say; ``dt`` is how long these act."""
-    falls: Any = np.zeros(system.model.n)
-    for law in system.laws:
-        K, D = law.joint_impedance(system.model, t, state, frozenset(), dt)
-        falls = falls + maximum(D + dt * K, np.zeros(system.model.n))
+    falls: Any = np.zeros(problem.model.n)
+    for law in problem.laws:
+        K, D = law.joint_impedance(problem.model, t, state, frozenset(), dt)
+        falls = falls + maximum(D + dt * K, np.zeros(problem.model.n))
     return falls
 
 

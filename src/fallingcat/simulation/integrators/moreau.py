@@ -19,14 +19,14 @@ from ...contact.capabilities import AdmissibleImpulses
 from ...contact.rigid.solvers.proximal_newton import DIGITS
 from ...errors import ModelError
 from ...model import State
-from ..system import System
-from .base import Marching
+from ..problem import Problem
+from .base import FixedStepIntegrator
 from .implicit import CompiledStepper
 from .moreau_step import further_rows, stepped
 
 
 @dataclass(frozen=True)
-class Moreau(Marching):
+class Moreau(FixedStepIntegrator):
     """Time stepping of order 1 for hard contacts, for long runs and for many at once: events are not located.
 
     Robots come to rest exactly, do not creep, and land on the ground and not in it; an impact is right to ``dt`` in
@@ -49,17 +49,17 @@ class Moreau(Marching):
     lag = 0.5
     needs = AdmissibleImpulses
 
-    def suited(self, system: System) -> System:
-        """System with contacts that remember the forces of the last step."""
-        contact: Any = super().suited(system).contact
+    def suited(self, problem: Problem) -> Problem:
+        """Problem with contacts that remember the forces of the last step."""
+        contact: Any = super().suited(problem).contact
         if contact is None:
             raise ModelError(f"the integrator {self.name!r} needs a contact, such as HardContacts")
-        contact = contact.time_stepping(further_rows(system))
-        return replace(system, contact=contact, carried=len(MoreauStepper.counted))
+        contact = contact.time_stepping(further_rows(problem))
+        return replace(problem, contact=contact, carried=len(MoreauStepper.counted))
 
-    def march(self, system: System, memory: int) -> MoreauStepper:
+    def compiled_stepper(self, problem: Problem, memory: int) -> MoreauStepper:
         """Machine code for all modes."""
-        return MoreauStepper(self.suited(system), memory)
+        return MoreauStepper(self.suited(problem), memory)
 
 
 class MoreauStepper(CompiledStepper):
@@ -72,7 +72,7 @@ class MoreauStepper(CompiledStepper):
     @property
     def contact(self) -> Any:
         """Contact of :meth:`.AdmissibleImpulses.time_stepping`."""
-        return self.system.contact
+        return self.problem.contact
 
     def on(self, target: str, dtype: str) -> list[Any]:
         """The same for another machine, to what its numbers resolve."""
@@ -82,7 +82,7 @@ class MoreauStepper(CompiledStepper):
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: nothing yet, of robots none of which starts below the ground."""
         self.contact.check_starts(self._model, many)
-        own = self.system.law_memories(many)
+        own = self.problem.law_memories(many)
         return np.hstack([np.zeros((len(own), self._layout.memory - own.shape[1])), own])
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:

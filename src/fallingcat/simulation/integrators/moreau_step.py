@@ -18,8 +18,8 @@ from ...dynamics import inverse_dynamics
 from ...model import Model, State
 from ..law_parameters import tuned
 from ..loop_closure import LOOPS
+from ..problem import Problem, held
 from ..robot_parameters import edited, size
-from ..system import System, held
 from ..vector_field import layout_of
 from .implicit_step import moving
 from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
@@ -55,7 +55,7 @@ class Rows(NamedTuple):
 class Start(NamedTuple):
     """Start of a step."""
 
-    system: System
+    problem: Problem
     contact: SteppedContacts
     state: State
     kept: Remembered
@@ -88,34 +88,34 @@ def stepped(
 ) -> Any:
     """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
-    system, t, dt = (
-        System(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2),
+    problem, t, dt = (
+        Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2),
         x[0] * clock[0],
         clock[0],
     )
-    layout = layout_of(system, memory)
+    layout = layout_of(problem, memory)
     state, remembered, works = layout.unpack(x[1:])
-    start = _begun(system.recalling(remembered)[0], contact, t, state, remembered, works, forces, dt)
+    start = _begun(problem.recalling(remembered)[0], contact, t, state, remembered, works, forces, dt)
     end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
-    memory_after = concatenate([*kept, system.later(remembered, t, moving(start.state, end.velocity), dt)])
+    memory_after = concatenate([*kept, problem.later(remembered, t, moving(start.state, end.velocity), dt)])
     counts = layout.carried_of(x[1:]) + array([0.0, coarse(model, end.velocity, dt)])
     packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
 def _begun(
-    system: System, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, dt: Any
+    problem: Problem, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, dt: Any
 ) -> Start:
-    kept, rubs = contact.remembered_of(memory), law_that_rubs(system)
-    pulls = linearized_forces(system, t, state, forces, contact.touched(memory), rubs.name if rubs else None, dt)
-    rows = _rows(system, contact, state, contact.stacked_jacobian(system.model, state), kept, rubs, dt)
-    return Start(system, contact, state, kept, works, pulls, rows, dt)
+    kept, rubs = contact.remembered_of(memory), law_that_rubs(problem)
+    pulls = linearized_forces(problem, t, state, forces, contact.touched(memory), rubs.name if rubs else None, dt)
+    rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, rubs, dt)
+    return Start(problem, contact, state, kept, works, pulls, rows, dt)
 
 
 def _reacted(start: Start, digits: Digits) -> End:
     """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
-    model, state, rows, dt = start.system.model, start.state, start.rows, start.dt
+    model, state, rows, dt = start.problem.model, start.state, start.rows, start.dt
     forces, armature = ahead_of(model, state, start.pulls, dt)
     impulse = scale(dt, forces - inverse_dynamics(model, state, turning(model, state.velocity)))
     response = rows.jacobian.response(armature, impulse)
@@ -129,20 +129,20 @@ def _reacted(start: Start, digits: Digits) -> End:
     return End(state.velocity + response.change(found.along), found)
 
 
-def law_that_rubs(system: System) -> Law | None:
+def law_that_rubs(problem: Problem) -> Law | None:
     """The first law of dry friction."""
-    return next((law for law in system.laws if law.dry_friction(system.model) is not None), None)
+    return next((law for law in problem.laws if law.dry_friction(problem.model) is not None), None)
 
 
-def further_rows(system: System) -> int:
+def further_rows(problem: Problem) -> int:
     """Number of rows of loops and dry friction."""
-    rubs = law_that_rubs(system)
-    rubbed = 0 if rubs is None else np.count_nonzero(np.asarray(rubs.dry_friction(system.model)))
-    return sum(loop.count for loop in system.model.loops) + int(rubbed)
+    rubs = law_that_rubs(problem)
+    rubbed = 0 if rubs is None else np.count_nonzero(np.asarray(rubs.dry_friction(problem.model)))
+    return sum(loop.count for loop in problem.model.loops) + int(rubbed)
 
 
 def _rows(
-    system: System,
+    problem: Problem,
     contact: SteppedContacts,
     state: State,
     on: StackedJacobian,
@@ -151,7 +151,7 @@ def _rows(
     dt: Any,
 ) -> Rows:
     """All that may react, whether it will or not."""
-    model, (normal, tangential) = system.model, contact.ports
+    model, (normal, tangential) = problem.model, contact.ports
     sets: list[ImpulseSet] = list(contact.cones(model))
     levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
     heights = [where(less(absolute(height), HAIR), 0.0, height) for height in on.heights]
@@ -211,7 +211,7 @@ def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
 
 def _works(start: Start, end: End) -> Any:
     """J, two for each port: along the mean of the velocities before and after."""
-    model, rows, state = start.system.model, start.rows, start.state
+    model, rows, state = start.problem.model, start.rows, start.state
     mean, impulses = 0.5 * (state.velocity + end.velocity), end.found.impulses
     pairs = powers_of(model, state, end.velocity - state.velocity, start.pulls)
     works = {name: scale(start.dt, array(list(pair))) for name, pair in zip(start.pulls, pairs, strict=True)}
@@ -220,4 +220,4 @@ def _works(start: Start, end: End) -> Any:
     whole = impulses * concatenate(rows.of(rows.jacobian.of(mean)))
     for k, port in enumerate(rows.ports):
         works[port] = works.get(port, np.zeros(2)) + array([base[k], whole[k] - base[k]])
-    return concatenate([np.zeros(0), *(works.get(port, np.zeros(2)) for port in start.system.ports)])
+    return concatenate([np.zeros(0), *(works.get(port, np.zeros(2)) for port in start.problem.ports)])

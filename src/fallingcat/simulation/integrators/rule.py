@@ -19,7 +19,7 @@ from ...control import Law
 from ...model import Model
 from ..compiled_dynamics import remembered
 from ..law_parameters import apart, tuned
-from ..system import System, given_size, with_given
+from ..problem import Problem, given_size, with_given
 from ..vector_field import Field, Slope, compiled_slope, layout_of
 from .base import Integrator, Step
 
@@ -55,72 +55,72 @@ class Rule(Integrator):
     differentiates: bool = False
     """True if a step asks for the Jacobian of the field"""
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+    def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Machine code if all forces are laws, else plain Python around compiled dynamics.
 
         The Jacobian of a large robot would make too much code: there only the field is compiled, and differenced.
         """
-        if not system.compilable:
-            return functools.partial(advance, system, mode, memory, rule=self)
-        if self.differentiates and system.model.nv > MAX_DIFFERENTIATED_NV:
-            slope = compiled_slope(system, mode, memory)
-            return functools.partial(advance, system, mode, memory, rule=self, slope=slope)
-        return self.kernel(system, mode, memory)
+        if not problem.compilable:
+            return functools.partial(advance, problem, mode, memory, rule=self)
+        if self.differentiates and problem.model.nv > MAX_DIFFERENTIATED_NV:
+            slope = compiled_slope(problem, mode, memory)
+            return functools.partial(advance, problem, mode, memory, rule=self, slope=slope)
+        return self.kernel(problem, mode, memory)
 
-    def kernel(self, system: System, mode: Mode, memory: int) -> Step:
+    def kernel(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Whole step as machine code, for any leading batch shape.
 
         Args:
-            system: Problem.
+            problem: Problem.
             mode: Mode of the contact.
             memory: Size of the memory of contact and laws.
 
         Returns:
             Compiled step.
         """
-        return compiled(advance, system, mode, memory, rule=self)
+        return compiled(advance, problem, mode, memory, rule=self)
 
 
 # functions of packed states -------------------------------------------------------------------------------------------
 
 
 def advance(
-    system: System, mode: Mode, memory: int, packed: Any, clock: Any, rule: Rule, slope: Slope | None = None
+    problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any, rule: Rule, slope: Slope | None = None
 ) -> Any:
-    """``[packed after; guards; error]``: one step of a system from ``clock = [t, dt]``."""
-    layout = layout_of(system, memory)
-    field = Field(system, mode, *layout.unpack(packed), slope)
+    """``[packed after; guards; error]``: one step of a problem from ``clock = [t, dt]``."""
+    layout = layout_of(problem, memory)
+    field = Field(problem, mode, *layout.unpack(packed), slope)
     y, error = rule.step(field, clock[0], field.origin, clock[1])
     after, remembered, works = field.end(y)
-    there = system.touched(mode, clock[0] + clock[1], after, remembered)
+    there = problem.touched(mode, clock[0] + clock[1], after, remembered)
     error = where(less(error, there.strain), there.strain, error)
     return concatenate([layout.pack(after, remembered, works), there.guards, np.reshape(error, 1)])
 
 
-def measure(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+def measure(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """Guards of a mode at a packed state."""
-    state, remembered, _ = layout_of(system, memory).unpack(packed)
-    return system.touched(mode, clock[0], state, remembered).guards
+    state, remembered, _ = layout_of(problem, memory).unpack(packed)
+    return problem.touched(mode, clock[0], state, remembered).guards
 
 
-def by_port(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+def by_port(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """The forces of all ports, one after the other."""
-    state, remembered, _ = layout_of(system, memory).unpack(packed)
-    forces, zero = system.forces(mode, clock[0], state, remembered), np.zeros(system.model.nv)
-    return concatenate([np.zeros(0), *(forces.get(port, zero) for port in system.ports)])
+    state, remembered, _ = layout_of(problem, memory).unpack(packed)
+    forces, zero = problem.forces(mode, clock[0], state, remembered), np.zeros(problem.model.nv)
+    return concatenate([np.zeros(0), *(forces.get(port, zero) for port in problem.ports)])
 
 
-def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+def at_points(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """Forces and motion of each point that may touch, one after the other.
 
     For each its force (3, world), height over the ground, the speed along it, which is zero in the air, and the part of
     the force out of the ground.
     """
-    model, contact = system.model, system.contact
+    model, contact = problem.model, problem.contact
     assert contact is not None
-    state, remembered, _ = layout_of(system, memory).unpack(packed)
-    system, remembered = system.recalling(remembered)
-    applied = system.total(system.applied(mode, clock[0], state))
+    state, remembered, _ = layout_of(problem, memory).unpack(packed)
+    problem, remembered = problem.recalling(remembered)
+    applied = problem.total(problem.applied(mode, clock[0], state))
     forces = contact.point_forces(model, mode, state, remembered, applied)
     touching, parts = contact.touching(mode), [np.zeros(0)]
     for force, place, (height, axes, J) in zip(forces, contact.points, contact.sites(model, state), strict=True):
@@ -130,46 +130,46 @@ def at_points(system: System, mode: Mode, memory: int, packed: Any, clock: Any) 
     return concatenate(parts)
 
 
-def commanded(system: System, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+def commanded(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """Sum (nv) of the forces of all laws."""
-    return system.total(system.applied(mode, clock[0], layout_of(system, memory).unpack(packed)[0]))
+    return problem.total(problem.applied(mode, clock[0], layout_of(problem, memory).unpack(packed)[0]))
 
 
-def guards(system: System, mode: Mode, memory: int, make: Callable[..., Any] = compile) -> Step:
+def guards(problem: Problem, mode: Mode, memory: int, make: Callable[..., Any] = compile) -> Step:
     """The guards of a mode alone, as :data:`Step` takes its arguments; ``make`` as :func:`compiled` takes it."""
-    if not system.compilable:
-        return functools.partial(measure, system, mode, memory)
-    if system.contact is None or system.contact.asks_forces:
-        return compiled(measure, system, mode, memory, make)
-    bare = System(system.model, (), system.contact)  # the same code, whatever the laws
-    memory -= sum(system.sizes)
+    if not problem.compilable:
+        return functools.partial(measure, problem, mode, memory)
+    if problem.contact is None or problem.contact.asks_forces:
+        return compiled(measure, problem, mode, memory, make)
+    bare = Problem(problem.model, (), problem.contact)  # the same code, whatever the laws
+    memory -= sum(problem.sizes)
     size, kernel = layout_of(bare, memory).size, compiled(measure, bare, mode, memory, make)
     return lambda packed, clock: kernel(packed[..., :size], clock)
 
 
-def port_forces(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
+def port_forces(problem: Problem, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
     """``K x ports x nv``: generalised forces of every port at ``K`` packed states of one mode."""
-    return _along(by_port, system, mode, memory, packed, times).reshape(len(times), -1, system.model.nv)
+    return _along(by_port, problem, mode, memory, packed, times).reshape(len(times), -1, problem.model.nv)
 
 
-def points_at(system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
+def points_at(problem: Problem, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Results of :func:`at_points` at ``K`` packed states of one mode: ``K x points x 6``."""
-    return _along(at_points, system, mode, memory, packed, times).reshape(len(times), -1, 6)
+    return _along(at_points, problem, mode, memory, packed, times).reshape(len(times), -1, 6)
 
 
 def _along(
-    what: Callable[..., Any], system: System, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray
+    what: Callable[..., Any], problem: Problem, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray
 ) -> np.ndarray:
     """One of the functions above at ``K`` packed states of one mode."""
     clocks = np.stack([times, np.zeros(len(times))], axis=1)
-    if system.compilable:
-        return np.asarray(compiled(what, system, mode, memory, compile_step)(packed, clocks))
-    return np.array([what(system, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
+    if problem.compilable:
+        return np.asarray(compiled(what, problem, mode, memory, compile_step)(packed, clocks))
+    return np.array([what(problem, mode, memory, p, clock) for p, clock in zip(packed, clocks, strict=True)])
 
 
 def compiled(
     what: Callable[..., Any],
-    system: System,
+    problem: Problem,
     mode: Mode,
     memory: int,
     make: Callable[..., Any] = compile,
@@ -180,17 +180,17 @@ def compiled(
     ``make`` compiles it for single calls, or with :func:`.compile_step` for many states.  It belongs to this library
     and its options are plain data, so that the kernels' cache knows it again.
     """
-    laws, numbers = apart(system.laws, system.model)
-    size, given = layout_of(system, memory).size, given_size(system)
+    laws, numbers = apart(problem.laws, problem.model)
+    size, given = layout_of(problem, memory).size, given_size(problem)
     inputs = {"packed": size, "clock": 2, "numbers": len(numbers), "given": given}
-    about: dict[str, Any] = {"laws": laws, "contact": system.contact, "mode": mode, "memory": memory}
-    key = (what, make, system.model, *inputs.values(), *about.values(), *options.items())
-    asked = functools.partial(make, system.model, on_packed, inputs=inputs, what=what, options=options, **about)
+    about: dict[str, Any] = {"laws": laws, "contact": problem.contact, "mode": mode, "memory": memory}
+    key = (what, make, problem.model, *inputs.values(), *about.values(), *options.items())
+    asked = functools.partial(make, problem.model, on_packed, inputs=inputs, what=what, options=options, **about)
     kernel = remembered(key, asked)
-    if system.sampling is None:
+    if problem.sampling is None:
         nothing = np.zeros(0)
         return lambda packed, clock, **how: kernel(packed, clock, numbers, nothing, **how)
-    held = system.sampling.at
+    held = problem.sampling.at
 
     def run(packed: np.ndarray, clock: np.ndarray, given: np.ndarray | None = None, **how: Any) -> np.ndarray:
         return np.asarray(kernel(packed, clock, numbers, held(clock[..., 0]) if given is None else given, **how))
@@ -212,5 +212,5 @@ def on_packed(
     memory: int,
     options: dict[str, Any],
 ) -> Any:
-    """``what`` of the system whose laws have these numbers, under the forces that a controller has ``given``."""
+    """``what`` of the problem whose laws have these numbers, under the forces that a controller has ``given``."""
     return what(with_given(model, tuned(laws, numbers), contact, given), mode, memory, packed, clock, **options)

@@ -10,7 +10,7 @@ import numpy as np
 from ...contact.base import Mode
 from ...dynamics.checks import choice, positive
 from ...errors import ExtraMissingError, NumericsError
-from ..system import System
+from ..problem import Problem
 from ..vector_field import Field, compiled_slope, layout_of
 from .base import Integrator, Step
 
@@ -42,24 +42,24 @@ class SciPy(Integrator):
         positive(self.rtol, "rtol")
         positive(self.atol, "atol")
 
-    def stepper(self, system: System, mode: Mode, memory: int) -> Step:
+    def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Function that integrates from one sample to the next."""
         try:
             from scipy.integrate import solve_ivp
         except ImportError:
             raise ExtraMissingError("scipy", purpose="the integrator 'scipy'") from None
-        layout = layout_of(system, memory)
-        slope = compiled_slope(system, mode, memory) if system.compilable else None
+        layout = layout_of(problem, memory)
+        slope = compiled_slope(problem, mode, memory) if problem.compilable else None
 
         def run(packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-            field = Field(system, mode, *layout.unpack(packed), slope)
+            field = Field(problem, mode, *layout.unpack(packed), slope)
             t, dt = float(clock[0]), float(clock[1])
             asked = functools.partial(_finite, field)
             found = solve_ivp(asked, (t, t + dt), field.origin, method=self.method, rtol=self.rtol, atol=self.atol)
             if not found.success:
                 raise NumericsError(f"SciPy's {self.method}: {found.message}", time=t)
             after, remembered, works = field.end(found.y[:, -1])
-            guards = system.touched(mode, t + dt, after, remembered).guards
+            guards = problem.touched(mode, t + dt, after, remembered).guards
             return np.concatenate([layout.pack(after, remembered, works), guards, np.zeros(1)])
 
         return run

@@ -23,7 +23,7 @@ from ...model import Model
 from ...model.states import POSE_TOLERANCE
 from ..events import Happened
 from ..outcome import Code, as_data, from_data
-from ..system import System
+from ..problem import Problem
 from .ledger import Ledger
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     write_bytes(path, kinds[Path(path).suffix](run))
 
 
-def load(path: str | os.PathLike[str], model: Model, system: System | None) -> dict[str, Any]:
+def load(path: str | os.PathLike[str], model: Model, problem: Problem | None) -> dict[str, Any]:
     """The parts of a trajectory in a file; nothing in it is executed."""
     check_path(path)
     check_model(model)
-    if system is not None and not isinstance(system, System):
-        raise ModelError(f"system is the System of a run, such as trajectory.system, not {describe(system)}")
+    if problem is not None and not isinstance(problem, Problem):
+        raise ModelError(f"problem is the Problem of a run, such as trajectory.problem, not {describe(problem)}")
     try:
         if not Path(path).is_file():  # a pipe would wait for somebody to write
             raise FileError("there is no such file", file=path)
@@ -67,7 +67,7 @@ def load(path: str | os.PathLike[str], model: Model, system: System | None) -> d
     widths = {"joints": model.nq - model.base.nq, "twists": model.m, "rates": model.n}
     if any(parts[name].shape[1] != width for name, width in widths.items()):
         raise ModelError(f"the trajectory in {os.fspath(path)!r} is of another robot than {model.name!r}")
-    return parts | {"model": model, "system": system or System(model)}
+    return parts | {"model": model, "problem": problem or Problem(model)}
 
 
 # what is in a file ----------------------------------------------------------------------------------------------------

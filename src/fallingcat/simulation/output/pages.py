@@ -37,7 +37,7 @@ def animation(
     """The robot in motion above the charts."""
     times = np.linspace(run.times[0], run.times[-1], min(MAX_FRAMES, max(2, len(run))))
     states = [run.at(t) for t in times]
-    found = stage(run.model, states, times, ground=run.system.contact, speed=speed, shapes=shapes)
+    found = stage(run.model, states, times, ground=run.problem.contact, speed=speed, shapes=shapes)
     scene = replace(found.scene, extras=_extras(run, found))
     charts = page(run, names)
     return Page(charts.title, charts.subtitle, charts.facts, (scene, *charts.blocks))

@@ -17,9 +17,9 @@ from ..events import contact_events
 from ..integrators.event_located import HEAD_SIZE, MAX_EXCESS, Located
 from ..integrators.rosenbrock import Rosenbrock
 from ..outcome import Code
+from ..problem import Problem
 from ..run import OneRobot
 from ..runner import FINISHED, End
-from ..system import System
 from .trajectory import Trajectory
 
 ATTEMPTS_PER_CALL = 256
@@ -49,23 +49,23 @@ def record_runs(
     """
     if len(laws) != len(states):
         raise ModelError(f"laws of {len(states)} robots are {len(states)} lists of laws, not {len(laws)}")
-    fleet = BatchSimulator(model, states, laws, contact, dt=dt, target=target, integrator=Located(rule))
-    records = [_Record(row, fleet.march.head, contact.most_events) for row in fleet.whole()]
+    simulator = BatchSimulator(model, states, laws, contact, dt=dt, target=target, integrator=Located(rule))
+    records = [_Record(row, simulator.stepper.head, contact.most_events) for row in simulator.whole()]
     who = np.arange(len(states))
     while len(who):
-        before, seen = fleet.times, fleet.recorded(duration, ATTEMPTS_PER_CALL)
-        before = np.vstack([np.asarray(fleet.fetched(before))[None], seen[:-1, :, 0]])
+        before, seen = simulator.times, simulator.recorded(duration, ATTEMPTS_PER_CALL)
+        before = np.vstack([np.asarray(simulator.fetched(before))[None], seen[:-1, :, 0]])
         taken = seen[:, :, 0] > before
         for k, robot in enumerate(who):
             records[robot].add(seen[taken[:, k], k])
         away = (seen[-1, :, 0] < duration) & ~np.array([records[robot].chatters for robot in who])
         if np.count_nonzero(~away) * ROBOTS_PER_ARRIVAL >= len(away):
-            fleet.keep(away)
+            simulator.keep(away)
             who = who[away]
         elif not away.any():
             break
-    systems = (replace(fleet.system, laws=(*own, *fleet.system.laws[len(own) :])) for own in laws)
-    return [_trajectory(system, fleet, rule, record) for system, record in zip(systems, records, strict=True)]
+    problems = (replace(simulator.problem, laws=(*own, *simulator.problem.laws[len(own) :])) for own in laws)
+    return [_trajectory(problem, simulator, rule, record) for problem, record in zip(problems, records, strict=True)]
 
 
 class _Record:
@@ -94,12 +94,12 @@ class _Record:
         self._parts.append(rows[rows[:, 0] <= times[self._most + soon[0]]] if self.chatters else rows)
 
 
-def _trajectory(system: System, fleet: BatchSimulator, rule: Rosenbrock, record: _Record) -> Trajectory:
+def _trajectory(problem: Problem, simulator: BatchSimulator, rule: Rosenbrock, record: _Record) -> Trajectory:
     """One motion from its record."""
     rows = record.rows
     broke, stalled = not np.isfinite(rows[-1]).all(), rows[-1, HEAD_SIZE - 1] > MAX_EXCESS
     rows = rows[:-1] if broke else rows
-    contact, head = system.contact, fleet.march.head
+    contact, head = problem.contact, simulator.stepper.head
     assert contact is not None
     modes, times = tuple(map(tuple, (rows[:, HEAD_SIZE:head] > 0.5).tolist())), rows[:, 0].copy()
     end, known = FINISHED, dict[str, Any]()
@@ -107,5 +107,5 @@ def _trajectory(system: System, fleet: BatchSimulator, rule: Rosenbrock, record:
         often = f"contacts chatter, {contact.most_events + 1} events within {CHATTER_TIME:g} s"
         why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
         end = End(Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}")
-    one, events = OneRobot(system, Located(rule), None, fleet.layout), contact_events(times, modes, contact)
+    one, events = OneRobot(problem, Located(rule), None, simulator.layout), contact_events(times, modes, contact)
     return one.trajectory(times, rows[:, head:], modes, events, end, known if end is FINISHED else None)

@@ -36,7 +36,7 @@ def columns(run: Trajectory) -> dict[str, np.ndarray]:
     add([_velocity(column, i) for i, column in enumerate(base.selection.T)], run.twists)
     add([f"{name} ({unit}/s)" for joint in joints for name, unit in _rates(joint)], run.rates)
     add([f"work: {port} (J)" for port in run.ledger.ports], run.ledger.works)
-    if run.system.ports == run.ledger.ports:  # else the contact is not known
+    if run.problem.ports == run.ledger.ports:  # else the contact is not known
         names = [f"{point} force {axis} (N)" for point in run.contact_points for axis in "xyz"]
         add(names, run.contact_forces.reshape(len(run), -1))
     return table

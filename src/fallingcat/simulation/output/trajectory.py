@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._deprecated import former_attribute
 from ...caching import cached_property
 from ...compiler import compile
 from ...contact.base import Mode
@@ -22,7 +23,7 @@ from ..events import Happened
 from ..integrators.rule import points_at, port_forces
 from ..loop_closure import loop_errors
 from ..outcome import Code, Diagnostic, status_text
-from ..system import System
+from ..problem import Problem
 from ..vector_field import layout_of
 from . import files, tables
 from .interpolation import interpolate
@@ -62,7 +63,7 @@ class Trajectory:
     """``N x k``: what contact and laws remember, in this order; :meth:`remembered` has one law's part"""
     modes: tuple[Mode, ...]
     """``N``: the mode of the contact after each sample"""
-    system: System
+    problem: Problem
     """force laws, controller and contact of the run"""
     ledger: Ledger
     """work through every port"""
@@ -115,13 +116,13 @@ class Trajectory:
     @cached_property
     def touching(self) -> tuple[frozenset[str], ...]:
         """Names of the points on the ground, for each sample."""
-        contact = self._known_system().contact
+        contact = self._known_problem().contact
         return tuple(contact.touching(mode) if contact else frozenset() for mode in self.modes)
 
     @cached_property
     def port_forces(self) -> dict[str, np.ndarray]:
         """Generalized forces (N x nv) of every law, controller and contact."""
-        ports = self._known_system().ports
+        ports = self._known_problem().ports
         out = self._by_mode(port_forces, (len(ports), self.model.nv))
         return {port: out[:, k] for k, port in enumerate(ports)}
 
@@ -134,12 +135,12 @@ class Trajectory:
         Returns:
             Its state (N x k) at every sample of the run.
         """
-        system = self._known_system()
-        names, sizes = [one.name for one in system.laws], system.sizes
+        problem = self._known_problem()
+        names, sizes = [one.name for one in problem.laws], problem.sizes
         if law in names:
             end = sum(sizes[names.index(law) + 1 :])
             return self.memory[:, self.memory.shape[1] - end - sizes[names.index(law)] : self.memory.shape[1] - end]
-        sampling = system.sampling
+        sampling = problem.sampling
         sampled = [one.name for one in sampling.sampled.laws] if sampling is not None and sampling.looked else []
         if sampling is None or law not in sampled:
             raise ModelError(f"the run has no law {law!r} with a state of its own")
@@ -150,7 +151,7 @@ class Trajectory:
     @property
     def contact_points(self) -> tuple[str, ...]:
         """Points that may touch, in the order of the next three."""
-        contact = self._known_system().contact
+        contact = self._known_problem().contact
         return getattr(contact, "points", ())
 
     @property
@@ -184,20 +185,20 @@ class Trajectory:
         """``N x shape``: a function of packed states, mode by mode."""
         out, count = np.zeros((len(self), *shape)), self.memory.shape[1]
         states = (self.poses, self.joints, self.twists, self.rates)
-        packed = layout_of(self._known_system(), count).table(states, self.memory)
-        alike = self.system.contact is not None and self.system.contact.one_code
+        packed = layout_of(self._known_problem(), count).table(states, self.memory)
+        alike = self.problem.contact is not None and self.problem.contact.one_code
         if alike and shape[0]:
-            return np.asarray(function(self.system, tuple(True for _ in self.modes[0]), count, packed, self.times))
+            return np.asarray(function(self.problem, tuple(True for _ in self.modes[0]), count, packed, self.times))
         for mode in dict.fromkeys(self.modes) if shape[0] else ():
             here = [i for i, other in enumerate(self.modes) if other == mode]
-            out[here] = function(self.system, mode, count, packed[here], self.times[here])
+            out[here] = function(self.problem, mode, count, packed[here], self.times[here])
         return out
 
-    def _known_system(self) -> System:
-        """System of the run; an error if the run comes from a file and was not given it."""
-        if self.system.ports != self.ledger.ports:
-            raise ModelError("the laws and contacts of a run are not in its file: give system= to Trajectory.load")
-        return self.system
+    def _known_problem(self) -> Problem:
+        """Problem of the run; an error if the run comes from a file and was not given it."""
+        if self.problem.ports != self.ledger.ports:
+            raise ModelError("the laws and contacts of a run are not in its file: give problem= to Trajectory.load")
+        return self.problem
 
     @property
     def forces(self) -> np.ndarray:
@@ -243,7 +244,7 @@ class Trajectory:
         Returns:
             Work (N; J) from the start to every sample.
         """
-        driven = [self.ledger.ports.index(port) for port in self._known_system().driven_ports]
+        driven = [self.ledger.ports.index(port) for port in self._known_problem().driven_ports]
         return np.asarray(self.ledger.joints[:, driven].sum(axis=1))
 
     def loop_errors(self) -> np.ndarray:
@@ -378,16 +379,18 @@ class Trajectory:
         """
         files.save(self, path)
 
+    system = former_attribute("system", "problem")
+
     @classmethod
-    def load(cls, path: str | os.PathLike[str], model: Model, system: System | None = None) -> Trajectory:
+    def load(cls, path: str | os.PathLike[str], model: Model, problem: Problem | None = None) -> Trajectory:
         """Read a file that :meth:`save` wrote; nothing in it is executed.
 
         Args:
             path: ``.npz`` or ``.nc`` file.
             model: The same robot.
-            system: Laws and contacts, which are not in the file, to have forces again; None: without.
+            problem: Laws and contacts, which are not in the file, to have forces again; None: without.
 
         Returns:
             Trajectory.
         """
-        return cls(**files.load(path, model, system))
+        return cls(**files.load(path, model, problem))

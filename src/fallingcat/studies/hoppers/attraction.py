@@ -159,9 +159,9 @@ def judged(
     own = laws(model, start(model, p), p)
     method = Located(Rosenbrock(p.tolerance))
     how: dict[str, Any] = {"target": target, "threads": threads, "integrator": method, "ledger": False}
-    fleet = BatchSimulator(model, states, own, floor(p), dt=LONGEST_STEP, **how)
-    count = fleet.count
-    watch, found = _Watch(fleet, p, gait), Judged(np.zeros(count, np.uint8), np.zeros(count, np.float32))
+    simulator = BatchSimulator(model, states, own, floor(p), dt=LONGEST_STEP, **how)
+    count = simulator.count
+    watch, found = _Watch(simulator, p, gait), Judged(np.zeros(count, np.uint8), np.zeros(count, np.float32))
     for left in watch.decided(tell):
         found.verdicts[left["runs"]], found.periods[left["runs"]] = left["verdict"], left["looks"] / LOOKS
     found.attempts = watch.attempts
@@ -174,15 +174,15 @@ class _Watch(Watch):
     columns = (*Watch.columns, "alike", "before")
     broke = BROKE
 
-    def __init__(self, fleet: BatchSimulator, p: AttractionParameters, gait: Gait) -> None:
-        super().__init__(fleet, gait.period / LOOKS, int(np.ceil(p.duration / gait.period)) * LOOKS)
+    def __init__(self, simulator: BatchSimulator, p: AttractionParameters, gait: Gait) -> None:
+        super().__init__(simulator, gait.period / LOOKS, int(np.ceil(p.duration / gait.period)) * LOOKS)
         xp = self.xp
-        self.alike, self.before = xp.zeros(fleet.count, dtype=xp.int64), self._places()
+        self.alike, self.before = xp.zeros(simulator.count, dtype=xp.int64), self._places()
         self.like, self.shift = xp.asarray(LIKE), xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
 
     def _places(self) -> Any:
         """``N x 5``: x, y, cos and sin of the base's angle, joint."""
-        pose, joints, _, _ = self.fleet.state
+        pose, joints, _, _ = self.simulator.state
         columns = (pose[:, 0, 3], pose[:, 1, 3], pose[:, 0, 0], pose[:, 1, 0], joints[:, 0])
         return self.xp.stack(columns, axis=1)
 

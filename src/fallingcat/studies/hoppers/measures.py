@@ -70,8 +70,8 @@ def disturbances(seen: Observed) -> dict[str, np.ndarray]:
     ``N`` each: joint acceleration (rad/s^2 or m/s^2) by the polar law, and acceleration of the locked velocity (largest
     of m/s^2 and rad/s^2) by the radial laws: both zero where laws do not disturb each other.
     """
-    run, polar = seen.run, [law.name for law in seen.run.system.laws if isinstance(law, PolarLaw)]
-    radial = [law.name for law in run.system.laws if law.name not in polar]
+    run, polar = seen.run, [law.name for law in seen.run.problem.laws if isinstance(law, PolarLaw)]
+    radial = [law.name for law in run.problem.laws if law.name not in polar]
     forces = [sum((run.port_forces[k] for k in some), start=np.zeros((len(run), 4))) for some in (polar, radial)]
     kernel = compile_step(run.model, responses, {}, State._fields)
     by_polar, by_radial = (np.asarray(kernel(run.poses[:, :3], run.joints, run.twists, run.rates, F)) for F in forces)
@@ -227,7 +227,7 @@ def energy_error(seen: Observed) -> float:
 
 def _wanted(seen: Observed) -> float:
     """Desired energy of the energy controller (J)."""
-    return next(law.energy for law in seen.run.system.laws if isinstance(law, EnergyController))
+    return next(law.energy for law in seen.run.problem.laws if isinstance(law, EnergyController))
 
 
 @measure

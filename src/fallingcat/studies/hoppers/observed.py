@@ -78,7 +78,7 @@ class Observed:
     @property
     def spring(self) -> RadialSpring:
         """The radial spring of the controller."""
-        return next(law for law in self.run.system.laws if isinstance(law, RadialSpring))
+        return next(law for law in self.run.problem.laws if isinstance(law, RadialSpring))
 
     @cached_property
     def spring_energy(self) -> np.ndarray:
@@ -93,7 +93,7 @@ class Observed:
     @cached_property
     def law_ports(self) -> list[int]:
         """Places of the controller's laws in the ledger."""
-        own = {law.name for law in self.run.system.laws}
+        own = {law.name for law in self.run.problem.laws}
         return [k for k, port in enumerate(self.run.ledger.ports) if port in own]
 
     @cached_property
@@ -110,7 +110,7 @@ class Observed:
         A foot that bounces off the floor comes back within half a swing on its leg spring, ``pi sqrt(m / K_r)``, 15 ms:
         shorter flights belong to the stance around them.
         """
-        contact, events = self.run.system.contact, self.run.events
+        contact, events = self.run.problem.contact, self.run.events
         flights, lift = [], 0 if contact is None or not contact.touching(self.run.modes[0]) else None
         samples = np.searchsorted(self.times, [event.time for event in events])
         for event, i in zip(events, samples.tolist(), strict=True):

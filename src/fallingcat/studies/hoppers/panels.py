@@ -113,7 +113,7 @@ class Panels:
         return [*self._motion(), *self._leg(), *self._books(), *self._disturbances()]
 
     def _disturbances(self) -> list[Chart]:
-        if not any(isinstance(law, PolarLaw) for law in self.seen.run.system.laws):
+        if not any(isinstance(law, PolarLaw) for law in self.seen.run.problem.laws):
             return []
         found = {name: np.maximum(x, 1e-16)[self.keep] for name, x in disturbances(self.seen).items()}
         lines = [Line(name, values) for name, values in found.items()]
@@ -148,7 +148,7 @@ class Panels:
     def _angles(self) -> dict[str, np.ndarray]:
         """Angles of the leg, and of the locked-velocity frame where it is controlled."""
         out = {"from_the_vertical": np.degrees(self.seen["alpha"])}
-        law = next((law for law in self.seen.run.system.laws if isinstance(law, LockedPolarSpring)), None)
+        law = next((law for law in self.seen.run.problem.laws if isinstance(law, LockedPolarSpring)), None)
         if law is not None:
             turn = self.seen.run.measure(locked_orientation, reference=law.reference, angle=law.angle)
             out["locked_frame"] = np.degrees(np.unwrap(turn))
@@ -156,13 +156,13 @@ class Panels:
 
     def _floor(self) -> np.ndarray:
         """``N x 2``: force on the foot in the world, from the wrench on the base (N)."""
-        ports = self.seen.run.system.contact.ports  # type: ignore[union-attr]
+        ports = self.seen.run.problem.contact.ports  # type: ignore[union-attr]
         total = sum((self.forces[port][:, :2] for port in ports), start=np.zeros((len(self.seen.times), 2)))
         return np.asarray(np.einsum("kij,kj->ki", self.seen.run.poses[:, :2, :2], total))
 
     def _controller(self, column: int) -> np.ndarray:
         """One generalised force of all laws together."""
-        own = [self.forces[law.name][:, column] for law in self.seen.run.system.laws]
+        own = [self.forces[law.name][:, column] for law in self.seen.run.problem.laws]
         return np.asarray(sum(own, start=np.zeros(len(self.seen.times))))
 
     def _books(self) -> list[Chart]:

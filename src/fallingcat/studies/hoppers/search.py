@@ -154,12 +154,12 @@ class _Watch(Watch):
     columns = (*Watch.columns, "middle", "end")
     patience, broke = 4, BROKE
 
-    def __init__(self, fleet: BatchSimulator, tick: float, last: int) -> None:
-        super().__init__(fleet, tick, last)
-        self.middle = self.end = np.zeros(fleet.count)
+    def __init__(self, simulator: BatchSimulator, tick: float, last: int) -> None:
+        super().__init__(simulator, tick, last)
+        self.middle = self.end = np.zeros(simulator.count)
 
     def says(self, arrived: Any) -> Any:
-        pose, _, twist, _ = self.fleet.state
+        pose, _, twist, _ = self.simulator.state
         (x, height), spin = pose[:, :2, 3].T, np.abs(twist[:, 2])
         self.middle = np.where(arrived & (self.looks == self.last // 2), x, self.middle)
         self.end = np.where(arrived, x, self.end)
@@ -172,8 +172,8 @@ class _Stepped(_Watch):
     """Test for runs that stay up, in fixed steps that all take together."""
 
     def advanced(self, until: Any) -> Any:
-        self.fleet.step(round(self.tick / self.fleet.dt))
-        return np.ones(self.fleet.count, dtype=bool)
+        self.simulator.step(round(self.tick / self.simulator.dt))
+        return np.ones(self.simulator.count, dtype=bool)
 
 
 def followed(model: Model, states: Sequence[State], each: Sequence[SearchParameters]) -> list[float]:

@@ -31,10 +31,10 @@ class Watch(ABC):
     broke: ClassVar[int]
     """the verdict on a run whose steps became too many"""
 
-    def __init__(self, fleet: BatchSimulator, tick: float, last: int) -> None:
-        self.fleet, self.tick, self.last, self.attempts = fleet, tick, last, 0
-        self.xp: Any = sys.modules[type(fleet.times).__module__.partition(".")[0]]  # NumPy, or CuPy
-        xp, count = self.xp, fleet.count
+    def __init__(self, simulator: BatchSimulator, tick: float, last: int) -> None:
+        self.simulator, self.tick, self.last, self.attempts = simulator, tick, last, 0
+        self.xp: Any = sys.modules[type(simulator.times).__module__.partition(".")[0]]  # NumPy, or CuPy
+        xp, count = self.xp, simulator.count
         self.runs, self.looks = xp.arange(count), xp.zeros(count, dtype=xp.int64)
         self.verdict = xp.full(count, OPEN, dtype=xp.int64)
 
@@ -44,31 +44,31 @@ class Watch(ABC):
 
     def advanced(self, until: Any) -> Any:
         """Advance every run up to its time ``until`` (N, s); True (N) for runs that have arrived there."""
-        return self.fleet.approach(until)
+        return self.simulator.approach(until)
 
     def decided(self, tell: Callable[[float], None] = lambda share: None) -> Iterator[dict[str, np.ndarray]]:
         """Columns of runs that leave, until none is left; ``tell`` is called with their share."""
-        rounds, count = 0, self.fleet.count
-        while self.fleet.count:
+        rounds, count = 0, self.simulator.count
+        while self.simulator.count:
             self._round()
             rounds += 1
             if rounds > self.patience * self.last:
                 self.verdict = self.xp.where(self.verdict == OPEN, self.broke, self.verdict)
             done = self.verdict != OPEN
             if int(done.sum()) * CROWD >= len(done):
-                yield {name: self.fleet.fetched(getattr(self, name)[done]) for name in self.columns}
+                yield {name: self.simulator.fetched(getattr(self, name)[done]) for name in self.columns}
                 self._keep(~done)
-                tell(1.0 - self.fleet.count / count)
+                tell(1.0 - self.simulator.count / count)
 
     def _round(self) -> None:
         """Some attempts at steps of all that go on, and what can be said of those that have arrived."""
         going = self.verdict == OPEN
         arrived = self.advanced((self.looks + going) * self.tick) & going
-        self.attempts += self.fleet.attempts * int(going.sum())
+        self.attempts += self.simulator.attempts * int(going.sum())
         self.looks += arrived
         self.verdict = self.xp.where(arrived, self.says(arrived), self.verdict)
 
     def _keep(self, stay: Any) -> None:
-        self.fleet.keep(stay)
+        self.simulator.keep(stay)
         for name in self.columns:
             setattr(self, name, getattr(self, name)[stay])

@@ -1,0 +1,138 @@
+"""From the arguments of an entry point to the problem that is integrated: one way for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..contact import Contact
+from ..control import Law, Sampled
+from ..control import passive as passive_laws
+from ..control.laws.passive_joints import check_stops
+from ..errors import ModelError, describe
+from ..model import Model, State
+from .arguments import answered, controller_forces, controller_size
+from .effort import check_effort
+from .loop_closure import check_closed
+from .problem import Problem, held
+from .sampling import Sampling
+from .step_size import DEFAULT_STEP
+
+
+def build_problem(
+    model: Model,
+    starts: State,
+    controller: Any = None,
+    contact: Contact | None = None,
+    *,
+    dt: float | None = None,
+    passive: Any = True,
+    driven: bool = False,
+) -> Problem:
+    """Problem of ``N`` runs.
+
+    Args:
+        model: Robot.
+        starts: States from which they start, with a first axis over the runs.
+        controller: A law or several, one of which may be sampled; or a function of time and state.
+        contact: Ground or other contact; None: nothing is touched.
+        dt: Step (s) for which the model's own joint forces are made; None: default steps.
+        passive: Springs, damping, friction, stops and drive limits of the model act.
+        driven: True if joint forces are inputs of every step, in place of a controller.
+
+    Returns:
+        The checked problem; laws of the caller come first, those of the model last.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> starts = fc.State(*(x[None] for x in arm.neutral()))
+        >>> build_problem(arm, starts, fc.control.JointDamper(0.1)).ports[0]
+        'joint dampers'
+    """
+    check_effort(model)
+    check_closed(model, *starts)
+    _check_contact(model, contact)
+    contact = contact and contact.for_robot(model, DEFAULT_STEP if dt is None else dt)
+    own = _own_laws(model, dt, passive, starts.joints, bool(controller) or driven)
+    own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
+    first = starts.at(0)
+    alone = isinstance(controller, (Law, Sampled)) or (isinstance(controller, type) and issubclass(controller, Law))
+    laws = (controller,) if alone else controller
+    if laws is not None and not isinstance(laws, (tuple, list)):
+        return _under_function(model, first, laws, contact, own)
+    given = {getattr(law, "name", None) for law in laws or ()}  # a law of the caller takes the place of one of these
+    own = tuple(law for law in own if law.name not in given)
+    sampled = [law for law in laws or () if isinstance(law, Sampled)]
+    problem = Problem(model, _checked(model, (*(laws or ()), *own)), contact, passive=len(own))
+    if driven:
+        return replace(problem, controller=held, external=True)
+    return _with_sampled(problem, first, sampled) if sampled else problem
+
+
+def _own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, driven: bool) -> tuple[Law, ...]:
+    """Passive joint forces of the model, if they are ``wanted``, and its drive limits, if something is ``driven``.
+
+    They are checked at the coordinates (... x joints) from which runs start.
+    """
+    if not isinstance(wanted, (bool, np.bool_)):
+        raise ModelError(f"passive is True or False, not {describe(wanted)}")
+    if not wanted:
+        return ()
+    check_stops(model, joints)
+    laws = passive_laws(model, DEFAULT_STEP if dt is None else dt)
+    return tuple(law for law in laws if driven or not law.saturates)
+
+
+def _under_function(
+    model: Model, state: State, function: Any, contact: Contact | None, own: tuple[Law, ...]
+) -> Problem:
+    """Problem under a controller that is a function: n or nv numbers, and how stiff it is at the start."""
+    if not callable(function):
+        raise ModelError(f"a controller is a law, several, or a function of time and state, not {function!r}")
+    said = answered(function, 0.0, state)
+    size = controller_size(model, said)
+    controller_forces(model, said, size, 0.0)
+    external = size == model.nv and model.m > 0
+    return Problem(model, own, contact, function, external=external, passive=len(own)).linearized(state)
+
+
+def _check_contact(model: Model, contact: Any) -> None:
+    """Refuse an object that is no contact, and one that does not act beside the loops of a model."""
+    if contact is None:
+        return
+    if not isinstance(contact, Contact) or type(contact).__hash__ is None:
+        raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
+    if model.loops and not contact.beside_loops:
+        raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
+
+
+def _with_sampled(problem: Problem, state: State, sampled: list[Sampled]) -> Problem:
+    """Beside laws, a controller that is sampled."""
+    if len(sampled) > 1:
+        raise ModelError(f"a run has one sampled controller, not {len(sampled)}: put what they do into one function")
+    for law in sampled[0].laws:
+        law.check(problem.model)
+    sampling = Sampling(problem.model, sampled[0], state, problem.contact)
+    external = sampling.size == problem.model.nv and problem.model.m > 0
+    return replace(problem, controller=sampling, external=external)
+
+
+def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
+    for law in laws:
+        if not isinstance(law, (Law, Sampled)):
+            if isinstance(law, type) and issubclass(law, Law):
+                raise ModelError(f"{law.__name__} is a class of laws: give one of it, {law.__name__}(...)")
+            raise ModelError(f"{law!r} is no force law: give laws, or one function of time and state")
+    names = [law.name for law in laws]
+    if len(set(names)) != len(names):
+        raise ModelError(f"two laws have the same name, so their work could not be told apart: {', '.join(names)}")
+    checked = tuple(law for law in laws if isinstance(law, Law))
+    for law in checked:
+        law.check(model)
+    sized = tuple(law.sized(model) for law in checked)
+    for law in sized:
+        law.check_inputs()
+    return sized
