@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..caching import cached_property
+from ..compiler import compile
 from ..errors import ExtraMissingError
+from ..model import Model
 
 
 class Device(ABC):
@@ -18,6 +20,9 @@ class Device(ABC):
 
     Numbers are the same for all robots, or one row for each.
     """
+
+    calls_per_look = 1
+    """Iterations between two looks at their result from this computer"""
 
     @abstractmethod
     def sent(self, rows: np.ndarray) -> Any:
@@ -74,6 +79,14 @@ class Device(ABC):
     @abstractmethod
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
         """``x[places] = fresh``."""
+
+    @abstractmethod
+    def function(self, code: Callable[..., Any], inputs: dict[str, int]) -> Callable[..., Any]:
+        """Function ``code(model, ...)`` of numbers of each robot, compiled for what is kept here."""
+
+    @abstractmethod
+    def split(self, x: Any, size: int) -> tuple[Any, Any]:
+        """The first ``size`` numbers of robots, and the others."""
 
     def times(self, x: Any) -> Any:
         """``N`` (s): of each robot."""
@@ -170,9 +183,24 @@ class Cpu(Device):
         """Overwrite some robots."""
         x[places] = fresh
 
+    def function(self, code: Callable[..., Any], inputs: dict[str, int]) -> Callable[..., Any]:
+        """Function of robots in rows."""
+        return _function(self._kernel.model, code, tuple(inputs.items()))
+
+    def split(self, x: Any, size: int) -> tuple[Any, Any]:
+        """Columns."""
+        return np.ascontiguousarray(x[:, :size]), np.ascontiguousarray(x[:, size:])
+
+
+@functools.lru_cache(maxsize=32)
+def _function(model: Model, code: Callable[..., Any], inputs: tuple[tuple[str, int], ...], **target: str) -> Any:
+    return compile(model, code, inputs=dict(inputs), **target)
+
 
 class Gpu(Device):
     """Robots in columns, as CuPy's arrays; kernels before the last see what it takes as further arguments."""
+
+    calls_per_look = 4  # a look waits until they are done
 
     def __init__(self, kernels: list[Any], numbers: np.ndarray) -> None:
         try:
@@ -262,6 +290,18 @@ class Gpu(Device):
     def put(self, x: Any, places: np.ndarray, fresh: Any) -> None:
         """Overwrite some robots."""
         x[:, places] = fresh
+
+    def function(self, code: Callable[..., Any], inputs: dict[str, int]) -> Callable[..., Any]:
+        """Function of robots in columns."""
+        last = self._kernels[-1]
+        found: Callable[..., Any] = _function(
+            last.model, code, tuple(inputs.items()), target="cuda", dtype=last.dtype.name
+        ).columns
+        return found
+
+    def split(self, x: Any, size: int) -> tuple[Any, Any]:
+        """Rows, which are columns of robots."""
+        return x[:size], x[size:]
 
     @functools.lru_cache(maxsize=4)  # noqa: B019 (lives as long as its simulator)
     def _tiled(self, shared: tuple[float, ...], robots: int) -> Any:

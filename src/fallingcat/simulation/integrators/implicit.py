@@ -39,7 +39,7 @@ from ..vector_field import layout_of
 from .base import FixedStepIntegrator
 from .implicit_points import anchors
 from .implicit_step import begun, carried, concluded, converged, dry_friction_law, foreseen
-from .refinement import coarser, refined
+from .refinement import NOBODY, coarser, refined
 from .rule import guards
 
 
@@ -52,7 +52,7 @@ class Implicit(FixedStepIntegrator):
 
     A step is linear in the velocities at its end as long as points do not begin to slide, stick, land or lift off.  It
     is solved again, linearized there, until the forces are those of the contact law: ``sweeps`` is how often, None as
-    often as it takes, every second time by Newton's method with all derivatives of the contact forces.
+    often as it takes, after the first time by Newton's method with all derivatives of the contact forces.
 
     Example:
         >>> import fallingcat as fc
@@ -158,12 +158,14 @@ class CompiledStepper:
     def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
         """``x`` after ``rows * every`` steps, and ``rows x N x size``: after every ``every``-th of them."""
         after, found = on.recorded(x, np.array([dt]), forces, rows, every)
-        if not self._layout.carried or not len(coarser(on, x, after)):
-            return after, found
-        for row in found:
-            x = self.taken(on, x, dt, every, forces)
-            row[...] = on.fetched(x)
-        return x, found
+        which = coarser(on, x, after) if self._layout.carried else NOBODY
+        if len(which):
+            part, some, given = on.part(which), on.kept(x, which), on.kept(forces, which)
+            for row in found:
+                some = self.taken(part, some, dt, every, given)
+                row[which] = part.fetched(some)
+            on.put(after, which, some)
+        return after, found
 
     def restarted(self, x: np.ndarray, times: float) -> np.ndarray:
         """``N x size``: ``x`` before steps so many times shorter."""

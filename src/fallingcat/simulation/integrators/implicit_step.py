@@ -219,23 +219,26 @@ def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
 def converged(start: Start, signs: Signs) -> Sweep:
     """Sweeps until contact forces are those of the law at the end of the step.
 
-    That is one where nothing begins to slide, stick, lift off or land.  Where friction follows normal forces, every
-    second one is a step of Newton's method.
+    That is one where nothing begins to slide, stick, lift off or land.  Where friction follows normal forces, all that
+    come after the first are steps of Newton's method.
     """
     model = start.problem.model
     if not (start.points or signs.grip):
         return start.sweep(signs)
     loops, grips = (np.zeros(model.nv if needed else 0) for needed in (model.loops, signs.grip))
-    none, kinds = [np.zeros(3) for _ in start.points], (False, True) if start.newton else (False,)
-    first = Sweep(np.zeros(model.nv), none, loops, grips, none, signs, MOST_MISMATCH)
+    none = [np.zeros(3) for _ in start.points]
+    before = Sweep(np.zeros(model.nv), none, loops, grips, none, signs, MOST_MISMATCH)
+    # where further sweeps are other code, the first one is no part of the loop
+    first = start.sweep(signs).safeguarded(start, before) if start.newton else before
 
     def again(flat: Any) -> Iterator[tuple[Any, Any]]:
-        now = first.read(flat)
-        for newton in kinds:
-            now = start.sweep(now.signs, newton).safeguarded(start, now)
+        now = before.read(flat)
+        if start.newton:
             yield now.flat, now.settled
+        now = start.sweep(now.signs, start.newton).safeguarded(start, now)
+        yield now.flat, now.settled
 
-    return first.read(while_loop(again, first.flat + 0.0 * start.dt, MOST_SWEEPS // len(kinds)))
+    return before.read(while_loop(again, first.flat + 0.0 * start.dt, MOST_SWEEPS))
 
 
 def concluded(start: Start, last: Sweep) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import less, where
+from ...arrays import array, less, where
 from ...contact.rigid.joint_stops import joint_stops
 from ...model import Model
 from ..devices import Device
@@ -24,6 +24,7 @@ MAX_TURN = 0.3
 one becomes infinite at 0.5, none at 0.3."""
 PARTS_PER_STEP, MAX_LEVELS = 4, 3
 """A step is refined to 4, 16 and at most 64 parts: at 4 ms joints may turn at up to 4,800 rad/s."""
+MAX_PARTS = PARTS_PER_STEP**MAX_LEVELS
 
 
 NOBODY = np.zeros(0, dtype=int)
@@ -60,34 +61,71 @@ def _squared(x: Any) -> Any:
     return x * x
 
 
-def refined(on: Device, before: Any, after: Any, dt: float, steps: int, forces: Any, level: int = 0) -> Any:
+def refined(on: Device, before: Any, after: Any, dt: float, steps: int, forces: Any) -> Any:
     """``after``, in which robots that took coarse steps of ``dt`` (s) from ``before`` took them again, refined.
 
     The last number of a robot counts its coarse steps, the one before those that were refined.  What is refined counts
     as coarse only if its finest steps are.
     """
     which = coarser(on, before, after)
-    if len(which) and level < MAX_LEVELS:
-        part, x, given = on.part(which), on.kept(before, which), on.kept(forces, which)
-        for _ in range(steps):
-            x = _refined_step(part, x, dt, given, level)
-        on.put(after, which, x)
-    return after
-
-
-def _refined_step(on: Device, x: Any, dt: float, forces: Any, level: int) -> Any:
-    """A step of robots, in quarters where it is coarse."""
-    after = on.iterated(x, np.array([dt]), forces, 1)
-    which = coarser(on, x, after)
     if len(which):
-        part, start, given, quarter = on.part(which), on.kept(x, which), on.kept(forces, which), dt / PARTS_PER_STEP
-        part.rows(start)[:, 0] *= PARTS_PER_STEP  # steps are counted, and times are that count times the step
-        end = part.iterated(start, np.array([quarter]), given, PARTS_PER_STEP)
-        end = refined(part, start, end, quarter, PARTS_PER_STEP, given, level + 1)
-        part.rows(end)[:, 0] *= 1.0 / PARTS_PER_STEP
-        part.rows(end)[:, -2] += float(level == 0)
-        on.put(after, which, end)
+        pace = on.sent(np.tile([steps, 1.0, 0.0, 0.0, 0.0, dt, dt], (len(which), 1)))
+        on.put(after, which, _in_parts(on.part(which), on.kept(before, which), pace, on.kept(forces, which)))
     return after
+
+
+def _in_parts(on: Device, x: Any, pace: Any, forces: Any) -> Any:
+    """Robots at the end of their steps, each at its own :func:`pace <settled>`."""
+    size = on.rows(x).shape[1]
+    settle = on.function(settled, {"x": size, "tried": size, "pace": on.rows(pace).shape[1]})
+    while True:
+        for _ in range(on.calls_per_look):
+            x, pace = on.split(settle(x, on.iterated(x, on.split(pace, -1)[1], forces, 1), pace), size)
+        left = on.fetched(pace)[:, 0] > 0.0
+        if not left.any():
+            return x
+        if 2 * np.count_nonzero(left) <= len(left):
+            which = np.flatnonzero(left)
+            rest = _in_parts(on.part(which), *(on.kept(each, which) for each in (x, pace, forces)))
+            on.put(x, which, rest)
+            return x
+
+
+def settled(model: Model, x: Any, tried: Any, pace: Any) -> Any:
+    """``[x; pace]`` of a robot after a try: where it was too coarse, the next one is a quarter of it.
+
+    ``pace`` is the number of steps to go, in how many parts (1, 4, 16, 64) the present one is taken, how many quarters,
+    sixteenths and finest parts of it are done, ``dt``, and the time (s) of the next try.
+    """
+    left, parts, quarters, sixteenths, finest, dt, _ = pace
+    zero, one = 0.0 * parts, 1.0 + 0.0 * parts
+    sound = where(less(x[1] - x[1], 1.0), one, zero)  # what was not finite before is not mended by shorter steps
+    coarse = sound * where(less(x[-1] + 0.5, tried[-1]), one, zero) * where(less(parts, MAX_PARTS - 0.5), one, zero)
+    goes = where(less(0.5, left), one, zero)
+    taken = goes * (1.0 - coarse)
+    finest, carry = _counted(finest + taken * _equal(parts, 64.0))
+    next_parts = where(less(0.5, carry), 16.0 * one, parts)
+    sixteenths, carry = _counted(sixteenths + carry + taken * _equal(parts, 16.0))
+    next_parts = where(less(0.5, carry), 4.0 * one, next_parts)
+    quarters, carry = _counted(quarters + carry + taken * _equal(parts, 4.0))
+    next_parts = where(less(0.5, carry), one, next_parts)
+    left = left - carry - taken * _equal(parts, 1.0)
+    next_parts = next_parts * (1.0 + 3.0 * goes * coarse)
+    now = [where(less(0.5, taken), new, old) for new, old in zip(tried, x, strict=True)]
+    # steps are counted, and times are that count times the step
+    now[0], now[-2] = now[0] * (next_parts / parts), now[-2] + carry
+    return array([*now, left, next_parts, quarters, sixteenths, finest, dt, dt / next_parts])
+
+
+def _equal(x: Any, y: float) -> Any:
+    """1 if two whole numbers are equal, else 0."""
+    return where(less((x - y) * (x - y), 0.25), 1.0 + 0.0 * x, 0.0 * x)
+
+
+def _counted(parts: Any) -> tuple[Any, Any]:
+    """Parts that are done, and 1 if they are four, which is one of the larger ones."""
+    carry = _equal(parts, float(PARTS_PER_STEP))
+    return parts - PARTS_PER_STEP * carry, carry
 
 
 def coarser(on: Device, before: Any, after: Any) -> np.ndarray:
