@@ -159,6 +159,19 @@ def test_steps_that_do_not_converge_are_counted(monkeypatch):
         assert layout.carried_of(after[1:])[model.nv] == count
 
 
+def test_parts_of_a_step_do_not_throw_what_lies_below_the_ground():
+    """A quadruped whose feet a step has left 5 mm deep, while a knee turns so fast that the next one is refined."""
+    dog, feet = robots.quadruped(), tuple(frame.name for frame in robots.quadruped().frames)
+    ground, rates = fc.contact.HardContacts(feet), np.zeros(12)
+    start, rates[2] = dog.standing(ground, joints=np.tile([0.0, 0.6, -1.2], 4)), -100.0
+    simulator = BatchSimulator(dog, [start._replace(rates=rates)], (), ground, dt=4e-3)
+    simulator._x[0, 1 + 11] -= 5e-3  # the height in the packed pose
+    simulator.step(1)
+    assert simulator.stepper.counts(simulator.packed())["refined"].sum() == 1
+    # 11 rad/s bring the legs back by 5 mm within 4 ms; within a quarter of the step it took 42
+    assert np.abs(simulator.state.rates[0, 3:]).max() < 12.0
+
+
 def stress(model, points, contact, count, seconds):
     """Speed of the fastest joint of robots under random torques at 4 ms, in units of its limit."""
     limits = [joint.limits for joint in model.joints]

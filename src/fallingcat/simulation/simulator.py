@@ -66,7 +66,7 @@ class Simulator:
         self.model, self.dt = model, self._batch.dt
         on: Any = self._batch._on
         _, self._out, self._x, clock, self._numbers, self._forces = on.single
-        self._go, clock[0] = self._batch.stepper.stepping(on), self.dt
+        self._go, clock[:] = self._batch.stepper.stepping(on), self.dt
         self._inputs, self._finite = self._batch._inputs, self._numbers.copy()
         free = {name: laws[0] for name, laws in self._inputs.unchecked.items() if len(laws) == 1}
         self._views = {name: self._numbers[each.place].reshape(each.shape) for name, each in free.items()}

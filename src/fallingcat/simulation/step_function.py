@@ -128,7 +128,7 @@ class Step:
         packed = layout.table(tuple(many), held_[:, : layout.memory])
         packed[:, layout.size - self._carried :] = held_[:, layout.memory :]
         x = stepper.begun(many, packed)
-        about: list[Any] = [x, np.array([self.dt]), numbers, given]
+        about: list[Any] = [x, np.full(stepper.clock, self.dt), numbers, given]
         if not lead:
             about = [part[0] if part.ndim == 2 else part for part in about]
         found = stepper.kernel.iterate(*about, rows=1)[0][..., stepper.head :].reshape(*lead, layout.size)

@@ -102,7 +102,7 @@ class CompiledStepper:
     head_at: Callable[..., Any] = staticmethod(counted)
     """``(model, t, dt, state) -> head``, of any kind of number"""
     clock = 1
-    """numbers that say how far to go"""
+    """numbers that say how far to go: the step (s), and where that matters the one of which it is a part"""
     middle = True
     """True if all forces act in the middle of a step"""
     counted: tuple[str, ...] = ("unconverged", "refined", "coarse")
@@ -152,12 +152,12 @@ class CompiledStepper:
 
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` some steps later, on the machine ``on`` which it is: see :class:`.BatchSimulator`."""
-        after = on.iterated(x, np.array([dt]), forces, steps)
-        return refined(on, x, after, dt, steps, forces) if self._layout.carried else after
+        after = on.iterated(x, np.full(self.clock, dt), forces, steps)
+        return refined(on, x, after, np.full(self.clock, dt), steps, forces) if self._layout.carried else after
 
     def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
         """``x`` after ``rows * every`` steps, and ``rows x N x size``: after every ``every``-th of them."""
-        after, found = on.recorded(x, np.array([dt]), forces, rows, every)
+        after, found = on.recorded(x, np.full(self.clock, dt), forces, rows, every)
         which = coarser(on, x, after) if self._layout.carried else NOBODY
         if len(which):
             part, some, given = on.part(which), on.kept(x, which), on.kept(forces, which)
@@ -192,7 +192,7 @@ class CompiledStepper:
         def refining() -> None:
             go()
             if out[-1] != x[-1]:  # it counts coarse steps
-                out[:] = refined(on, x[None].copy(), out[None].copy(), clock[0], 1, forces[None].copy())[0]
+                out[:] = refined(on, x[None].copy(), out[None].copy(), clock.copy(), 1, forces[None].copy())[0]
 
         return refining if self._layout.carried else go
 

@@ -66,6 +66,7 @@ class MoreauStepper(CompiledStepper):
     """Steps as machine code: ``x = [count; packed]``."""
 
     code = staticmethod(stepped)
+    clock = 2
     middle = False
     counted = ("refined", "coarse")
 

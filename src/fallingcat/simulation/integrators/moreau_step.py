@@ -86,16 +86,16 @@ def stepped(
     digits: Digits = DIGITS["float64"],
     varied: tuple[str, ...] = (),
 ) -> Any:
-    """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any."""
+    """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any.
+
+    It is a part of a step of ``clock[-1]``.
+    """
     model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
-    problem, t, dt = (
-        Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2),
-        x[0] * clock[0],
-        clock[0],
-    )
+    problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2)
+    t, dt = x[0] * clock[0], clock[0]
     layout = layout_of(problem, memory)
     state, remembered, works = layout.unpack(x[1:])
-    start = _begun(problem.recalling(remembered)[0], contact, t, state, remembered, works, forces, dt)
+    start = _begun(problem.recalling(remembered)[0], contact, t, state, remembered, works, forces, clock)
     end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
     memory_after = concatenate([*kept, problem.later(remembered, t, moving(start.state, end.velocity), dt)])
@@ -105,11 +105,12 @@ def stepped(
 
 
 def _begun(
-    problem: Problem, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, dt: Any
+    problem: Problem, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, clock: Any
 ) -> Start:
+    dt, whole = clock[0], clock[-1]
     kept, rubs = contact.remembered_of(memory), law_that_rubs(problem)
     pulls = linearized_forces(problem, t, state, forces, contact.touched(memory), rubs.name if rubs else None, dt)
-    rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, rubs, dt)
+    rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, rubs, dt, whole)
     return Start(problem, contact, state, kept, works, pulls, rows, dt)
 
 
@@ -149,12 +150,18 @@ def _rows(
     kept: Remembered,
     rubs: Law | None,
     dt: Any,
+    whole: Any,
 ) -> Rows:
-    """All that may react, whether it will or not."""
+    """All that may react, whether it will or not.
+
+    What a step has left below the ground, or open, comes back within a ``whole`` one (s): within a part of it, it would
+    be thrown back.
+    """
     model, (normal, tangential) = problem.model, contact.ports
     sets: list[ImpulseSet] = list(contact.cones(model))
     levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
     heights = [where(less(absolute(height), HAIR), 0.0, height) for height in on.heights]
+    heights = [where(less(height, 0.0), (dt / whole) * height, height) for height in heights]
     wanted += contact.wanted(heights, sets, kept.stretch, dt)
     for axes, first, cone in zip(contact.axes(model), contact.first_rows, sets, strict=True):
         places += [first + axis for axis in axes[: cone.rows]]
@@ -162,7 +169,7 @@ def _rows(
     if model.loops:
         error, J_loops, bias = loops.equations(model, state)
         J.append(J_loops)
-        wanted += [np.reshape(w, 1) for w in scale(-1.0 / dt, error) - scale(0.5 * dt, bias)]
+        wanted += [np.reshape(w, 1) for w in scale(-1.0 / whole, error) - scale(0.5 * dt, bias)]
         sets, ports = [*sets, *[Closed()] * len(error)], [*ports, *[LOOPS] * len(error)]
     if rubs is not None:
         limits = np.asarray(rubs.dry_friction(model))

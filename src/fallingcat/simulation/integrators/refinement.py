@@ -25,6 +25,8 @@ one becomes infinite at 0.5, none at 0.3."""
 PARTS_PER_STEP, MAX_LEVELS = 4, 3
 """A step is refined to 4, 16 and at most 64 parts: at 4 ms joints may turn at up to 4,800 rad/s."""
 MAX_PARTS = PARTS_PER_STEP**MAX_LEVELS
+CLOCK = 6
+"""Numbers of a pace before the clock of its next try."""
 
 
 NOBODY = np.zeros(0, dtype=int)
@@ -61,26 +63,26 @@ def _squared(x: Any) -> Any:
     return x * x
 
 
-def refined(on: Device, before: Any, after: Any, dt: float, steps: int, forces: Any) -> Any:
-    """``after``, in which robots that took coarse steps of ``dt`` (s) from ``before`` took them again, refined.
+def refined(on: Device, before: Any, after: Any, clock: np.ndarray, steps: int, forces: Any) -> Any:
+    """``after``, in which robots that took coarse steps of ``clock[0]`` (s) from ``before`` took them again, refined.
 
     The last number of a robot counts its coarse steps, the one before those that were refined.  What is refined counts
     as coarse only if its finest steps are.
     """
     which = coarser(on, before, after)
     if len(which):
-        pace = on.sent(np.tile([steps, 1.0, 0.0, 0.0, 0.0, dt, dt], (len(which), 1)))
+        pace = on.sent(np.tile([steps, 1.0, 0.0, 0.0, 0.0, clock[0], *clock], (len(which), 1)))
         on.put(after, which, _in_parts(on.part(which), on.kept(before, which), pace, on.kept(forces, which)))
     return after
 
 
 def _in_parts(on: Device, x: Any, pace: Any, forces: Any) -> Any:
     """Robots at the end of their steps, each at its own :func:`pace <settled>`."""
-    size = on.rows(x).shape[1]
-    settle = on.function(settled, {"x": size, "tried": size, "pace": on.rows(pace).shape[1]})
+    size, width = on.rows(x).shape[1], on.rows(pace).shape[1]
+    settle = on.function(settled, {"x": size, "tried": size, "pace": width})
     while True:
         for _ in range(on.calls_per_look):
-            x, pace = on.split(settle(x, on.iterated(x, on.split(pace, -1)[1], forces, 1), pace), size)
+            x, pace = on.split(settle(x, on.iterated(x, on.split(pace, CLOCK)[1], forces, 1), pace), size)
         left = on.fetched(pace)[:, 0] > 0.0
         if not left.any():
             return x
@@ -95,9 +97,9 @@ def settled(model: Model, x: Any, tried: Any, pace: Any) -> Any:
     """``[x; pace]`` of a robot after a try: where it was too coarse, the next one is a quarter of it.
 
     ``pace`` is the number of steps to go, in how many parts (1, 4, 16, 64) the present one is taken, how many quarters,
-    sixteenths and finest parts of it are done, ``dt``, and the time (s) of the next try.
+    sixteenths and finest parts of it are done, the step ``dt``, and the clock (s) of the next try.
     """
-    left, parts, quarters, sixteenths, finest, dt, _ = pace
+    left, parts, quarters, sixteenths, finest, dt = pace[:CLOCK]
     zero, one = 0.0 * parts, 1.0 + 0.0 * parts
     sound = where(less(x[1] - x[1], 1.0), one, zero)  # what was not finite before is not mended by shorter steps
     coarse = sound * where(less(x[-1] + 0.5, tried[-1]), one, zero) * where(less(parts, MAX_PARTS - 0.5), one, zero)
@@ -114,7 +116,7 @@ def settled(model: Model, x: Any, tried: Any, pace: Any) -> Any:
     now = [where(less(0.5, taken), new, old) for new, old in zip(tried, x, strict=True)]
     # steps are counted, and times are that count times the step
     now[0], now[-2] = now[0] * (next_parts / parts), now[-2] + carry
-    return array([*now, left, next_parts, quarters, sixteenths, finest, dt, dt / next_parts])
+    return array([*now, left, next_parts, quarters, sixteenths, finest, dt, dt / next_parts, *pace[CLOCK + 1 :]])
 
 
 def _equal(x: Any, y: float) -> Any:
