@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import absolute, clip, concatenate, is_numeric, less, less_equal, maximum, sqrt, stack, where
+from ...arrays import absolute, clip, concatenate, is_numeric, less, less_equal, maximum, minimum, sqrt, stack, where
 from ...arrays.types import FloatArray, Matrix, Scalar, Vector
 from ...contact.rigid.joint_stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ...dynamics import mass_matrix
@@ -28,6 +28,8 @@ CREEP = 1e-3
 """rad/s or m/s: least speed below which dry friction is smooth; higher where steps are long"""
 SUNK = 0.1
 """rad or m: largest depth beyond a limit at which a run may start, as after one that ended there"""
+MAX_DEPTH = 0.02
+"""rad or m: depth beyond a limit at which a stop holds the drive of its joint"""
 FADE = 0.05
 """the share of its speed limit over which a drive loses its force"""
 SHAPES = 4
@@ -197,10 +199,12 @@ class JointStops(Law):
     """Compliant joint limits: springs and dampers beyond ``limits.lower`` and ``limits.upper``.
 
     At a depth ``y`` beyond a limit, ``F = m w^2 y + 2 m w dy/dt``, not below 0 (stops do not pull) and not above
-    ``4 m w^2 y`` (so that it starts from 0), with the inertia ``m`` of :func:`carried` and
-    ``w = 1 / (4 max(step, 1 ms))``: as stiff as a step resolves, 250 rad/s at 1 ms and below.  It only dissipates
-    energy.  A joint that arrives with inertia ``m`` and speed ``v`` goes 0.55 v / w beyond its limit and leaves with
-    0.20 v; with more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond.
+    ``4 m w^2 y`` (so that it starts from 0), with the inertia ``m`` of :func:`carried`.  ``w`` is 250 rad/s, and more
+    where it takes more to hold the drive of the joint (``limits.effort``) at a depth of 0.02 rad; steps that have to
+    resolve it limit it to ``1 / (4 step)``.  It only dissipates energy.
+
+    A joint that arrives with inertia ``m`` and speed ``v`` goes 0.55 v / w beyond its limit and leaves with 0.20 v;
+    with more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond.
 
     Equal limits mean none, as in many files.
 
@@ -216,7 +220,7 @@ class JointStops(Law):
     """s"""
     name: str = LAW
     foreseen: bool = False
-    """True for implicit steps, which need not resolve the dampers: then ``w = 1 / max(step, 4 ms)``"""
+    """True for implicit steps, which need not resolve ``w``; it is 1 / step at least in steps above 4 ms"""
     commanded = False
     ignores_contact = True
 
@@ -226,31 +230,32 @@ class JointStops(Law):
         _check_step(self.step, self.name)
 
     def for_implicit_steps(self) -> JointStops:
-        """Stiffer stops for implicit steps, which need not resolve the dampers."""
+        """Stops for implicit steps, which need not resolve them."""
         return replace(self, foreseen=True)
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """Stop forces of the joints beyond a limit, else zero."""
         places, rates, lower, upper = _ends(model)
-        q, m, w = state.joints[places], carried(model)[rates], self._frequency
+        q, m, w = state.joints[places], carried(model)[rates], self._frequencies(model)[rates]
         spring = m * (w * w) * (clip(q, lower, upper) - q)
         push = spring - 2.0 * m * w * state.rates[rates]
         along, most = push * spring, 4.0 * spring  # signs are those of the end: the law is the same at both
         force = where(less_equal(along, 0.0), 0.0 * along, where(less(most * spring, along), most, push))
         return _onto(model, rates, force)
 
-    @property
-    def _frequency(self) -> Any:
-        """Frequency ``w`` (rad/s) of the stops."""
-        part = 1.0 if self.foreseen else 0.25
-        return part / maximum(self.step, 4.0 * part * STEP)
+    def _frequencies(self, model: Model) -> Any:
+        """Frequencies ``w`` (n; rad/s) of the stops."""
+        drive = np.where(_limited(model, "effort"), _allowed(model, "effort"), 0.0)
+        holding = sqrt((drive / MAX_DEPTH) / carried(model))
+        if self.foreseen:
+            return maximum(holding, 1.0 / maximum(self.step, 4.0 * STEP))
+        return minimum(maximum(holding, 0.25 / STEP), 0.25 / self.step)
 
     def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
-        """Dampers of the stops in contact; steps resolve their springs."""
-        D = 2.0 * carried(model) * self._frequency
-        force = self.forces(model, t, state, touching)[model.m :]
-        pushes = less(0.0, force * force)
-        return stack([np.zeros(model.n), where(pushes, D, 0.0 * D)])
+        """Springs and dampers of the stops in contact."""
+        w, force = self._frequencies(model), self.forces(model, t, state, touching)[model.m :]
+        D = where(less(0.0, force * force), 2.0 * carried(model) * w, np.zeros(model.n))
+        return stack([0.5 * w * D, D])
 
 
 @dataclass(frozen=True)

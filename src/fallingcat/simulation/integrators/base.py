@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ class Integrator(ABC):
     tolerance: float | None = None
     """the error allowed per step, relative to ``1 + |y|``; None: steps have the size that the caller wants"""
 
+    implicit: bool = False
+    """True if steps need not resolve stiff laws: they get them as they are, :meth:`.Law.for_implicit_steps`"""
     stable: bool = False
     """True if steps of any size follow springs and dampers, however stiff: the default step does not look at them"""
 
@@ -69,11 +72,14 @@ class Integrator(ABC):
             problem: Problem.
 
         Returns:
-            The problem itself by default; an error names a contact without the capability of :attr:`needs`.
+            The problem, with stiff laws as they are if this method need not resolve them; an error names a contact
+            without the capability of :attr:`needs`.
         """
         if problem.contact is not None:
             check_offers(problem.contact, self.needs, self.name)
-        return problem
+        if not self.implicit:
+            return problem
+        return replace(problem, laws=tuple(law.for_implicit_steps() for law in problem.laws))
 
     def unsolved(self, problem: Problem) -> str:
         """Message where no step of a given size, however often it is halved, has an error that is allowed.

@@ -76,7 +76,7 @@ class Located(FixedStepIntegrator):
     def __post_init__(self) -> None:
         if not isinstance(self.rule, Rule):
             raise ModelError(f"the rule of {self.name!r} is one for vectors, such as Rosenbrock(), not {self.rule!r}")
-        for own in ("tolerance", "order"):
+        for own in ("tolerance", "order", "implicit"):
             object.__setattr__(self, own, getattr(self.rule, own))
         object.__setattr__(self, "stable", self.rule.tolerance is not None)
 

@@ -64,6 +64,7 @@ class Implicit(FixedStepIntegrator):
     sweeps: int | None = None
     name = "implicit"
     order = 1
+    implicit = True
     stable = True
     varies = True
     needs = LinearizedForces
@@ -73,9 +74,8 @@ class Implicit(FixedStepIntegrator):
             whole(self.sweeps, "sweeps")
 
     def suited(self, problem: Problem) -> Problem:
-        """Problem with stops that are as stiff as such steps resolve, which foresee their dampers."""
-        laws = tuple(law.for_implicit_steps() for law in problem.laws)
-        return replace(super().suited(problem), laws=laws, carried=carried(problem.model))
+        """Problem whose steps carry their last acceleration, and counts."""
+        return replace(super().suited(problem), carried=carried(problem.model))
 
     def compiled_stepper(self, problem: Problem, memory: int) -> CompiledStepper:
         """Machine code for all modes."""

@@ -44,6 +44,7 @@ class Moreau(FixedStepIntegrator):
 
     name = "moreau"
     order = 1
+    implicit = True
     stable = True
     varies = True
     lag = 0.5
@@ -51,7 +52,8 @@ class Moreau(FixedStepIntegrator):
 
     def suited(self, problem: Problem) -> Problem:
         """Problem with contacts that remember the forces of the last step."""
-        contact: Any = super().suited(problem).contact
+        problem = super().suited(problem)
+        contact: Any = problem.contact
         if contact is None:
             raise ModelError(f"the integrator {self.name!r} needs a contact, such as HardContacts")
         contact = contact.time_stepping(further_rows(problem))

@@ -53,6 +53,7 @@ class Rosenbrock(Rule):
     tolerance: float | None = 1e-7
     name = "rosenbrock"
     order = 4
+    implicit = True
     differentiates = True
 
     def __post_init__(self) -> None:
