@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -80,3 +81,11 @@ def test_classes_are_counted_apart():
     assert facts["printed numbers"] == "3 of 3"
     assert facts["printed statements"] == "3 of 4"
     assert facts["identities"] == "15 of 15"
+
+
+@pytest.mark.slow
+def test_counts_of_the_readme_are_those_of_a_run():
+    found = fs.reproduce(workers=2).counts
+    numbers, statements, identities = (found[name] for name in ("printed number", "printed statement", "identity"))
+    said = f"{numbers} printed numbers, {statements} printed statements and {identities} identities"
+    assert said in " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
