@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import warnings
 from collections.abc import Callable, Mapping
@@ -139,6 +140,34 @@ def former_attribute(old: str, new: str) -> Any:
 
     present.__doc__ = f"Former name of :attr:`{new}`."
     return property(present)
+
+
+def former_arguments(**names: str) -> Callable[[Any], Any]:
+    """Decorator of a function or class that takes arguments under their former names too, with a warning.
+
+    Args:
+        names: Former name -> present name.
+
+    Returns:
+        The decorator.
+    """
+
+    def decorated(thing: Any) -> Any:
+        call = thing.__init__ if isinstance(thing, type) else thing
+
+        @functools.wraps(call)
+        def present(*given: Any, **named: Any) -> Any:
+            for old in names.keys() & named.keys():
+                former_name(f"argument {old} of {thing.__name__}", names[old])
+                named[names[old]] = named.pop(old)
+            return call(*given, **named)
+
+        if not isinstance(thing, type):
+            return present
+        thing.__init__ = present  # type: ignore[misc]
+        return thing
+
+    return decorated
 
 
 def former_name(old: str, new: str, depth: int = 3) -> None:
