@@ -276,7 +276,7 @@ class Model(Frozen):
 
     @cached_property
     def inertias_behind(self) -> Vector | None:
-        """Inertias (n) that :func:`fallingcat.control.laws.passive_joints.carried` has found, or None.
+        """Inertias (n) that :func:`fallingcat.control.laws.inertia_behind.carried` has found, or None.
 
         For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are
         expressions.

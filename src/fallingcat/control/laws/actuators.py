@@ -16,7 +16,9 @@ from ...errors import ModelError
 from ...model import Actuator, Model, State
 from ...records import concise
 from .base import Law
-from .passive_joints import carried, cut_resistance, follows
+from .drive_limits import cut_resistance
+from .inertia_behind import carried
+from .passive_joints import follows
 from .springs import on_joints
 
 

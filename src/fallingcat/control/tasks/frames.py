@@ -15,7 +15,9 @@ from ...errors import ModelError, describe
 from ...lie import rotations
 from ...model import Model, State
 from ...records import concise
-from .task import Motion, Task, as_numbers, check_poses, check_rotations
+from .demand import Motion
+from .goals import as_numbers, check_poses, check_rotations
+from .task import Task
 
 
 def place_motion(model: Model, state: State, place: str) -> tuple[Pose, Matrix, Vector]:
