@@ -6,7 +6,8 @@ import numpy as np
 
 from ...dynamics import center_of_mass, forward_kinematics
 from ...visualization import Axes, Dot, Fact, HeatMap, Page, Scene, Table, Trace, appearance
-from ...visualization.page import Block, Extra
+from ...visualization.animation import Extra
+from ...visualization.page import Block
 from .displacement import Reconstruction
 from .gait import Gait
 from .survey import COMPONENTS, Cycle, Survey, from_middle, visible
