@@ -139,15 +139,15 @@ class Scene:
     shapes: Mapping[str, Sequence[Shape]]
     """solids by part"""
     speed: float = 1.0
-    """of the player"""
+    """speed of the player, relative to real time"""
     floor: bool | np.ndarray = True
     """plane at z = 0, or its pose (4 x 4)"""
     ghosts: Sequence[float] = ()
     """times of faint pictures (s)"""
     azimuth: float = -60.0
-    """of the camera (degrees)"""
+    """azimuth of the camera (degrees)"""
     elevation: float = 12.0
-    """of the camera (degrees)"""
+    """elevation of the camera (degrees)"""
     follow: bool | str = False
     """move the camera along"""
     strip: bool = False
@@ -159,7 +159,7 @@ class Scene:
     notes: Sequence[str] = ()
     """said below the picture, such as what could not be drawn"""
     ground: Sequence[Shape] = ()
-    """what stands still below the parts; the camera does not care for it"""
+    """shapes that stand still below the parts; the camera ignores them"""
 
     def data(self) -> dict[str, Any]:
         """Plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows.

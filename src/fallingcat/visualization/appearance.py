@@ -17,9 +17,9 @@ from .meshes import Key, Pieces, Triangles, read_meshes
 from .shapes import PALETTE, Box, Capsule, Shape, Solid
 
 PLAIN = "#c3cbd8"
-"""Of what the file draws and gives no color."""
+"""Color of shapes to which the file gives none."""
 DENSITY = 1000.0
-"""Of capsules from joint to joint (kg/m^3): heavy links are thick."""
+"""Density of capsules from joint to joint (kg/m^3): heavy links are thick."""
 _SHOWN = 3  # names of files in a note
 
 

@@ -50,11 +50,11 @@ class Chart:
     title: str
     """above the chart"""
     times: Vector
-    """of all lines (s)"""
+    """times of all lines (s)"""
     lines: Sequence[Line]
     """series of values"""
     unit: str = ""
-    """of the values"""
+    """unit of the values"""
     log: bool = False
     """logarithmic axis"""
     x_label: str = TIME
@@ -100,7 +100,7 @@ class Trace:
     y: Vector
     """second coordinates"""
     times: Vector = ()
-    """of the points (s)"""
+    """times of the points (s)"""
 
     def data(self) -> dict[str, Any]:
         """Plain numbers, no more than can be seen.
@@ -137,15 +137,15 @@ class HeatMap:
     y_label: str = ""
     """name of ``y``"""
     unit: str = ""
-    """of the values"""
+    """unit of the values"""
     traces: Sequence[Trace] = ()
     """curves on the map"""
     note: str = ""
     """below the map"""
     equal: bool = False
-    """whether both coordinates have the same scale, so that a circle is round"""
+    """True if both coordinates have the same scale, so that a circle is round"""
     zero: str = "zero"
-    """what the legend calls the lines where the values change their sign"""
+    """name of the lines where the values change their sign, in the legend"""
 
     def _repr_svg_(self) -> str:
         """Picture for notebooks."""
@@ -201,7 +201,7 @@ class Table:
     wide: bool = False
     """as wide as the page"""
     good: Sequence[bool | None] = ()
-    """of each row: good news, bad news or neither"""
+    """verdict of each row: good news, bad news or neither"""
 
     def data(self) -> dict[str, Any]:
         """Plain text.

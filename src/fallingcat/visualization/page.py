@@ -51,7 +51,7 @@ class Page:
     """
 
     title: str
-    """of the page"""
+    """title of the page"""
     subtitle: str = ""
     """below the title"""
     facts: Sequence[Fact] = ()

@@ -118,7 +118,7 @@ def _carried(surface: Surface, view: _View, x: np.ndarray, y: np.ndarray, z: np.
 
 
 def _within(x: np.ndarray, y: np.ndarray, curve: Any) -> np.ndarray:
-    """Which grid points lie inside a closed curve: an odd number of crossings to the right."""
+    """Mask of grid points inside a closed curve: an odd number of crossings to the right."""
     px, py = np.asarray(curve, dtype=float)
     gx, gy = np.meshgrid(x, y, indexing="ij")
     inside = np.zeros(gx.shape, dtype=bool)

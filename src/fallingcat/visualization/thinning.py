@@ -9,9 +9,9 @@ import numpy as np
 from ..arrays.types import Vector
 
 INTERVALS = 1500
-"""Of a chart: more than its width has pixels."""
+"""Number of intervals of a chart: more than its width has pixels."""
 PLACES = 3000
-"""Of a curve on a map, and pictures of a motion."""
+"""Largest number of points of a curve on a map, and of pictures of a motion."""
 
 
 def thinned(x: Vector, lines: Sequence[Vector]) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -92,7 +92,7 @@ class Actuators(Law):
         vector(given, len(model.actuators), f"controls of {self.name!r}")
 
 
-def efforts(model: Model, controls: Any, state: State) -> Any:
+def efforts(model: Model, controls: Vector, state: State) -> Vector:
     """Joint forces (n) of all actuators under ``controls``, one for each."""
     total: Any = np.zeros(model.n)
     for actuator, control in zip(model.actuators, controls, strict=True):

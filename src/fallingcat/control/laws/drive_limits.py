@@ -81,7 +81,9 @@ class DriveLimits(Law):
         return on_rates(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]
 
 
-def cut_resistance(asked: Any, given: Any, gain: Any, inertia: Any, dt: Scalar) -> Any:
+def cut_resistance(
+    asked: Scalar | Vector, given: Scalar | Vector, gain: Scalar | Vector, inertia: Scalar | Vector, dt: Scalar
+) -> Scalar | Vector:
     """Part of the gain ``D + dt K`` of a saturated drive that an implicit step assumes.
 
     An inertia ``m`` moved by this force alone ends the step of ``dt`` (s) under ``clip(asked - gain dv)``: cut from

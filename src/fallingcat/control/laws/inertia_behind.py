@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 
+from ...arrays.types import Vector
 from ...dynamics import mass_matrix
 from ...dynamics.forward import check_mass
 from ...model import Model, State
@@ -17,7 +17,7 @@ MAX_SAMPLED_RATES = 60
 """Largest number of joint rates of robots of which random configurations are evaluated."""
 
 
-def carried(model: Model) -> Any:
+def carried(model: Model) -> Vector:
     """Lower bounds ``m`` (n; kg m^2 or kg) of the inertia behind each joint, whatever the other joints do.
 
     With the joints' block ``B`` of ``M^-1`` (the base is free to move), ``m_i = 1 / (c B_ii)`` with the least ``c`` for

@@ -120,12 +120,12 @@ def on_joints(model: Model, values: np.ndarray) -> np.ndarray:
     return np.diag(np.concatenate([np.zeros(model.m), values]))
 
 
-def on_rates(model: Model, rates: np.ndarray, forces: Any) -> Any:
+def on_rates(model: Model, rates: np.ndarray, forces: Vector) -> Vector:
     """Forces on some rates as generalised forces (nv)."""
     return replaced(np.zeros(model.nv), model.m + rates, forces)
 
 
-def replaced(all_: Any, places: np.ndarray, some: Any) -> Any:
+def replaced(all_: Vector, places: np.ndarray, some: Vector) -> Vector:
     """Numbers with some entries replaced."""
     from_ = np.arange(len(all_))
     from_[places] = len(all_) + np.arange(len(places))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import inverse_root, maximum, solve, sqrt
-from ...arrays.types import FloatArray, Scalar, Vector
+from ...arrays.types import FloatArray, Matrix, Scalar, Vector
 from ...compiler import compile
 from ...dynamics import bias_forces, mass_matrix
 from ...dynamics.sweeps import places_above
@@ -193,7 +193,9 @@ class _Spread(NamedTuple):
     """``R' S'`` (nv x k)"""
     contacts: tuple[Contact, ...]
 
-    def asked(self, model: Model, state: State, task: Task, R: Any, G: Any, z: Any) -> tuple[Any, Any, Any, Any]:
+    def asked(
+        self, model: Model, state: State, task: Task, R: Matrix, G: Matrix, z: Vector
+    ) -> tuple[Matrix, Matrix, Vector, Vector]:
         """Rows of a task on ``z``, its rows on ``u`` where ``z`` is ``G u + z``, right side and weights."""
         forces = task.force_demand(model, state, point_names(self.contacts, task))
         if forces is None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import concatenate, is_numeric
+from ...arrays.types import Vector
 from ...compiler import Kernel, compile
 from ...lie.group import constant
 from ...model import Model, State
@@ -37,7 +38,7 @@ class _Changes(Exception):
     """A row assumed constant is not."""
 
 
-def changing(model: Model, state: State, numbers: Any, *, setup: Posed, source: tuple[int, ...]) -> Any:
+def changing(model: Model, state: State, numbers: Vector, *, setup: Posed, source: tuple[int, ...]) -> Vector:
     """Flat array of the changing rows, then value, root and lower bounds.
 
     ``source`` is for each row its own index (it is in the array), -1 (it is constant), or the index of an equal row.
