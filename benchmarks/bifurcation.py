@@ -22,7 +22,7 @@ import fallingcat as fc
 from fallingcat.studies.hoppers import Observed
 from fallingcat.studies.hoppers.hopper import simulated_together
 from fallingcat.studies.hoppers.parameters import HopperParameters
-from fallingcat.visualization.figures import EDGE, INK, document, text, ticks
+from fallingcat.visualization.svg import EDGE, INK, document, text, ticks
 
 HERE = Path(__file__).parent
 RESULT, FIGURE = HERE / "results" / "bifurcation.json", HERE.parent / "docs" / "_static" / "bifurcation.svg"

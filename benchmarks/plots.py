@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from readme_tables import load
 
-from fallingcat.visualization.figures import EDGE, INK, SOFT, document, path, side_by_side, text
+from fallingcat.visualization.svg import EDGE, INK, SOFT, document, path, side_by_side, text
 
 PICTURE = Path(__file__).parents[1] / "docs" / "_static" / "benchmarks.svg"
 WIDTH, HEIGHT = 520, 400

@@ -16,7 +16,7 @@ import fallingcat as fc
 from fallingcat import escaping, progress
 from fallingcat.cli import text as cli_text
 from fallingcat.cli.sweep_run import _progress
-from fallingcat.visualization.figures import text as svg_text
+from fallingcat.visualization.svg import text as svg_text
 
 
 class Tags(HTMLParser):

@@ -19,7 +19,7 @@ import fallingcat as fc
 from fallingcat import progress
 from fallingcat.cli import app, certify_file
 from fallingcat.errors import Interrupted
-from fallingcat.symbolic import derivation
+from fallingcat.symbolic import size
 
 CAT = fc.robots.two_cylinder_cat()
 SLOW = """
@@ -162,7 +162,7 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
     monkeypatch.setattr(progress, "FORESEEN", 0.4)
     with pytest.warns(progress.SlowWarning, match="first run of 'cat' with 16 degrees of freedom will take about 0 s"):
         fc.simulate(cat, cat.neutral(), 0.01, progress=False)
-    monkeypatch.setattr(derivation, "MOST_LINKS", 10)
+    monkeypatch.setattr(size, "MAX_LINKS", 10)
     with pytest.raises(fc.ModelError, match=r"'cat' has 11 links, too many for symbols \(10\)"):
         fc.symbolic.derive(cat)
     monkeypatch.setattr(certify_file, "SECONDS_EACH", 10.0)

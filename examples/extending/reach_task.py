@@ -10,7 +10,7 @@ import numpy as np
 from fallingcat import Model, State, jacobian, link_pose
 from fallingcat.arrays import sqrt
 from fallingcat.control import Task
-from fallingcat.control.tasks.task import Motion
+from fallingcat.control.tasks import Motion
 from fallingcat.dynamics import jacobian_derivative
 
 

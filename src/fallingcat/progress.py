@@ -28,7 +28,7 @@ LONG = 30.0
 FORESEEN = 5.0
 """s: what is estimated to take longer says so before it begins"""
 MOST_BYTES = 4 << 30
-"""Of what is estimated to take more, nothing is begun."""
+"""Largest estimated memory of a calculation (bytes): larger ones are not begun."""
 
 
 class SlowWarning(RuntimeWarning):
@@ -94,7 +94,7 @@ class _Notice:
     def __init__(self, what: str) -> None:
         self._what, self._begun = what, time.monotonic()
         self._moved: tuple[float, float] | None = None
-        """When the first share was done, and which: compiling and starting are over then"""
+        """Time and size of the first share that was done: compiling and starting are over then"""
 
     def tell(self, share: float) -> None:
         now = time.monotonic()

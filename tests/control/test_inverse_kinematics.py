@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import fallingcat as fc
 from fallingcat import control
 from fallingcat.control import inverse_kinematics
-from fallingcat.control.inverse_kinematics.damped_step import HEAD, numbers_of, step
+from fallingcat.control.inverse_kinematics.damped_step import STEP_MEMORY, numbers_of, step
 from fallingcat.control.inverse_kinematics.reach_bound import reach_bound
 from fallingcat.errors import ModelError
 
@@ -329,7 +329,7 @@ def test_no_direction_of_a_step_depends_on_the_base_that_was_chosen():
     def moving(robot, state):
         """The state with the step that it takes as its velocity."""
         q = robot.flatten(state)[0]
-        x, settings = np.append(q, np.zeros(HEAD)), np.array([1e-6, 0.3, np.inf, 0.0, np.inf])
+        x, settings = np.append(q, np.zeros(STEP_MEMORY)), np.array([1e-6, 0.3, np.inf, 0.0, np.inf])
         out = step(robot, x, numbers, settings, forms=(forms,), limited=True)
         return robot.unflatten(q, robot.difference(q, out[: robot.nq]))
 
@@ -362,12 +362,12 @@ def test_the_last_steps_converge_quadratically():
     goal = model.random_state(rng)
     start = model.configuration.displace(goal, 0.05 * rng.normal(size=model.nv))
     task = control.PoseTask(model.link_names[-1], fc.link_pose(model, goal, model.link_names[-1]))
-    x, sizes = np.append(model.flatten(start)[0], np.zeros(HEAD)), []
+    x, sizes = np.append(model.flatten(start)[0], np.zeros(STEP_MEMORY)), []
     settings = np.array([0.0, 0.3, np.inf, 0.0, np.inf])
     for _ in range(4):
         out = step(model, x, numbers_of(model, [task]), settings, forms=((task.form,),), limited=False)
-        sizes.append(np.linalg.norm(out[model.nq + HEAD : -1 - model.nv]))
-        x = out[: model.nq + HEAD]
+        sizes.append(np.linalg.norm(out[model.nq + STEP_MEMORY : -1 - model.nv]))
+        x = out[: model.nq + STEP_MEMORY]
     assert all(b < 10.0 * a * a + 1e-14 for a, b in itertools.pairwise(sizes))
 
 

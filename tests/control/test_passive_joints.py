@@ -7,7 +7,8 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.control import DriveLimits, DryFriction, JointDamper, JointSpring, JointStops, PassiveSprings
-from fallingcat.control.laws.passive_joints import STEP, carried
+from fallingcat.control.laws.inertia_behind import carried
+from fallingcat.control.laws.passive_joints import STEP
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE3, Trivial
 from fallingcat.model import Body, Joint, Limits, Link, Model, Passive, Prismatic, Revolute

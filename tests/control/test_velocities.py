@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import fallingcat as fc
 from fallingcat import control
 from fallingcat.control.inverse_kinematics.differential import prioritised
-from fallingcat.control.tasks.task import count, packed
+from fallingcat.control.tasks.packing import count, packed
 from fallingcat.errors import ModelError
 from fallingcat.qp.hqp_reference import limited
 from fallingcat.qp.least_squares import Level, hierarchical

@@ -11,7 +11,7 @@ from fallingcat.model import Limits
 from fallingcat.planning import quickest
 from fallingcat.planning.righting import multi_joint as quick
 from fallingcat.planning.righting.limb_clearance import Limbs
-from fallingcat.planning.righting.multi_joint import MARGIN, SHARE, _Search
+from fallingcat.planning.righting.multi_joint import EFFORT_SHARE, LIMIT_MARGIN, _Search
 
 FEET = ("front_left_foot", "front_right_foot", "rear_left_foot")
 
@@ -29,7 +29,7 @@ def random_parts(search, rng):
 
 
 def test_the_derivative_of_the_turn_is_exact(cat, monkeypatch):
-    monkeypatch.setattr(quick, "COARSE", 1e-12)
+    monkeypatch.setattr(quick, "SEARCH_TOLERANCE", 1e-12)
     search = _Search(cat, np.array([0.1, -0.2]), np.array([0.8, 0.0, 0.6]), 0.2)
     parts = random_parts(search, np.random.default_rng(3))
     _, slope = search.turned(parts)
@@ -59,9 +59,9 @@ def test_it_turns_as_far_as_it_should_within_limits(cat):
     assert np.linalg.norm(plan.turn) == pytest.approx(angle, abs=1e-6)
     assert abs(plan.turn[0]) > 0.95 * angle  # about its long axis
     jet = plan.motion(np.linspace(0.0, plan.motion.duration, 400))
-    assert jet.q.min() >= -1.3 + MARGIN - 1e-9
-    assert jet.q.max() <= 1.2 - MARGIN + 1e-9
-    assert np.abs(jet.dq).max() <= SHARE * 20.0 * 1.02  # between points of the grid
+    assert jet.q.min() >= -1.3 + LIMIT_MARGIN - 1e-9
+    assert jet.q.max() <= 1.2 - LIMIT_MARGIN + 1e-9
+    assert np.abs(jet.dq).max() <= EFFORT_SHARE * 20.0 * 1.02  # between points of the grid
     np.testing.assert_allclose(jet.q[[0, -1]], 0.0, atol=1e-12)
     again = fc.planning.displacement(cat, plan.motion.curve)
     np.testing.assert_allclose(again.pose, plan.moved.pose, atol=1e-9)

@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.contact import CompliantFloor
 from fallingcat.control import JointDamper, Sampled, SelfContact
-from fallingcat.control.laws.passive_joints import carried
+from fallingcat.control.laws.inertia_behind import carried
 from fallingcat.errors import ModelError
 from fallingcat.model import Frame
 from fallingcat.simulation import BatchSimulator, Implicit

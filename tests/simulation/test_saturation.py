@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.arrays import concatenate, less, where
 from fallingcat.control import Actuators, JointDamper, JointSpring, Law
-from fallingcat.control.laws.passive_joints import FADE
+from fallingcat.control.laws.drive_limits import SPEED_FADE
 from fallingcat.lie import Trivial
 
 DT = 1e-3
@@ -91,7 +91,7 @@ def test_strong_drives_do_not_pass_the_speed_limit(seed):
     model = replace(model, joints=(replace(model.joints[0], limits=fc.model.Limits(effort=effort, velocity=top)),))
     run = fc.simulate(model, model.state(rates=[-v]), 0.05, lambda t, s: [2.0 * effort], integrator="implicit", dt=DT)
     ahead = run.rates[1, 0]
-    fading = np.clip((top - ahead) / (FADE * top), 0.0, 1.0)
+    fading = np.clip((top - ahead) / (SPEED_FADE * top), 0.0, 1.0)
     assert m * (ahead + v) == pytest.approx(DT * effort * fading, rel=1e-9)
     assert 0.9 * top < run.rates[1:].min() <= run.rates[1:].max() <= top
 

@@ -8,7 +8,7 @@ import pytest
 from hostile_names import NAMES, SCRIPTS, urdf
 
 import fallingcat as fc
-from fallingcat.visualization.figures import text as words
+from fallingcat.visualization.svg import text as words
 
 pytest.importorskip("viser")
 playwright = pytest.importorskip("playwright.sync_api")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import any_nonzero, is_numeric, scale, solve, solve_tree
+from ..arrays.types import Matrix, Vector
 from ..dynamics import mass_matrix
 from ..dynamics.sweeps import places_above
 from ..errors import NumericsError
@@ -23,9 +24,9 @@ REFINEMENT_ROUNDS = 4
 MIN_CORRECTION = 1e-12
 """A correction, relative to the forces, after which the next would be rounding; on numbers only."""
 MAX_CONTRADICTION = 1e-7
-"""What rows cannot meet together, relative to what they demand, before that is an error."""
+"""Largest contradiction between rows, relative to what they demand, before it is an error."""
 MAX_RESIDUAL = 1e-8
-"""What forces may leave of the motion that they should take away, relative to it."""
+"""Largest motion that forces may leave of what they should take away, relative to it."""
 MAX_ACCELERATION_ERROR = 1e-3
 """m/s^2: what may be left of accelerations of points that nearly depend on each other.  It takes a point 1e-8 m into
 the ground in 4 ms, where it touches down, or is drawn back at 4e-7 m by a stabilisation of 50 rad/s.  Beyond it points
@@ -48,7 +49,7 @@ class Held(NamedTuple):
     """negative where the forces do not bring about what they should: they could not be resolved"""
 
 
-def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any, near: Any = 0.0) -> Held:
+def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector, near: Vector = 0.0) -> Held:
     """The forces ``x`` with ``J (free + M^-1 K' x) = demand``.
 
     Where rows of ``J`` depend on each other it is the one whose difference to ``near`` is in the range of ``J``: for
@@ -82,7 +83,7 @@ def hold(respond: Response, J: Any, K: Any, free: Any, demand: Any, near: Any = 
     return Held(near + x, motion, MAX_RESIDUAL**2 * (wanted @ wanted) + ROUNDING_ACCELERATION**2 - missed @ missed)
 
 
-def regular(J: Any, G: Any) -> tuple[Any, Response]:
+def regular(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
     """``G + c N^2``, which is regular, and the product of vectors with ``N``; see :func:`hold`."""
     JJ = J @ J.T
     eps = MIN_SQUARED_SINGULAR_VALUE * _mean_diagonal(JJ)
@@ -112,7 +113,7 @@ def responding(model: Model, state: State) -> Response:
     return lambda forces: solve_tree(M, forces, above)
 
 
-def check_consistent(J: Any, demand: Any, names: Sequence[str], what: str) -> None:
+def check_consistent(J: Matrix, demand: Vector, names: Sequence[str], what: str) -> None:
     """An error that names the points whose rows of ``J x = demand`` cannot hold together; on numbers only.
 
     ``names`` has one entry for each row.

@@ -6,27 +6,23 @@ from .inverse_kinematics.result import InverseKinematicsResult
 from .inverse_kinematics.solver import InverseKinematics, inverse_kinematics
 from .laws.actuators import Actuators, actuated
 from .laws.base import Law
+from .laws.drive_limits import DriveLimits
 from .laws.external_wrench import ExternalWrench, Push
 from .laws.internal_external import ExternalLaw, InternalLaw, Response, on_external, response
 from .laws.joint_space import Gains, Impedance, InverseDynamics, gains
 from .laws.output_feedback import ErrorState, OutputFeedback, PoseSensor
-from .laws.passive_joints import DriveLimits, DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
+from .laws.passive_joints import DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
 from .laws.point_forces import PointActuator, PointSpring, wrench_between
 from .laws.reference_motions import PeriodicReference
 from .laws.sampled import Sampled
 from .laws.self_contact import SelfContact
 from .laws.servo import PositionServo
 from .laws.springs import JointDamper, JointSpring
-from .laws.support_consistent import (
-    FloatingInverseDynamics,
-    PrioritizedControl,
-    Support,
-    VirtualModel,
-    floating_inverse_dynamics,
-    support_dynamics,
-)
+from .laws.support_consistent import PrioritizedControl
+from .laws.support_dynamics import FloatingInverseDynamics, Support, floating_inverse_dynamics, support_dynamics
 from .laws.task_space import OperationalSpace, TaskDynamics, task_dynamics
 from .laws.torque_law import TorqueLaw
+from .laws.virtual_model import VirtualModel
 from .limits.collision_limit import CollisionLimit
 from .limits.joint_limits import JointLimits, Limit, RateLimits, SpeedLimit
 from .tasks import (
@@ -45,7 +41,8 @@ from .tasks import (
     WrenchTask,
 )
 from .whole_body.accelerations import AccelerationResult, accelerations
-from .whole_body.controller import WholeBody, WholeBodyLoop, WholeBodyResult, torques
+from .whole_body.controller import WholeBody, torques
+from .whole_body.loop import WholeBodyLoop, WholeBodyResult
 from .whole_body.problem import TorqueLimits
 from .whole_body.stance import Stance
 

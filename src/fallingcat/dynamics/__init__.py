@@ -13,6 +13,7 @@ True
 
 from .._deprecated import former_names
 from ..model.literals import FACTORIZATIONS
+from .center_of_mass import center_of_mass, center_of_mass_bias, center_of_mass_jacobian
 from .centroidal import (
     CenterOfMassDerivatives,
     CentroidalDerivatives,
@@ -38,9 +39,6 @@ from .identification import IdentificationResult, identify, joint_regressor
 from .inverse import bias_forces, gravity_forces, inverse_dynamics
 from .kinematics import (
     analytical_jacobian,
-    center_of_mass,
-    center_of_mass_bias,
-    center_of_mass_jacobian,
     end_effector_parameters,
     forward_kinematics,
     jacobian,

@@ -13,7 +13,8 @@ from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
 from ..records import concise
 from .checks import check_robot, total_mass, vector
-from .derivatives import Motion, by_directions, changes, motion_of
+from .derivative_sweeps import Motion, changes, motion_of
+from .derivatives import by_directions
 from .momentum import centroidal_momentum_matrix, centroidal_momentum_matrix_derivative, momentum
 
 _SE3 = SE3()

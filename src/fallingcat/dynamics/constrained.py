@@ -17,7 +17,8 @@ from .inverse import bias_forces
 from .mass import mass_matrix
 
 RANK_TOLERANCE = 1e-10
-ROUNDING = 1e-13
+"""Least eigenvalue of ``J M^-1 J'``, scaled to a unit diagonal, of rows that do not depend on each other."""
+ROW_ROUNDING = 1e-13
 """Rounding of a row, per root of the mass it moves: as where a point is on the axis that should move it."""
 
 
@@ -93,7 +94,7 @@ def check_rank(inertia: Matrix, what: str) -> None:
     if not is_numeric(inertia):
         return
     size = np.sqrt(np.diag(inertia))
-    if not (size > ROUNDING).all():
+    if not (size > ROW_ROUNDING).all():
         raise NumericsError(f"row {int(np.argmin(size))} of the {what} Jacobian is zero: it feels no motion")
     # unit diagonal: the rank must not depend on the units of the rows
     scaled = inertia / np.outer(size, size)

@@ -19,9 +19,8 @@ from .spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_pa
 from .sweeps import Node, Places, inward, nodes, outward, places_above
 from .wrenches import in_link_frames
 
-SINGULAR = (
-    1e-14  # inertia, relative to what the joint's motion does to the whole subtree, that is rounding and no inertia
-)
+MIN_RELATIVE_INERTIA = 1e-14
+"""Largest inertia that is rounding, relative to what the joint's motion does to the whole subtree."""
 
 
 class _Articulated(NamedTuple):
@@ -249,7 +248,7 @@ def check_mass(model: Model, M: Matrix) -> None:
     unit = np.sqrt(np.diag(M))
     unit[unit == 0.0] = 1.0
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
-    if values[0] <= SINGULAR:
+    if values[0] <= MIN_RELATIVE_INERTIA:
         worst = int(np.abs(vectors[:, 0]).argmax()) - model.m
         what = "the joint" if worst >= 0 else f"the base of {model.name!r}"
         joint = model.rate_joints[worst] if worst >= 0 else None
@@ -326,7 +325,7 @@ def _check_regular(D: Matrix, U: Matrix, what: str, joint: str | None = None) ->
     if not (len(D) and is_numeric(D) and is_numeric(U) and np.isrealobj(U)):
         return
     # D is what is left of the subtree's inertia: relative to it, not to D itself, it is seen to be rounding
-    if np.linalg.eigvalsh(D)[0] <= SINGULAR * np.abs(U).max(initial=0.0):
+    if np.linalg.eigvalsh(D)[0] <= MIN_RELATIVE_INERTIA * np.abs(U).max(initial=0.0):
         raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
 
 

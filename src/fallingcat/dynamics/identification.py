@@ -21,23 +21,25 @@ from ..errors import ModelError, describe
 from ..model import Body, Model, State
 from ..records import tabulated
 from .checks import check_model, check_robot, check_state, choice, numbers, positive, vector
-from .regressors import EACH, BaseParameters, combinations, parameter_names, with_inertial_parameters
+from .regressors import LINK_PARAMETERS, BaseParameters, combinations, parameter_names, with_inertial_parameters
 
 TERMS: Final = ("damping", "friction", "armature", "motor")
 """Parameters of a joint: viscous and dry friction, rotor inertia, torque per current."""
 TYPICAL: Final = {"damping": 0.1, "friction": 0.1, "armature": 0.01, "motor": 1.0}
 """Start values of the search, in SI units, for joints whose model has none."""
-IDENTIFIABLE: Final = 1e-7
+MIN_INDEPENDENT_PART: Final = 1e-7
 """Part of a column of the regressor that must be independent of those before it."""
-FIRST_WEIGHT, SHRINK = 1e-2, 0.1
+FIRST_WEIGHT, WEIGHT_FACTOR = 1e-2, 0.1
 """Weight of the divergence at the start, relative to the squared residual, and its factor from stage to stage."""
-INSIDE = 0.7
+MAX_BOUNDARY_SHARE = 0.7
 """Part of the way to the boundary of bodies that exist that a step goes at most."""
-CENTERED, SETTLED = 1.0, 1e-8
+STAGE_DECREMENT, FINAL_DECREMENT = 1.0, 1e-8
 """Newton decrements, squared and relative to the weight, at which a stage and the search end."""
 _LOWER = np.tril_indices(4)
-_BASIS = np.zeros((EACH, 4, 4))
-_BASIS[np.arange(EACH), _LOWER[0], _LOWER[1]] = _BASIS[np.arange(EACH), _LOWER[1], _LOWER[0]] = 1.0
+_BASIS = np.zeros((LINK_PARAMETERS, 4, 4))
+_BASIS[np.arange(LINK_PARAMETERS), _LOWER[0], _LOWER[1]] = _BASIS[np.arange(LINK_PARAMETERS), _LOWER[1], _LOWER[0]] = (
+    1.0
+)
 
 
 @tabulated
@@ -166,7 +168,7 @@ def identify(
         (True, ['h_1x', 'h_2x', 'h_3x', 'h_3z', 'I_3yy'])
     """
     check_model(model)
-    Y, tau = _rows(regressor, EACH * len(model.links), "regressor"), np.asarray(forces, dtype=float).ravel()
+    Y, tau = _rows(regressor, LINK_PARAMETERS * len(model.links), "regressor"), np.asarray(forces, dtype=float).ravel()
     numbers(tau, (len(Y),), "forces")
     moving = [joint.name for joint in model.joints if joint.nv == 1]
     terms = tuple(choice(term, TERMS, "term") for term in terms) if joints is not None else ()
@@ -181,7 +183,7 @@ def identify(
     found = cones.map @ x
     pi, z = np.split(found, [Y.shape[1]])
     misfit = Y @ pi + Z @ z - tau
-    base = combinations(triangle[:, :-1], names, IDENTIFIABLE)
+    base = combinations(triangle[:, :-1], names, MIN_INDEPENDENT_PART)
     alone = _alone(base, len(names))
     sizes = _deviations(triangle[:, list(base.columns)], misfit)
     every = np.full(len(names), np.inf)
@@ -259,26 +261,28 @@ class _Cones(NamedTuple):
     @property
     def start(self) -> np.ndarray:
         one = np.eye(4)[_LOWER]
-        return np.concatenate([np.tile(one, self.links), np.ones(self.map.shape[1] - EACH * self.links)])
+        return np.concatenate([np.tile(one, self.links), np.ones(self.map.shape[1] - LINK_PARAMETERS * self.links)])
 
     def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Matrices (links x 4 x 4), and positive numbers."""
-        matrices, rest = np.split(x, [EACH * self.links])
-        return np.einsum("ik,kab->iab", matrices.reshape(-1, EACH), _BASIS), rest
+        matrices, rest = np.split(x, [LINK_PARAMETERS * self.links])
+        return np.einsum("ik,kab->iab", matrices.reshape(-1, LINK_PARAMETERS), _BASIS), rest
 
 
 def _cones(model: Model, terms: tuple[str, ...]) -> _Cones:
     """Unknowns at whose start all parameters are those of the model."""
     heavy = [i for i, link in enumerate(model.links) if link.body.mass or np.any(link.body.inertia)]
     moving = [joint for joint in model.joints if joint.nv == 1]
-    size, own = EACH * len(model.links), len(terms) * len(moving)
-    out = np.zeros((size + own, EACH * len(heavy) + own))
+    size, own = LINK_PARAMETERS * len(model.links), len(terms) * len(moving)
+    out = np.zeros((size + own, LINK_PARAMETERS * len(heavy) + own))
     for k, i in enumerate(heavy):
         L = _factor(model.links[i].body, model.links[i].name)
         parts = [_entries(L @ B @ L.T) for B in _BASIS]
-        out[EACH * i : EACH * (i + 1), EACH * k : EACH * (k + 1)] = np.stack(parts, axis=1)
+        out[LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1), LINK_PARAMETERS * k : LINK_PARAMETERS * (k + 1)] = (
+            np.stack(parts, axis=1)
+        )
     starts = [_start(joint, term) for term in terms for joint in moving]
-    out[size:, EACH * len(heavy) :] = np.diag(starts) if starts else np.zeros((0, 0))
+    out[size:, LINK_PARAMETERS * len(heavy) :] = np.diag(starts) if starts else np.zeros((0, 0))
     return _Cones(len(heavy), out)
 
 
@@ -320,11 +324,11 @@ def _minimum(
         Q, R = np.linalg.qr(np.concatenate([A, np.sqrt(w) * C]))
         c = Q.T @ np.concatenate([A @ x - b, np.sqrt(w) * np.linalg.solve(C.T, gradient)])
         step, decrement = -np.linalg.solve(R, c), float(c @ c) / w
-        # the step ends inside the cones: no eigenvalue loses more than INSIDE of itself
-        x = x + min(1.0, INSIDE / max(1e-300, -change(step))) * step
-        if w == weight and decrement < SETTLED:
+        # the step ends inside the cones: no eigenvalue loses more than MAX_BOUNDARY_SHARE of itself
+        x = x + min(1.0, MAX_BOUNDARY_SHARE / max(1e-300, -change(step))) * step
+        if w == weight and decrement < FINAL_DECREMENT:
             return x, steps, True
-        w = max(weight, SHRINK * w) if decrement < CENTERED else w
+        w = max(weight, WEIGHT_FACTOR * w) if decrement < STAGE_DECREMENT else w
     return x, iterations, False
 
 
@@ -336,10 +340,10 @@ def _divergence(cones: _Cones, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, A
     X, numbers_of = cones.split(x)
     W = np.linalg.inv(np.linalg.cholesky(X))
     moved = np.einsum("iab,kbc,idc->ikad", W, _BASIS, W)
-    factors = np.linalg.qr(moved.reshape(cones.links, EACH, 16).transpose(0, 2, 1))[1]
-    C = np.diag(np.concatenate([np.zeros(EACH * cones.links), 1.0 / numbers_of]))
+    factors = np.linalg.qr(moved.reshape(cones.links, LINK_PARAMETERS, 16).transpose(0, 2, 1))[1]
+    C = np.diag(np.concatenate([np.zeros(LINK_PARAMETERS * cones.links), 1.0 / numbers_of]))
     for i, factor in enumerate(factors):
-        C[EACH * i : EACH * (i + 1), EACH * i : EACH * (i + 1)] = factor
+        C[LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1), LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1)] = factor
     traces = np.einsum("kaa->k", _BASIS) - np.einsum("ikaa->ik", moved)
     gradient = np.concatenate([traces.ravel(), 1.0 - 1.0 / numbers_of])
 

@@ -13,7 +13,7 @@ from ..lie.charts.chart import PositionChart, RotationChart
 from ..lie.rotations import skew
 from ..model import Frame, Model, State
 from ..model.literals import REPRESENTATIONS, Place, Representation
-from .checks import check_robot, choice, total_mass, vector
+from .checks import check_robot, choice, vector
 from .geometry import Geometry, geometry
 from .sweeps import nodes, outward
 
@@ -287,74 +287,6 @@ def relative_jacobian(
     if relative_to is not None:
         J = J - jacobian(model, state, relative_to, "mixed")
     return J if axes is None else _turned(link_pose(model, state, axes)[:3, :3].T, J)
-
-
-def center_of_mass(model: Model, state: State) -> Vector:
-    """Center of mass of the robot in the world.
-
-    Args:
-        model: Robot.
-        state: Configuration; velocities are not used.
-
-    Returns:
-        Position, 3 (m).
-
-    Example:
-        >>> import fallingcat as fc
-        >>> fc.center_of_mass(fc.robots.free_body(), fc.robots.free_body().neutral())
-        array([0., 0., 0.])
-    """
-    poses = world_poses(model, state)
-    moments = [
-        link.body.mass * (H[:3, :3] @ link.body.center + H[:3, 3]) for H, link in zip(poses, model.links, strict=True)
-    ]
-    return sum(moments[1:], start=moments[0]) * (1.0 / total_mass(model))
-
-
-def center_of_mass_jacobian(model: Model, state: State) -> Matrix:
-    """Jacobian of the center of mass.
-
-    Maps the velocity ``[twist; rates]`` to the velocity of the center of mass in world axes.
-
-    Args:
-        model: Robot.
-        state: Configuration; velocities are not used.
-
-    Returns:
-        ``3 x nv`` matrix (m/s per unit velocity).
-
-    Example:
-        >>> import fallingcat as fc
-        >>> cat = fc.robots.cat()
-        >>> state = cat.random_state(np.random.default_rng(0))
-        >>> p = cat.mass * fc.center_of_mass_jacobian(cat, state) @ state.velocity
-        >>> bool(np.allclose(p, fc.momentum(cat, state, "world")[:3]))
-        True
-    """
-    from .momentum import momentum_matrix
-
-    return momentum_matrix(model, state, "world")[:3] * (1.0 / total_mass(model))
-
-
-def center_of_mass_bias(model: Model, state: State) -> Vector:
-    """Acceleration of the center of mass at a constant quasi-velocity, ``dJ/dt v``.
-
-    Args:
-        model: Robot.
-        state: Configuration and velocity.
-
-    Returns:
-        Acceleration in world axes, 3 (m/s^2).
-
-    Example:
-        >>> import fallingcat as fc
-        >>> body = fc.robots.free_body()
-        >>> fc.dynamics.center_of_mass_bias(body, body.state(twist=[1.0, 0, 0, 0, 0, 2.0]))  # w x v
-        array([0., 2., 0.])
-    """
-    from .momentum import momentum_matrix_derivative
-
-    return (momentum_matrix_derivative(model, state, "world")[:3] @ state.velocity) * (1.0 / total_mass(model))
 
 
 def reroot_state(model: Model, state: State, link: str) -> State:

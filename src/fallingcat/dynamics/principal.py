@@ -11,8 +11,8 @@ from ..model import Model, State
 from .checks import check_dynamic, check_state
 from .momentum import locked_inertia
 
-SWEEPS = 5
-"""Sweeps of Jacobi rotations: off-diagonal entries converge quadratically, five leave rounding only."""
+JACOBI_SWEEPS = 5
+"""Number of sweeps of Jacobi rotations: off-diagonal entries converge quadratically, five leave rounding only."""
 
 
 def principal_axes(model: Model, state: State) -> Rotation:
@@ -85,7 +85,7 @@ def standing_out(model: Model) -> tuple[int, int]:
 def jacobi(A: Matrix) -> Rotation:
     """Rotation ``R`` (3 x 3) with ``R' A R`` diagonal, for a symmetric ``A``."""
     R: Rotation = np.eye(3)
-    for _ in range(SWEEPS):
+    for _ in range(JACOBI_SWEEPS):
         for k, p, q in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
             bend, apart = 2.0 * A[p, q], A[p, p] - A[q, q]
             # With these signs the angle stays within 45 degrees: axes keep their order, and where both numbers vanish

@@ -26,8 +26,8 @@ from .spatial import motion_to_child
 from .sweeps import Node, Places, ancestors, nodes, outward
 
 _SE3 = SE3()
-EACH = 10
-"""Parameters of a link."""
+LINK_PARAMETERS = 10
+"""Number of inertial parameters of a link."""
 
 
 def inertial_parameters(model: Model) -> Vector:
@@ -66,7 +66,9 @@ def with_inertial_parameters(model: Model, parameters: Vector) -> Model:
         True
     """
     check_model(model)
-    given = np.asarray(vector(parameters, EACH * len(model.links), "parameters"), dtype=float).reshape(-1, EACH)
+    given = np.asarray(vector(parameters, LINK_PARAMETERS * len(model.links), "parameters"), dtype=float).reshape(
+        -1, LINK_PARAMETERS
+    )
     bodies = [_body(p, link.name) for p, link in zip(given, model.links, strict=True)]
     return replace(model, links=tuple(replace(link, body=b) for link, b in zip(model.links, bodies, strict=True)))
 
@@ -234,7 +236,7 @@ def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
     places = Places.of(model)
     columns = []
     for link, wrenches in enumerate(own):
-        felt: list[Matrix] = [np.zeros((size, EACH)) for size in places.sizes]
+        felt: list[Matrix] = [np.zeros((size, LINK_PARAMETERS)) for size in places.sizes]
         for k in ancestors(tree, link)[:-1]:
             felt[k] = tree[k - 1].S.T @ wrenches
             wrenches = _carried(tree[k - 1], wrenches)
@@ -299,7 +301,7 @@ def base_parameters(
     positive(tolerance, "tolerance")
     rng = np.random.default_rng(0)
     W = np.concatenate(
-        [_sampled(model, regressor, rng) for _ in range(2 + 2 * EACH * len(model.links) // max(1, model.nv))]
+        [_sampled(model, regressor, rng) for _ in range(2 + 2 * LINK_PARAMETERS * len(model.links) // max(1, model.nv))]
     )
     return combinations(W, parameter_names(model), tolerance)
 

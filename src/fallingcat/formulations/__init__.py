@@ -3,20 +3,12 @@
 from .base_change import FixedAt, base_at, fixed_at
 from .certificate import Certificate, Check
 from .claims import Claim
-from .connection import (
-    Integrability,
-    connection,
-    connection_derivative,
-    curvature,
-    integrability,
-    locked_angle,
-    locked_frame,
-    locked_velocity,
-)
+from .connection import connection, connection_derivative, curvature, locked_velocity
 from .decoupling import Conservation, center_of_mass_base, centroidal, decoupling, is_conserved, locked, momentum_map
-from .equations import EquationsOfMotion, VelocityChange, equations
+from .equations import EquationsOfMotion, equations
 from .evidence import Evidence, Unproved, worst
 from .internal_external import internal_external, internal_jacobian
+from .locked_frame import Integrability, integrability, locked_angle, locked_frame
 from .reduced import ReducedEquations, reduced_equations
 from .reduced_certificate import certify_reduced
 from .representations import body, inertial, mixed, world_linear
@@ -27,6 +19,7 @@ from .slopes import (
     locked_inertia_slope,
     reduced_derivatives,
 )
+from .velocity_change import VelocityChange
 
 __all__ = [
     "Certificate",

@@ -18,8 +18,9 @@ from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
 from ..model.literals import REPRESENTATIONS, Factorization, Place, Representation, place_name
 from ..records import concise
-from .equations import EquationsOfMotion, VelocityChange, equations, upper
+from .equations import EquationsOfMotion, equations
 from .representations import base_matrices
+from .velocity_change import VelocityChange, upper
 
 
 def base_at(

@@ -17,7 +17,7 @@ from ..lie import SE3
 from ..lie.rotations import homogeneous
 from ..model import Model, State
 from ..model.literals import AlignedFrame
-from .equations import derived_rate
+from .velocity_change import derived_rate
 
 _SE3 = SE3()
 AXES = {

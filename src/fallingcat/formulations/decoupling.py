@@ -36,7 +36,7 @@ from .center_frames import (
     to_base,
 )
 from .connection import connection_rate, shape
-from .equations import VelocityChange, derived_rate, upper
+from .velocity_change import VelocityChange, derived_rate, upper
 
 _SE3 = SE3()
 DECOUPLED = ("mass decoupling", "force decoupling")

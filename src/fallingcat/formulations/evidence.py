@@ -20,7 +20,7 @@ from .links import Links, over_links
 from .time import STEP, is_rate
 
 if TYPE_CHECKING:
-    from .equations import VelocityChange
+    from .velocity_change import VelocityChange
 
 LOST = 1e-5
 """An entry that is smaller than this part of what it could be is not seen apart from rounding."""

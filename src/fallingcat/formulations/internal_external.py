@@ -16,7 +16,7 @@ from ..model.literals import WEIGHTS, Place, Weight, place_name
 from .center_frames import Orientation, axes_of, check_orientation, frame_matrices, from_base
 from .connection import Shape, connection_rate, shape
 from .decoupling import DECOUPLED
-from .equations import VelocityChange, upper
+from .velocity_change import VelocityChange, upper
 
 
 def internal_jacobian(model: Model, state: State, link: Place) -> Matrix:

@@ -15,11 +15,11 @@ from .certificate import Certificate, Check, checked
 from .claims import negative_part
 from .connection import connection
 from .decoupling import locked
-from .equations import VelocityChange, upper
 from .evidence import LOST, Evidence, worst
 from .links import Links
 from .reduced import ReducedEquations, reduced_equations
 from .slice import curvature_slice
+from .velocity_change import VelocityChange, upper
 
 
 @numbers_only("it judges residuals; reduced_equations can be compiled")

@@ -11,7 +11,7 @@ from ..lie import Group
 from ..lie.rotations import block_diagonal, skew
 from ..model import Model, State
 from ..model.literals import Representation
-from .equations import VelocityChange
+from .velocity_change import VelocityChange
 
 
 def body(model: Model, state: State) -> VelocityChange:

@@ -12,11 +12,12 @@ from ..model.literals import FACTORIZATIONS
 from .base_change import base_at
 from .certificate import Certificate, Check, certify
 from .decoupling import center_of_mass_base, centroidal, locked, momentum_map
-from .equations import VelocityChange, equations
+from .equations import equations
 from .evidence import Evidence
 from .links import Links
 from .reduced_certificate import certify_reduced
 from .representations import body, inertial, mixed
+from .velocity_change import VelocityChange
 
 Make = Callable[[Model, State], VelocityChange]
 

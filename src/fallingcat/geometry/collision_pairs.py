@@ -1,4 +1,4 @@
-"""Which shapes of a robot may push each other: by its file, by their closed forms, and by what can reach what."""
+"""Pairs of shapes of a robot that may push each other: by its file, by their closed forms, and by their reach."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, map_each
+from ..arrays.types import Pose, Scalar, Vector
 from ..arrays.vectorize import vectorize
 from ..dynamics.checks import check_model
 from ..dynamics.sweeps import nodes, outward
@@ -29,7 +30,7 @@ class Side(NamedTuple):
     """``4 x 4``: in the frame of the link"""
     solid: Solid
 
-    def at(self, poses: Sequence[Any]) -> tuple[Any, Any, Any]:
+    def at(self, poses: Sequence[Any]) -> tuple[Pose, Vector, Scalar]:
         """Pose, half sizes and radius, given the poses of links."""
         return poses[self.link] @ self.placement, np.array(self.solid.half), self.solid.radius
 

@@ -158,7 +158,7 @@ def position(model: Model, state: State, place: str) -> Vector:
     return link_pose(model, state, place)[:3, 3]
 
 
-def positions(model: Model, state: State, places: Sequence[str]) -> list[Any]:
+def positions(model: Model, state: State, places: Sequence[str]) -> list[Vector]:
     """:func:`position` of several, from one sweep over the robot."""
     poses, frames = world_poses(model, state), [model.frame(place) for place in places]
     return [(poses[model.link_index(frame.link)] @ frame.placement)[:3, 3] for frame in frames]
@@ -210,7 +210,7 @@ class PointMotion(NamedTuple):
     J_turn: Any
     bias_turn: Any
 
-    def rim(self, normal: Any, radius: float) -> tuple[Any, Any]:
+    def rim(self, normal: Vector, radius: float) -> tuple[Matrix, Vector]:
         """``J`` and ``dJ/dt v`` where a ball around the point touches a plane: its velocity is ``u = v + r n x w``.
 
         The place of touch moves over the body as it rolls, so ``du/dt = dv/dt + r n x dw/dt``.
@@ -245,7 +245,7 @@ def point_motions(model: Model, state: State, places: Sequence[str]) -> list[Poi
     return motions
 
 
-def stacked(parts: list[Any], width: int) -> Any:
+def stacked(parts: list[Any], width: int) -> Matrix:
     """Rows under each other; none at all gives an empty matrix of ``width`` columns."""
     return concatenate(parts) if parts else np.zeros((0, width))
 

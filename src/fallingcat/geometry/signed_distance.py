@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import absolute, array, cross, less, scale, sqrt, where
+from ..arrays.types import Vector
 from ..errors import ModelError
 from ..model.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
@@ -174,7 +175,7 @@ class Way(NamedTuple):
     normal: Any
     """3: out of the box"""
     place: Any
-    """where on the other"""
+    """place on the other"""
 
     def or_rather(self, other: Way, by: float = 0.0) -> Way:
         """The one along which they are farther apart, the other if it is so by this much."""
@@ -273,7 +274,7 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     return Proximity(where(across, edges.apart, apart), A @ where(across, edges.normal, n), A @ point + H_a[:3, 3])
 
 
-def separations(H_a: Pose, half_a: Any, H_b: Pose, half_b: Any) -> tuple[Way, Way, Way]:
+def separations(H_a: Pose, half_a: Vector, H_b: Pose, half_b: Vector) -> tuple[Way, Way, Way]:
     """Separations of two boxes along face normals of the first, of the second, and across two edges.
 
     Those of faces are in the frame of their box; that of edges has the point of the first where they cross.  All

@@ -14,13 +14,13 @@ import numpy as np
 from ..arrays import Graph, Traced, array, concatenate, cross, elementwise, less, sqrt, where
 from ..arrays.differentiate import jacobian
 from ..arrays.operations import FUNCTIONS
-from ..arrays.types import Scalar
+from ..arrays.types import Scalar, Vector
 from ..errors import ModelError, describe
 from ..records import concise
 from .contact_points import Plane, Site
 
 NEWTON_STEPS = 3
-"""Of Newton's method to the nearest place of the ground, for a ball; a point in the ground is near it: one step."""
+"""Number of Newton steps to the nearest place of the ground, for a ball; a point in the ground is near it: one step."""
 MAX_HEIGHTS = 1024
 """Heights of a field: the work of compiled code grows with them."""
 
@@ -96,7 +96,7 @@ class Uneven(NamedTuple):
         """False: axes change along the ground."""
         return False
 
-    def site(self, p: Any, radius: float = 0.0) -> Site:
+    def site(self, p: Vector, radius: float = 0.0) -> Site:
         """Ground below a ball of ``radius`` (m) around ``p`` (3, world), by the place that is nearest to ``p``.
 
         With ``c`` above and ``(x, y)`` along the plane, ``(x - c_x) - (c_z - h) dh/dx = 0`` and the same in ``y``.
@@ -115,7 +115,7 @@ class Uneven(NamedTuple):
         away = axes[0] @ array([top - at.h, c[1] - x, c[2] - y])
         return Site(where(near, away, flat) - radius, axes @ self.plane.axes)
 
-    def place(self, p: Any) -> Any:
+    def place(self, p: Vector) -> Vector:
         """``3`` (m): the height of ``p`` over it, and zeros: along a curved ground there are no coordinates."""
         return array([self.site(p).height, 0.0, 0.0])
 

@@ -107,9 +107,9 @@ class Examined(NamedTuple):
 
     model: Model
     warnings: list[str]
-    """What was read, but perhaps not meant."""
+    """Statements that were read, but perhaps not meant."""
     ignored: dict[str, int]
-    """What stands there as it should and nothing here makes use of, and why: how often."""
+    """Valid statements that nothing here makes use of, with the reason: number of each."""
 
 
 def examine(path: str | os.PathLike[str], **options: Any) -> Examined:

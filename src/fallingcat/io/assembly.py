@@ -29,7 +29,7 @@ class Parts:
     frames: Sequence[Frame] = ()
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
     needs_mass: bool = False
-    """Whether the format refuses what moves without mass; otherwise it is a kinematic model."""
+    """True if the format refuses links that move without mass; otherwise the result is a kinematic model."""
     virtual: Set[str] = frozenset()
     """Massless links that the reader itself put between several joints of one body."""
     actuators: Sequence[Actuator] = ()

@@ -144,7 +144,7 @@ class Reader:
 
     _seen: dict[str, _Remark] = field(default_factory=dict, repr=False)
     ignored: Counter[str] = field(default_factory=Counter)
-    """What stands in the file as it should, and nothing here makes use of, by how often."""
+    """Valid statements of the file that nothing here makes use of: number of each."""
 
     def _error(self, place: Located | None, rule: str, hint: str | None) -> FileError:
         line, label = (place.line, place.label) if place is not None else (None, "")

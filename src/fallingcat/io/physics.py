@@ -14,8 +14,8 @@ from .diagnostics import Located, Reader
 from .limits import MAX_MASS_RATIO
 
 IMMATERIAL: Final = 1e-9
-"""What a joint feels may change by this much, relatively, when impossible bodies are replaced by the nearest that can
-exist: then they cannot matter."""
+"""Largest relative change of the inertia that a joint feels when impossible bodies are replaced by the nearest possible
+ones: then they cannot matter."""
 
 
 def check_physics(

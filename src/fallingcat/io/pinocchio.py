@@ -108,7 +108,7 @@ def _follower_kind(joint: Any) -> JointKind:
 
 
 def _mimic(peer: Any, i: int) -> Mimic | None:
-    """Which joint it follows, and how."""
+    """Joint that it follows, with ratio and offset."""
     followers = list(getattr(peer, "mimicking_joints", ()))
     if i not in followers:
         return None

@@ -15,7 +15,7 @@ from ..records import concise
 from .group import Group, constant
 
 TERMS = 24
-"""Of the series of dexp: rounding for ``|ad(x)|`` up to 4."""
+"""Number of terms of the series of dexp: rounding for ``|ad(x)|`` up to 4."""
 
 
 @concise
@@ -37,7 +37,7 @@ class Algebra:
     constants: FloatArray
     """``m x m x m``"""
     name: str = "algebra"
-    """of the algebra, for messages"""
+    """name of the algebra, for messages"""
 
     def __post_init__(self) -> None:
         try:

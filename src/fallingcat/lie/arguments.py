@@ -13,6 +13,18 @@ from typing import Any
 
 from ..arrays.arguments import of_shape
 
+GROUP_ARGUMENTS = {
+    **dict.fromkeys(["inverse", "vee", "log", "Ad", "coordinates", "split_element"], ("an element",)),
+    **dict.fromkeys(["hat", "exp", "ad", "adt", "squared_angle", "split"], ("a vector",)),
+    **dict.fromkeys(["dexp_left", "dexp_left_inverse", "dexp_right", "dexp_right_inverse"], ("a vector",)),
+    **dict.fromkeys(["compose", "interpolate"], ("an element", "an element")),
+    "seen_ahead": ("a vector", "a vector"),
+    **dict.fromkeys(["element", "split_coordinates"], ("coordinates",)),
+    "moved": ("coordinates", "a vector"),
+    "between": ("coordinates", "coordinates"),
+}
+"""Arguments of the methods of a group, by keys of :attr:`Group.shapes`."""
+
 
 def check_shapes(kind: type[Any], takes: Mapping[str, tuple[str, ...]]) -> None:
     """Make the methods that the class ``kind`` defines look at their first argument, or their first two.

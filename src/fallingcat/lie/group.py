@@ -14,20 +14,8 @@ from ..arrays.types import FloatArray, Matrix, Pose, Scalar, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from . import series
-from .arguments import check_shapes
+from .arguments import GROUP_ARGUMENTS, check_shapes
 from .rotations import homogeneous, skew, unskew
-
-# what the methods of a group take: words of `Group.shapes`
-_TAKES = {
-    **dict.fromkeys(["inverse", "vee", "log", "Ad", "coordinates", "split_element"], ("an element",)),
-    **dict.fromkeys(["hat", "exp", "ad", "adt", "squared_angle", "split"], ("a vector",)),
-    **dict.fromkeys(["dexp_left", "dexp_left_inverse", "dexp_right", "dexp_right_inverse"], ("a vector",)),
-    **dict.fromkeys(["compose", "interpolate"], ("an element", "an element")),
-    "seen_ahead": ("a vector", "a vector"),
-    **dict.fromkeys(["element", "split_coordinates"], ("coordinates",)),
-    "moved": ("coordinates", "a vector"),
-    "between": ("coordinates", "coordinates"),
-}
 
 
 class Group(ABC):
@@ -53,11 +41,11 @@ class Group(ABC):
     coordinate_names: tuple[str, ...]
     """Names of the flat coordinates of :meth:`coordinates`, e.g. ``("x", "y", "angle")``."""
     additive: bool = False
-    """Whether motions add up in flat coordinates: angles and lengths, which keep whole turns."""
+    """True if motions add up in flat coordinates: angles and lengths, which keep whole turns."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        check_shapes(cls, _TAKES)
+        check_shapes(cls, GROUP_ARGUMENTS)
         look_first(cls, {"random_coordinates": lambda self, rng, *batch: check_rng(rng, batch)})
 
     # identity, compose, inverse -------------------------------------------------------------------------------
@@ -400,7 +388,7 @@ class Group(ABC):
         return self.name
 
 
-check_shapes(Group, _TAKES)
+check_shapes(Group, GROUP_ARGUMENTS)
 
 
 def constant(matrix: np.ndarray) -> np.ndarray:

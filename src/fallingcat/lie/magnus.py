@@ -10,7 +10,7 @@ from ..arrays.types import Vector
 
 _ROOT = float(np.sqrt(15.0))
 NODES = 0.5 + np.array([-_ROOT, 0.0, _ROOT]) / 10.0
-"""Of Gauss' rule of order 6 on [0, 1]."""
+"""Nodes of Gauss' rule of order 6 on [0, 1]."""
 
 
 def step_logarithm(bracket: Callable[[Vector, Vector], Vector], first: Vector, middle: Vector, last: Vector) -> Vector:

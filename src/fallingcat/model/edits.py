@@ -1,5 +1,6 @@
-"""Model to model: the same robot rooted elsewhere, with joints welded, with welds merged, with another body."""
+"""Methods of :class:`Model` that make other models: rooted elsewhere, with joints welded, with another body, ..."""
 
+# ruff: noqa: D417 (methods of a class in another file: nobody passes `self`)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -17,21 +18,29 @@ from .body import Body, sum_bodies
 from .joint import Joint
 from .joints import Fixed
 from .link import Frame, Link
+from .loops import Loop
 
 if TYPE_CHECKING:
     from .model import Model
 
 
-def reroot(model: Model, link: str) -> Model:
-    """Robot with base link ``link``: the joints on the way to the old base are turned around."""
-    target = model.link_index(link)
+def reroot(self: Model, link: str) -> Model:
+    """Same robot with another base link; joints are numbered anew, their coordinates keep their meaning.
+
+    Args:
+        link: Name of the new base link.
+
+    Returns:
+        Robot.
+    """
+    target = self.link_index(link)
     path: set[int] = set()
     while target > 0:
         path.add(target - 1)
-        target = model.parents[target - 1]
-    joints = [j.reversed() if i in path else j for i, j in enumerate(model.joints)]
-    _check_base(model, sorted(path), link)
-    return replace(model, joints=tuple(joints))
+        target = self.parents[target - 1]
+    joints = [j.reversed() if i in path else j for i, j in enumerate(self.joints)]
+    _check_base(self, sorted(path), link)
+    return replace(self, joints=tuple(joints))
 
 
 def _check_base(model: Model, path: list[int], link: str) -> None:
@@ -45,32 +54,43 @@ def _check_base(model: Model, path: list[int], link: str) -> None:
         raise ModelError(f"link {link!r} does not move in the base group {model.base}: it cannot be the base")
 
 
-def lock(model: Model, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
-    """Robot with the named joints, and all that follow them, replaced by welds at the given coordinates."""
+def lock(self: Model, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
+    """Robot with some joints welded.
+
+    Args:
+        joints: Coordinates by name, or plain names (or one name) for neutral coordinates.
+
+    Returns:
+        Robot.
+    """
     joints = [joints] if isinstance(joints, str) else joints
     if not isinstance(joints, (Mapping, Sequence)):
         raise ModelError(f"joints are names of joints, not {describe(joints)}")
     for name in joints:
-        model.leading_index(name)
+        self.leading_index(name)
     wanted: dict[str, Any] = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints)
-    state = model.state(joints={name: q for name, q in wanted.items() if q is not None})
-    edited = list(model.joints)
-    for i, joint in enumerate(model.joints):
-        if model.joints[model.leaders[i]].name in wanted:
-            H = joint.transform(state.joints[model.q_slices[i]])
+    state = self.state(joints={name: q for name, q in wanted.items() if q is not None})
+    edited = list(self.joints)
+    for i, joint in enumerate(self.joints):
+        if self.joints[self.leaders[i]].name in wanted:
+            H = joint.transform(state.joints[self.q_slices[i]])
             edited[i] = Joint(joint.name, Fixed(), joint.parent, joint.child, H)
     still = {joint.name for joint in edited if isinstance(joint.kind, Fixed)}
-    actuators = tuple(actuator for actuator in model.actuators if actuator.joint not in still)
-    return replace(model, joints=tuple(edited), actuators=actuators, driven=without(model.driven, still))
+    actuators = tuple(actuator for actuator in self.actuators if actuator.joint not in still)
+    return replace(self, joints=tuple(edited), actuators=actuators, driven=without(self.driven, still))
 
 
-def merge_fixed(model: Model) -> Model:
-    """Robot without fixed joints: bodies join their parents', links become frames."""
-    home: dict[str, tuple[str, np.ndarray]] = {model.links[0].name: (model.links[0].name, np.eye(4))}
+def merge_fixed(self: Model) -> Model:
+    """Robot without fixed joints: what they carry joins the parent's body, their links become frames.
+
+    Returns:
+        Robot.
+    """
+    home: dict[str, tuple[str, np.ndarray]] = {self.links[0].name: (self.links[0].name, np.eye(4))}
     parts: dict[str, list[Link]] = {}
     joints: list[Joint] = []
     frames: list[Frame] = []
-    for joint in model.joints:  # parents first
+    for joint in self.joints:  # parents first
         link, H = home[joint.parent]
         if isinstance(joint.kind, Fixed):
             home[joint.child] = (link, H @ joint.transform(np.zeros(0)))
@@ -78,14 +98,14 @@ def merge_fixed(model: Model) -> Model:
         else:
             home[joint.child] = (joint.child, np.eye(4))
             joints.append(replace(joint, parent=link, placement=H @ joint.placement))
-    for part in model.links:
+    for part in self.links:
         link, H = home[part.name]
         parts.setdefault(link, []).append(part if link == part.name else part.moved(H))
-    for frame in model.frames:
+    for frame in self.frames:
         link, H = home[frame.link]
         frames.append(Frame(frame.name, link, H @ frame.placement))
-    links = tuple(_welded(parts[part.name]) for part in model.links if part.name in parts)
-    return replace(model, links=links, joints=tuple(joints), frames=tuple(frames), apart=_all_apart(model, parts))
+    links = tuple(_welded(parts[part.name]) for part in self.links if part.name in parts)
+    return replace(self, links=links, joints=tuple(joints), frames=tuple(frames), apart=_all_apart(self, parts))
 
 
 def _all_apart(model: Model, parts: Mapping[str, Sequence[Link]]) -> tuple[tuple[str, str], ...]:
@@ -107,7 +127,55 @@ def _welded(parts: Sequence[Link]) -> Link:
     return replace(first, body=sum_bodies(part.body for part in parts), visuals=visuals, collisions=collisions)
 
 
-def replace_body(model: Model, link: str, body: Body) -> Model:
-    """Robot with ``body`` on ``link``."""
-    i = model.link_index(link)
-    return replace(model, links=(*model.links[:i], replace(model.links[i], body=body), *model.links[i + 1 :]))
+def replace_body(self: Model, link: str, body: Body) -> Model:
+    """Robot with another body on a link.
+
+    Args:
+        link: Name of the link.
+        body: New body.
+
+    Returns:
+        Robot.
+    """
+    i = self.link_index(link)
+    return replace(self, links=(*self.links[:i], replace(self.links[i], body=body), *self.links[i + 1 :]))
+
+
+def drive(self: Model, driven: Sequence[str | Mapping[str, float]] | np.ndarray | None) -> Model:
+    """Robot with other drives, see :attr:`actuation`.
+
+    Args:
+        driven: Names of joints, ``{joint: factor}`` for one drive that moves several, or a matrix (k x n) of such
+            factors; None: as its actuators say.
+
+    Returns:
+        Robot.
+
+    Example:
+        >>> from fallingcat.model import robots
+        >>> robots.planar_arm().drive(["joint1", {"joint2": 1.0, "joint3": -1.0}]).actuation
+        array([[ 1.,  0.,  0.],
+               [ 0.,  1., -1.]])
+    """
+    return replace(self, driven=driven)  # type: ignore[arg-type]  # it is brought to one form
+
+
+def close_loops(self: Model, *loops: Loop) -> Model:
+    """Robot with more loops; :mod:`fallingcat.loops` moves it.  All else sees the open tree.
+
+    Args:
+        *loops: Loops to add.
+
+    Returns:
+        Robot.
+    """
+    return replace(self, loops=(*self.loops, *loops))
+
+
+def open_loops(self: Model) -> Model:
+    """Robot without its loops: the tree alone.
+
+    Returns:
+        Robot.
+    """
+    return replace(self, loops=())

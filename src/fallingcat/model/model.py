@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..arrays import is_numeric, scale
-from ..arrays.types import FloatArray, Pose, Scalar, Twist, Vector
+from ..arrays import is_numeric
+from ..arrays.types import FloatArray, Pose, Twist, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..lie import Group, Product
-from . import actuation, edits, exchange, states, summary
+from . import actuation, edits, flat_vectors, states, summary
 from . import joint_inertia as resistance
 from . import mimics as followers
 from .actuator import Actuator
-from .body import Body, Frozen, frozen_array
+from .body import Frozen, frozen_array
 from .configuration import Configuration
 from .joint import Joint, Limits
 from .link import Frame, Link
@@ -276,7 +276,7 @@ class Model(Frozen):
 
     @cached_property
     def inertias_behind(self) -> Vector | None:
-        """Inertias (n) that :func:`fallingcat.control.laws.passive_joints.carried` has found, or None.
+        """Inertias (n) that :func:`fallingcat.control.laws.inertia_behind.carried` has found, or None.
 
         For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are
         expressions.
@@ -373,224 +373,17 @@ class Model(Frozen):
         """
         return states.random(self, rng, *batch)
 
-    def flatten(self, state: State) -> tuple[Vector, Vector]:
-        """Flat vectors ``q = [base coordinates, joints]`` and ``v = [twist, rates]``.
+    # flat vectors, and those of other libraries --------------------------------------------------------------------
 
-        For an SE(3) base ``q`` starts with position and quaternion ``xyzw``, as in Pinocchio and ROS.
-
-        Args:
-            state: State, or many.
-
-        Returns:
-            ``q`` (..., nq) and ``v`` (..., nv).
-        """
-        return states.flatten(self, state)
-
-    def unflatten(self, q: Vector, v: Vector | None = None) -> State:
-        """State with flat vectors, or as many states as their axes in front say; the inverse of :meth:`flatten`.
-
-        Args:
-            q: Flat coordinates, (..., nq).
-            v: Velocities, (..., nv); None: zero.
-
-        Returns:
-            State of this robot.
-        """
-        return states.unflatten(self, q, v)
-
-    def integrate(self, q: Vector, x: Vector) -> Vector:
-        """Flat coordinates moved along a tangent: the base by ``exp`` of its body-fixed part, joints alike.
-
-        Args:
-            q: Flat coordinates, (..., nq).
-            x: Tangent vector, (..., nv) (m, rad).
-
-        Returns:
-            Flat coordinates, (..., nq).
-
-        Example:
-            >>> from fallingcat.model import robots
-            >>> cat = robots.cat()
-            >>> q, _ = cat.flatten(cat.neutral())
-            >>> cat.integrate(q, np.eye(cat.nv)).shape
-            (16, 17)
-            >>> cat.difference(q, cat.integrate(q, np.ones(cat.nv)))[:3].round(12)
-            array([1., 1., 1.])
-        """
-        return self.configuration.integrate(q, x)
-
-    def difference(self, q: Vector, p: Vector) -> Vector:
-        """Shortest ``x`` with ``integrate(q, x) = p``; angles and lengths simply subtract.
-
-        Args:
-            q: Flat coordinates, (..., nq).
-            p: Flat coordinates, (..., nq).
-
-        Returns:
-            Tangent vector, (..., nv) (m, rad).
-        """
-        return self.configuration.between(q, p)
-
-    def interpolate(self, q: Vector, p: Vector, s: Scalar) -> Vector:
-        """Point on the one-parameter path from ``q`` to ``p``.
-
-        Args:
-            q: Flat coordinates at ``s = 0``, (..., nq).
-            p: Flat coordinates at ``s = 1``, (..., nq).
-            s: Number from 0 to 1.
-
-        Returns:
-            Flat coordinates, (..., nq).
-        """
-        return self.integrate(q, scale(s, self.difference(q, p)))
-
-    def random(self, rng: np.random.Generator, *batch: int) -> FloatArray:
-        """Random flat coordinates, by the law of :meth:`random_state`.
-
-        Args:
-            rng: Random generator.
-            *batch: Axes in front.
-
-        Returns:
-            ``batch x nq``.
-
-        Example:
-            >>> from fallingcat.model import robots
-            >>> robots.cat().random(np.random.default_rng(0), 10_000).shape
-            (10000, 17)
-        """
-        return states.random_coordinates(self, rng, *batch)
-
-    def to_mujoco(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """Flat vectors ``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world.
-
-        Joints keep the model's order, which is MuJoCo's when the model was read from the same file.  For many states
-        at once, and for Drake and ROS, see :mod:`fallingcat.exchange`.
-
-        Args:
-            state: State of this robot.
-
-        Returns:
-            ``qpos`` and ``qvel``.
-        """
-        return exchange.mujoco(self).to(*self.flatten(state))
-
-    def from_mujoco(self, qpos: Vector, qvel: Vector | None = None) -> State:
-        """State with MuJoCo's ``qpos`` and ``qvel``; the inverse of :meth:`to_mujoco`.
-
-        Args:
-            qpos: MuJoCo's coordinates.
-            qvel: MuJoCo's velocities; None: zero.
-
-        Returns:
-            State of this robot.
-        """
-        return self.unflatten(*exchange.mujoco(self).from_(qpos, qvel))
-
-    def to_pinocchio(self, state: State, like: Any) -> tuple[FloatArray, FloatArray]:
-        """Flat vectors ``q, v`` in the order and the conventions of Pinocchio.
-
-        Args:
-            state: State of this robot.
-            like: ``pinocchio.Model`` of the same robot.
-
-        Returns:
-            ``q`` and ``v``.
-        """
-        return exchange.pinocchio(self, like).to(*self.flatten(state))
-
-    def from_pinocchio(self, q: Vector, v: Vector | None = None, *, like: Any) -> State:
-        """State with Pinocchio's ``q`` and ``v``; the inverse of :meth:`to_pinocchio`.
-
-        Args:
-            q: Pinocchio's coordinates.
-            v: Pinocchio's velocities; None: zero.
-            like: ``pinocchio.Model`` of the same robot.
-
-        Returns:
-            State of this robot.
-        """
-        return self.unflatten(*exchange.pinocchio(self, like).from_(q, v))
+    flatten, unflatten = flat_vectors.flatten, flat_vectors.unflatten
+    integrate, difference = flat_vectors.integrate, flat_vectors.difference
+    interpolate, random = flat_vectors.interpolate, flat_vectors.random
+    to_mujoco, from_mujoco = flat_vectors.to_mujoco, flat_vectors.from_mujoco
+    to_pinocchio, from_pinocchio = flat_vectors.to_pinocchio, flat_vectors.from_pinocchio
 
     # other models ---------------------------------------------------------------------------------------------
 
-    def reroot(self, link: str) -> Model:
-        """Same robot with another base link; joints are numbered anew, their coordinates keep their meaning.
-
-        Args:
-            link: Name of the new base link.
-
-        Returns:
-            Robot.
-        """
-        return edits.reroot(self, link)
-
-    def lock(self, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
-        """Robot with some joints welded.
-
-        Args:
-            joints: Coordinates by name, or plain names (or one name) for neutral coordinates.
-
-        Returns:
-            Robot.
-        """
-        return edits.lock(self, joints)
-
-    def merge_fixed(self) -> Model:
-        """Robot without fixed joints: what they carry joins the parent's body, their links become frames.
-
-        Returns:
-            Robot.
-        """
-        return edits.merge_fixed(self)
-
-    def replace_body(self, link: str, body: Body) -> Model:
-        """Robot with another body on a link.
-
-        Args:
-            link: Name of the link.
-            body: New body.
-
-        Returns:
-            Robot.
-        """
-        return edits.replace_body(self, link, body)
-
-    def drive(self, driven: Sequence[str | Mapping[str, float]] | np.ndarray | None) -> Model:
-        """Robot with other drives, see :attr:`actuation`.
-
-        Args:
-            driven: Names of joints, ``{joint: factor}`` for one drive that moves several, or a matrix (k x n) of such
-                factors; None: as its actuators say.
-
-        Returns:
-            Robot.
-
-        Example:
-            >>> from fallingcat.model import robots
-            >>> robots.planar_arm().drive(["joint1", {"joint2": 1.0, "joint3": -1.0}]).actuation
-            array([[ 1.,  0.,  0.],
-                   [ 0.,  1., -1.]])
-        """
-        return replace(self, driven=driven)  # type: ignore[arg-type]  # it is brought to one form
-
-    def close_loops(self, *loops: Loop) -> Model:
-        """Robot with more loops; :mod:`fallingcat.loops` moves it.  All else sees the open tree.
-
-        Args:
-            *loops: Loops to add.
-
-        Returns:
-            Robot.
-        """
-        return replace(self, loops=(*self.loops, *loops))
-
-    def open_loops(self) -> Model:
-        """Robot without its loops: the tree alone.
-
-        Returns:
-            Robot.
-        """
-        return replace(self, loops=())
+    reroot, lock, merge_fixed, replace_body = edits.reroot, edits.lock, edits.merge_fixed, edits.replace_body
+    drive, close_loops, open_loops = edits.drive, edits.close_loops, edits.open_loops
 
     __repr__, _repr_html_ = summary.model_text, summary.model_table

@@ -35,7 +35,9 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
         np.zeros(model.m) if twist is None else twist,
         _by_name(model, rates, np.zeros(model.n), model.v_slices, "rates"),
     )
-    made = [_field(x, shape, name) for name, x, shape in zip(State._fields, given, shapes_of(model), strict=True)]
+    made = [
+        checked_field(x, shape, name) for name, x, shape in zip(State._fields, given, shapes_of(model), strict=True)
+    ]
     check_pose(model, made[0])
     made[1] = _checked_joints(model, made[1])
     return State(*_side_by_side(model, made))
@@ -56,11 +58,11 @@ def pose_of(pose: Pose | None, position: Vector | None, quaternion: Vector | Non
         raise ModelError("pose says where the base is and how it is turned: leave out position, quaternion and rpy")
     if quaternion is not None and rpy is not None:
         raise ModelError("quaternion and rpy both turn the base: give one of them")
-    p = _field(np.zeros(3) if position is None else position, (3,), "position")
+    p = checked_field(np.zeros(3) if position is None else position, (3,), "position")
     if rpy is not None:
-        turn = _field(rpy, (3,), "rpy")
+        turn = checked_field(rpy, (3,), "rpy")
     else:
-        turn = _field(np.array([0.0, 0.0, 0.0, 1.0]) if quaternion is None else quaternion, (4,), "quaternion")
+        turn = checked_field(np.array([0.0, 0.0, 0.0, 1.0]) if quaternion is None else quaternion, (4,), "quaternion")
         turn = checked_coordinates(_SO3, turn, "quaternion") if is_numeric(turn) else turn
 
     def placed(p: Any, turn: Any) -> Any:
@@ -75,7 +77,7 @@ def shapes_of(model: Model) -> tuple[tuple[int, ...], ...]:
     return ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
 
 
-def _field(x: Any, shape: tuple[int, ...], what: str) -> Any:
+def checked_field(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """``x`` as an array of this shape, or of many of it: axes in front, plain numbers."""
     given = shape_of(x) or ()
     lead = given[: len(given) - len(shape)]
@@ -160,33 +162,6 @@ def check_record(model: Model, state: Any) -> None:
 def of_arrays(state: State) -> State:
     """Same state; what was written as lists, as arrays."""
     return State(*(np.array(x, dtype=float) if isinstance(x, (list, tuple)) else x for x in state))
-
-
-def flatten(model: Model, state: State) -> tuple[Vector, Vector]:
-    """Flat vectors of a state; see :meth:`Model.flatten`."""
-    check_record(model, state)
-    state = of_arrays(state)
-    if not state.batch:
-        return concatenate([model.base.coordinates(state.pose), state.joints]), state.velocity
-    if not is_numeric(state.pose):
-        raise ModelError("many states are plain numbers: map other kinds, jax.vmap(model.flatten)")
-    q = np.concatenate([vectorize(model.base.coordinates, state.pose, rank=2), state.joints], axis=-1)
-    return q, state.velocity
-
-
-def unflatten(model: Model, q: Vector, v: Vector | None) -> State:
-    """State with flat vectors; see :meth:`Model.unflatten`."""
-    v, given = np.zeros(model.nv) if v is None else v, []
-    for name, x, size in (("q", q, model.nq), ("v", v, model.nv)):
-        if (shape_of(x) or ())[-1:] != (size,):
-            raise ModelError(f"{name} has shape ({size},) for {model.name!r}, not {shape_of(x) or describe(x)}")
-        given.append(_field(x, (size,), name))
-    q, v = given
-    coordinates = q[..., : model.base.nq]
-    if is_numeric(q):
-        coordinates = checked_coordinates(model.base, coordinates, "q (base)")
-    pose = model.base.element(coordinates) if q.ndim == 1 else vectorize(model.base.element, coordinates)
-    return make(model, pose, q[..., model.base.nq :], v[..., : model.m], v[..., model.m :])
 
 
 def random(model: Model, rng: np.random.Generator, *batch: int) -> State:

@@ -4,7 +4,8 @@ from .._deprecated import former_names
 from .curvature.maps import CurvatureMap, Mapper, Plane, curvature_map
 from .curvature.perturbation import MinimumPerturbation, minimum_perturbation
 from .curvature.regions import Region
-from .gaits.curves import Chain, Circle, Curve, Embedded, Fourier, Jet, Segment, carried_bend, polygon
+from .gaits.chains import Chain, carried_bend, polygon
+from .gaits.curves import Circle, Curve, Embedded, Fourier, Jet, Segment
 from .gaits.displacement import Displacement, LockedFrame, Reconstruction, displacement, locked_frame_along
 from .gaits.estimate import Estimate, estimate, estimate_error
 from .gaits.gait import Gait

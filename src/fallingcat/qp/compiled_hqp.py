@@ -54,25 +54,25 @@ class Given(NamedTuple):
     given: Matrix
     """rows that do"""
     where: Integers
-    """of each row its place in ``given``, or, counted from -1 downwards, in ``kept``"""
+    """place of each row in ``given``, or, counted from -1 downwards, in ``kept``"""
     value: Vector
-    """of each row its right side, of limits the upper one"""
+    """right side of each row, of limits the upper one"""
     root: Vector
-    """of each row of a level the square root of its weight"""
+    """square root of the weight of each row of a level"""
     lower: Vector
-    """of each limit"""
+    """lower bound of each limit"""
     ends: Integers
-    """of levels, counted from the first row of the first, which is 0"""
+    """ends of the levels, counted from the first row of the first, which is 0"""
 
 
 class Found(NamedTuple):
     """Solution."""
 
     held: Integers
-    """of each limit -1, 0 or 1, for the lower side, none and the upper one: the guess, and then the answer"""
+    """side of each limit: -1, 0 or 1, for the lower one, none and the upper one; the guess, and then the answer"""
     x: Vector
     multipliers: Vector
-    """of each limit, of the first level that feels it; negative on the lower side"""
+    """multiplier of each limit, of the first level that feels it; negative on the lower side"""
     misses: Vector
     """``A x - b`` of all levels"""
     ranks: Integers
@@ -89,9 +89,9 @@ class Memory(NamedTuple):
     D: Integers
     """pivot rows, their right sides and columns"""
     L: Matrix
-    """of equations and held limits, in terms of pivot rows"""
+    """factor of equations and held limits, in terms of pivot rows"""
     names: Integers
-    """of pivot rows that are limits, which"""
+    """limit of each pivot row that is one"""
     B: Matrix
     b: Vector
     """rows of levels, weighted, in what equations leave free"""
@@ -101,7 +101,7 @@ class Memory(NamedTuple):
     g: Vector
     """rows of limits in what equations leave free"""
     known: Integers
-    """which of limits, then of levels, are there yet"""
+    """flags of limits, then of levels, that are there yet"""
     columns: Matrix
     live: Integers
     used: Integers
@@ -109,12 +109,12 @@ class Memory(NamedTuple):
     H: Matrix
     """``Q`` and ``R1`` of the pivot rows of levels"""
     starts: Integers
-    """of each level its first pivot row"""
+    """first pivot row of each level"""
     w: Vector
     t: Vector
     r: Vector
     signs: Vector
-    """of each limit: of its multiplier, positive where it is held rightly"""
+    """sign of the multiplier of each limit, positive where it is held rightly"""
     sides: Integers
 
 

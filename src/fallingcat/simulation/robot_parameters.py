@@ -17,7 +17,7 @@ from ..compiler import compile
 from ..contact import Contact
 from ..contact.capabilities import LinearizedForces, offers
 from ..contact.effective_mass import effective_mass, largest_mobility, point_mobility
-from ..control.laws.passive_joints import carried, least_behind, shapes
+from ..control.laws.inertia_behind import carried, least_behind, shapes
 from ..dynamics import mass_matrix
 from ..errors import ModelError, describe
 from ..model import Body, Model, State
@@ -26,7 +26,7 @@ FRICTION: Final = "friction"
 BODY: Final[dict[str, tuple[int, ...]]] = {"mass": (), "center": (3,), "inertia": (3, 3)}
 """Parameters of a link's body that may differ, with their shapes."""
 BEHIND: Final = "inertias behind joints"
-"""``n``: see :func:`fallingcat.control.laws.passive_joints.carried`; what stops and friction of joints are made for"""
+"""``n``: see :func:`fallingcat.control.laws.inertia_behind.carried`; what stops and friction of joints are made for"""
 GIVING: Final = "giving way of points"
 """1/kg: see :func:`fallingcat.contact.effective_mass.effective_mass`; what steps on a compliant floor are made for"""
 ROBOTS_PER_CALL: Final = 4096

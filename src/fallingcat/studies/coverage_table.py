@@ -1,4 +1,4 @@
-"""Which items of the source documents the library computes: the tables under coverage/.
+"""Items of the source documents that the library computes: the tables under coverage/.
 
 A row says of some items of a document what they are about, in which state the library has them, the functions and
 commands, and the tests that hold them.  ``documents.toml`` lists all items of each document.

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from ..visualization import Chart, Fact, Page, Table, Text
-from ..visualization.page import TIME, Block
+from ..visualization.charts import TIME
+from ..visualization.page import Block
 from .coverage_table import STATES, counts, documents, key
 from .page import judged, number, said
 from .reproduction import Reproduced, Reproduction

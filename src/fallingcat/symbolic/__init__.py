@@ -13,11 +13,12 @@ except ImportError:
     raise ExtraMissingError("symbolic", package="sympy", purpose="a derivation") from None
 
 from . import toolbox
-from .derivation import Derivation, Named, derive
+from .derivation import Derivation, derive
 from .files import load
 from .hopping import foot
 from .learning import base_parameters
 from .parameters import Symbols, numbers, symbols
+from .readable import Named
 
 __all__ = [
     "Derivation",

@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any
 
-import numpy as np
 import sympy
 
 from .. import dynamics as dyn
-from ..arrays import Graph
 from ..caching import cached_property
-from ..compiler.ir.results import Result, flatten
-from ..errors import ModelError, describe, meant
+from ..compiler.ir.results import Result
 from ..lie import SE3
 from ..model import Model, State
 from ..model.literals import Place, Representation
-from ..records import concise
-from .algebra import Algebra, evaluated
 from .coordinates import accelerations, check_names, coordinates, velocities
-from .frames import angle_groups, coordinate_rates, terms_of
-from .matrices import each, free_symbols, shaped
-from .parameters import Parameter, Symbols, mapped, numbers, symbols
+from .frames import angle_groups, coordinate_rates
+from .matrices import each, shaped
+from .parameters import Symbols, numbers, symbols
 from .polynomials import Polynomial
-from .quantities import DERIVED, QUANTITIES
-from .readable import Writer
-
-MOST_LINKS: Final = 500
-"""More cannot have less than the largest number of terms, and to count them takes minutes."""
-LARGEST: Final = 20_000
-"""Terms of the inertias of all links, about: more would take minutes, and nobody would read the result."""
-
-
-@concise
-class Named(NamedTuple):
-    """Expressions with common subexpressions pulled out.
-
-    Example:
-        >>> import fallingcat as fc
-        >>> found = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses").named("M")
-        >>> [str(name) for name in found.definitions], list(found.expressions)
-        (['p_1'], ['M'])
-    """
-
-    definitions: dict[Any, Any]
-    """symbol -> expression, in the order in which they are needed"""
-    expressions: dict[str, Any]
-
-    @property
-    def operations(self) -> int:
-        """Additions, multiplications, divisions, powers, sines and cosines in all."""
-        return int(sympy.count_ops([*self.definitions.values(), *self.expressions.values()]))
+from .quantities import DERIVED, QUANTITIES, meaning, unknown
+from .readable import Named, Writer
+from .size import check_links, check_terms
+from .tracing import Tracer
 
 
 class Derivation:
@@ -78,15 +49,9 @@ class Derivation:
         self.q: tuple[Any, ...] = coordinates(model)
         self.v: tuple[Any, ...] = velocities(model)
         self.a: tuple[Any, ...] = accelerations(model)
-        self._algebra = Algebra()
-        self._graph = Graph()
-        self._given: dict[str, Polynomial] = {}
-        self._traced = mapped(model, self._input)
-        for x in (*self.q, *self.v, *self.a):
-            self._algebra.symbol(x)
-        self._algebra.apart = {str(x) for x in (*self.v, *self.a)}
-        self._units()
-        self._writer = Writer(self._algebra, [str(x) for x in (*self.q, *self.v, *self.a)], angle_groups(model, self.q))
+        self._tracer = Tracer(model, self.q, self.v, self.a)
+        states = [str(x) for x in (*self.q, *self.v, *self.a)]
+        self._writer = Writer(self._tracer.algebra, states, angle_groups(model, self.q))
         self._named: dict[Any, Any] = {}
 
     # what there is ----------------------------------------------------------------------------------------------
@@ -97,7 +62,7 @@ class Derivation:
         return (*QUANTITIES, *DERIVED)
 
     def __getitem__(self, name: str) -> Any:
-        return self._explicit(self._by_name(name))
+        return each(self._by_name(name), self._writer.explicit)
 
     def named(self, *names: str) -> Named:
         """Several quantities with names for the factors that they share: fewer operations, and easier to read.
@@ -116,7 +81,7 @@ class Derivation:
             m_0 + m_1
         """
         expressions = {name: self._by_name(name) for name in names}
-        return Named(self._definitions(expressions.values()), expressions)
+        return Named(self._writer.needed(expressions.values()), expressions)
 
     def meaning(self, name: str) -> str:
         """Meaning of a quantity in words.
@@ -127,16 +92,7 @@ class Derivation:
         Returns:
             Noun phrase.
         """
-        if name not in self.names:
-            raise self._unknown(name)
-        return QUANTITIES[name].meaning if name in QUANTITIES else DERIVED[name].meaning
-
-    def _unknown(self, name: Any) -> ModelError:
-        """Error for an unknown name; the name may be in the words for a quantity, ``mass`` in ``mass matrix``."""
-        said = name if isinstance(name, str) else ""
-        wordy = [each for each in self.names if len(said) > 2 and said.casefold() in self.meaning(each)]
-        hint = f"; do you mean {wordy[0]!r}?" if wordy else meant(said, self.names)
-        return ModelError(f"there is no quantity {describe(name)}{hint or '.'} They are {', '.join(self.names)}")
+        return meaning(name)
 
     def write(self, *names: str, format: str = "text") -> str:
         """Quantities as text, as a LaTeX document or as a function in a programming language.
@@ -170,11 +126,9 @@ class Derivation:
 
     def _repr_html_(self) -> str:
         """Inputs and names of quantities, for notebooks."""
-        from .text.names import harmless, legend
+        from .text.names import summary
 
-        items = "".join(f"<li>{line}</li>" for line in legend(self, "html"))
-        names = ", ".join(f"<code>{name}</code>" for name in self.names)
-        return f"<b>Derivation of {harmless(self.model.name, 'html')}</b><ul>{items}</ul><p>{names}</p>"
+        return summary(self)
 
     def __repr__(self) -> str:
         return f"<Derivation of {self.model.name!r}: {len(self.values)} parameters, q = {list(self.q)}>"
@@ -314,7 +268,8 @@ class Derivation:
         """
         if isinstance(expression, (sympy.MatrixBase, sympy.NDimArray)):
             return each(expression, self.normal)
-        p = self._algebra.cleared(self._algebra.of(expression))
+        algebra = self._tracer.algebra
+        p = algebra.cleared(algebra.of(expression))
         return self._writer.explicit(self._writer.written(p))
 
     # how it is made ---------------------------------------------------------------------------------------------
@@ -338,7 +293,7 @@ class Derivation:
             >>> d.of(fc.kinetic_energy).subs({x: 0 for x in d.v[1:]})
             v_x**2*(m_0 + m_1)/2
         """
-        return self._explicit(self.computed(function, *arguments, **options))
+        return each(self.computed(function, *arguments, **options), self._writer.explicit)
 
     def computed(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Library function as :meth:`of`, with names for common factors.
@@ -370,54 +325,8 @@ class Derivation:
         Returns:
             Structure that puts the entries together again, and the entries.
         """
-        self._check_size(function)
-        outputs: list[Any] = []
-        given = [self._argument(x) for x in arguments]
-        result = flatten(function(self._traced, self._state, *given, **options), outputs)
-        return result, evaluated(self._algebra, self._graph, outputs, self._given)
-
-    def _check_size(self, function: Callable[..., Any]) -> None:
-        terms = terms_of(self.model, self._writer.groups, [str(x) for x in self.q])
-        if terms > LARGEST:
-            raise ModelError(
-                f"{getattr(function, '__name__', 'this function')} of {self.model.name!r} would have about {terms:,} "
-                f"operations, too many for symbols ({LARGEST:,}): lock joints (model.lock), or compile a kernel of it "
-                "(fallingcat.compile, fallingcat export)"
-            )
-
-    def _argument(self, x: Any) -> Any:
-        if isinstance(x, (list, tuple)) and x and all(isinstance(e, sympy.Basic) for e in x):
-            out = np.empty(len(x), dtype=object)
-            out[:] = [self._input(None, e) for e in x]
-            return out
-        return x
-
-    def _input(self, at: Parameter | None, x: Any) -> Any:
-        """Traced input for an expression of SymPy; numbers stay."""
-        if not isinstance(x, sympy.Basic):
-            return x
-        name = f"s{len(self._given)}"
-        known = {p: name for name, p in self._given.items()}
-        p = self._algebra.of(x)
-        if p not in known:
-            self._given[name] = p
-        return self._graph.input(known.get(p, name))
-
-    @cached_property
-    def _state(self) -> State:
-        q, v = (np.array([self._input(None, x) for x in xs], dtype=object) for xs in (self.q, self.v))
-        return self._traced.unflatten(q, v)
-
-    def _units(self) -> None:
-        """Declare that quaternions have length 1."""
-        joints = [name for joint in self.model.joints if joint.nq for name in joint.kind.group.coordinate_names]
-        names = [*self.model.base.coordinate_names, *joints]
-        for start, name in enumerate(names):
-            if name == "qx":
-                four = [self._algebra.symbol(x) for x in self.q[start : start + 4]]
-                self._algebra.units.append(sum((x * x for x in four[1:]), start=four[0] * four[0]))
-
-    # names ------------------------------------------------------------------------------------------------------
+        check_terms(self.model, self._writer.groups, self.q, function)
+        return self._tracer.polynomials(function, *arguments, **options)
 
     def name(self, expression: Any, name: str = "") -> Any:
         """Symbol for an expression that occurs often.
@@ -440,38 +349,18 @@ class Derivation:
         Returns:
             Expression with the names of moving factors replaced by their definitions.
         """
-        constant = {x for x in self._writer.definitions if not {*self.q, *self.v} & self._explicit(x).free_symbols}
-        while found := expression.free_symbols & (self._writer.definitions.keys() - constant):
-            expression = expression.xreplace({x: self._writer.definitions[x] for x in found})
-        return expression
-
-    # writing ----------------------------------------------------------------------------------------------------
+        return self._writer.moving(expression, {*self.q, *self.v})
 
     def _by_name(self, name: str) -> Any:
         if name in QUANTITIES:
-            function, options = QUANTITIES[name].function, QUANTITIES[name].options
-            found = self.computed(function, **options)
-            return found[QUANTITIES[name].field] if QUANTITIES[name].field else found
+            quantity = QUANTITIES[name]
+            found = self.computed(quantity.function, **quantity.options)
+            return found[quantity.field] if quantity.field else found
         if name not in DERIVED:
-            raise self._unknown(name)
+            raise unknown(name)
         if name not in self._named:
             self._named[name] = DERIVED[name].make(self)
         return self._named[name]
-
-    def _explicit(self, x: Any) -> Any:
-        """Expressions without names for common factors."""
-        return each(x, self._writer.explicit)
-
-    def _definitions(self, expressions: Any) -> dict[Any, Any]:
-        """Names that stand in expressions, and in each other, in the order of their making."""
-        needed: set[Any] = set()
-        waiting = [x for e in expressions for x in free_symbols(e)]
-        while waiting:
-            symbol = waiting.pop()
-            if symbol in self._writer.definitions and symbol not in needed:
-                needed.add(symbol)
-                waiting += self._writer.definitions[symbol].free_symbols
-        return {symbol: x for symbol, x in self._writer.definitions.items() if symbol in needed}
 
 
 def derive(
@@ -500,11 +389,8 @@ def derive(
         g*(m_0 + m_1)*sin(theta)
     """
     robot = model.model if isinstance(model, Symbols) else model
-    if isinstance(robot, Model) and len(robot.links) > MOST_LINKS:
-        raise ModelError(
-            f"{robot.name!r} has {len(robot.links):,} links, too many for symbols ({MOST_LINKS}): lock joints "
-            "(model.lock), or compile a kernel of it (fallingcat.compile, fallingcat export)"
-        )
+    if isinstance(robot, Model):
+        check_links(robot)
     if isinstance(model, Symbols):
         return Derivation(model.model, {**model.values, **(values or {})})
     if isinstance(model, Model) and not model.is_numeric:

@@ -1,4 +1,4 @@
-"""Which angles of a robot add up: those about parallel axes."""
+"""Angles of a robot that add up: those about parallel axes."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from .. import dynamics as dyn
 from .. import formulations as form
 from ..arrays import solve
 from ..changes import decoupling
+from ..errors import ModelError, describe, meant
 from ..model import Model, State
 from . import locked
 from .parameters import KINDS as KINDS
@@ -116,3 +117,18 @@ DERIVED: Final[dict[str, Derived]] = {
     "H_bc": Derived("pose of the center-of-mass frame that turns with the locked velocity", locked.pose),
     "integrability": Derived("whether the curvature vanishes", lambda d: not any(d["F"])),
 }
+
+
+def meaning(name: str) -> str:
+    """Meaning of a quantity in words."""
+    if name not in QUANTITIES and name not in DERIVED:
+        raise unknown(name)
+    return QUANTITIES[name].meaning if name in QUANTITIES else DERIVED[name].meaning
+
+
+def unknown(name: Any) -> ModelError:
+    """Error for an unknown name; the name may be in the words for a quantity, ``mass`` in ``mass matrix``."""
+    names, said = (*QUANTITIES, *DERIVED), name if isinstance(name, str) else ""
+    wordy = [each for each in names if len(said) > 2 and said.casefold() in meaning(each)]
+    hint = f"; do you mean {wordy[0]!r}?" if wordy else meant(said, names)
+    return ModelError(f"there is no quantity {describe(name)}{hint or '.'} They are {', '.join(names)}")

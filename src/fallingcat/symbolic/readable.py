@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import sympy
 
+from ..records import concise
 from .algebra import Algebra
+from .matrices import free_symbols
 from .polynomials import Polynomial, Rational
 
 Wave = tuple[tuple[bool, tuple[tuple[str, int], ...]], ...]
@@ -19,6 +21,27 @@ Powers = tuple[tuple[str, int], ...]
 
 _SHORT, _PLAIN = 40, 10**6
 """Terms of a sum, and numbers in it, beyond which nobody looks for factors."""
+
+
+@concise
+class Named(NamedTuple):
+    """Expressions with common subexpressions pulled out.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> found = fc.symbolic.derive(fc.robots.prismatic_hopper(), "masses").named("M")
+        >>> [str(name) for name in found.definitions], list(found.expressions)
+        (['p_1'], ['M'])
+    """
+
+    definitions: dict[Any, Any]
+    """symbol -> expression, in the order in which they are needed"""
+    expressions: dict[str, Any]
+
+    @property
+    def operations(self) -> int:
+        """Additions, multiplications, divisions, powers, sines and cosines in all."""
+        return int(sympy.count_ops([*self.definitions.values(), *self.expressions.values()]))
 
 
 class Part(NamedTuple):
@@ -70,6 +93,24 @@ class Writer:
             name = name or f"p_{1 + sum(str(s)[0] == 'p' for s in self.definitions)}"
             self._names[expression] = self._defined(name, expression)
         return self._names[expression]
+
+    def needed(self, expressions: Iterable[Any]) -> dict[Any, Any]:
+        """Definitions of the names in expressions, and in each other, in the order of their making."""
+        needed: set[Any] = set()
+        waiting = [x for e in expressions for x in free_symbols(e)]
+        while waiting:
+            symbol = waiting.pop()
+            if symbol in self.definitions and symbol not in needed:
+                needed.add(symbol)
+                waiting += self.definitions[symbol].free_symbols
+        return {symbol: x for symbol, x in self.definitions.items() if symbol in needed}
+
+    def moving(self, expression: Any, states: set[Any]) -> Any:
+        """Expression in which names stand only for what does not depend on these symbols."""
+        constant = {x for x in self.definitions if not states & self.explicit(x).free_symbols}
+        while found := expression.free_symbols & (self.definitions.keys() - constant):
+            expression = expression.xreplace({x: self.definitions[x] for x in found})
+        return expression
 
     def _defined(self, name: str, expression: Any) -> Any:
         symbol = sympy.Symbol(name, real=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..errors import ModelError, describe
 from ..formulations.time import STEP
 from ..model import Model, State
 from ..simulation import simulate
-from .report import Report, Requirement, apart, generator, of_type, whole
+from .report import Report, Requirement, apart, generator, of_type, states_of, whole
 
 
 def check_law(
@@ -61,27 +61,28 @@ def check_law(
     of_type(model, Model, "model must be a Model")
     if not isinstance(touching, (list, tuple, set, frozenset)) or not all(isinstance(p, str) for p in touching):
         raise ModelError(f"touching must be names of points, got {describe(touching)}")
-    if states is not None and (isinstance(states, State) or not isinstance(states, Iterable)):
-        raise ModelError(f"states must be a list of states, got {describe(states)}")
     rng = generator(seed)
-    at = [model.random_state(rng) for _ in range(10)] if states is None else list(states)
-    contacts = list(dict.fromkeys((frozenset[str](), frozenset(touching))))
-    awake = [_recalling(law, model, state, rng) for state in at]
-    cases = [(one, model, state, touches) for touches in contacts for one, state in zip(awake, at, strict=True)]
-    subject = f"law {law.name!r}"
-    trials: list[tuple[Requirement, list[Any]]] = [
-        (PLAIN_DATA, [(law,)]),
-        (FORCES, cases),
-        (COMPILED, [(awake, model, at, touches) for touches in contacts]),
-        (GRADIENT, cases),
-        (BOOKS, [(law, model, state, dt) for state in at[:3]]),
-        (STATE, [(law, one, model, state) for one, state in zip(awake, at, strict=True)]),
-        (AFTER, [(one, model, state) for one, state in zip(awake, at, strict=True)]),
-    ]
-    own = law.memory_size(model) or type(law).begin is not Law.begin
-    left_out = [] if callable(getattr(law, "energy", None)) else [GRADIENT]
-    left_out += [] if own else [STATE, AFTER]
-    return Report.of(subject, (one.tried(subject, given) for one, given in trials if one not in left_out))
+    at = states_of(model, states, rng, 10)
+    subject, trials = f"law {law.name!r}", _trials(law, model, at, frozenset(touching), dt, rng)
+    return Report.of(subject, (one.tried(subject, cases) for one, cases in trials))
+
+
+def _trials(
+    law: Law, model: Model, at: list[State], touching: frozenset[str], dt: float, rng: np.random.Generator
+) -> Iterator[tuple[Requirement, list[Any]]]:
+    """Requirements that the law claims to meet, each with its cases."""
+    contacts = list(dict.fromkeys((frozenset[str](), touching)))
+    awake = [(_recalling(law, model, state, rng), state) for state in at]
+    cases = [(one, model, state, touches) for touches in contacts for one, state in awake]
+    yield PLAIN_DATA, [(law,)]
+    yield FORCES, cases
+    yield COMPILED, [([one for one, _ in awake], model, at, touches) for touches in contacts]
+    if callable(getattr(law, "energy", None)):
+        yield GRADIENT, cases
+    yield BOOKS, [(law, model, state, dt) for state in at[:3]]
+    if law.memory_size(model) or type(law).begin is not Law.begin:
+        yield STATE, [(law, one, model, state) for one, state in awake]
+        yield AFTER, [(one, model, state) for one, state in awake]
 
 
 def _recalling(law: Law, model: Model, state: State, rng: np.random.Generator) -> Law:

@@ -16,7 +16,7 @@ from ..dynamics import displace
 from ..model import Loop, Model, State
 from ..model.loops import Rows
 from ..simulation import simulate
-from .report import Report, Requirement, apart, generator, largest, of_type, whole
+from .report import Report, Requirement, apart, generator, largest, of_type, states_of, whole
 
 STEP = 1e-5
 """Step of central differences (m or rad)."""
@@ -53,10 +53,9 @@ def check_loop(loop: Loop, model: Model, states: Iterable[State] | None = None, 
     """
     of_type(loop, Loop, "loop must be a Loop")
     of_type(model, Model, "model must be a Model")
-    subject, rng = f"loop {loop.name!r}", generator(seed)
+    subject, near = f"loop {loop.name!r}", states_of(model, states, generator(seed), 5)
     with NAMES.named(subject):
         closed = replace(model, loops=(loop,))
-        near = [model.random_state(rng) for _ in range(5)] if states is None else list(states)
         at = [assemble(closed, state, base=not loop.internal) for state in near]
     cases = [(loop, closed, state) for state in at]
     trials = [(one, cases) for one in (NAMES, ROWS, JACOBIAN, BIAS, COMPILED)]

@@ -11,6 +11,7 @@ import numpy as np
 from ..dynamics.checks import choice
 from ..errors import BrokenLawError, ModelError, describe
 from ..formulations import Check, Unproved
+from ..model import Model, State
 from ..records import concise
 from ..simulation import Code, Trajectory
 
@@ -162,6 +163,15 @@ def generator(seed: Any) -> np.random.Generator:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ModelError(f"seed must be an integer that is not negative, got {describe(seed)}")
     return np.random.default_rng(seed)
+
+
+def states_of(model: Model, states: Iterable[State] | None, rng: np.random.Generator, count: int) -> list[State]:
+    """States at which something is checked: those given, or ``count`` random ones."""
+    if states is None:
+        return [model.random_state(rng) for _ in range(count)]
+    if isinstance(states, State) or not isinstance(states, Iterable):
+        raise ModelError(f"states must be a list of states, got {describe(states)}")
+    return list(states)
 
 
 def apart(a: Any, b: Any) -> float:

@@ -15,7 +15,7 @@ from ..compiler import compile, fields
 from ..control import Task
 from ..dynamics import displace
 from ..model import Model, State
-from .report import Report, Requirement, apart, generator, of_type
+from .report import Report, Requirement, apart, generator, of_type, states_of
 
 STEP = 1e-5
 """Step of central differences (m or rad)."""
@@ -48,9 +48,8 @@ def check_task(task: Task, model: Model, states: Iterable[State] | None = None, 
     """
     of_type(task, Task, "task must be a Task")
     of_type(model, Model, "model must be a Model")
-    subject, rng = f"task {task.name}", generator(seed)
-    at = [model.random_state(rng) for _ in range(5)] if states is None else list(states)
-    cases = [(task, model, state) for state in at]
+    subject = f"task {task.name}"
+    cases = [(task, model, state) for state in states_of(model, states, generator(seed), 5)]
     trials = (ROWS, GOAL, JACOBIAN, BIAS, COMPILED)
     return Report.of(subject, chain(one.tried(subject, cases) for one in trials))
 

@@ -1,12 +1,16 @@
 """Visualization: self-contained pages with plots, maps and 3-D animation; pictures and videos."""
 
 from .._deprecated import former_names
+from .animation import Arrows, Axes, Dot, Scene
 from .appearance import Appearance, appearance, model_shapes, surface
-from .figures import Surface, map_svg, side_by_side, surface_svg
+from .charts import Chart, HeatMap, Line, Picture, Table, Text, Trace
+from .figures import map_svg
 from .meshes import Triangles
-from .page import Arrows, Axes, Chart, Dot, Fact, HeatMap, Line, Page, Picture, Scene, Table, Text, Trace
+from .page import Fact, Page
 from .scenes import picture, play
 from .shapes import Box, Capsule, Shape, Solid, Triangle
+from .surface_figure import Surface, surface_svg
+from .svg import side_by_side
 
 __all__ = [
     "Appearance",

@@ -17,9 +17,9 @@ from .meshes import Key, Pieces, Triangles, read_meshes
 from .shapes import PALETTE, Box, Capsule, Shape, Solid
 
 PLAIN = "#c3cbd8"
-"""Of what the file draws and gives no color."""
+"""Color of shapes to which the file gives none."""
 DENSITY = 1000.0
-"""Of capsules from joint to joint (kg/m^3): heavy links are thick."""
+"""Density of capsules from joint to joint (kg/m^3): heavy links are thick."""
 _SHOWN = 3  # names of files in a note
 
 
@@ -67,15 +67,24 @@ def appearance(model: Model) -> Appearance:
 
 def _of_file(links: Sequence[Link], kind: str) -> tuple[dict[str, list[Shape]], set[str], list[str]]:
     """Visuals or collisions of links by name, who lacks one that cannot be read, and lines that say so."""
-    given = {link.name: getattr(link, kind) for link in links}
-    seen = {name: [s for s in each if s.color is None or s.color[3] > 0.0] for name, each in given.items()}
-    meshes = {name: [s for s in each if isinstance(s, solid.Mesh)] for name, each in seen.items()}
-    pieces, troubles = read_meshes([s for each in meshes.values() for s in each])
-    painted = any(meshes.values()) or any(s.color for each in seen.values() for s in each)  # else they tell links apart
-    colors = {name: PLAIN if painted else PALETTE[i % len(PALETTE)] for i, name in enumerate(seen)}
-    drawn = {name: [d for s in each for d in _drawn(s, colors[name], pieces)] for name, each in seen.items()}
-    lacking = {name for name, each in meshes.items() if not all(pieces[s.path, s.folder] for s in each)}
+    seen = {link.name: _visible(getattr(link, kind)) for link in links}
+    shapes = [s for each in seen.values() for s in each]
+    pieces, troubles = read_meshes([s for s in shapes if isinstance(s, solid.Mesh)])
+    # in files without colors and meshes, colors tell links apart
+    painted = any(s.color or isinstance(s, solid.Mesh) for s in shapes)
+    drawn: dict[str, list[Shape]] = {}
+    lacking: set[str] = set()
+    for i, (name, own) in enumerate(seen.items()):
+        color = PLAIN if painted else PALETTE[i % len(PALETTE)]
+        drawn[name] = [d for s in own for d in _drawn(s, color, pieces)]
+        if any(isinstance(s, solid.Mesh) and not pieces[s.path, s.folder] for s in own):
+            lacking.add(name)
     return drawn, lacking, _gathered(troubles)
+
+
+def _visible(shapes: Sequence[solid.Shape]) -> list[solid.Shape]:
+    """Shapes that are not fully transparent."""
+    return [s for s in shapes if s.color is None or s.color[3] > 0.0]
 
 
 def model_shapes(model: Model) -> dict[str, list[Shape]]:

@@ -16,7 +16,7 @@ from ..model.shapes import Color, Mesh
 from ..records import concise
 
 MOST_FACES: Final = 150_000
-"""Of a whole robot, about 2 MB of a page."""
+"""Largest number of faces of a robot: about 2 MB of a page."""
 _LEVELS: Final = 65_535  # a coordinate has 16 bits
 
 

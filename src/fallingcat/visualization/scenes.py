@@ -16,8 +16,9 @@ from ..dynamics.checks import check_model, positive
 from ..errors import ModelError, describe
 from ..io.diagnostics import check_path
 from ..model import Model, State
+from .animation import Scene
 from .appearance import appearance, surface
-from .page import Page, Scene
+from .page import Page
 from .shapes import Shape, Solid
 
 PATCH = 61

@@ -1,4 +1,4 @@
-"""Series of any length, as many points as a picture can show."""
+"""Series of any length, with as many points and digits as a picture can show."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from ..arrays.types import Vector
 
 INTERVALS = 1500
-"""Of a chart: more than its width has pixels."""
+"""Number of intervals of a chart: more than its width has pixels."""
 PLACES = 3000
-"""Of a curve on a map, and pictures of a motion."""
+"""Largest number of points of a curve on a map, and of pictures of a motion."""
 
 
 def thinned(x: Vector, lines: Sequence[Vector]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -51,3 +51,9 @@ def _extremes(y: np.ndarray, edges: np.ndarray) -> np.ndarray:
 def picked(count: int) -> np.ndarray:
     """Indices of at most :data:`PLACES` of ``count`` samples, evenly, the first and the last among them."""
     return np.unique(np.linspace(0, count - 1, min(count, PLACES)).round().astype(int))
+
+
+def numbers(values: Vector, digits: int = 6) -> list[float | None]:
+    """Floats with a few digits; None for what is not finite."""
+    array = np.asarray(values, dtype=float).ravel()
+    return [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in array.tolist()]

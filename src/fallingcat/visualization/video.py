@@ -15,11 +15,12 @@ import numpy as np
 
 from ..errors import ExtraMissingError, FallingCatError, FileError
 from ..io.files import write_bytes
+from .animation import Scene
 from .mp4 import mp4
-from .page import Page, Scene
+from .page import Page
 
 CODECS: Final = ("avc1.640028", "avc1.42E01F", "vp09.00.31.08")
-"""What is tried, the best first: not every browser has H.264."""
+"""Codecs that are tried, the best first: not every browser has H.264."""
 ATTEMPTS: Final = 3
 """Browsers that are started for one video: on a busy machine one may lose its graphics process."""
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -17,28 +17,37 @@ from ...dynamics.checks import check_dynamic
 from ...dynamics.sweeps import places_above
 from ...model import Model, State
 from ..limits.joint_limits import joint_bounds
-from ..tasks.task import Demand, Task, count, filled, packed, stacked
+from ..tasks.demand import Demand, stacked
+from ..tasks.packing import count, filled, packed
+from ..tasks.task import Task
 
 Levels = tuple[tuple[Task, ...], ...]
-EASE, LONGEST = 0.3, 0.3
-"""Steps of lower priorities: relaxation, and largest length (rad, m).  A full step overshoots where the Jacobian of the
-first priority changes much over its length."""
-STILL = 1e-9
+LOWER_RELAXATION = 0.3
+"""Share of the full step that lower priorities take: a full one overshoots where the Jacobian of the first priority
+changes much over its length."""
+MAX_LOWER_STEP = 0.3
+"""Longest step of lower priorities (rad, m), for the same reason."""
+STATIONARY_GRADIENT = 1e-9
 """Size of the gradient ``J' W e``, relative to ``|J| |W e|``, below which a point is stationary."""
 REACHED, STATIONARY, STUCK = 1.0, 2.0, 3.0
-HEAD = 2
-"""Numbers beside the coordinates that go from step to step: the count of steps, and a running average of the squared
-error."""
-LATELY = 3.0
-"""Length (steps) of that running average."""
-DAMPING, BEND, LEAST = 0.3, 0.5, 1e-10
-"""Damping of steps over the mean diagonal of ``J W^-1 J'``: times the mean squared error; how soon it grows with
-the error instead; and at least.  For a Panda half as much takes as many steps, ten times as much half as many again."""
-PROXIMAL, DEPENDENT = 1e-4, 1e-13
-"""Regularization of lower priorities, relative to the mean of what is damped; and of rows above, of which some may
-depend on others."""
-NOTHING = 1e-14
-"""m^2/rad^2: regularization where a rate moves nothing, as for a point on its axis."""
+"""Flags of :func:`step`."""
+STEP_MEMORY = 2
+"""Numbers that go from step to step beside coordinates: count of steps, and running average of the squared error."""
+AVERAGED_STEPS = 3.0
+"""Length of that running average (steps)."""
+DAMPING_FACTOR = 0.3
+"""Damping for each unit of the mean squared error (1/m^2, 1/rad^2), over the mean diagonal of ``J W^-1 J'``.  For a
+Panda half as much takes as many steps, ten times as much half as many again."""
+DAMPING_GROWTH = 0.5
+"""Rate at which the damping grows with the error instead of its square."""
+MIN_DAMPING = 1e-10
+"""Least damping, over the same diagonal."""
+LOWER_REGULARIZATION = 1e-4
+"""Regularization of lower priorities, relative to the mean of what is damped."""
+UPPER_REGULARIZATION = 1e-13
+"""Regularization of the rows above them, of which some may depend on others."""
+MIN_MOBILITY = 1e-14
+"""Regularization where a rate moves nothing, as for a point on its axis (m^2/rad^2)."""
 
 
 class Plan(NamedTuple):
@@ -79,7 +88,7 @@ def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: L
         _sum([g if h is False else where(h, 0.0, g) for g, h in zip(gradient * gradient, held, strict=True)]),
     )
     done = where(less(settings[0], _largest(e)), 0.0, REACHED)
-    still = where(less(STILL**2 * cost * _sum(A.reshape(-1) * A.reshape(-1)), slope), 0.0, STATIONARY)
+    still = where(less(STATIONARY_GRADIENT**2 * cost * _sum(A.reshape(-1) * A.reshape(-1)), slope), 0.0, STATIONARY)
     dx = _damped(model, state, A, r, (cost, _sum(weight), settings[1], settings[3]), held)
     if lower:
         more = _beside(model, state, A, dx, [_rows(model, level) for level in lower], held, limited)
@@ -93,7 +102,7 @@ def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: L
     moved = model.integrate(q, dx)
     moved = _clipped(model, moved) if limited else moved
     pushed = stack([0.0 * g if h is False else where(h, g, 0.0) for g, h in zip(gradient, held, strict=True)])
-    head = stack([x[model.nq] + where(moves, 1.0, 0.0), lately + (cost - lately) * (1.0 / LATELY)])
+    head = stack([x[model.nq] + where(moves, 1.0, 0.0), lately + (cost - lately) * (1.0 / AVERAGED_STEPS)])
     return concatenate([where(moves, moved, q), head, e, pushed, stack([flag])])
 
 
@@ -126,7 +135,7 @@ def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any,
     m = _sum([G[i, i] for i in range(len(G))]) * (1.0 / len(G))
     e = sqrt(cost * (1.0 / weight))
     bent = 1.0 + b * d * e * sqrt(m * (len(G) / weight))
-    most = d * e * e * m / bent + LEAST * m + NOTHING
+    most = d * e * e * m / bent + MIN_DAMPING * m + MIN_MOBILITY
     return Y @ solve_tree(G + scale(most, np.eye(len(G))), r, range(-1, len(G) - 1))
 
 
@@ -146,7 +155,7 @@ def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held:
     if limited:  # again without the joints that the first solution pushes against their limits
         also = _held(model, state, more)
         more = found([a if a is False else _either(a, b) for a, b in zip(held, also, strict=True)])
-    return scale(EASE / maximum(1.0, _largest(more) * (EASE / LONGEST)), more)
+    return scale(LOWER_RELAXATION / maximum(1.0, _largest(more) * (LOWER_RELAXATION / MAX_LOWER_STEP)), more)
 
 
 def _unfelt(metric: Matrix, above: Matrix, A: Matrix, r: Vector) -> Vector:
@@ -155,11 +164,11 @@ def _unfelt(metric: Matrix, above: Matrix, A: Matrix, r: Vector) -> Vector:
     With ``R' H R = 1`` of ``H = A' A + d metric`` it is ``R (1 - F' (F F')^-1 F) R' A' r``, ``F = above R``.
     """
     H = A.T @ A
-    H = H + (PROXIMAL * _trace(H) / _trace(metric) + NOTHING) * metric
+    H = H + (LOWER_REGULARIZATION * _trace(H) / _trace(metric) + MIN_MOBILITY) * metric
     R = inverse_root(H, range(-1, len(H) - 1))
     y, F = R.T @ (A.T @ r), above @ R
     S = F @ F.T
-    S = S + scale(DEPENDENT * _trace(S) + NOTHING, np.eye(len(S)))
+    S = S + scale(UPPER_REGULARIZATION * _trace(S) + MIN_MOBILITY, np.eye(len(S)))
     for _ in range(2):  # twice: dependent rows lose accuracy in the first projection
         y = y - F.T @ solve_tree(S, F @ y, range(-1, len(S) - 1))
     return R @ y
@@ -226,7 +235,11 @@ def plan_of(model: Model, forms: Levels, limited: bool) -> Plan:
     if model.m:
         check_dynamic(model)
     flat = [form for level in forms for form in level]
-    inputs: dict[str, int | tuple[int, ...]] = {"x": model.nq + HEAD, "numbers": count(model, flat), "settings": 5}
+    inputs: dict[str, int | tuple[int, ...]] = {
+        "x": model.nq + STEP_MEMORY,
+        "numbers": count(model, flat),
+        "settings": 5,
+    }
     kernel = compile_step(model, step, inputs, forms=forms, limited=limited)
     lower, upper, bounds = np.full(model.nq, -np.inf), np.full(model.nq, np.inf), joint_bounds(model)
     if limited:

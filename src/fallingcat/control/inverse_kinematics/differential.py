@@ -24,11 +24,14 @@ from ...qp.least_squares import LEAST, RANK, Level, hierarchical
 from ...qp.warm_started_hqp import Sorted, Stack, solve_warm_started
 from ...records import tabulated
 from ..limits.joint_limits import Limit, Rows, all_limits
-from ..tasks.task import Demand, Task, count, filled, packed, stacked
+from ..tasks.demand import Demand, stacked
+from ..tasks.packing import count, filled, packed
+from ..tasks.task import Task
 
-MET = 1e-9
-"""Residual below which a task is met, relative to the largest desired velocity."""
+TASK_TOLERANCE = 1e-9
+"""Residual below which a task is met, relative to the largest desired velocity: rounding of the solver."""
 METRICS = ("energy", "rates")
+"""Measures of velocities that tasks leave open: kinetic energy, or squared rates."""
 Levels = tuple[tuple[Task, ...], ...]
 
 
@@ -254,7 +257,7 @@ def _judged(model: Model, levels: Levels, ends: tuple[int, ...], stack: Stack, f
     v, misses, ranks, active, conflicts, optimality = found
     residuals = tuple(misses[i:j] for i, j in pairwise(ends))
     size = max(1.0, float(np.abs(v).max(initial=0.0)), float(np.abs(stack.b).max(initial=0.0)))
-    missed, flat = np.abs(misses) > MET * size, [task for level in levels for task in level]
+    missed, flat = np.abs(misses) > TASK_TOLERANCE * size, [task for level in levels for task in level]
     unmet = tuple(task.name for task, (i, j) in zip(flat, pairwise(ends), strict=True) if missed[i:j].any())
     status = "infeasible" if conflicts else "compromise" if unmet else "solved"
     return DifferentialIKResult(

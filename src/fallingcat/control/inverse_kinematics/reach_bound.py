@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...model import Joint, Model
-from ..tasks.task import Task, filled
+from ..tasks.packing import filled
+from ..tasks.task import Task
 
 
 def is_beyond(model: Model, forms: Sequence[Task], numbers: Any, tolerance: float, limited: bool) -> bool:

@@ -11,11 +11,11 @@ from ...arrays.types import BoolArray, FloatArray
 from ...model import Model, State
 from ...records import tabulated
 from ..tasks import BaseTask
-from .damped_step import HEAD, REACHED, STATIONARY, Plan
+from .damped_step import REACHED, STATIONARY, STEP_MEMORY, Plan
 from .reach_bound import is_beyond
 
-MOVED = 1e-3
-"""m: base motion above which the result has a note."""
+NOTED_BASE_MOTION = 1e-3
+"""Base motion above which the result has a note (m)."""
 
 
 @tabulated
@@ -65,7 +65,7 @@ def one(
 ) -> InverseKinematicsResult:
     """Result for one goal from the last outputs of :func:`.step`."""
     nq, nv, flag = model.nq, model.nv, float(found[-1])
-    errors = found[nq + HEAD : -1 - nv]
+    errors = found[nq + STEP_MEMORY : -1 - nv]
     limits: tuple[str, ...] = ()
     status = "converged"
     if flag != REACHED:
@@ -84,7 +84,7 @@ def many(
 ) -> InverseKinematicsResult:
     """Result for many goals from the last outputs of :func:`.step`."""
     nq, nv, flags = model.nq, model.nv, found[:, -1]
-    errors, converged = found[:, nq + HEAD : -1 - nv], flags == REACHED
+    errors, converged = found[:, nq + STEP_MEMORY : -1 - nv], flags == REACHED
     status = np.full(len(found), "converged", dtype="<U12")
     limits: list[tuple[str, ...]] = [()] * len(found)
     for i in np.flatnonzero(~converged):
@@ -124,7 +124,7 @@ def _flown(model: Model, plan: Plan, start: State, poses: np.ndarray) -> str:
         return ""
     way = max(float(np.linalg.norm(pose[:3, 3] - start.pose[:3, 3])) for pose in poses)
     turn = max(float(np.linalg.norm(pose[:3, :3] - start.pose[:3, :3])) for pose in poses)
-    if max(way, turn) < MOVED:
+    if max(way, turn) < NOTED_BASE_MOTION:
         return ""
-    much = f"by {way:.3g} m" if way >= MOVED else "around"
+    much = f"by {way:.3g} m" if way >= NOTED_BASE_MOTION else "around"
     return f"the base moved {much}: if it should not, load the robot with base='fixed', or give a BaseTask"

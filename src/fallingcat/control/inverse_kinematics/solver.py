@@ -12,31 +12,19 @@ from ...arrays.types import FloatArray
 from ...compiler import Kernel
 from ...dynamics.checks import check_fields, check_model, check_state, positive
 from ...errors import ModelError, describe
-from ...lie.group import constant
 from ...model import Model, State
-from ..limits.joint_limits import Limit, joint_bounds
-from ..tasks.task import Task, as_numbers, count, is_moderate
+from ..limits.joint_limits import Limit
+from ..tasks.goals import as_numbers, is_moderate
+from ..tasks.packing import count
+from ..tasks.task import Task
 from .constrained import constrained_inverse_kinematics
-from .damped_step import BEND, DAMPING, HEAD, REACHED, STATIONARY, Plan, numbers_of, plan_of
+from .damped_step import DAMPING_FACTOR, DAMPING_GROWTH, REACHED, STEP_MEMORY, Plan, numbers_of, plan_of
+from .restarts import all_steps, elsewhere, restarted
 from .result import InverseKinematicsResult, Rules, many, one
 
-MANY = 128
-"""Starts evaluated at once when few goals are left."""
-STARTS = 2048
-"""Number of random starts before they repeat."""
-NEARER = 0.75
-"""Largest distance of random starts from the middle of the joint range, relative to the limits: from there 47 instead
-of 40 of a hundred goals of a Panda are reached that are not from the middle."""
-FEW = 8
-"""Starts that are tried one after the other."""
-REST = 1e-6
-"""rad, m: step length below which lower priorities have converged."""
-HOPE = 0.7
-"""A start is left for another where the squared error is still more than this share of what it was over the last steps:
-of those that do not lead to the goal nine of ten, after half of their iterations; of those that would two of a hundred.
-"""
-PATIENT = ((10.0, 30), (100.0, 300))
-"""Factors of damping and iterations with which the best start is iterated to rest where none reached the goal."""
+MAX_ERROR_RATIO = 0.7
+"""Squared error, relative to its average over the last steps, above which a start is left for another: of those that do
+not lead to the goal nine of ten, after half of their iterations; of those that would two of a hundred."""
 
 
 def inverse_kinematics(
@@ -104,13 +92,15 @@ def inverse_kinematics(
     if numbers.ndim == 1:
 
         def steps_from(q: np.ndarray) -> np.ndarray:
-            return plan.kernel.until(np.append(q, np.zeros(HEAD)), numbers, rules.settings, most=rules.iterations)
+            return plan.kernel.until(
+                np.append(q, np.zeros(STEP_MEMORY)), numbers, rules.settings, most=rules.iterations
+            )
 
         return _reached(model, plan, start, numbers, rules, steps_from)
-    x = np.zeros((len(numbers), model.nq + HEAD))
+    x = np.zeros((len(numbers), model.nq + STEP_MEMORY))
     x[..., : model.nq] = _coordinates(model, plan, start)
-    first = _steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
-    return many(model, plan, start, _restarted(model, plan, first, numbers, rules), numbers, rules)
+    first = all_steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
+    return many(model, plan, start, restarted(model, plan, first, numbers, rules), numbers, rules)
 
 
 class InverseKinematics:
@@ -155,7 +145,7 @@ class InverseKinematics:
         self._made_of = (model, tuple(map(tuple, levels))), {"limited": limited, **options}
         self._rules = _rules(tolerance, iterations, restarts, seed)
         self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
-        self._numbers, self._x = numbers_of(model, aims), np.zeros(model.nq + HEAD)
+        self._numbers, self._x = numbers_of(model, aims), np.zeros(model.nq + STEP_MEMORY)
         if self._numbers.ndim > 1:
             raise ModelError("tasks of an InverseKinematics must have one goal each; give goals to its calls")
         self._places = _goal_places(model, aims)
@@ -243,7 +233,7 @@ class InverseKinematics:
 
     def _from(self, q: np.ndarray) -> np.ndarray:
         """Last outputs of the steps from flat coordinates."""
-        self._x[:-HEAD], self._x[-HEAD:] = q, 0.0
+        self._x[:-STEP_MEMORY], self._x[-STEP_MEMORY:] = q, 0.0
         self._go()
         return self._out.copy()
 
@@ -292,15 +282,15 @@ def _reached(
     """Result for one goal, where ``steps`` maps flat coordinates to the last outputs."""
     found = steps(_coordinates(model, plan, start))
     if found[-1] != REACHED:
-        found = _elsewhere(model, found, steps, rules)
+        found = elsewhere(model, found, steps, rules)
     if found[-1] != REACHED or plan.first < plan.rows:
-        found = _restarted(model, plan, found[None], numbers[None], rules)[0]
+        found = restarted(model, plan, found[None], numbers[None], rules)[0]
     return one(model, plan, start, found, numbers, rules)
 
 
 def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> Rules:
-    hope = HOPE if _whole(restarts, 0) else np.inf
-    settings = np.array([positive(tolerance, "tolerance"), DAMPING, np.inf, BEND, hope])
+    hope = MAX_ERROR_RATIO if _whole(restarts, 0) else np.inf
+    settings = np.array([positive(tolerance, "tolerance"), DAMPING_FACTOR, np.inf, DAMPING_GROWTH, hope])
     return Rules(settings, _whole(iterations, 1), restarts, _whole(seed, 0))
 
 
@@ -315,101 +305,6 @@ def _goal_places(model: Model, tasks: Sequence[Task]) -> list[slice]:
     starts = np.cumsum([0, *(count(model, (task,)) for task in tasks)])
     sizes = [int(np.prod(task.goal_shape(model), dtype=int)) for task in tasks]
     return [slice(int(start), int(start) + size) for start, size in zip(starts, sizes, strict=False)]
-
-
-# many steps, many starts ----------------------------------------------------------------------------------------------
-
-
-def _restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
-    """Best last outputs of :func:`.step` (count x outputs) over all starts, ``best`` being the first.
-
-    Lower priorities are then iterated to rest.
-    """
-    found = _nearest(model, plan, best, numbers, rules)
-    there = found[:, -1] == REACHED
-    if plan.first == plan.rows or not there.any():
-        return found
-    resting = rules._replace(
-        settings=np.array([*rules.settings[:2], REST, BEND, np.inf]), iterations=PATIENT[0][1] * rules.iterations
-    )
-    x, aims = found[there, None, : model.nq + HEAD], numbers[there, None]
-    x = _steps(plan.kernel, x, aims, resting)[..., : model.nq + HEAD]
-    best = _steps(plan.kernel, x, aims, rules)[:, 0]
-    found[there] = np.where(best[:, -1:] == REACHED, best, found[there])
-    return found
-
-
-def _elsewhere(model: Model, found: np.ndarray, steps: Callable[[np.ndarray], np.ndarray], rules: Rules) -> np.ndarray:
-    """Outputs from the first random start that reaches the goal; ``found`` where none of a few does.
-
-    One after the other, which for one or two is faster than all at once.
-    """
-    for q in _starts(model, rules.seed)[:FEW] if rules.restarts else ():
-        there = steps(q)
-        if there[-1] == REACHED:
-            return there
-    return found
-
-
-def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
-    """Best of all starts for the first priority."""
-    kernel = plan.kernel
-    todo, starts, used = np.flatnonzero(best[:, -1] != REACHED), _starts(model, rules.seed), 0
-    if not len(todo):
-        return best
-    least = _cost(model, plan, best[todo])
-    for round_ in range(rules.restarts):
-        # of few goals many at once, which takes hardly longer: first the lanes of one block, then more
-        tries = max(1, (kernel.lanes if round_ == 0 else MANY) // len(todo))
-        x = np.zeros((len(todo), tries, model.nq + HEAD))
-        x[..., : model.nq] = starts[np.arange(used, used + tries) % STARTS]
-        used += tries
-        aims = numbers[todo, None] if tries == 1 else np.repeat(numbers[todo, None], tries, axis=1)
-        found = _steps(kernel, x, aims, rules)
-        costs = _cost(model, plan, found)
-        chosen = np.argmin(costs, axis=1)
-        better = np.flatnonzero(costs[np.arange(len(todo)), chosen] < least)
-        best[todo[better]] = found[better, chosen[better]]
-        least[better] = costs[better, chosen[better]]
-        left = best[todo, -1] != REACHED
-        todo, least = todo[left], least[left]
-        if not len(todo):
-            return best
-    for damping, times in PATIENT:
-        todo = todo[(best[todo, -1] != REACHED) & (best[todo, -1] != STATIONARY)]
-        settings = np.array([rules.settings[0], damping * rules.settings[1], *rules.settings[2:4], np.inf])
-        patient = rules._replace(settings=settings, iterations=times * rules.iterations)
-        best[todo] = _steps(kernel, best[todo, None, : model.nq + HEAD], numbers[todo, None], patient)[:, 0]
-    return best
-
-
-@lru_cache(maxsize=32)
-def _starts(model: Model, seed: int) -> np.ndarray:
-    """Random flat coordinates: the same for every goal, so that none depends on the others of its batch.
-
-    Joints are a little nearer to the middle between their limits, from where goals are reached more often.
-    """
-    q, bounds = model.random(np.random.default_rng(seed), STARTS), joint_bounds(model)
-    both = np.flatnonzero(np.isfinite(bounds.lower) & np.isfinite(bounds.upper))
-    places, middle = bounds.coordinates[both] + model.base.nq, 0.5 * (bounds.lower[both] + bounds.upper[both])
-    q[:, places] = middle + NEARER * (q[:, places] - middle)
-    return constant(q)
-
-
-def _steps(kernel: Kernel, x: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
-    """Up to ``iterations`` steps of each (goals x starts x ...)."""
-    shape, rows = x.shape[:2], [each.reshape(-1, each.shape[-1]) for each in (x, numbers)]
-    if len(rows[0]) == 1:  # for the code that one goal alone has made already
-        rows = [each[0] for each in rows]
-    out = kernel.until(*rows, rules.settings, most=rules.iterations)
-    return out.reshape(*shape, out.shape[-1])
-
-
-def _cost(model: Model, plan: Plan, found: np.ndarray) -> Any:
-    """The largest error of the first priority."""
-    e = found[..., model.nq + HEAD : model.nq + HEAD + plan.first]
-    largest = np.abs(e).max(axis=-1, initial=0.0)
-    return np.where(np.isnan(largest), np.inf, largest)
 
 
 # checks of arguments --------------------------------------------------------------------------

@@ -16,7 +16,9 @@ from ...errors import ModelError
 from ...model import Actuator, Model, State
 from ...records import concise
 from .base import Law
-from .passive_joints import carried, cut_resistance, follows
+from .drive_limits import cut_resistance
+from .inertia_behind import carried
+from .passive_joints import follows
 from .springs import on_joints
 
 
@@ -90,7 +92,7 @@ class Actuators(Law):
         vector(given, len(model.actuators), f"controls of {self.name!r}")
 
 
-def efforts(model: Model, controls: Any, state: State) -> Any:
+def efforts(model: Model, controls: Vector, state: State) -> Vector:
     """Joint forces (n) of all actuators under ``controls``, one for each."""
     total: Any = np.zeros(model.n)
     for actuator, control in zip(model.actuators, controls, strict=True):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate, cross, solve, sqrt, takes
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector, Wrench
 from ...dynamics import center_of_mass, center_of_mass_jacobian, mass_matrix
 from ...dynamics.checks import vector
 from ...errors import ModelError
@@ -44,7 +44,7 @@ class Response(NamedTuple):
 
 
 @takes(forces="nv")
-def response(model: Model, state: State, forces: Any) -> Response:
+def response(model: Model, state: State, forces: Vector) -> Response:
     """Accelerations that generalized forces add: ``[1, A] M^-1 F`` and the joints' part of ``M^-1 F``.
 
     Args:
@@ -67,7 +67,7 @@ def response(model: Model, state: State, forces: Any) -> Response:
     return Response(a[: model.m] + connection(model, state) @ a[model.m :], a[model.m :])
 
 
-def on_external(model: Model, state: State, wrench: Any) -> Any:
+def on_external(model: Model, state: State, wrench: Wrench) -> Vector:
     """Generalized forces ``[f; A' f]`` of a wrench on the external velocity, which accelerates no joint.
 
     Args:
@@ -170,7 +170,7 @@ class InternalLaw(Law):
         f = -self.stiffness * (r - self.rest) - self.damping * (row @ state.rates)
         return concatenate([np.zeros(model.m), row * f])
 
-    def distance(self, model: Model, state: State) -> tuple[Any, Any]:
+    def distance(self, model: Model, state: State) -> tuple[Scalar, Vector]:
         """Distance between center of mass and ``place``, and its Jacobian.
 
         Args:

@@ -187,7 +187,7 @@ def _joint_inertia(model: Model, state: State) -> Any:
     return M[m:, m:] - M[m:, :m] @ solve(M[:m, :m], M[:m, m:]) if m else M
 
 
-def driven_inverse_dynamics(model: Model, state: State, accelerations: Any) -> Any:
+def driven_inverse_dynamics(model: Model, state: State, accelerations: Vector) -> Vector:
     """Joint torques (n) for ``accelerations`` (n) of the driven joints, while all else moves freely.
 
     With ``S a = S a*`` and ``Z' (M a + h) = 0`` along the motions without drives, that of the base among them:

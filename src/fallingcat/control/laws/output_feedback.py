@@ -32,8 +32,8 @@ COMPENSATIONS = ("curvature", "locked", "none")
 """``curvature``: (45), i = 1, with the force of the curvature, which needs joint rates; ``locked``: i = 2, without it;
 ``none``: springs and dampers alone."""
 _VECTORS = ("weights", "base_weights", "target", "pose", "locked")
-JUST = 1e-9
-"""s: rounding of times; a sample that is due within this time is due"""
+TIME_ROUNDING = 1e-9
+"""Rounding of times (s): a sample that is due within it is due."""
 
 
 @dataclass(frozen=True)
@@ -262,10 +262,10 @@ class OutputFeedback(Law):
         pose, mu, rest = pose_of(self.memory), self.memory[12 : 12 + m], self.memory[12 + m :]
         law = self
         if self.sensor is not None:
-            due = less_equal(1.0 / self.sensor.rate, rest[-1] + JUST)
+            due = less_equal(1.0 / self.sensor.rate, rest[-1] + TIME_ROUNDING)
             age = where(due, rest[-1] - 1.0 / self.sensor.rate, rest[-1])
             last = where(due, base.log(base.compose(base.inverse(pose), state.pose)), rest[:m])
-            acts = where(less_equal(self.sensor.latency, age + JUST), last, rest[m : 2 * m])
+            acts = where(less_equal(self.sensor.latency, age + TIME_ROUNDING), last, rest[m : 2 * m])
             law = self.remembering(concatenate([self.memory[: 12 + m], last, acts, np.reshape(age, 1)]))
             rest = concatenate([last, acts, np.reshape(age + period, 1)])
         seen = law.observed(model, state, t)

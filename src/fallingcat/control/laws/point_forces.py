@@ -16,8 +16,8 @@ from ...model import Model, State
 from ...model.literals import Place
 from .base import Law
 
-SHORTEST = 1e-12
-"""m: below this two points have no direction between them, and no force."""
+MIN_DISTANCE = 1e-12
+"""Distance below which two points have no direction between them, and no force (m)."""
 
 
 def wrench_between(model: Model, state: State, first: Place | None, second: Place, wrench: Vector) -> Vector:
@@ -149,7 +149,7 @@ def _line(model: Model, state: State, law: PointSpring | PointActuator) -> tuple
     b, Jb = _point(model, state, law.second, law.second_point)
     apart = b - a
     square = apart @ apart
-    far = less(SHORTEST**2, square)
+    far = less(MIN_DISTANCE**2, square)
     length = sqrt(where(far, square, 1.0))
     direction = scale(where(far, 1.0 / length, 0.0), apart)
     return where(far, length, 0.0), direction @ (Jb - Ja)

@@ -12,7 +12,7 @@ from ...arrays import Graph, array, concatenate, is_numeric
 from ...arrays.arguments import shape_of
 from ...arrays.differentiate import jacobian, substitute
 from ...arrays.numpy_protocol import plain
-from ...arrays.types import Scalar
+from ...arrays.types import Scalar, Vector
 from ...errors import ModelError, describe
 from ...model import Model, State
 from .torque_law import as_tuple
@@ -90,7 +90,7 @@ def _coordinates(model: Model, goal: Any) -> np.ndarray:
     return np.array(goal)
 
 
-def vector_at(x: Any, t: Scalar, size: int, what: str) -> Any:
+def vector_at(x: Any, t: Scalar, size: int, what: str) -> Vector:
     """Numbers, or a function of time that returns them, as an array."""
     found = x(t) if callable(x) else x
     found = array(found) if isinstance(found, (list, tuple)) else plain(found)

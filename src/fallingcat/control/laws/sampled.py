@@ -15,7 +15,7 @@ from ...records import concise
 from .base import Law
 
 WHOLE = 1e-9
-"""A latency that misses a whole number of periods by less than this part of one is that number of periods."""
+"""Part of a period by which a latency may miss a whole number of periods and still mean it: rounding of decimals."""
 
 
 @concise

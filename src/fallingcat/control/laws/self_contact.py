@@ -21,10 +21,11 @@ from ...lie import SE3
 from ...model import Model, State
 from ...records import concise
 from .base import Law
-from .passive_joints import MANY, SHAPES, STEP
+from .inertia_behind import MAX_SAMPLED_RATES, RANDOM_SHAPES
+from .passive_joints import STEP
 
-HEAVIEST = 1e6
-"""kg: inertia of pairs that no motion separates, such as two shapes that hinges hold side by side"""
+MAX_PAIR_INERTIA = 1e6
+"""Inertia of pairs that no motion separates, such as two shapes that hinges hold side by side (kg)."""
 
 
 @concise
@@ -195,8 +196,13 @@ def opposed(model: Model, pairs: tuple[tuple[str, str], ...] | None) -> tuple[fl
     these in the neutral and a few random configurations.
     """
     rng, found = np.random.default_rng(0), pushing_pairs(model, pairs).pairs
-    states = [model.neutral(), *(model.random_state(rng) for _ in range(SHAPES if model.n <= MANY else 0))]
-    return tuple(np.min([_inertias(model, state, found) for state in states], axis=0, initial=HEAVIEST).tolist())
+    states = [
+        model.neutral(),
+        *(model.random_state(rng) for _ in range(RANDOM_SHAPES if model.n <= MAX_SAMPLED_RATES else 0)),
+    ]
+    return tuple(
+        np.min([_inertias(model, state, found) for state in states], axis=0, initial=MAX_PAIR_INERTIA).tolist()
+    )
 
 
 def _inertias(model: Model, state: State, pairs: Sequence[Couple]) -> list[float]:
@@ -209,7 +215,7 @@ def _inertias(model: Model, state: State, pairs: Sequence[Couple]) -> list[float
         first, second = (_moved(motions[side.link], side.at(at.poses)[0][:3, 3]) for side in (a, b))
         along = met.normal @ (_moved(motions[b.link], met.point) - _moved(motions[a.link], met.point))
         free = np.linalg.eigvalsh((second - first) @ gives @ (second - first).T).max()
-        found.append(1.0 / max(float(along @ gives @ along), float(free), 1.0 / HEAVIEST))
+        found.append(1.0 / max(float(along @ gives @ along), float(free), 1.0 / MAX_PAIR_INERTIA))
     return found
 
 

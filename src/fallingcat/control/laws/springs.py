@@ -120,6 +120,18 @@ def on_joints(model: Model, values: np.ndarray) -> np.ndarray:
     return np.diag(np.concatenate([np.zeros(model.m), values]))
 
 
+def on_rates(model: Model, rates: np.ndarray, forces: Vector) -> Vector:
+    """Forces on some rates as generalised forces (nv)."""
+    return replaced(np.zeros(model.nv), model.m + rates, forces)
+
+
+def replaced(all_: Vector, places: np.ndarray, some: Vector) -> Vector:
+    """Numbers with some entries replaced."""
+    from_ = np.arange(len(all_))
+    from_[places] = len(all_) + np.arange(len(places))
+    return concatenate([all_, some])[from_]
+
+
 def _chosen(model: Model, only: tuple[str, ...] | None) -> np.ndarray:
     """1 for each degree of freedom of the named joints, else 0."""
     if only is None:

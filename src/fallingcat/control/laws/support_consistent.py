@@ -1,4 +1,4 @@
-"""Robots on contacts: support-consistent inverse dynamics, priorities, virtual models ([ETH] 3.10, 3.11)."""
+"""Support-consistent inverse dynamics with strict priorities ([ETH] 3.10)."""
 
 from __future__ import annotations
 
@@ -8,148 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import inverse_root, is_numeric, maximum, numbers_only, solve, solve_tree, sqrt
+from ...arrays import inverse_root, maximum, solve, sqrt
 from ...arrays.types import FloatArray, Matrix, Scalar, Vector
 from ...compiler import compile
-from ...dynamics import bias_forces, gravity_forces, mass_matrix
-from ...dynamics.checks import check_robot, vector
+from ...dynamics import bias_forces, mass_matrix
 from ...dynamics.sweeps import places_above
-from ...errors import ModelError, describe
+from ...errors import ModelError
 from ...model import Model, State
-from ...qp.least_squares import LEAST, RANK, Level, hierarchical, norm, orthonormal
+from ...qp.least_squares import LEAST, Level, hierarchical, norm, orthonormal
 from ...records import concise
-from ..tasks import PositionTask, Task
-from ..tasks.task import as_numbers, filled, packed, stacked
+from ..tasks import Task
+from ..tasks.demand import stacked
+from ..tasks.packing import filled, packed
+from .support_dynamics import Contact, as_tasks, constrained_motion
 from .task_space import Aim, check_aim, check_tasks, task_at
-from .torque_law import TorqueLaw, as_damping, as_gain, drives, names_of, per_row
-
-Contact = str | Task
-"""A link or frame whose origin stays where it is, or a task: ``PoseTask("foot")`` for a sole that lies flat."""
-
-
-@concise
-class Support(NamedTuple):
-    """Dynamics of rigid contacts ``J a + bias = 0`` ([ETH] (3.61)).
-
-    Example:
-        >>> import fallingcat as fc
-        >>> dog = fc.robots.quadruped()
-        >>> support_dynamics(dog, dog.neutral(), ["front_left_foot"]).Lambda.shape
-        (3, 3)
-    """
-
-    J: Matrix
-    """``J_c`` (rows x nv), along the world's axes"""
-    bias: Vector
-    """``dJ_c/dt v`` (rows)"""
-    Lambda: Matrix
-    """``Lambda_c = (J_c M^-1 J_c')^-1`` (3.68): contact inertia; a pseudo-inverse where rows are dependent"""
-    N: Matrix
-    """``N_c = 1 - M^-1 J_c' Lambda_c J_c`` (nv x nv, (3.63)): projector to motions without contact motion"""
-
-
-def support_dynamics(model: Model, state: State, contacts: Sequence[Contact]) -> Support:
-    """Contact Jacobian, contact inertia and null-space projector of contacts ([ETH] (3.63), (3.68)).
-
-    After an impact on the contacts, velocities are ``N v`` (3.70).  Numeric states may have rows that depend on each
-    other.
-
-    Args:
-        model: Robot.
-        state: Configuration and velocity.
-        contacts: Links or frames whose origins stay, or tasks that stay, such as ``PoseTask("foot")``.
-
-    Returns:
-        ``J`` (rows x nv), ``bias`` (rows), ``Lambda`` (rows x rows) and ``N`` (nv x nv).
-
-    Example:
-        >>> import fallingcat as fc
-        >>> dog = fc.robots.quadruped()
-        >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-        >>> found = support_dynamics(dog, dog.neutral(), feet)
-        >>> found.J.shape, bool(np.abs(found.J @ found.N).max() < 1e-12)
-        ((12, 18), True)
-    """
-    check_robot(model, state)
-    J, bias, _ = _held(model, state, contacts)
-    M = mass_matrix(model, state)
-    MinvJt = solve_tree(M, J.T, places_above(model)) if len(J) else np.zeros((model.nv, 0))
-    inertia = J @ MinvJt
-    if is_numeric(inertia):
-        U, d, _ = np.linalg.svd(J @ inverse_root(M, places_above(model)), full_matrices=False)
-        kept = d > RANK * np.linalg.norm(d)
-        Lambda = (U[:, kept] / d[kept] ** 2) @ U[:, kept].T
-    else:
-        Lambda = solve(inertia, np.eye(len(inertia)))
-    return Support(J, bias, Lambda, np.eye(model.nv) - MinvJt @ (Lambda @ J))
-
-
-@concise
-class FloatingInverseDynamics(NamedTuple):
-    """Result of :func:`floating_inverse_dynamics`.
-
-    Example:
-        >>> import fallingcat as fc
-        >>> arm = fc.robots.planar_arm()
-        >>> floating_inverse_dynamics(arm, arm.neutral(), np.zeros(3), []).rank
-        3
-    """
-
-    torques: Vector
-    """``n`` (N m or N)"""
-    forces: Matrix
-    """``contacts x 3``, or rows for contacts that are tasks: on the robot, along the world's axes"""
-    residual: Vector
-    """``nv``: ``N_c' (S' u - (M a + h))``; not zero where drives are too few for the acceleration"""
-    slip: Vector
-    """rows: ``J_c a + dJ_c/dt v``, zero for an acceleration that contacts allow"""
-    rank: int
-    """rank of ``N_c' S'``: directions in which drives move the robot; the others change internal contact forces"""
-
-
-@numbers_only("the rank of a pseudo-inverse is determined")
-def floating_inverse_dynamics(
-    model: Model, state: State, acceleration: Vector, contacts: Sequence[Contact], torques: Vector | None = None
-) -> FloatingInverseDynamics:
-    """Least torques for an acceleration of a robot on contacts ([ETH] (3.100), (3.101)).
-
-    ``u = (N_c' S')^+ N_c' (M a + h)``.
-
-    Args:
-        model: Robot.
-        state: Configuration and velocity.
-        acceleration: Acceleration of the quasi-velocity (nv).
-        contacts: Links or frames whose origins stay, or tasks that stay.
-        torques: Torques (n) that are added as far as they do not move the robot: they change contact forces alone.
-
-    Returns:
-        Torques (n) and contact forces (N); ``residual`` and ``slip`` hold the impossible part of the acceleration.
-
-    Example:
-        >>> import fallingcat as fc
-        >>> dog = fc.robots.quadruped()
-        >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-        >>> stand = dog.state(joints=np.tile([0.1, 0.6, -1.2], 4))
-        >>> found = floating_inverse_dynamics(dog, stand, np.zeros(dog.nv), feet)
-        >>> found.rank, bool(np.isclose(found.forces[:, 2].sum(), 9.81 * dog.mass))
-        (6, True)
-    """
-    check_robot(model, state)
-    a = vector(acceleration, model.nv, "acceleration")
-    J, bias, _, N = support_dynamics(model, state, contacts)
-    S = model.actuation
-    f = mass_matrix(model, state) @ a + bias_forces(model, state)
-    U, d, Vt = np.linalg.svd(N.T @ S.T, full_matrices=False)
-    rank = int((d > RANK * max(1.0, float(np.linalg.norm(d)))).sum())
-    u = Vt[:rank].T @ ((U[:, :rank].T @ (N.T @ f)) / d[:rank])
-    if torques is not None:
-        own = drives(model).right[model.m :].T @ vector(torques, model.n, "torques")
-        u = u + own - Vt[:rank].T @ (Vt[:rank] @ own)
-    forces = np.linalg.lstsq(J.T, f - S.T @ u, rcond=RANK)[0] if len(J) else np.zeros(0)
-    points = all(isinstance(contact, str) for contact in contacts)
-    return FloatingInverseDynamics(
-        S[:, model.m :].T @ u, forces.reshape(-1, 3) if points else forces, N.T @ (S.T @ u - f), J @ a + bias, rank
-    )
+from .torque_law import TorqueLaw, as_damping, drives, names_of
 
 
 @concise
@@ -191,7 +64,7 @@ class PrioritizedControl(TorqueLaw):
             raise ModelError(f"tasks of {self.name!r} must be a list of priorities, each a list: [[task, ...], ...]")
         object.__setattr__(self, "tasks", tuple(names_of(level, f"tasks of {self.name!r}") for level in levels))
         object.__setattr__(self, "contacts", names_of(self.contacts, f"contacts of {self.name!r}"))
-        _as_tasks(self.contacts)
+        as_tasks(self.contacts)
         object.__setattr__(self, "damping", as_damping(self.damping, f"damping of {self.name!r}"))
         for aim in (aim for level in self.tasks for aim in level):
             check_aim(aim, self.name)
@@ -199,12 +72,12 @@ class PrioritizedControl(TorqueLaw):
     def check(self, model: Model) -> None:
         """Check tasks and contacts against the robot."""
         super().check(model)
-        check_tasks(model, [*_as_tasks(self.contacts), *(aim for level in self.tasks for aim in level)])
+        check_tasks(model, [*as_tasks(self.contacts), *(aim for level in self.tasks for aim in level)])
         forces = [task for level in self.tasks for task in check_tasks(model, level) if task.of_forces]
         for task in forces:
             task.force_demand(model, model.neutral(), point_names(self.contacts, task))
         if forces:
-            J = _held(model, model.random_state(np.random.default_rng(0)), self.contacts)[0]
+            J = constrained_motion(model, model.random_state(np.random.default_rng(0)), self.contacts)[0]
             if np.linalg.matrix_rank(J) < len(J):
                 raise ModelError(
                     f"contact forces of {self.name!r} are not unique: contacts constrain the same motion twice"
@@ -291,7 +164,7 @@ def prioritised_drives(
     """
     R = inverse_root(mass_matrix(model, state), places_above(model))
     h, S = bias_forces(model, state), model.actuation
-    J, bias, wanted = _held(model, state, contacts)
+    J, bias, wanted = constrained_motion(model, state, contacts)
     G, z = R.T @ S.T, -(R.T @ h)
     if len(J):
         Q = orthonormal(J @ R)
@@ -320,7 +193,9 @@ class _Spread(NamedTuple):
     """``R' S'`` (nv x k)"""
     contacts: tuple[Contact, ...]
 
-    def asked(self, model: Model, state: State, task: Task, R: Any, G: Any, z: Any) -> tuple[Any, Any, Any, Any]:
+    def asked(
+        self, model: Model, state: State, task: Task, R: Matrix, G: Matrix, z: Vector
+    ) -> tuple[Matrix, Matrix, Vector, Vector]:
         """Rows of a task on ``z``, its rows on ``u`` where ``z`` is ``G u + z``, right side and weights."""
         forces = task.force_demand(model, state, point_names(self.contacts, task))
         if forces is None:
@@ -337,108 +212,3 @@ def point_names(contacts: Sequence[Contact], task: Task) -> list[str]:
     if task.of_forces and len(names) != len(contacts):
         raise ModelError(f"{task.name} needs contacts that are given by their names, not by tasks")
     return names
-
-
-@concise
-@dataclass(frozen=True)
-class VirtualModel(TorqueLaw):
-    """Virtual model control: torques of virtual springs and dampers, with gravity compensation ([ETH] 3.11).
-
-    Each task is pulled by ``F_v = stiffness error + damping (velocity - J v)``, plus ``force``.  Forces on the base,
-    and
-    on joints without a drive, are exerted by the ``contacts``, the least that balance them (3.120); all is
-    quasi-static: inertia is not used.
-
-    Args:
-        tasks: Tasks, or functions of time (s) that return one.
-        stiffness: N/m or N m/rad, one number or one for each row of all tasks.
-        damping: N s/m or N m s/rad, one number or one for each row of all tasks.
-        force: Feed-forward of all rows of all tasks (N, N m); None: zero.
-        contacts: Links or frames whose origins stay, or tasks that stay.
-        name: Line in the energy ledger.
-
-    Example:
-        >>> import fallingcat as fc
-        >>> dog = fc.robots.quadruped()
-        >>> feet = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-        >>> stand = dog.state(joints=np.tile([0.1, 0.6, -1.2], 4))
-        >>> law = VirtualModel([fc.control.BaseTask(stand.pose)], 500.0, 50.0, contacts=feet)
-        >>> law.torques(dog, stand)[:3].round(2)  # of the first leg: roll, hip, knee
-        array([-2.  ,  0.74,  3.48])
-    """
-
-    tasks: Sequence[Aim]
-    stiffness: Scalar | Vector = 0.0
-    damping: Scalar | Vector = 0.0
-    force: Vector | None = None
-    """feedforward force of all rows of all tasks, or None"""
-    contacts: Sequence[Contact] = ()
-    name: str = "virtual model"
-
-    def __post_init__(self) -> None:
-        """Check the fields, and turn them into plain data."""
-        super().__post_init__()
-        object.__setattr__(self, "tasks", names_of(self.tasks, f"tasks of {self.name!r}"))
-        object.__setattr__(self, "contacts", names_of(self.contacts, f"contacts of {self.name!r}"))
-        _as_tasks(self.contacts)
-        for aim in self.tasks:
-            check_aim(aim, self.name)
-        for part in ("stiffness", "damping"):
-            object.__setattr__(self, part, as_gain(getattr(self, part), f"{part} of {self.name!r}"))
-        if self.force is not None:
-            force = as_numbers(self.force, f"force of {self.name!r}")
-            object.__setattr__(self, "force", tuple(np.ravel(force).tolist()))
-
-    def check(self, model: Model) -> None:
-        """Check tasks, contacts and gains against the robot."""
-        super().check(model)
-        check_tasks(model, [*_as_tasks(self.contacts), *self.tasks])
-        self.virtual_force(model, 0.0, model.neutral())
-
-    def virtual_force(self, model: Model, t: Scalar, state: State) -> Vector:
-        """Generalized forces ``J_v' F_v`` of the virtual springs and dampers.
-
-        Args:
-            model: Robot.
-            t: Time (s).
-            state: Configuration and velocity.
-
-        Returns:
-            Generalized forces (nv).
-        """
-        demands = [task_at(aim, t).replaced(gain=0.0).demand(model, state) for aim in self.tasks]
-        J = stacked([d.J for d in demands], (0, model.nv))
-        k, d, f = (
-            per_row(0.0 if x is None else x, len(J), f"{what} of {self.name!r}")
-            for what, x in (("stiffness", self.stiffness), ("damping", self.damping), ("force", self.force))
-        )
-        error, velocity = (stacked([getattr(d, part) for d in demands], (0,)) for part in ("error", "velocity"))
-        return J.T @ (k * error + d * (velocity - J @ state.velocity) + f)
-
-    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
-        """Virtual and gravity forces, less those of the contacts."""
-        pull = self.virtual_force(model, t, state) + gravity_forces(model, state)
-        S, right, Z, _ = drives(model)
-        if self.contacts and Z.shape[1]:
-            Jt = _held(model, state, self.contacts)[0].T
-            onto = Z.T @ Jt
-            pull = pull - Jt @ hierarchical([Level(onto, Z.T @ pull, np.ones(len(onto)))], Jt.shape[1]).x
-        return S[:, model.m :].T @ (right.T @ pull)
-
-
-def _as_tasks(contacts: Any) -> list[Task]:
-    if isinstance(contacts, str) or not isinstance(contacts, Sequence):
-        raise ModelError(f"contacts must be names of links and frames, or tasks, got {describe(contacts)}")
-    found: list[Task] = []
-    for each in contacts:
-        if not isinstance(each, (str, Task)):
-            raise ModelError(f"a contact must be the name of a link or frame, or a task, got {describe(each)}")
-        found.append(PositionTask(each, gain=0.0) if isinstance(each, str) else each)
-    return found
-
-
-def _held(model: Model, state: State, contacts: Any) -> tuple[Matrix, Vector, Vector]:
-    """``J_c``, ``dJ_c/dt v`` and the desired ``J_c a + dJ_c/dt v`` of all contacts."""
-    demands = [task.demand(model, state) for task in _as_tasks(contacts)]
-    J = stacked([d.J for d in demands], (0, model.nv))
-    return J, *(stacked([getattr(d, part) for d in demands], (0,)) for part in ("bias", "acceleration"))

@@ -20,7 +20,9 @@ from ...lie.rotations import block_diagonal
 from ...model import Model, State
 from ...qp.least_squares import LEAST, Level, hierarchical, norm, orthonormal
 from ...records import concise
-from ..tasks.task import Demand, Task, check_rotations
+from ..tasks.demand import Demand
+from ..tasks.goals import check_rotations
+from ..tasks.task import Task
 from .references import stated, vector_at
 from .torque_law import TorqueLaw, as_damping, drives
 

@@ -63,7 +63,7 @@ class TorqueLaw(Law):
         torques = self.asked(known, t, state)
         return concatenate([np.zeros(model.m), drives(model).projector @ torques])
 
-    def torques(self, model: Model, state: State, t: Scalar = 0.0) -> Any:
+    def torques(self, model: Model, state: State, t: Scalar = 0.0) -> Vector:
         """Joint torques of the controller at one state.
 
         Args:
@@ -119,7 +119,7 @@ class TorqueLaw(Law):
             raise ModelError(f"estimate of {self.name!r} has other joints, or another base, than {model.name!r}")
 
 
-def commanded(model: Model, state: State, t: Scalar, *, law: TorqueLaw) -> Any:
+def commanded(model: Model, state: State, t: Scalar, *, law: TorqueLaw) -> Vector:
     """Joint torques (n) of a law, for kernels."""
     return law.torques(model, state, t)
 
@@ -159,7 +159,7 @@ def _null(S: np.ndarray, moved: np.ndarray) -> np.ndarray:
     return Z
 
 
-def per_row(x: Any, size: int, what: str) -> Any:
+def per_row(x: Any, size: int, what: str) -> Vector:
     """Gain, one for all or one for each of ``size`` rows, as ``size`` numbers of any kind."""
     if shape_of(x) in ((), None):
         return x * np.ones(size)

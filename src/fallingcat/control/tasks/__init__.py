@@ -3,10 +3,11 @@
 from .base_pose import BaseTask
 from .center_of_mass import CenterOfMassTask, CentroidalMomentumTask
 from .contact_forces import ForceTask, WrenchTask
+from .demand import Demand, Motion
 from .frames import PointTask, PoseTask, PositionTask, RotationTask
 from .joints import JointsTask
 from .relative import RelativeTask
-from .task import Demand, Motion, Task
+from .task import Task
 
 __all__ = [
     "BaseTask",

@@ -12,8 +12,10 @@ from ...errors import ModelError
 from ...model import Model, State
 from ...model.states import POSE_TOLERANCE
 from ...records import concise
+from .demand import Motion
 from .frames import place_motion, pose_error
-from .task import Motion, Task, check_poses
+from .goals import check_poses
+from .task import Task
 
 
 @concise

@@ -18,7 +18,8 @@ from ...dynamics import (
 from ...errors import ModelError
 from ...model import Model, State
 from ...records import concise
-from .task import Motion, Task
+from .demand import Motion
+from .task import Task
 
 
 @concise

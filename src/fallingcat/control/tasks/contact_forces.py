@@ -14,7 +14,8 @@ from ...dynamics import link_pose
 from ...errors import ModelError
 from ...model import Model, State
 from ...records import concise
-from .task import ForceDemand, Motion, Task, masked
+from .demand import ForceDemand, Motion, masked
+from .task import Task
 
 
 @concise

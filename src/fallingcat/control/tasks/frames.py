@@ -15,7 +15,9 @@ from ...errors import ModelError, describe
 from ...lie import rotations
 from ...model import Model, State
 from ...records import concise
-from .task import Motion, Task, as_numbers, check_poses, check_rotations
+from .demand import Motion
+from .goals import as_numbers, check_poses, check_rotations
+from .task import Task
 
 
 def place_motion(model: Model, state: State, place: str) -> tuple[Pose, Matrix, Vector]:
@@ -79,7 +81,7 @@ class PoseTask(PlaceTask):
         """Six rows: linear, then angular, along the world's axes."""
         return 6
 
-    def here(self, model: Model, state: State) -> Any:
+    def here(self, model: Model, state: State) -> Pose:
         """Pose of the place (4 x 4)."""
         return link_pose(model, state, self.place)
 
@@ -103,7 +105,7 @@ class PositionTask(PlaceTask):
         "PositionTask('foot')"
     """
 
-    def here(self, model: Model, state: State) -> Any:
+    def here(self, model: Model, state: State) -> Vector:
         """Position of the origin (3, world, m)."""
         return link_pose(model, state, self.place)[:3, 3]
 
@@ -137,7 +139,7 @@ class RotationTask(PlaceTask):
         model.frame(self.place)
         return (3, 3)
 
-    def here(self, model: Model, state: State) -> Any:
+    def here(self, model: Model, state: State) -> Rotation:
         """Rotation of the place (3 x 3)."""
         return link_pose(model, state, self.place)[:3, :3]
 
@@ -172,7 +174,7 @@ class PointTask(PlaceTask):
                 f"point of {self.name} must have shape (3,), got {shape_of(self.point) or describe(self.point)}"
             )
 
-    def here(self, model: Model, state: State) -> Any:
+    def here(self, model: Model, state: State) -> Vector:
         """Position of the point (3, world, m)."""
         H = link_pose(model, state, self.place)
         return H[:3, :3] @ self.point + H[:3, 3]

@@ -13,7 +13,8 @@ from ...arrays.types import Vector
 from ...errors import ModelError, describe
 from ...model import Model, State
 from ...records import concise
-from .task import Motion, Task, stacked
+from .demand import Motion, stacked
+from .task import Task
 
 
 @concise

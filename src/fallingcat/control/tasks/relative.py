@@ -12,8 +12,10 @@ from ...dynamics import link_pose
 from ...lie import SE3
 from ...model import Model, State
 from ...records import concise
+from .demand import Motion
 from .frames import place_motion, pose_error
-from .task import Motion, Task, check_poses
+from .goals import check_poses
+from .task import Task
 
 _SE3 = SE3()
 

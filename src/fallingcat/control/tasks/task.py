@@ -7,80 +7,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...arrays import array, concatenate, is_numeric
-from ...arrays.arguments import holds_numbers, shape_of
-from ...arrays.types import FloatArray, Matrix, Scalar, Vector
+from ...arrays import is_numeric
+from ...arrays.arguments import shape_of
+from ...arrays.types import FloatArray, Scalar, Vector
 from ...caching import cached_property
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, describe
-from ...lie import SE3
 from ...lie.group import constant
 from ...model import Frame, Model, State
-from ...model.states import POSE_TOLERANCE
-from ...records import concise
+from .demand import Demand, ForceDemand, Motion, masked
+from .goals import MAX_NUMBER, as_mask, as_numbers, is_moderate
 
-LARGEST = 1e100
-"""Largest number of a task: products of numbers stay finite."""
-D = TypeVar("D", "Demand", "ForceDemand")
 _PACKED = "_packed"
 """Attribute with the packed numbers of a task and their robot; a task never changes."""
-
-
-class Motion(NamedTuple):
-    """Error, Jacobian and bias of a task at a state, all rows: ``J v`` should bring ``error`` to zero."""
-
-    error: Vector
-    """``rows``: goal relative to the current configuration, by the group logarithm (m, rad)"""
-    J: Matrix
-    """``rows x nv``: its velocity is ``J [twist; rates]``"""
-    bias: Vector
-    """``rows``: ``dJ/dt v``, its acceleration at constant quasi-velocity"""
-
-
-@concise
-class Demand(NamedTuple):
-    """Desired motion of a task at a state, on the rows that its mask keeps; every kind of number.
-
-    Example:
-        >>> import fallingcat as fc
-        >>> arm = fc.robots.planar_arm()
-        >>> fc.control.JointsTask([0.1, 0.0, 0.0], gain=2.0).demand(arm, arm.neutral()).velocity
-        array([0.2, 0. , 0. ])
-    """
-
-    error: Vector
-    """``rows`` (m, rad)"""
-    J: Matrix
-    """``rows x nv``"""
-    bias: Vector
-    """``rows``: ``dJ/dt v``"""
-    velocity: Vector
-    """``rows``: ``J v`` should be this, ``velocity + gain error`` ([ETH] (2.257), (2.258))"""
-    acceleration: Vector
-    """``rows``: ``J a + bias`` should be this, ``acceleration + 2 ratio gain (velocity - J v) + gain^2 error``:
-    errors then decay critically damped, with the same ``gain``, for a ratio of 1"""
-    weight: Vector
-    """``rows``: weights of the squared residuals, beside other tasks of the same priority"""
-
-
-class ForceDemand(NamedTuple):
-    """Desired contact forces of a task at a state, on the rows that its mask keeps."""
-
-    rows: Matrix
-    """``rows x 3 contacts``: on the forces of all contacts, along the world's axes"""
-    force: Vector
-    """``rows`` (N, N m)"""
-    weight: Vector
-    """``rows``"""
-
-
-def masked(demand: D, mask: tuple[bool, ...] | None) -> D:
-    """Rows of a demand that a mask keeps."""
-    return demand if mask is None else type(demand)(*(x[np.flatnonzero(mask)] for x in demand))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -205,15 +148,19 @@ class Task(ABC):
                 raise ModelError(f"{which} must be the name of a link or frame, got {describe(vars(self)[name])}")
         for name in ("velocity", "acceleration", "gain", "weight"):
             x, optional = getattr(self, name), name in ("velocity", "acceleration")
-            if not (x is None and optional) and (type(x) is not float or not 0.0 <= x <= LARGEST):
+            if not (x is None and optional) and (type(x) is not float or not 0.0 <= x <= MAX_NUMBER):
                 object.__setattr__(self, name, self._row(name, x))
         if self.aim is not None:
             goal = self.aim.copy() if is_moderate(self.aim) else as_numbers(self.aim, f"goal of {self.name}")
             object.__setattr__(self, "goal", goal)
             self.check_goal(goal)
         if self.mask is not None:
-            object.__setattr__(self, "mask", _mask(self.mask, self.name))
-        if not isinstance(self.ratio, (int, float)) or isinstance(self.ratio, bool) or not 0.0 <= self.ratio <= LARGEST:
+            object.__setattr__(self, "mask", as_mask(self.mask, self.name))
+        if (
+            not isinstance(self.ratio, (int, float))
+            or isinstance(self.ratio, bool)
+            or not 0.0 <= self.ratio <= MAX_NUMBER
+        ):
             raise ModelError(f"ratio of {self.name} must be finite and not negative, got {describe(self.ratio)}")
 
     def _row(self, name: str, x: Any) -> Any:
@@ -438,128 +385,6 @@ def _said_names(kind: type[Task]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.name not in kind.numbers)
 
 
-def packed(model: Model, tasks: Sequence[Task]) -> FloatArray:
-    """Numbers of several tasks in one array, ``(..., count)``."""
-    parts = [task.packed(model) for task in tasks]
-    if len(parts) == 1:
-        return parts[0].copy()
-    if all(part.ndim == 1 for part in parts):
-        return np.concatenate([np.zeros(0), *parts])
-    lead = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
-    return np.concatenate([np.zeros((*lead, 0)), *(np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts)], axis=-1)
-
-
-def filled(model: Model, forms: Sequence[Task], numbers: Vector) -> list[Task]:
-    """Tasks of these forms with numbers of :func:`packed`."""
-    tasks, start = [], 0
-    for form in forms:
-        end = start + count(model, (form,))
-        tasks.append(form.filled(model, numbers[start:end]))
-        start = end
-    return tasks
-
-
-def count(model: Model, forms: Sequence[Task]) -> int:
-    """Number of entries of :func:`packed`."""
-    return sum(int(np.prod(shape, dtype=int)) for form in forms for shape in form.number_shapes(model).values())
-
-
-def example(model: Model, forms: Sequence[Task]) -> np.ndarray:
-    """Numbers that :func:`filled` takes: goals that are matrices are the identity, which every group has."""
-    shapes = [shape for form in forms for shape in form.number_shapes(model).values()]
-    parts = [np.eye(shape[0]) if len(shape) == 2 else np.full(shape, 0.5) for shape in shapes]
-    return np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
-
-
-def check_poses(goal: Any, what: str) -> None:
-    """Raise an error unless numbers are one or many poses (..., 4, 4); other kinds of number are not checked."""
-    if not is_numeric(goal):
-        return
-    goal = np.asarray(goal)
-    if goal.shape[-2:] != (4, 4):
-        raise ModelError(f"{what} must be a pose (4 x 4), got {describe(goal)}")
-    if goal.ndim == 2 and _is_pose(goal.tolist()):
-        return
-    wrong = _crooked(goal) > POSE_TOLERANCE
-    if wrong.any():
-        which = "" if goal.ndim == 2 else f" at index {int(np.argmax(wrong))}"
-        raise ModelError(f"{what}{which} must be a pose [R p; 0 1] with a rotation R")
-
-
-def _is_pose(rows: list[list[float]]) -> bool:
-    """True for one pose; floats are faster than arrays for a single one."""
-    (a, b, c, _), (d, e, f, _), (g, h, i, _), last = rows
-    off = max(map(abs, _apart(a, b, c, d, e, f, g, h, i)))
-    return off <= POSE_TOLERANCE and last == [0.0, 0.0, 0.0, 1.0]
-
-
-def _crooked(goal: np.ndarray) -> np.ndarray:
-    """Deviations (...) from poses."""
-    parts = _apart(*(goal[..., i, k] for i in range(3) for k in range(3)))
-    last = goal[..., 3, :] - np.array([0.0, 0.0, 0.0, 1.0])
-    return np.maximum(np.abs(last).max(axis=-1), np.abs(parts).max(axis=0))
-
-
-def _apart(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any) -> tuple[Any, ...]:
-    """Deviations from a rotation, whose first row is the cross product of the others, which are orthonormal."""
-    product = (a - (e * i - f * h), b - (f * g - d * i), c - (d * h - e * g))
-    return *product, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0, d * g + e * h + f * i
-
-
-def check_rotations(goal: Any, what: str) -> None:
-    """Raise an error unless numbers are rotations (..., 3, 3), see :func:`check_poses`."""
-    if is_numeric(goal):
-        goal = np.asarray(goal)
-        if goal.shape[-2:] != (3, 3):
-            raise ModelError(f"{what} must be a rotation (3 x 3), got {describe(goal)}")
-        poses = np.broadcast_to(SE3().identity(), (*goal.shape[:-2], 4, 4)).copy()
-        poses[..., :3, :3] = goal
-        check_poses(poses, what)
-
-
-def as_numbers(x: Any, what: str) -> Any:
-    """Number or array of any kind of number, of moderate size if its value is known; None stays."""
-    if x is None or is_moderate(x):
-        return x
-    if isinstance(x, (list, tuple, range)):
-        try:
-            x = np.array(x, dtype=float) if is_numeric(np.array(x)) else array(x)
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"{what} must be made of numbers, got {describe(x)}") from None
-    if not (hasattr(x, "__mul__") and holds_numbers(x)) or callable(x) or isinstance(x, (str, bytes)):
-        raise ModelError(f"{what} must be made of numbers, got {describe(x)}")
-    if not is_numeric(x):
-        return x
-    if np.asarray(x).dtype.kind not in "fiub" or not (np.abs(np.asarray(x, dtype=float)) <= LARGEST).all():
-        raise ModelError(f"{what} must be real, finite and at most {LARGEST:g}, got {describe(x)}")
-    return np.asarray(x, dtype=float) if np.ndim(x) else float(x)
-
-
-def is_moderate(x: Any) -> bool:
-    """True for plain floats that :func:`as_numbers` leaves unchanged; a quick test."""
-    if type(x) is not np.ndarray or x.dtype != float or not x.ndim:
-        return False
-    flat = x.ravel()
-    return bool(flat.dot(flat) <= LARGEST)  # not if one is no number
-
-
-def _mask(given: Any, name: str) -> tuple[bool, ...]:
-    """True or False for each row."""
-    rows = (
-        list(given) if isinstance(given, (tuple, list)) or (isinstance(given, np.ndarray) and given.ndim == 1) else []
-    )
-    if not all(isinstance(x, (bool, int, float, np.number, np.bool_)) and x in (0, 1) for x in rows) or not any(rows):
-        raise ModelError(
-            f"mask of {name} must be True or False for each row, True at least once, got {describe(given)}"
-        )
-    return tuple(bool(x) for x in rows)
-
-
 def _all(x: Any, size: int) -> Any:
     """One number for each row."""
     return np.zeros(size) if x is None else x + np.zeros(size) if shape_of(x) == () else x
-
-
-def stacked(parts: Sequence[Any], empty: tuple[int, ...]) -> Any:
-    """Parts under each other; none at all gives zeros of the shape ``empty``."""
-    return concatenate(list(parts)) if parts else np.zeros(empty)

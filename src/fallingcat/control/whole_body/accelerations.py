@@ -10,7 +10,8 @@ from ...model import Model, State
 from ...qp.least_squares import Level, hierarchical
 from ...records import concise
 from ..inverse_kinematics.differential import checked_levels, damped_by, metric_of, root_of
-from ..tasks.task import Task, stacked
+from ..tasks.demand import stacked
+from ..tasks.task import Task
 
 
 @concise

@@ -2,65 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Scalar, Vector
-from ...caching import cached_property
-from ...compiler import Kernel, compile
 from ...dynamics.checks import check_dynamic, check_model, choice, positive
-from ...errors import ModelError, NumericsError, describe
+from ...errors import ModelError, describe
 from ...geometry.contact_points import checked_points, floor_normal, plane
 from ...model import Model, State
-from ...model.states import check_record
-from ...records import concise, tabulated
-from ..inverse_kinematics.differential import MET, Levels, checked_levels
+from ...records import concise
+from ..inverse_kinematics.differential import Levels, checked_levels
 from ..limits.joint_limits import Limit, all_limits
-from ..tasks.task import Task, as_numbers, count, packed
-from .problem import SETTLED, Setup, TorqueLimits, plan_of
-from .solver import Answer, Solver
-
-
-@tabulated
-@dataclass(frozen=True)
-class WholeBodyResult:
-    """Result of :func:`torques`.
-
-    Example:
-        >>> import fallingcat as fc
-        >>> arm = fc.robots.planar_arm()
-        >>> found = torques(arm, arm.neutral(), [[fc.control.JointsTask(np.zeros(3))]])
-        >>> found.status, found.forces.shape
-        ('solved', (0, 3))
-    """
-
-    torques: FloatArray
-    """``n``: joint forces (N m or N)"""
-    acceleration: FloatArray
-    """``nv``: of the quasi-velocity ``[twist; rates]``; of a :class:`.Stance` the twist is that of its first foot"""
-    forces: FloatArray
-    """``contacts x 3``: on the robot, along the world's axes (N); of a :class:`.Stance` ``feet x 6``, in the frames of
-    its soles"""
-    status: str
-    """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of limits, rank or tasks
-    beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and some were relaxed, by
-    the least sum of squares, those of velocities before drives and friction"""
-    residuals: tuple[FloatArray, ...]
-    """for each task, in the order given, ``J a + dJ/dt v``, or the contact force (N, N m), minus the desired one"""
-    ranks: tuple[int, ...]
-    """for each level the number of rows that are independent of each other and of all before, active limits too"""
-    unmet: tuple[str, ...]
-    active: dict[str, float]
-    """active limits with their multipliers, of the first level that depends on them; of a friction cone their sum"""
-    conflicts: tuple[str, ...]
-    optimality: float
-    """the largest violation of the optimality conditions, relative to the gradients"""
-    rounds: int
-    """iterations of the active set; 1: the first guess was right; 0: the slow reference solver was needed"""
+from ..tasks.packing import packed
+from ..tasks.task import Task
+from .loop import WholeBodyLoop, WholeBodyResult, judged
+from .plan import plan_of
+from .problem import SETTLED, Setup, TorqueLimits
+from .solver import Solver
 
 
 def torques(
@@ -112,7 +72,7 @@ def torques(
     setup = _setup(model, levels, contacts, friction, limits, settle, normal, horizon)
     solver = Solver(model, plan_of(model, setup))
     numbers = packed(model, [task for level in levels for task in level])
-    return _judged(model, levels, solver, solver.solve(*model.flatten(state), numbers))
+    return judged(model, levels, solver, solver.solve(*model.flatten(state), numbers))
 
 
 @concise
@@ -173,174 +133,6 @@ class WholeBody:
         asked = (self.contacts, self.friction, self.limits, self.settle, self.normal, self.horizon)
         late = None if self.late is None else positive(self.late, "late")
         return levels, _setup(self.model, levels, *asked), late
-
-
-class WholeBodyLoop:
-    """Compiled whole-body controller with its memory: each tick starts from the limits active in the last one.
-
-    Made by :meth:`WholeBody.compile` and :meth:`.Stance.compile`.
-
-    Args:
-        model: Robot.
-        levels: Tasks by priority.
-        solver: Compiled problem.
-        late: Longest time (s) between two ticks; None: any.
-
-    Example:
-        >>> import fallingcat as fc
-        >>> arm = fc.robots.planar_arm()
-        >>> loop = WholeBody(arm, [[fc.control.JointsTask(np.zeros(3))]]).compile()
-        >>> loop(np.zeros(3), np.zeros(3)).shape
-        (3,)
-    """
-
-    def __init__(self, model: Model, levels: Levels, solver: Solver, late: float | None) -> None:
-        """See the class."""
-        self.model, self.levels, self._solver, self.late = model, levels, solver, late
-        flat = [task for level in levels for task in level]
-        self._numbers = packed(model, flat)
-        starts = np.cumsum([0, *(count(model, (task,)) for task in flat)]).tolist()
-        self._places = [(task, start) for task, start in zip(flat, starts, strict=False)]
-        self._last: float | None = None
-        self._answer: Answer | None = None
-        self._held = np.zeros((0, 0), np.int64)
-
-    def __call__(self, q: Vector, v: Vector, t: float = 0.0) -> FloatArray:
-        """Joint torques of one tick.
-
-        Given a time and a state instead, it is a controller of :func:`fallingcat.simulate`.
-
-        Args:
-            q: Measured coordinates (nq), flat (see :meth:`.Model.flatten`); or the time (s).
-            v: Measured velocity (nv); or the state.
-            t: Time (s).
-
-        Returns:
-            Joint torques (n; N m or N).
-        """
-        if isinstance(v, State):
-            t, (q, v) = q, self.model.flatten(v)
-        if self.late is not None:
-            self._look_at(t, self.late)
-        self._answer = self._solver.solve(q, v, self._numbers)
-        return self._solver.torques(self._answer)
-
-    def together(self, t: float, states: State) -> FloatArray:
-        """Joint torques of many robots at once.
-
-        :func:`fallingcat.rollout` calls a :class:`.Sampled` loop in this way.  Each robot starts from the limits active
-        in its own last tick.  A robot whose state is not finite gets torques that are not finite.
-
-        Args:
-            t: Time (s).
-            states: States whose fields have a first axis over the robots, as those of a
-                :class:`fallingcat.simulation.BatchSimulator`.
-
-        Returns:
-            Joint torques (N x n).
-        """
-        check_record(self.model, states)
-        if len(states.batch) != 1:
-            raise ModelError(f"states of many robots must have one batch axis, got {len(states.batch)}")
-        if self.late is not None:
-            self._look_at(t, self.late)
-        poses, joints, twists, rates = states
-        if len(self._held) != len(poses):
-            self._held = np.zeros((len(poses), len(self._solver.found.held)), np.int64)
-        q = self._coordinates(poses[:, :3], joints)
-        return self._solver.each(q, np.hstack([twists, rates]), self._numbers, self._held)
-
-    @cached_property
-    def _coordinates(self) -> Kernel:
-        kernel: Kernel = compile(self.model, coordinates, state=("pose", "joints"))
-        return kernel
-
-    def __copy__(self) -> WholeBodyLoop:
-        """Loop with a memory of its own, for the same robot and tasks."""
-        return copy.deepcopy(self, {id(x): x for x in (self.model, *(task for task, _ in self._places))})
-
-    def change(self, task: Task, **numbers: Any) -> None:
-        """Change numbers of one of the loop's tasks: ``loop.change(hand, goal=H, velocity=v)``.
-
-        Only numbers that it had from the start can change.  A loop that was copied or came from another process
-        identifies the task by its numbers at the start.
-
-        Args:
-            task: Task of the loop.
-            **numbers: New ``goal``, ``velocity``, ``acceleration``, ``gain`` or ``weight``.
-
-        Raises:
-            ModelError: The task is not of this loop, or it began without this number.
-        """
-        named = [start for own, start in self._places if own is task]
-        start = next(iter(named or [start for own, start in self._places if own == task]), None)
-        if start is None:
-            raise ModelError(f"{task.name if isinstance(task, Task) else describe(task)} is not a task of this loop")
-        shapes = task.number_shapes(self.model)
-        for name, given in numbers.items():
-            if name not in shapes:
-                raise ModelError(f"{task.name} has no {name}: a loop changes only numbers that it had from the start")
-            x = as_numbers(given, f"{name} of {task.name}")
-            if np.shape(x) != shapes[name] and (name == "goal" or np.shape(x) != ()):
-                raise ModelError(f"{name} of {task.name} must have shape {shapes[name]}, got {np.shape(x)}")
-            if name == "goal":
-                task.check_goal(x)
-            before = [int(np.prod(shapes[k], dtype=int)) for k in list(shapes)[: list(shapes).index(name)]]
-            place = start + sum(before)
-            self._numbers[place : place + int(np.prod(shapes[name], dtype=int))] = np.reshape(x, -1)
-
-    @property
-    def found(self) -> WholeBodyResult:
-        """Full result of the last tick."""
-        if self._answer is None:
-            raise ModelError("this loop has not been called yet")
-        return _judged(self.model, self.levels, self._solver, self._answer)
-
-    def _look_at(self, t: Scalar, late: float) -> None:
-        """Raise an error where a tick comes too late."""
-        if not np.isfinite(t):
-            raise NumericsError(f"the time of a tick must be finite (s), got {describe(t)}")
-        gap, self._last = 0.0 if self._last is None else t - self._last, t
-        if gap < 0.0 or gap > late:
-            raise NumericsError(f"t = {t:.6g} s must be at most {late:g} s after the last tick, got {gap:.6g} s")
-
-
-def coordinates(model: Model, state: State) -> Vector:
-    """Flat coordinates (nq), for kernels."""
-    return model.flatten(state)[0]
-
-
-def _judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> WholeBodyResult:
-    """Result with the status that follows from the residuals."""
-    setup, shape, x = solver.plan.setup, solver.plan.shape, found.x
-    acceleration = setup.motion(model, x)
-    asked = solver.value[shape.equations : shape.equations + shape.ends[len(levels)]]
-    flat = [task for level in levels for task in level]
-    residuals = np.split(found.misses[: len(asked)].copy(), np.cumsum([task.rows(model) for task in flat])[:-1])
-    residuals = residuals if flat else []
-    size = max(1.0, float(np.abs(acceleration).max(initial=0.0)), float(np.abs(asked).max(initial=0.0)))
-    missed = [float(np.abs(r).max(initial=0.0)) for r in residuals]
-    unmet = tuple(task.name for task, miss in zip(flat, missed, strict=True) if miss > MET * size)
-    active: dict[str, float] = {}
-    for i in np.flatnonzero(found.multipliers):
-        active[shape.limits[i]] = active.get(shape.limits[i], 0.0) + abs(float(found.multipliers[i]))
-    conflicts = tuple(active) if found.excess.any() else ()
-    return WholeBodyResult(
-        torques=solver.torques(found),
-        acceleration=acceleration,
-        forces=setup.pushes(model, x, found.misses[len(asked) :]),
-        status="infeasible" if conflicts else "compromise" if unmet else "solved",
-        residuals=tuple(residuals),
-        ranks=found.ranks[: len(levels)],
-        unmet=unmet,
-        active=active,
-        conflicts=conflicts,
-        optimality=found.optimality,
-        rounds=found.rounds,
-    )
-
-
-# checks of arguments --------------------------------------------------------------------------------------------------
 
 
 def _setup(

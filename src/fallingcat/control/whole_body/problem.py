@@ -9,18 +9,19 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...arrays import concatenate, is_numeric, skew, sqrt
+from ...arrays import concatenate, skew, sqrt
 from ...arrays.types import FloatArray, Matrix, Vector
-from ...compiler import Kernel, compile
 from ...dynamics import bias_forces, link_pose, mass_matrix
 from ...dynamics.checks import positive
 from ...geometry.contact_points import PointMotion, plane, point_motions
 from ...lie.group import constant
 from ...model import Model, State
 from ..limits.joint_limits import Limit
-from ..tasks.task import Task, count, example, filled, stacked
+from ..tasks.demand import stacked
+from ..tasks.packing import filled
+from ..tasks.task import Task
 
-NONE = -1e300
+UNBOUNDED = -1e300
 """Lower bound of limits that have none; compiled code needs finite numbers."""
 Levels = tuple[tuple[Task, ...], ...]
 SETTLED = {"forces": ("forces", "torques"), "torques": ("torques", "forces")}
@@ -128,6 +129,21 @@ class Problem(NamedTuple):
     lower: Vector
     """lower bound of each limit"""
 
+    @classmethod
+    def of(
+        cls,
+        blocks: Sequence[tuple[Matrix, Vector]],
+        roots: Sequence[Vector],
+        bounds: Sequence[tuple[Matrix, Vector, Vector]],
+    ) -> Problem:
+        """Problem of equations and levels (rows, right sides), roots of their weights, limits (rows, lower, upper)."""
+        return cls(
+            concatenate([*(G for G, _ in blocks), *(G for G, _, _ in bounds)]),
+            concatenate([*(x for _, x in blocks), *(upper for _, _, upper in bounds)]),
+            concatenate(list(roots)),
+            concatenate([np.zeros(0), *(lower for _, lower, _ in bounds)]),
+        )
+
 
 class Shape(NamedTuple):
     """Sizes and names of a :class:`Problem`, independent of its numbers."""
@@ -162,29 +178,28 @@ def ends_of(sizes: Sequence[int]) -> tuple[int, ...]:
 def problem(model: Model, state: State, numbers: Vector, setup: Setup) -> Problem:
     """[ETH] (3.109)-(3.115): ``M a + h = S' u + J' f``, contacts at rest, tasks, limits; at a state of any kind."""
     points = point_motions(model, state, setup.contacts)
-    mass, nf = model.mass, 3 * len(points)
     h, J = bias_forces(model, state), stacked([p.J for p in points], (0, model.nv))
-    dynamics = concatenate([mass_matrix(model, state), -(J.T) * mass], axis=1)
+    dynamics = concatenate([mass_matrix(model, state), -(J.T) * model.mass], axis=1)
     still, bias = _still(model, state, setup.contacts, points)
     undriven = _undriven(model)
     tasks = filled(model, [form for level in setup.forms for form in level], numbers)
     asked = [task_rows(model, state, task, setup.contacts) for task in tasks]
-    free = np.hstack([np.zeros((nf, model.nv)), np.eye(nf)])
-    settled = {
-        "forces": (free, np.zeros(nf), np.ones(nf)),
-        "torques": (dynamics[model.m :], -h[model.m :], np.full(model.n, 1.0 / mass)),
-    }
-    blocks = [(_wide(still, nf), -bias), (undriven @ dynamics, -(undriven @ h))]
-    blocks += [(rows, value) for rows, value, _ in asked]
-    blocks += [settled[what][:2] for what in SETTLED[setup.settle]]
-    roots = [*(sqrt(weight) for *_, weight in asked), *(settled[what][2] for what in SETTLED[setup.settle])]
+    levels = [*((rows, value, sqrt(weight)) for rows, value, weight in asked), *_settling(model, setup, dynamics, h)]
+    equations = [(_wide(still, len(J)), -bias), (undriven @ dynamics, -(undriven @ h))]
     bounds = [_bounds(model, state, setup, limit, dynamics, h) for limit in setup.limits] + [_cones(model, setup)]
-    return Problem(
-        concatenate([*(G for G, _ in blocks), *(G for G, _, _ in bounds)]),
-        concatenate([*(x for _, x in blocks), *(upper for _, _, upper in bounds)]),
-        concatenate(roots),
-        concatenate([np.zeros(0), *(lower for _, lower, _ in bounds)]),
+    return Problem.of(
+        [*equations, *((rows, value) for rows, value, _ in levels)], [root for *_, root in levels], bounds
     )
+
+
+def _settling(model: Model, setup: Setup, dynamics: Matrix, h: Vector) -> list[tuple[Matrix, Vector, Vector]]:
+    """Levels of least forces and least torques, to settle what tasks leave open: rows, values, roots of weights."""
+    nf = 3 * len(setup.contacts)
+    levels = {
+        "forces": (np.hstack([np.zeros((nf, model.nv)), np.eye(nf)]), np.zeros(nf), np.ones(nf)),
+        "torques": (dynamics[model.m :], -h[model.m :], np.full(model.n, 1.0 / model.mass)),
+    }
+    return [levels[what] for what in SETTLED[setup.settle]]
 
 
 def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...]) -> tuple[Matrix, Vector, Vector]:
@@ -211,7 +226,7 @@ def _bounds(model: Model, state: State, setup: Setup, limit: Any, dynamics: Matr
         rows = model.m + places
         return dynamics[rows], -most - h[rows], most - h[rows]
     G, most, _ = limit.rows(model, state)
-    return _wide(G * setup.horizon, nf), np.full(len(G), NONE), most - G @ state.velocity
+    return _wide(G * setup.horizon, nf), np.full(len(G), UNBOUNDED), most - G @ state.velocity
 
 
 def _cones(model: Model, setup: Setup) -> tuple[Any, Any, Any]:
@@ -225,7 +240,7 @@ def _cones(model: Model, setup: Setup) -> tuple[Any, Any, Any]:
             row = np.zeros(n)
             row[model.nv + 3 * k : model.nv + 3 * k + 3] = face
             rows.append(row)
-    return np.array(rows), np.full(len(rows), NONE), np.zeros(len(rows))
+    return np.array(rows), np.full(len(rows), UNBOUNDED), np.zeros(len(rows))
 
 
 def _faces(normal: np.ndarray, tangents: np.ndarray, mu: float) -> list[np.ndarray]:
@@ -267,10 +282,14 @@ def efforts(model: Model) -> tuple[FloatArray, FloatArray]:
 
 @lru_cache(maxsize=32)
 def _undriven(model: Model) -> np.ndarray:
-    """Orthonormal rows (k x nv) of generalized forces that no drive exerts: unit rows where drives are joints."""
-    S = model.actuation
+    """Orthonormal rows (k x nv) of generalized forces that no drive exerts."""
+    return unexerted(model.actuation)
+
+
+def unexerted(S: np.ndarray) -> np.ndarray:
+    """Orthonormal rows of forces that drives ``S' u`` do not exert: unit rows where drives are joints."""
     if ((S != 0.0).sum(axis=1) <= 1).all():
-        return constant(np.eye(model.nv)[~S.any(axis=0)])
+        return constant(np.eye(S.shape[1])[~S.any(axis=0)])
     return constant(np.linalg.svd(S)[2][len(S) :])
 
 
@@ -308,78 +327,3 @@ def _feet(model: Model, contacts: tuple[str, ...]) -> tuple[tuple[str, tuple[int
             U = constant(U[:, d > 1e-9 * d[0]])
         found.append((link, tuple(members), U))
     return tuple(found)
-
-
-# code -----------------------------------------------------------------------------------------------------------------
-
-
-class Plan(NamedTuple):
-    """Compiled problem of a robot, and its constant rows."""
-
-    shape: Shape
-    setup: Posed
-    kernel: Kernel
-    """``(q, v, numbers) -> [rows that change; value; root; lower]``, flat"""
-    kept: np.ndarray
-    """rows that never change"""
-    where: np.ndarray
-    """index of each row: in the kernel's, or, counted from -1 downwards, in :attr:`kept`"""
-    torque_rows: slice
-    """rows of the level of the torques"""
-
-
-CONSTANT = -1
-
-
-class _Changes(Exception):
-    """A row assumed constant is not."""
-
-
-def changing(model: Model, state: State, numbers: Any, *, setup: Posed, source: tuple[int, ...]) -> Any:
-    """Flat array of the changing rows, then value, root and lower bounds.
-
-    ``source`` is for each row its own index (it is in the array), -1 (it is constant), or the index of an equal row.
-    """
-    rows, value, root, lower = setup.problem(model, state, numbers)
-    if not is_numeric(rows) and not all(is_numeric(x) for i, j in enumerate(source) if j == CONSTANT for x in rows[i]):
-        raise _Changes
-    given = [i for i, j in enumerate(source) if i == j]
-    return concatenate([rows[given].reshape(-1), value, root, lower])
-
-
-@lru_cache(maxsize=32)
-def plan_of(model: Model, setup: Posed) -> Plan:
-    """Compiled problem, made once for a robot and kinds of tasks, contacts and limits."""
-    size, shape = count(model, [form for level in setup.forms for form in level]), setup.shape(model)
-    torque_rows = slice(*shape.ends[setup.torque_level :][:2])
-    source, kept = _sources(model, setup, shape, torque_rows)
-    try:
-        kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
-    except _Changes:
-        source, kept = tuple(range(len(source))), kept[:0]
-        kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
-    place = np.cumsum([i == j for i, j in enumerate(source)]) - 1
-    where = np.where(np.array(source) == CONSTANT, -np.cumsum(np.array(source) == CONSTANT), place[list(source)])
-    return Plan(shape, setup, kernel, kept, constant(where.astype(np.int64)), torque_rows)
-
-
-def _sources(model: Model, setup: Posed, shape: Shape, torque_rows: slice) -> tuple[tuple[int, ...], np.ndarray]:
-    """Sources of :func:`changing`, from the rows that are equal at two states, and the constant rows.
-
-    The assumption is verified when the code is traced.
-    """
-    rng = np.random.default_rng(0)
-    numbers = example(model, [form for level in setup.forms for form in level])
-    with np.errstate(all="ignore"):  # the example numbers may not be valid goals
-        one, two = (setup.problem(model, model.random_state(rng), numbers).rows for _ in range(2))
-    fixed = (one == two).all(axis=1)
-    source, row = np.where(fixed, CONSTANT, np.arange(len(fixed))), shape.first_limit
-    for limit in setup.limits:
-        if isinstance(limit, TorqueLimits):
-            places = efforts(model)[0]
-            source[row : row + len(places)] = shape.equations + torque_rows.start + places
-            fixed[row : row + len(places)] = False
-            row += len(places)
-        else:
-            row += len(limit.rows(model, model.neutral()).h)
-    return tuple(source.tolist()), constant(one[fixed])

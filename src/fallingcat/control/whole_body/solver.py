@@ -11,12 +11,13 @@ from ...model import Model
 from ...qp.compiled_hqp import CONTRADICTION, NOT_FINITE, SOLVED, SOLVER, Found, Given, memory
 from ...qp.hqp_reference import limited
 from ...qp.least_squares import RANK, Level
-from .problem import NONE, Plan, Posed, plan_of
+from .plan import Plan, plan_of
+from .problem import UNBOUNDED, Posed
 
-OPTIMAL = 1e-8
+MAX_OPTIMALITY_ERROR = 1e-8
 """Largest violation of the optimality conditions, relative to the gradients; above it the reference solver is used."""
-AT_ONCE = 256
-"""Problems that are posed together; their numbers fit into the processor's cache."""
+PROBLEMS_AT_ONCE = 256
+"""Number of problems that are posed together: their numbers fit into the processor's cache."""
 
 
 class Answer(NamedTuple):
@@ -74,8 +75,8 @@ class Solver:
         Each starts from its guess in ``held`` (N x limits), which is overwritten by the active limits.
         """
         torques = np.full((len(q), self.model.n), np.nan)
-        for first in range(0, len(q), AT_ONCE):
-            posed = self.plan.kernel(q[first : first + AT_ONCE], v[first : first + AT_ONCE], numbers)
+        for first in range(0, len(q), PROBLEMS_AT_ONCE):
+            posed = self.plan.kernel(q[first : first + PROBLEMS_AT_ONCE], v[first : first + PROBLEMS_AT_ONCE], numbers)
             for i in first + np.flatnonzero(np.isfinite(posed).all(axis=1)):
                 self.found.held[:] = held[i]
                 try:
@@ -93,7 +94,7 @@ class Solver:
             raise NumericsError(self._contradiction(int(self.found.report[0])))
         if code == NOT_FINITE:
             raise NumericsError(self._not_finite(q, v))
-        if code != SOLVED or self.found.report[2] > OPTIMAL:
+        if code != SOLVED or self.found.report[2] > MAX_OPTIMALITY_ERROR:
             return self._carefully()
         f, (_, rounds, worst, _) = self.found, self.found.report.tolist()
         return Answer(f.x, f.misses, f.multipliers, tuple(f.ranks.tolist()), worst, int(rounds), _NONE)
@@ -119,7 +120,7 @@ class Solver:
         x = Vt[:rank].T @ ((U[:, :rank].T @ self.value[: shape.equations]) / d[:rank])
         Z = Vt[rank:].T
         G = self.rows(shape.first_limit, len(self.value))
-        below = np.flatnonzero(self.lower > NONE)
+        below = np.flatnonzero(self.lower > UNBOUNDED)
         sides, of = np.vstack([G, -G[below]]), np.append(np.arange(len(G)), below)
         most = np.append(self.value[shape.first_limit :], -self.lower[below])
         first = np.flatnonzero(~shape.yields[of])

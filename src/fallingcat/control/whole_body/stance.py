@@ -16,8 +16,10 @@ from ...records import concise
 from ..inverse_kinematics.differential import Levels, checked_levels
 from ..limits.joint_limits import Limit
 from ..tasks.task import Task
-from .controller import WholeBodyLoop, checked_limits
-from .problem import TorqueLimits, plan_of
+from .controller import checked_limits
+from .loop import WholeBodyLoop
+from .plan import plan_of
+from .problem import TorqueLimits
 from .solver import Solver
 from .stance_problem import StanceSetup
 

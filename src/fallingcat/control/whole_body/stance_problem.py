@@ -17,8 +17,9 @@ from ...lie.group import constant
 from ...lie.rotations import block_diagonal, homogeneous
 from ...model import Model, State
 from ..limits.joint_limits import Limit
-from ..tasks.task import filled, stacked
-from .problem import NONE, Levels, Problem, Shape, TorqueLimits, efforts, ends_of, own_limits
+from ..tasks.demand import stacked
+from ..tasks.packing import filled
+from .problem import UNBOUNDED, Levels, Problem, Shape, TorqueLimits, efforts, ends_of, own_limits, unexerted
 
 
 class StanceSetup(NamedTuple):
@@ -76,6 +77,10 @@ class AtFoot(NamedTuple):
         """``J^fixed`` (47e): the columns of ``J`` (k x nv) as those of joints (k x n)."""
         return J[:, :6] @ self.B + J[:, 6:]
 
+    def wide(self, J: Matrix, forces: int) -> Matrix:
+        """:meth:`joints`, and no part of as many wrench components."""
+        return concatenate([self.joints(J), np.zeros((len(J), forces))], axis=1)
+
     def rest(self, J: Matrix) -> Vector:
         """Part of ``J a`` without joint accelerations."""
         return J[:, :6] @ self.b
@@ -106,38 +111,34 @@ def stance_problem(model: Model, state: State, numbers: Vector, setup: StanceSet
     torque, torque_rest = at.joints(rows.T).T, at.B.T @ rest[:6] + rest[6:]
     first = turns[0] @ at.back.T * (1.0 / mass)
     wrenches = [(first @ rows[:6], first @ rest[:6]), *_given(model, len(feet) - 1)]
-
-    def wide(A: Any) -> Any:
-        return concatenate([at.joints(A), np.zeros((len(A), 6 * len(J) - 6))], axis=1)
-
     tasks = filled(model, [form for level in setup.forms for form in level], numbers)
     demands = [task.demand(model, state) for task in tasks]
     blocks = [
-        (wide(others), -(at.rest(others) + stacked(bias[1:], (0,)))),
+        (at.wide(others, len(others)), -(at.rest(others) + stacked(bias[1:], (0,)))),
         (_limp(model) @ torque, -(_limp(model) @ torque_rest)),
     ]
-    blocks += [(wide(d.J), d.acceleration - d.bias - at.rest(d.J)) for d in demands]
+    blocks += [(at.wide(d.J, len(others)), d.acceleration - d.bias - at.rest(d.J)) for d in demands]
     blocks += [(foot.spread @ W, -(foot.spread @ w)) for foot, (W, w) in zip(setup.feet, wrenches, strict=True)]
     blocks += [(torque, -torque_rest)]
     roots = [*(sqrt(d.weight) for d in demands), np.ones(6 * len(J)), np.full(model.n, 1.0 / mass)]
-    bounds = []
-    for limit in setup.limits:
-        if isinstance(limit, TorqueLimits):
-            places, most = efforts(model)
-            most = limit.fraction * most
-            bounds.append((torque[places], -most - torque_rest[places], most - torque_rest[places]))
-        else:
-            G, room, _ = limit.rows(model, state)
-            room = room - G @ state.velocity - setup.horizon * at.rest(G)
-            bounds.append((wide(G) * setup.horizon, np.full(len(G), NONE), room))
+    bounds = [_bounds(model, state, setup, limit, at, (torque, torque_rest)) for limit in setup.limits]
     for foot, (W, w) in zip(setup.feet, wrenches, strict=True):
-        bounds.append((foot.cone @ W, np.full(len(foot.cone), NONE), -(foot.cone @ w)))
-    return Problem(
-        concatenate([*(G for G, _ in blocks), *(G for G, _, _ in bounds)]),
-        concatenate([*(x for _, x in blocks), *(upper for _, _, upper in bounds)]),
-        concatenate(roots),
-        concatenate([lower for _, lower, _ in bounds]),
-    )
+        bounds.append((foot.cone @ W, np.full(len(foot.cone), UNBOUNDED), -(foot.cone @ w)))
+    return Problem.of(blocks, roots, bounds)
+
+
+def _bounds(
+    model: Model, state: State, setup: StanceSetup, limit: Any, at: AtFoot, torques: tuple[Matrix, Vector]
+) -> tuple[Matrix, Vector, Vector]:
+    """Rows, lower and upper bounds of a limit: of torques (rows and rest), or of velocities after the horizon."""
+    if isinstance(limit, TorqueLimits):
+        rows, rest = torques
+        places, most = efforts(model)
+        most = limit.fraction * most
+        return rows[places], -most - rest[places], most - rest[places]
+    G, room, _ = limit.rows(model, state)
+    room = room - G @ state.velocity - setup.horizon * at.rest(G)
+    return at.wide(G, 6 * len(setup.feet) - 6) * setup.horizon, np.full(len(G), UNBOUNDED), room
 
 
 def _turn(model: Model, state: State, place: str) -> Matrix:
@@ -154,7 +155,4 @@ def _given(model: Model, others: int) -> list[tuple[Any, Any]]:
 @lru_cache(maxsize=32)
 def _limp(model: Model) -> np.ndarray:
     """Orthonormal rows (k x n) of joint forces that no drive exerts."""
-    S = model.actuation[:, model.m :]
-    if ((S != 0.0).sum(axis=1) <= 1).all():
-        return constant(np.eye(model.n)[~S.any(axis=0)])
-    return constant(np.linalg.svd(S)[2][len(S) :])
+    return unexerted(model.actuation[:, model.m :])

@@ -36,7 +36,7 @@ class Mesh:
     vertices: np.ndarray
     faces: np.ndarray
     whole: bool = True
-    """Whether nothing was left out: of an OBJ file other objects than the first, and faces with many corners."""
+    """True if nothing was left out: of an OBJ file other objects than the first, and faces with many corners."""
 
 
 def read_mesh(reader: Reader, most: int = MAX_BYTES) -> tuple[Mesh, int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 RULES: Final = ("legacy", "exact", "convex", "shell")
 SMALLEST: Final = 1e-15
-"""Of a volume, and of twice an area (m^3, m^2): MuJoCo takes no smaller ones."""
+"""Smallest volume, and smallest double area (m^3, m^2): MuJoCo takes no smaller ones."""
 
 
 @dataclass(frozen=True, eq=False)

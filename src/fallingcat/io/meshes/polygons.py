@@ -12,7 +12,7 @@ import numpy as np
 from ..diagnostics import Reader
 
 MOST_CORNERS: Final = 100
-"""Of a face; MuJoCo leaves out those with more."""
+"""Largest number of corners of a face; MuJoCo leaves out those with more."""
 MAX_WORK: Final = 5_000_000
 """For one mesh: attempts to cut ears off its polygons, each counted as the number of their corners plus 100."""
 
@@ -91,7 +91,7 @@ def _turns_back(ear: np.ndarray) -> bool:
 
 
 def _inside(ear: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Which points (n x 2) lie inside a triangle (3 x 2): those whose way to the right crosses its border once."""
+    """Mask of points (n x 2) inside a triangle (3 x 2): those whose way to the right crosses its border once."""
     x, y = points.T
     inside = np.zeros(len(points), dtype=bool)
     for (x0, y0), (x1, y1) in zip(ear, np.roll(ear, 1, axis=0), strict=True):

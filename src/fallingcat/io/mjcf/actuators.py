@@ -94,7 +94,7 @@ class Drive:
     kinds: tuple[str, ...] = ()
     """the elements that filled it in, the last one last"""
     mixed: bool = False
-    """whether its gains depend on how MuJoCo mixes elements of several kinds"""
+    """True if its gains depend on the way in which MuJoCo mixes elements of several kinds"""
     shared: Mapping[str, str] = field(default_factory=dict)
     """attributes that all elements have alike"""
     others: Mapping[str, str] = field(default_factory=dict)
@@ -190,7 +190,7 @@ _FILLED: Final[dict[str, tuple[Callable[[Drive, Element, FilesReader], Drive], t
     "position": (Drive._position, ("kp", "kv", "dampratio")),
     "velocity": (Drive._velocity, ("kv",)),
 }
-"""What an element fills in, and by which attributes."""
+"""Function that fills in an element, and the attributes that it reads."""
 
 
 def _numbers(drive: Drive, element: Element, limits: Limits, reader: FilesReader) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which body is the base link - the free one, the world, or the one that the caller chooses - and what goes with it."""
+"""Choice of the base link - the free body, the world, or the one of the caller - and of all that goes with it."""
 
 from __future__ import annotations
 

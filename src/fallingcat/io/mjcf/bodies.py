@@ -41,7 +41,7 @@ class BodyPart:
     inertial: Body | None = None
     settings: Settings = field(default_factory=Settings)
     moves: bool = False
-    """Whether any joint lies between the body and the world."""
+    """True if a joint lies between the body and the world."""
 
 
 @dataclass(frozen=True)

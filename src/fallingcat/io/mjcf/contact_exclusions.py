@@ -1,4 +1,4 @@
-"""Which links do not touch each other, by ``<exclude>`` and by the bits of their geoms."""
+"""Pairs of links that do not touch each other, by ``<exclude>`` and by the bits of their geoms."""
 
 from __future__ import annotations
 

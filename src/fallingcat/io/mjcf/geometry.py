@@ -20,7 +20,7 @@ from .settings import boolean, choice
 from .source import Source
 
 DENSITY: Final = 1000.0
-"""Of a geom that says neither ``mass`` nor ``density`` (kg/m^3)."""
+"""Density of a geom that says neither ``mass`` nor ``density`` (kg/m^3)."""
 
 _Sizes = tuple[float, float, float]
 

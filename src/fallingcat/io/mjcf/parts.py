@@ -68,7 +68,7 @@ class Pieces:
     joint_places: dict[str, Located | None] = field(default_factory=dict)
     virtual: set[str] = field(default_factory=set)
     geoms: dict[str, Sequence[Geom]] = field(default_factory=dict)
-    """of each link"""
+    """geoms by link"""
 
     def link(self, link: Link, place: Located | None) -> None:
         """Add a link."""

@@ -15,7 +15,7 @@ from .actuators import is_looked_at
 from .ignored import Tally
 
 MAX_PIXELS: Final = 2**26
-"""Of a texture or a height field; their files are never opened."""
+"""Largest number of pixels of a texture or a height field; their files are never opened."""
 
 _SAME: Final = {"freejoint": "joint"}  # kinds that share one set of names; elsewhere the section's own
 _IN_BODIES: Final = ("body", "joint", "freejoint", "geom", "site", "camera", "light", "frame")

@@ -1,4 +1,4 @@
-"""Which elements and attributes there are: a misspelt one would lose a mass or a limit without a word."""
+"""Elements and attributes of MJCF: a misspelt one would lose a mass or a limit without a word."""
 
 from __future__ import annotations
 

@@ -38,11 +38,11 @@ class Settings:
     boundinertia: float = 0.0
     settotalmass: float = -1.0
     meshdir: str = ""
-    """Where meshes are, seen from the file."""
+    """Folder of meshes, relative to the file."""
     strippath: bool = False
-    """Whether of the path of a mesh only the name counts."""
+    """True if only the name of a mesh counts, not the path before it."""
     fitaabb: bool = False
-    """Whether a shape that is fitted to a mesh encloses it, or has its inertia."""
+    """True if a shape that is fitted to a mesh encloses it; False: it has its inertia."""
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
 
 

@@ -258,7 +258,7 @@ def _joint(table: JointTable, place: Place, reader: Reader) -> Joint:
 
 
 def _mimics(robot: RobotTable, places: _Places) -> dict[str, Asked]:
-    """Which joint follows which."""
+    """Followed joint of each joint that follows one."""
     found = {}
     for i, table in enumerate(robot.joint):
         if (mimic := table.mimic) is not None:

@@ -38,7 +38,7 @@ from .values import (
 )
 
 ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
-"""What other formats call a joint of ours."""
+"""Names of other formats for joints of this one."""
 LIBRARY_JOINTS: Final = frozenset(kind.name for kind in LIBRARY)
 
 
@@ -331,7 +331,7 @@ class LoopTable(Placed):
 
 
 class SymbolsTable(Table):
-    """Which parameters are symbols in closed forms, and how they are called; see :func:`fallingcat.symbolic.load`."""
+    """Parameters that are symbols in closed forms, and their names; see :func:`fallingcat.symbolic.load`."""
 
     parameters: Names = ["all"]
     names: dict[Name, Names] = {}
@@ -370,7 +370,7 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("loop",): LoopTable,
     ("symbols",): SymbolsTable,
 }
-"""Which table lies at which path of keys."""
+"""Type of table at each path of keys."""
 
 
 def meant(word: str, words: Any) -> str:

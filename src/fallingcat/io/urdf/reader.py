@@ -297,7 +297,7 @@ def _numbers_of(joint: Element, tag: str, names: tuple[str, ...], reader: Reader
 
 
 def _mimics(joints: list[Element], reader: Reader) -> dict[str, Asked]:
-    """Which joint follows which."""
+    """Followed joint of each joint that follows one."""
     found = {}
     for joint in joints:
         mimic = only(reader, joint, "mimic")

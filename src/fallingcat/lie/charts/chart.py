@@ -72,7 +72,7 @@ class Chart(ABC):
     """
 
     name: ClassVar[str]
-    """of the chart, for messages"""
+    """name of the chart, for messages"""
     symbols: tuple[str, ...]
     """names of the parameters, in order ([ETH]'s letters)"""
     singular_below: ClassVar[float] = 1e-8

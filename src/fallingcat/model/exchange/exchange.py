@@ -185,7 +185,7 @@ class Exchange(Frozen):
 
     @staticmethod
     def _own(size: int, followers: Sequence[slice | int]) -> np.ndarray:
-        """Which of their entries are no follower's."""
+        """Mask of their entries that are no follower's."""
         own = np.ones(size, dtype=bool)
         for at in followers:
             own[at] = False

@@ -112,7 +112,7 @@ def _check_named(model: Model, frame: str) -> None:
         raise ModelError(f"the center of mass of {model.name!r} does not move in the base group {model.base}")
 
 
-def frame_pose(model: Model, joints: Any, frame: KnownFrame) -> np.ndarray:
+def frame_pose(model: Model, joints: Vector, frame: KnownFrame) -> np.ndarray:
     """Pose (4 x 4) of the frame on the base at a shape."""
     if isinstance(frame, GivenFrame):
         return _pose_of(model, frame, joints)

@@ -17,7 +17,8 @@ from ...dynamics.principal import standing_out
 from ...errors import ModelError, describe
 from ...model import Model
 from ...records import concise
-from ..gaits.curves import Curve, Embedded, finite, samples
+from ..gaits.curve_arguments import finite, samples
+from ..gaits.curves import Curve, Embedded
 from ..gaits.gait import check_shape
 from .frames import (
     GaitFrame,

@@ -30,13 +30,15 @@ from ...errors import ModelError, NumericsError, describe
 from ...formulations import connection
 from ...model import Model
 from ...records import concise
-from ..gaits.curves import samples
+from ..gaits.curve_arguments import samples
 from ..gaits.gait import check_shape
 from .regions import Region
 
-ENOUGH, TOLERATED = 1e-14, 1e-7
-"""Relative gradient at which the search ends, and the largest one that is accepted when it falls no further."""
-MOST = 60
+GRADIENT_TOLERANCE = 1e-14
+"""Relative gradient at which the search ends: rounding."""
+MAX_GRADIENT = 1e-7
+"""Largest relative gradient that is accepted when it falls no further."""
+MAX_NEWTON_STEPS = 60
 """Largest number of steps of Newton's method."""
 
 
@@ -216,14 +218,14 @@ def minimum_perturbation(model: Model, region: Region) -> MinimumPerturbation:
         raise ModelError(f"the region must be in {model.n} joints of {model.name!r}, got {len(region.origin)}")
     search = _Search(Robot(model), region)
     before, factors = search.mean, []
-    for _ in range(MOST):
-        if search.gradient <= ENOUGH:
+    for _ in range(MAX_NEWTON_STEPS):
+        if search.gradient <= GRADIENT_TOLERANCE:
             break
         factor = search.step()
         if factor is None:
             break
         factors.append(factor)
-    if not search.gradient <= TOLERATED:
+    if not search.gradient <= MAX_GRADIENT:
         raise NumericsError("the minimum-perturbation coordinates do not converge", value=search.gradient)
     return MinimumPerturbation(
         search.robot, region, tuple(factors), before**0.5, search.mean**0.5, float(search.gradient)

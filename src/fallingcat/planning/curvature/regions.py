@@ -11,13 +11,13 @@ import numpy as np
 from ...arrays.types import FloatArray, Matrix, Vector
 from ...errors import ModelError
 from ...records import concise
-from ..gaits.curves import finite, samples
+from ..gaits.curve_arguments import finite, samples
 from ..gaits.gait import Motion, check_motion
 
-DEGREES = (0, 24, 10, 6, 4, 3, 2, 2)
+MAX_DEGREES = (0, 24, 10, 6, 4, 3, 2, 2)
 """Largest total degree of polynomials over a box of 0, 1, 2, ... directions."""
-THIN = 1e-9
-"""Relative width below which a direction is left out."""
+MIN_WIDTH = 1e-9
+"""Width, relative to the widest direction, below which a direction is left out."""
 
 
 @concise
@@ -48,8 +48,10 @@ class Region:
             raise ModelError(
                 f"a region of {k} directions in {n} joints must have an origin of {n} and {k} bounds each way"
             )
-        if k >= len(DEGREES):
-            raise ModelError(f"a region must have at most {len(DEGREES) - 1} directions, got {k}: choose fewer joints")
+        if k >= len(MAX_DEGREES):
+            raise ModelError(
+                f"a region must have at most {len(MAX_DEGREES) - 1} directions, got {k}: choose fewer joints"
+            )
         if np.linalg.matrix_rank(self.directions) < k or not (self.low < self.high).all():
             raise ModelError("a region must have independent directions, and low below high")
         object.__setattr__(self, "_inverse", np.linalg.pinv(self.directions))
@@ -78,7 +80,7 @@ class Region:
         _, sizes, rows = np.linalg.svd(points - middle, full_matrices=False)
         if not sizes[0] > 0.0:
             raise ModelError("the gait stays at one shape: the region around it is empty")
-        directions = rows[sizes > THIN * sizes[0]].T
+        directions = rows[sizes > MIN_WIDTH * sizes[0]].T
         r = (points - middle) @ directions
         return cls(directions, middle, r.min(axis=0), r.max(axis=0))
 
@@ -129,7 +131,7 @@ class Region:
     @property
     def degree(self) -> int:
         """Total degree of the polynomials."""
-        return DEGREES[self.size]
+        return MAX_DEGREES[self.size]
 
     def polynomials(self, r: Matrix) -> FloatArray:
         """Products of Legendre polynomials but the constant one.

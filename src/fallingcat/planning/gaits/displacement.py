@@ -25,7 +25,7 @@ from ...model import Model, State
 from ...records import concise
 from ..curvature.frames import GaitFrame, KnownFrame, check_frame, frame_pose, settled
 from ..curvature.regions import Region
-from .curves import samples
+from .curve_arguments import samples
 from .gait import Motion, check_motion, check_shape
 
 _ROOT = float(np.sqrt(15.0))
@@ -36,9 +36,11 @@ GAUSS = np.array(
         [5 / 36 + _ROOT / 30, 2 / 9 + _ROOT / 15, 5 / 36],
     ]
 )
+"""Matrix of Gauss' method of order 6 on [0, 1]."""
 WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
-FIRST, LAST = 8, 4096
-"""First and largest number of steps on a smooth piece."""
+"""Weights of that method."""
+FIRST_STEPS, MAX_STEPS = 8, 4096
+"""First and largest number of steps on a smooth piece: each try has twice as many as the one before."""
 
 
 @concise
@@ -119,8 +121,8 @@ class Reconstruction:
         positive(tolerance, "tolerance")
         known = check_frame(self.model, frame)
         h = None if momentum is None else vector(momentum, self.model.m, "momentum")
-        steps, before, error = FIRST, None, np.inf
-        while steps <= LAST:
+        steps, before, error = FIRST_STEPS, None, np.inf
+        while steps <= MAX_STEPS:
             times, path = self._path(motion, steps, h)
             if before is not None:
                 change = float(np.abs(path[-1] - before).max())

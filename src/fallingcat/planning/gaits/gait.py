@@ -12,7 +12,8 @@ from ...dynamics.checks import check_model, choice, positive
 from ...errors import ModelError, describe
 from ...model import Model
 from ...records import concise
-from .curves import Curve, Jet, at_once
+from .curve_arguments import at_once
+from .curves import Curve, Jet
 
 PROFILES = ("smooth", "constant")
 

@@ -11,8 +11,8 @@ from ...formulations import curvature
 from ...model import Model
 from .curves import Circle, Curve
 
-SAMPLES = 48
-"""Random centers that are tried beside the given one."""
+RANDOM_CENTERS = 48
+"""Number of random centers that are tried beside the given one."""
 
 
 class Bend(NamedTuple):
@@ -72,7 +72,7 @@ def bends(model: Model, rows: np.ndarray, low: np.ndarray, high: np.ndarray, ori
     ``rows`` (p x m) pick what counts of the base's algebra; joints have room up to the nearer of the two bounds.
     """
     rng = np.random.default_rng(0)
-    centers = np.vstack([np.clip(origin, low, high), rng.uniform(low, high, size=(SAMPLES, model.n))])
+    centers = np.vstack([np.clip(origin, low, high), rng.uniform(low, high, size=(RANDOM_CENTERS, model.n))])
     forms = np.einsum("pm,kmij->kpij", rows, compile_step(model, curvature, {}, ["joints"])(centers))
     out = []
     for center, form in zip(centers, forms, strict=True):

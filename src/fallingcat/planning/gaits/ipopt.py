@@ -13,13 +13,16 @@ from .interrupts import ctrl_c, watch
 from .objectives import Aim
 from .transcription import Transcription
 
-LARGE = 70
+MAX_EXACT_SIZE = 70
 """Number of unknowns times joints up to which second derivatives are exact."""
-SAMPLES = 32
-"""Points for each harmonic at which shapes are held within limits."""
+POINTS_PER_HARMONIC = 32
+"""Number of points for each harmonic at which shapes are held within limits."""
 SOLVED = ("Solve_Succeeded",)
+"""Status of IPOPT where it has found an optimum."""
 INTERRUPTED = "User_Requested_Stop"
+"""Status of IPOPT after an interrupt."""
 HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not_Enough_Degrees_Of_Freedom")
+"""Statuses of IPOPT where there is no solution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,7 @@ class Solver:
         cost = effort if question.target is not None else weight * effort - question.aim.sign * value
         extra = [*([] if question.target is None else [value]), *([] if question.budget is None else [effort])]
         self.stops = np.flatnonzero(np.isfinite(question.low) | np.isfinite(question.high))
-        self.count = SAMPLES * (1 + question.harmonics)
+        self.count = POINTS_PER_HARMONIC * (1 + question.harmonics)
         shapes = self.graph.shapes(x, np.arange(self.count) / self.count)[self.stops.tolist(), :]
         g = casadi.vertcat(*extra, casadi.vec(shapes))
         self.problem = {"x": x, "p": weight, "f": cost, "g": g}
@@ -113,7 +116,7 @@ class Solver:
         """
         ipopt: dict[str, Any] = {"print_level": 0, "sb": "yes", "max_iter": most, "tol": tolerance}
         ipopt["acceptable_iter"] = 0  # do not accept points that are only nearly optimal
-        if self.graph.size * self.question.model.n > LARGE:
+        if self.graph.size * self.question.model.n > MAX_EXACT_SIZE:
             ipopt |= {"hessian_approximation": "limited-memory", "limited_memory_max_history": 30}
         start: dict[str, Any] = {"x0": x, "p": weight}
         if before is not None:

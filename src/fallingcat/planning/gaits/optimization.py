@@ -25,15 +25,18 @@ from .ipopt import Answer, Question, Solver
 from .objectives import Aim
 from .transcription import EFFORTS
 
-ROOM = 1.5
-"""Reach (rad, m) of starts where joints have no limits."""
-SHARE = 0.6
+UNLIMITED_REACH = 1.5
+"""Reach of starts where joints have no limits (rad, m)."""
+CIRCLE_SHARE = 0.6
 """Share of the room around a start that its circle takes."""
-GAP, EXCESS = 1e-6, 1e-9
-"""Largest error of the discrete value, and largest violation of the limits (rad, m), of the exact gait."""
-NEAR = 1e-7
+VALUE_TOLERANCE = 1e-6
+"""Largest error of the discrete value, compared with the exact gait."""
+LIMIT_TOLERANCE = 1e-9
+"""Largest violation of limits by the exact gait (rad, m)."""
+WARM_BARRIER = 1e-7
 """Barrier parameter of IPOPT where it continues from a solution to another weight."""
 _RANKS = {"optimal": 0, "unfinished": 1, "interrupted": 2, "infeasible": 3}
+"""Order of results, the best first."""
 
 
 @tabulated
@@ -218,11 +221,11 @@ class _Search:
                 raise ModelError(f"the start must be a closed curve of {asked.model.n} joints, or of all")
             return [self._series(start(s).q if chosen else start(s).q[:, self.part.places])]
         middle = np.clip(self.part.middle, asked.low, asked.high)
-        low, high = np.maximum(asked.low, middle - ROOM), np.minimum(asked.high, middle + ROOM)
+        low, high = np.maximum(asked.low, middle - UNLIMITED_REACH), np.minimum(asked.high, middle + UNLIMITED_REACH)
         found = bends(asked.model, self._direction() * asked.aim.rows(asked.model), low, high, middle)
         if not found[0].strength > 1e-9:
             raise ModelError(f"small gaits of these joints do not change {asked.aim.name!r}: the curvature is zero")
-        return [self._series(bend.circle(SHARE)(s).q) for bend in found[: max(count, 1)]]
+        return [self._series(bend.circle(CIRCLE_SHARE)(s).q) for bend in found[: max(count, 1)]]
 
     def _direction(self) -> float:
         asked = self.question
@@ -273,13 +276,13 @@ class _Search:
         for once in weights:
             enough = self.tolerance if once == weights[-1] else max(self.tolerance, 1e-4)
             here = x if answer is None else answer.x
-            answer = solver.solve(here, once, 0.0, self.iterations, enough, answer, near=NEAR)
+            answer = solver.solve(here, once, 0.0, self.iterations, enough, answer, near=WARM_BARRIER)
         assert answer is not None
         for _ in range(8):
             found, gap, excess = self._judged(answer)
-            if not found.optimal or (gap <= GAP and excess <= EXCESS):
+            if not found.optimal or (gap <= VALUE_TOLERANCE and excess <= LIMIT_TOLERANCE):
                 break
-            if gap > GAP:
+            if gap > VALUE_TOLERANCE:
                 steps, solver = 2 * steps, self._solver(2 * steps)
             margin += 1.1 * excess
             answer = solver.solve(answer.x, weight, margin, self.iterations, self.tolerance, answer)

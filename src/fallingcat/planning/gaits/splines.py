@@ -9,7 +9,8 @@ import numpy as np
 from ...arrays.types import FloatArray, Vector
 from ...errors import ModelError
 from ...records import concise
-from .curves import Curve, Jet, at_once, finite
+from .curve_arguments import at_once, finite
+from .curves import Curve, Jet
 
 
 def hermite(x: Vector) -> FloatArray:

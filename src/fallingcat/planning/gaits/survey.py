@@ -13,14 +13,16 @@ from ...model import Model
 from ...model.joints import Prismatic
 from ..curvature.frames import GaitFrame, frame_pose, settled
 from ..curvature.maps import CurvatureMap, Mapper, Plane
-from .curves import Chain, Circle, Curve, Segment
+from .chains import Chain
+from .curves import Circle, Curve, Segment
 from .displacement import Reconstruction
 from .estimate import estimate_with
 from .optimization import Optimum, optimize
 
 COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
 """Components of a displacement ``log(g)`` embedded in se(3): three lengths (m), three angles (rad)."""
-RADII, GRID = 6, 61
+CIRCLE_COUNT, GRID_POINTS = 6, 61
+"""Number of circles that are compared, and of grid points of a map in each direction."""
 
 
 class Cycle(NamedTuple):
@@ -198,7 +200,7 @@ def survey(
     model = _alone(model, joints)
     reach, middle = _within(model, joints, reach)
     plane = Plane.of_joints(model, *joints, origin=middle)
-    grid = np.linspace(-reach, reach, GRID)
+    grid = np.linspace(-reach, reach, GRID_POINTS)
     mapper = Mapper(model, settled(model, frame, lambda: plane.region(grid, grid)))
     found = mapper.map(plane, grid, grid)
     reconstruction, G = Reconstruction(model), model.base
@@ -211,7 +213,7 @@ def survey(
         gap = S @ G.log(G.inverse(exact) @ guess.pose)
         return Cycle(float(radius), logarithm(exact, near), logarithm(guess.pose, near), gap)
 
-    radii = [float(x) for x in reach * np.arange(1, RADII + 1) / RADII]
+    radii = [float(x) for x in reach * np.arange(1, CIRCLE_COUNT + 1) / CIRCLE_COUNT]
     circles = tuple(row(radius, Circle(radius)) for radius in radii)
     index = COMPONENTS.index(component) if component else _strongest(np.abs(found.values @ S.T).max(axis=(0, 1)))
     center, radius = best_circle(grid, found.values @ S[index])

@@ -6,13 +6,14 @@ import numpy as np
 
 from ...dynamics import center_of_mass, forward_kinematics
 from ...visualization import Axes, Dot, Fact, HeatMap, Page, Scene, Table, Trace, appearance
-from ...visualization.page import Block, Extra
+from ...visualization.animation import Extra
+from ...visualization.page import Block
 from .displacement import Reconstruction
 from .gait import Gait
 from .survey import COMPONENTS, Cycle, Survey, from_middle, visible
 
-CYCLE, PICTURES = 6.0, 150
-"""Time of the gait that is shown (s), and of how many pictures."""
+CYCLE_TIME, FRAMES = 6.0, 150
+"""Duration of the gait that is shown (s), and its number of pictures."""
 
 
 def survey_page(found: Survey) -> Page:
@@ -27,9 +28,9 @@ def survey_page(found: Survey) -> Page:
 def survey_scene(found: Survey) -> Scene:
     """The robot with its own shapes, that floats without momentum while its two joints go through their best gait."""
     model = found.model
-    gait = Gait(found.map.plane.curve(from_middle(found.curve)), CYCLE)
+    gait = Gait(found.map.plane.curve(from_middle(found.curve)), CYCLE_TIME)
     way = Reconstruction(model).displacement(gait)
-    near = np.abs(way.times[:, None] - np.linspace(0.0, CYCLE, PICTURES)).argmin(axis=0)
+    near = np.abs(way.times[:, None] - np.linspace(0.0, CYCLE_TIME, FRAMES)).argmin(axis=0)
     times, start = way.times[near], model.neutral().pose
     states = [model.state(pose=start @ way.path[k], joints=q) for k, q in zip(near, gait(times).q, strict=True)]
     drawn, notes = appearance(model)

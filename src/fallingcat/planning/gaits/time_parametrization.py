@@ -18,13 +18,14 @@ from ...dynamics.checks import positive
 from ...errors import ModelError, NumericsError, describe
 from ...model import Model
 from ...records import concise
-from .curves import Curve, Jet, at_once
+from .curve_arguments import at_once
+from .curves import Curve, Jet
 from .displacement import Reconstruction
 from .gait import check_shape
 from .shape_forces import shape_forces
 
-POINTS = 200
-"""Grid points for each smooth piece of a curve."""
+GRID_POINTS = 200
+"""Number of grid points for each smooth piece of a curve."""
 
 
 @concise
@@ -85,7 +86,7 @@ class TimeParametrization(NamedTuple):
 
 
 def time_parametrization(
-    model: Model, curve: Curve, *, share: float = 1.0, points: int = POINTS
+    model: Model, curve: Curve, *, share: float = 1.0, points: int = GRID_POINTS
 ) -> TimeParametrization:
     """Least-time parametrization of a curve from rest to rest, without momentum.
 

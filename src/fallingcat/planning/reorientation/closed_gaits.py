@@ -28,16 +28,16 @@ from ..gaits.curves import Fourier
 from ..gaits.displacement import Displacement, Reconstruction
 from ..gaits.gait import check_shape, turning_axes
 
-EXACT = 1e-10
-"""rad: largest error of a cycle's share of the turn"""
-STEPS, RELAXED = 60, 0.5
-"""Steps of a solution at most, and the share of the part that does not turn the base that each removes."""
-FIRST = 0.3
-"""rad: approximate reach of the first and smallest gait"""
-FEWER = 0.7
+TURN_TOLERANCE = 1e-10
+"""Largest error of a cycle's share of the turn (rad)."""
+MAX_STEPS, RELAXATION = 60, 0.5
+"""Largest number of steps of a solution, and the share of the part that does not turn the base that each removes."""
+FIRST_REACH = 0.3
+"""Approximate reach of the first and smallest gait (rad)."""
+CYCLE_RATIO = 0.7
 """Ratio of the number of cycles tried next to the last one that worked."""
-LOOKS = 400
-"""Points of a cycle at which its reach is evaluated."""
+REACH_POINTS = 400
+"""Number of points of a cycle at which its reach is evaluated."""
 
 
 @tabulated
@@ -116,7 +116,7 @@ def reorient(
     good, x = search.first(turn, most, None if start is None else search.coefficients(start))
     bad = 0  # cycles that are too few
     while good - bad > 1:
-        cycles = max(bad + 1, min(good - 1, int(FEWER * good) if bad == 0 else (good + bad) // 2))
+        cycles = max(bad + 1, min(good - 1, int(CYCLE_RATIO * good) if bad == 0 else (good + bad) // 2))
         found = search.fitting(turn / cycles, np.sqrt(good / cycles) * x)
         if found is None:
             bad = cycles
@@ -140,7 +140,7 @@ class _Search:
     def first(self, turn: np.ndarray, most: int, start: np.ndarray | None) -> tuple[int, np.ndarray]:
         """Many small cycles, from the curvature at the origin; or few, from a gait that is known."""
         cycles = 1
-        small = min(FIRST, float(self.room.min()))
+        small = min(FIRST_REACH, float(self.room.min()))
         while start is None and cycles <= most and np.abs(self.guess(turn / cycles)).max() > small:
             cycles = 2 * cycles
         while cycles <= most:
@@ -203,7 +203,7 @@ class _Search:
 
     def fitting(self, turn: np.ndarray, x: np.ndarray) -> np.ndarray | None:
         """Coefficients of a cycle of least effort that turns by ``turn``, near ``x``; None: there is none in reach."""
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             now, J = self.turned(x)
             J, missed = self.axes @ J, self.axes @ (turn - now)
             light = J * self.lightness
@@ -211,17 +211,17 @@ class _Search:
             if not np.isfinite(x).all() or np.linalg.cond(grip) > 1e12 or (self.farthest(x) > 3.0 * self.room).any():
                 return None
             idle = x - light.T @ np.linalg.solve(grip, J @ x)
-            if np.linalg.norm(missed) <= EXACT and (np.linalg.norm(idle) < 1e-3 * np.linalg.norm(x)):
+            if np.linalg.norm(missed) <= TURN_TOLERANCE and (np.linalg.norm(idle) < 1e-3 * np.linalg.norm(x)):
                 break
             settled = np.linalg.norm(missed) < 1e-3 * np.linalg.norm(turn)
             toward = light.T @ np.linalg.solve(grip, missed)
             toward *= min(
-                1.0, 0.5 * float(np.linalg.norm(x)) / max(float(np.linalg.norm(toward)), EXACT)
+                1.0, 0.5 * float(np.linalg.norm(x)) / max(float(np.linalg.norm(toward)), TURN_TOLERANCE)
             )  # limit the step: the linearization holds nearby only
-            x = x + toward - settled * RELAXED * idle
-        for _ in range(STEPS):  # now the turn alone
+            x = x + toward - settled * RELAXATION * idle
+        for _ in range(MAX_STEPS):  # now the turn alone
             now, J = self.turned(x)
-            if np.linalg.norm(turn - now) <= EXACT:
+            if np.linalg.norm(turn - now) <= TURN_TOLERANCE:
                 return x if (self.farthest(x) <= self.room).all() else None
             J = self.axes @ J
             x = x + (J * self.lightness).T @ np.linalg.solve((J * self.lightness) @ J.T, self.axes @ (turn - now))
@@ -229,7 +229,7 @@ class _Search:
 
     def farthest(self, x: np.ndarray) -> np.ndarray:
         """Largest distance (n) of each joint from the origin."""
-        return np.asarray(np.abs(self.gait(x)(np.linspace(0.0, 1.0, LOOKS)).q - self.origin).max(axis=0))
+        return np.asarray(np.abs(self.gait(x)(np.linspace(0.0, 1.0, REACH_POINTS)).q - self.origin).max(axis=0))
 
     def judged(self, x: np.ndarray, turn: np.ndarray, cycles: int) -> Reorientation:
         """Result of all cycles, multiplied out."""

@@ -31,9 +31,10 @@ from ..gaits.splines import Spline, hermite
 from ..gaits.transcription import advanced, casadi_module, following_twist
 
 UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
-FORCED = (0.0, 0.5, 1.0)
+"""Quaternion ``xyzw`` of no rotation."""
+FORCE_POINTS = (0.0, 0.5, 1.0)
 """Parts of an interval at which forces are held within limits."""
-BARRIER = 1e-3
+FIRST_BARRIER = 1e-3
 """First barrier parameter of IPOPT: a larger one would only leave the start, which is near the optimum."""
 
 
@@ -55,8 +56,8 @@ def passed(model: Model, first: Vector, second: Vector, *, h: float) -> Vector:
     places, steps, _ = (weights @ ends for weights in hermite(NODES))
     turns = [model.base.selection[3:] @ _following(model, q, dq).twist for q, dq in zip(places, steps, strict=True)]
     attitude = advanced(SO3(), concatenate([np.zeros(3), first[2 * n :]]), step_logarithm(cross, *turns))[3:]
-    q, dq, ddq = (weights @ ends for weights in hermite(FORCED))
-    forces = [demanded(model, q[k], (1.0 / h) * dq[k], (1.0 / h**2) * ddq[k]) for k in range(len(FORCED))]
+    q, dq, ddq = (weights @ ends for weights in hermite(FORCE_POINTS))
+    forces = [demanded(model, q[k], (1.0 / h) * dq[k], (1.0 / h**2) * ddq[k]) for k in range(len(FORCE_POINTS))]
     return concatenate([attitude, *forces])
 
 
@@ -113,7 +114,7 @@ class Collocation:
         self.passed = compile(model, passed, target="casadi", inputs=inputs, h=1.0 / intervals)
         x = casadi.MX.sym("x", 1 + self.width * (intervals + 1))
         nodes = casadi.reshape(x[1:], self.width, intervals + 1)
-        known = casadi.MX.sym("known", 4 + len(FORCED) * model.n, intervals), casadi.MX.sym("square")
+        known = casadi.MX.sym("known", 4 + len(FORCE_POINTS) * model.n, intervals), casadi.MX.sym("square")
         rows = self._rows(x[0], nodes, *known, turn)
         g = casadi.vertcat(*(casadi.vec(row) for row, _, _ in rows))
         self.low, self.high = (
@@ -135,7 +136,7 @@ class Collocation:
         hull = casadi.horzcat(shapes[:, before] + third[:, before], shapes[:, after] - third[:, after])
         rows.append((hull, np.tile(bounds.lower, 2 * N), np.tile(bounds.upper, 2 * N)))
         quick = casadi.horzcat(slopes[:, 1:N], 3.0 * N * rise - slopes[:, before] - slopes[:, after])
-        efforts = np.tile(bounds.effort, len(FORCED))
+        efforts = np.tile(bounds.effort, len(FORCE_POINTS))
         for values, most, share in ((out[4:, :], efforts, square), (quick, bounds.speed, T)):
             limited = np.flatnonzero(np.isfinite(most)).tolist()
             part = casadi.diag(casadi.DM(1.0 / most[limited])) @ values[limited, :]
@@ -180,7 +181,13 @@ class Collocation:
         low[:, :n], high[:, :n] = self.bounds.lower, self.bounds.upper
         for side in (low, high):
             side[0], side[-1, : 2 * n] = start[0], nodes[-1]
-        ipopt: dict[str, Any] = {"print_level": 0, "sb": "yes", "max_iter": most, "tol": tolerance, "mu_init": BARRIER}
+        ipopt: dict[str, Any] = {
+            "print_level": 0,
+            "sb": "yes",
+            "max_iter": most,
+            "tol": tolerance,
+            "mu_init": FIRST_BARRIER,
+        }
         ipopt |= {
             "dual_inf_tol": 10.0 * tolerance,
             "acceptable_iter": 0,

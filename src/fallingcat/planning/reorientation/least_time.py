@@ -21,13 +21,14 @@ from ..gaits.ipopt import HOPELESS
 from ..gaits.splines import Spline
 from .collocation import Answer, Bounds, Collocation, demanded
 
-LOOKS = 17
-"""Points of an interval, its ends included, at which limits are validated in the end."""
-NEAR = 0.01
+CHECKED_POINTS = 17
+"""Number of points of an interval, its ends included, at which limits are validated in the end."""
+LIMIT_DISTANCE = 0.01
 """Distance at which a joint counts as at its limit: relative for speeds and efforts, rad or m for shapes."""
-SLACK = 1e-4
-"""rad: largest error of the final attitude"""
+ATTITUDE_TOLERANCE = 1e-4
+"""Largest error of the final attitude (rad)."""
 SOLVED = "Solve_Succeeded"
+"""Status of IPOPT where it has found an optimum."""
 _STATUS = {SOLVED: "optimal"} | dict.fromkeys(HOPELESS, "infeasible")
 
 
@@ -183,8 +184,8 @@ class _Search:
 
     def taken(self, spline: Spline) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Shapes, slopes and forces (N x n) of the motion in one second, on both sides of nodes too."""
-        k, x = np.divmod(np.arange(spline.intervals * LOOKS), LOOKS)
-        jet = spline.within(k, x / (LOOKS - 1.0))
+        k, x = np.divmod(np.arange(spline.intervals * CHECKED_POINTS), CHECKED_POINTS)
+        jet = spline.within(k, x / (CHECKED_POINTS - 1.0))
         return jet.q, jet.dq, np.asarray(self._forces(*jet))
 
     def judged(self, answers: Sequence[Answer], tried: tuple[float, ...]) -> LeastTime:
@@ -195,7 +196,7 @@ class _Search:
         wanted = moved.pose[:3, :3] if self.turn is None else np.asarray(exp(self.turn))
         error = float(np.linalg.norm(log(wanted.T @ moved.pose[:3, :3])))
         status, words = _STATUS.get(last.words, "unfinished"), last.words.replace("_", " ").lower()
-        if status == "optimal" and error > SLACK:
+        if status == "optimal" and error > ATTITUDE_TOLERANCE:
             status, words = "unfinished", f"{words}, but the base ends {error:.0e} rad off: use more intervals"
         shares = self._at_limits(last.spline, last.time)
         steps = sum(answer.iterations for answer in answers)
@@ -206,5 +207,9 @@ class _Search:
         low, high, speed, effort = self.bounds
         q, slopes, forces = self.taken(spline)
         room = np.minimum(high - q, q - low)
-        near = room <= NEAR, np.abs(slopes) >= (1.0 - NEAR) * T * speed, np.abs(forces) >= (1.0 - NEAR) * T * T * effort
+        near = (
+            room <= LIMIT_DISTANCE,
+            np.abs(slopes) >= (1.0 - LIMIT_DISTANCE) * T * speed,
+            np.abs(forces) >= (1.0 - LIMIT_DISTANCE) * T * T * effort,
+        )
         return np.array([x.mean(axis=0) for x in near])

@@ -17,13 +17,14 @@ from ...model.joints import Revolute
 from ...records import concise
 from ..gaits.initial_guess import strongest_plane
 
-REACH = 1.4
-"""Largest bend (rad) of joints without limits."""
+UNLIMITED_BEND = 1.4
+"""Largest bend of joints without limits (rad)."""
 SPINE = ("spine_side", "spine_arch")
+"""Joints of the spine of the sample cat."""
 STRETCHED = 1.4
 """Angle (rad) by which the sample cat stretches its legs along its body, forward and backward: where it bends, they
 would hit its other half if it drew them in."""
-LITTLE = 0.05
+MIN_BEND_SHARE = 0.05
 """Share of the largest bend below which a joint is locked."""
 
 
@@ -113,7 +114,7 @@ def hinges(model: Model) -> tuple[str, ...]:
 def _room(model: Model, name: str) -> float:
     i = model.joint_index(name)
     limits, at = model.limits[model.joint_names.index(name)], float(model.neutral().joints[model.q_slices[i]].sum())
-    return float(min(REACH, limits.upper - at, at - limits.lower))
+    return float(min(UNLIMITED_BEND, limits.upper - at, at - limits.lower))
 
 
 def _planes(model: Model, room: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -123,14 +124,14 @@ def _planes(model: Model, room: np.ndarray) -> list[tuple[np.ndarray, np.ndarray
     quick = strongest_plane(forms, np.ones(model.n))[:2]
     far = strongest_plane(forms, room)[:2]
     size = np.hypot(*far)
-    wide = room / np.where(size > LITTLE * size.max(), size, np.inf)
+    wide = room / np.where(size > MIN_BEND_SHARE * size.max(), size, np.inf)
     return [quick, far, (far[0] * wide, far[1] * wide)]
 
 
 def _shared(model: Model, first: np.ndarray, second: np.ndarray) -> Bending:
     """Bending with the joints that matter, whose largest share is 1."""
     size = np.hypot(first, second)
-    keep = size > LITTLE * size.max()
+    keep = size > MIN_BEND_SHARE * size.max()
     names = [name for name, used in zip(model.joint_names, keep, strict=True) if not used]
     return Bending(model.lock(names).merge_fixed(), first[keep] / size.max(), second[keep] / size.max(), {})
 

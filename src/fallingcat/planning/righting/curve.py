@@ -9,7 +9,8 @@ import numpy as np
 from ...arrays.types import FloatArray, Scalar, Vector
 from ...errors import ModelError
 from ...records import concise
-from ..gaits.curves import Curve, Jet, finite
+from ..gaits.curve_arguments import finite
+from ..gaits.curves import Curve, Jet
 
 
 @concise

@@ -21,9 +21,9 @@ from .bending import Bending, bendings
 from .plan import Manoeuvre, easiest, tilted
 from .tracking import tracker
 
-STEPS = 1024
-"""Steps of a fall, unless a step size is given."""
-REST = 0.04
+FALL_STEPS = 1024
+"""Number of steps of a fall, unless a step size is given."""
+LANDING_SHARE = 0.04
 """Share of the fall after the manoeuvre, to land with a straight back."""
 
 
@@ -138,7 +138,7 @@ def drop(
         fall,
         tracker(robot, manoeuvre.gait(duration)),
         integrator="momentum",
-        dt=fall / STEPS if dt is None else dt,
+        dt=fall / FALL_STEPS if dt is None else dt,
         progress=lambda share: tell("falling", share),
     )
     if trajectory.status != "finished":
@@ -150,14 +150,14 @@ def _duration(height: float, standing: float, g: float, manoeuvre: Manoeuvre) ->
     """Longest duration (s) of the manoeuvre, or an error that gives the height that it needs."""
     if not isinstance(height, (int, float)) or not np.isfinite(height):
         raise ModelError(f"the height is a number of meters, not {height!r}")
-    least = standing + 0.5 * g * (manoeuvre.shortest / (1.0 - REST)) ** 2
+    least = standing + 0.5 * g * (manoeuvre.shortest / (1.0 - LANDING_SHARE)) ** 2
     if height <= max(least, standing + 1e-3):
         needed = np.ceil(100.0 * max(least, standing + 0.01)) / 100.0
         raise ModelError(
             f"a height of {height:g} m is too low: turning takes {manoeuvre.shortest:.2f} s with these joints, so the "
             f"drop must be {needed - height:.2f} m higher, from {needed:.2f} m"
         )
-    return (1.0 - REST) * float(np.sqrt(2.0 * (height - standing) / g))
+    return (1.0 - LANDING_SHARE) * float(np.sqrt(2.0 * (height - standing) / g))
 
 
 def _start(model: Model, manoeuvre: Manoeuvre, height: float, up: np.ndarray, seed: int | None) -> State:

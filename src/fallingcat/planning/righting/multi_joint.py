@@ -32,22 +32,23 @@ from .curve import RightingCurve
 from .limb_clearance import Limbs
 from .plan import smallest_bend
 
-ASIDE = 10.0
-"""1/rad: penalty of the square of a turn about other axes"""
-NEAR = 50.0
-"""rad: penalty of overlapping limbs, per pair of points"""
-MARGIN = 0.02
-"""rad: distance of joints from their limits"""
-SHARE = 0.9
+SIDE_TURN_PENALTY = 10.0
+"""Penalty of the square of a turn about other axes (1/rad)."""
+OVERLAP_PENALTY = 50.0
+"""Penalty of overlapping limbs, per pair of points (rad)."""
+LIMIT_MARGIN = 0.02
+"""Distance of joints from their limits (rad)."""
+EFFORT_SHARE = 0.9
 """Share of efforts and speeds that the plan uses; the tracking controller needs the rest."""
-STARTS, STEPS, LAST = 8, 20, 40
-"""Random motions from which the search begins, its steps from each, and more from the best."""
-LEARNED = RightingCurve(np.zeros(1), np.zeros(1), np.zeros(1), 1.0, turns=2.0, ramp=0.2)
-"""Number of turns and ramps with which motions are compared: short of a turn of 180 degrees."""
-RAMPS = (0.25, 0.5)
+RANDOM_MOTIONS, SEARCH_STEPS, FINAL_STEPS = 8, 20, 40
+"""Number of random motions from which the search begins, of its steps from each, and of more from the best."""
+COMPARED_CURVE = RightingCurve(np.zeros(1), np.zeros(1), np.zeros(1), 1.0, turns=2.0, ramp=0.2)
+"""Curve with whose number of turns and ramps motions are compared: short of a turn of 180 degrees."""
+RAMP_TURNS = (0.25, 0.5)
 """Turns within which the motion is taken up, and left again, at the end."""
-MOST_TURNS, POINTS = 12, 80
-COARSE, FINE = 1e-6, 1e-11
+MAX_TURNS, POINTS = 12, 80
+"""Largest number of turns of a motion, and grid points on each of its three pieces, up to three turns."""
+SEARCH_TOLERANCE, RESULT_TOLERANCE = 1e-6, 1e-11
 """Tolerances of displacements while searching, and of the result."""
 
 
@@ -137,10 +138,10 @@ class _Search:
         outside = (origin < lower) | (origin > upper)
         if outside.any():
             raise ModelError(f"joint {model.joint_names[int(np.argmax(outside))]!r} is beyond its limits at the origin")
-        self.low = np.maximum(lower + MARGIN, origin - np.pi)
-        self.high = np.minimum(upper - MARGIN, origin + np.pi)
+        self.low = np.maximum(lower + LIMIT_MARGIN, origin - np.pi)
+        self.high = np.minimum(upper - LIMIT_MARGIN, origin + np.pi)
         speed = np.array([x.velocity for x in model.limits])
-        amplitude = SHARE * speed * period / (2.0 * np.pi)
+        amplitude = EFFORT_SHARE * speed * period / (2.0 * np.pi)
         self.most = np.maximum(np.minimum(amplitude, 0.5 * (self.high - self.low)), 0.0)
 
     def curve(self, parts: np.ndarray, turns: float, ramp: float, bend: float = 1.0) -> RightingCurve:
@@ -151,8 +152,8 @@ class _Search:
 
     def best(self, rng: np.random.Generator) -> np.ndarray:
         """Motion that turns most about the axis, of those found from random ones."""
-        found = [self.climbed(self.random(rng), STEPS) for _ in range(STARTS)]
-        turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], LAST)
+        found = [self.climbed(self.random(rng), SEARCH_STEPS) for _ in range(RANDOM_MOTIONS)]
+        turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], FINAL_STEPS)
         if not turn > 1e-3:
             raise ModelError(f"no motion of its joints was found that turns {self.model.name!r} about this axis")
         return parts
@@ -187,19 +188,24 @@ class _Search:
 
     def turned(self, parts: np.ndarray) -> tuple[float, np.ndarray]:
         """Turn about the axis (rad), less penalties of other axes and of clearance; its derivative by the parts."""
-        curve = self.curve(parts, LEARNED.turns, LEARNED.ramp)
-        moved = self.reconstruction.displacement(curve, tolerance=COARSE)
+        curve = self.curve(parts, COMPARED_CURVE.turns, COMPARED_CURVE.ramp)
+        moved = self.reconstruction.displacement(curve, tolerance=SEARCH_TOLERANCE)
         s, R = moved.times, moved.path[:, :3, :3]
         jet, turn = curve(s), np.asarray(log(R[-1]), dtype=float)
         aside = turn - (self.axis @ turn) * self.axis
-        seen = (self.axis - ASIDE * aside) @ np.asarray(SO3().dexp_right_inverse(turn)) @ (R[-1].T @ R)  # N x 3
+        seen = (
+            (self.axis - SIDE_TURN_PENALTY * aside) @ np.asarray(SO3().dexp_right_inverse(turn)) @ (R[-1].T @ R)
+        )  # N x 3
         rule = _simpson(s, curve.breaks)
         pushes = np.einsum("s,sk,skab,sa->sb", rule, seen, self._turning(jet.q), jet.dq)
         w, a = curve.weight(s), 2.0 * np.pi * curve.turns * s
-        value = self.axis @ turn - 0.5 * ASIDE * aside @ aside
+        value = self.axis @ turn - 0.5 * SIDE_TURN_PENALTY * aside @ aside
         if self.limbs is not None:
             near = self.limbs.nearness(jet.q, self.apart)
-            value, pushes = value - NEAR * rule @ near.cost, pushes - NEAR * rule[:, None] * near.slope
+            value, pushes = (
+                value - OVERLAP_PENALTY * rule @ near.cost,
+                pushes - OVERLAP_PENALTY * rule[:, None] * near.slope,
+            )
         return float(value), np.stack([w, w * np.cos(a), w * np.sin(a)]) @ pushes
 
     def _turning(self, joints: np.ndarray) -> np.ndarray:
@@ -211,15 +217,15 @@ class _Search:
     def quickest(self, parts: np.ndarray, angle: float) -> QuickRighting:
         """Fastest of the motions that turn by ``angle`` (rad): once around with large circles, or more often."""
         found: list[QuickRighting] = []
-        for turns in range(1, MOST_TURNS + 1):
-            for ramp in RAMPS:
+        for turns in range(1, MAX_TURNS + 1):
+            for ramp in RAMP_TURNS:
                 fitting = self.fitting(parts, angle, float(turns), min(0.5, ramp / turns))
                 found += [] if fitting is None else [fitting]
-            if len(found) > 2 * len(RAMPS):  # more often with smaller circles takes longer
+            if len(found) > 2 * len(RAMP_TURNS):  # more often with smaller circles takes longer
                 break
         if not found:
             far = f"{np.degrees(angle):.0f} degrees"
-            raise ModelError(f"{self.model.name!r} does not turn by {far} when its joints go around {MOST_TURNS} times")
+            raise ModelError(f"{self.model.name!r} does not turn by {far} when its joints go around {MAX_TURNS} times")
         return min(found, key=lambda x: x.motion.duration)
 
     def fitting(self, parts: np.ndarray, angle: float, turns: float, ramp: float) -> QuickRighting | None:
@@ -227,15 +233,15 @@ class _Search:
 
         def pose(bend: float) -> np.ndarray:
             curve = self.curve(parts, turns, ramp, bend)
-            return self.reconstruction.displacement(curve, tolerance=COARSE).pose
+            return self.reconstruction.displacement(curve, tolerance=SEARCH_TOLERANCE).pose
 
         bend = smallest_bend(pose, 1.0, angle)[0]
         if bend is None:
             return None
         curve = self.curve(parts, turns, ramp, bend)
         points = int(POINTS * max(1.0, turns / 3.0))  # on each of three pieces
-        motion = time_parametrization(self.model, curve, share=SHARE, points=points)
-        return QuickRighting(curve, motion, self.reconstruction.displacement(curve, tolerance=FINE))
+        motion = time_parametrization(self.model, curve, share=EFFORT_SHARE, points=points)
+        return QuickRighting(curve, motion, self.reconstruction.displacement(curve, tolerance=RESULT_TOLERANCE))
 
 
 def _simpson(s: np.ndarray, breaks: Sequence[float]) -> np.ndarray:

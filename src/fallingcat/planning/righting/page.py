@@ -11,11 +11,12 @@ from ...visualization import Capsule, Chart, Fact, HeatMap, Line, Page, Scene, S
 from ..curvature.maps import Mapper, Plane
 from .drop import Drop
 
-FRAMES, SHOWN = 160, 5.0
-"""Frames of the animation, and its duration (s): slow motion for a fall of half a second."""
-HIGH = 3.0
+FRAMES, SHOWN_TIME = 160, 5.0
+"""Number of frames of the animation, and its duration (s): slow motion for a fall of half a second."""
+CAMERA_HEIGHT = 3.0
 """Height of a fall (m) from which on the camera falls along."""
 FUR, LIGHT, DARK = "#e8974e", "#f3cfa2", "#2a2320"
+"""Colors of the cat."""
 _TITLE = "A cat that falls without spin lands on its feet"
 _SAYING = (
     "It starts at rest and falls under gravity alone. It bends, carries the bend around, and straightens: the "
@@ -68,8 +69,8 @@ def _scene(fall: Drop, whole: Model, keep: np.ndarray, is_cat: bool) -> Scene:
     upright = {name: turn @ H for name, H in poses.items() if name in shapes}
     times = path.times[keep]
     ghosts = np.sqrt(np.linspace(0.0, 1.0, 5)[:-1]) * times[-1]  # at equal heights
-    speed = min((0.05, 0.1, 0.25, 0.5, 1.0), key=lambda x: abs(np.log(x * SHOWN / times[-1])))
-    high = fall.fallen > HIGH
+    speed = min((0.05, 0.1, 0.25, 0.5, 1.0), key=lambda x: abs(np.log(x * SHOWN_TIME / times[-1])))
+    high = fall.fallen > CAMERA_HEIGHT
     return Scene(times, upright, shapes, speed, True, () if high else ghosts, -72.0, 9.0, follow=high)
 
 

@@ -18,16 +18,16 @@ from ...records import concise
 from ..gaits.displacement import Reconstruction
 from ..gaits.gait import Gait
 from ..gaits.shape_forces import shape_forces
-from .bending import REACH, Bending, direction
+from .bending import UNLIMITED_BEND, Bending, direction
 from .curve import RightingCurve
 
-TURNS = (1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)
+TURN_CANDIDATES = (1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)
 """Candidates for the number of turns of the bend, from which the fastest is taken."""
-TUCKS = (1.0, 0.7, 0.0)
+TUCK_SHARES = (1.0, 0.7, 0.0)
 """Shares of the tuck that are tried: a small turn needs none, and is over sooner."""
-COARSE, FINE = 1e-7, 1e-11
+SEARCH_TOLERANCE, RESULT_TOLERANCE = 1e-7, 1e-11
 """Tolerances of displacements while searching, and of the result."""
-OVER = 0.9
+MIN_TILT_SHARE = 0.9
 """Share of a turn by which up has to tilt: less is a turn about an axis too near the vertical."""
 SAMPLES = 240
 
@@ -108,7 +108,7 @@ class Planner:
         room = np.array([min(x.upper, -x.lower) for x in limits])
         size = np.hypot(self.first, self.second)
         used = size > 0.0
-        return float(min(REACH / size.max(), (room[used] / size[used]).min()))
+        return float(min(UNLIMITED_BEND / size.max(), (room[used] / size[used]).min()))
 
     def curve(self, bend: float, turns: float, tucked: float = 1.0) -> RightingCurve:
         """Curve of a manoeuvre.
@@ -123,7 +123,7 @@ class Planner:
         """
         return RightingCurve(self.origin, self.first, self.second, bend, tucked * self.tuck, turns)
 
-    def plan(self, turn: float = np.pi, turns: Iterable[float] = TURNS) -> Manoeuvre:
+    def plan(self, turn: float = np.pi, turns: Iterable[float] = TURN_CANDIDATES) -> Manoeuvre:
         """Fastest manoeuvre that turns by an angle: the one with the least torques and rates.
 
         Args:
@@ -144,7 +144,7 @@ class Planner:
             )
         return found
 
-    def search(self, turn: float, turns: Iterable[float] = TURNS) -> tuple[Manoeuvre | None, float]:
+    def search(self, turn: float, turns: Iterable[float] = TURN_CANDIDATES) -> tuple[Manoeuvre | None, float]:
         """Fastest manoeuvre, if there is one, and the largest turn within reach.
 
         Args:
@@ -157,7 +157,7 @@ class Planner:
         if not isinstance(turn, (int, float, np.number)) or not 0.0 < turn <= np.pi:
             raise ModelError(f"turn must be an angle between 0 and pi (rad), got {describe(turn)}")
         found, best = [], 0.0
-        for count, share in product(turns, TUCKS if self.tuck.any() else (0.0,)):
+        for count, share in product(turns, TUCK_SHARES if self.tuck.any() else (0.0,)):
             bend, attitude, most = self._bend(turn, count, share)
             best = max(best, most)
             if bend is not None:
@@ -168,12 +168,12 @@ class Planner:
         """Smallest bend, see :func:`smallest_bend`."""
 
         def pose(bend: float) -> np.ndarray:
-            return self.reconstruction.displacement(self.curve(bend, turns, tucked), tolerance=COARSE).pose
+            return self.reconstruction.displacement(self.curve(bend, turns, tucked), tolerance=SEARCH_TOLERANCE).pose
 
         return smallest_bend(pose, self.reach, turn)
 
     def _manoeuvre(self, curve: RightingCurve, attitude: np.ndarray) -> Manoeuvre:
-        moved = self.reconstruction.displacement(curve, tolerance=FINE)
+        moved = self.reconstruction.displacement(curve, tolerance=RESULT_TOLERANCE)
         jet = curve(np.linspace(0.0, 1.0, SAMPLES + 1))
         twists = -np.einsum("kmn,kn->km", self.reconstruction.connection(jet.q), jet.dq)
         forces = self._forces(jet.q, twists, jet.dq, jet.ddq)
@@ -255,7 +255,7 @@ def easiest(found: Sequence[Bending], turn: float, up: Vector | None = None) -> 
             f"within the limits of its joints turns it by {np.degrees(most):.0f} degrees at most"
         )
     over = [0.0 if up is None else tilted(manoeuvre.pose, up) for _, manoeuvre in plans]
-    rolling = [plan for plan, tilt in zip(plans, over, strict=True) if up is None or tilt >= OVER * turn]
+    rolling = [plan for plan, tilt in zip(plans, over, strict=True) if up is None or tilt >= MIN_TILT_SHARE * turn]
     if not rolling:
         raise ModelError(
             f"{found[0].model.name!r} cannot turn over by {np.degrees(turn):.0f} degrees: bends that are carried "

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...arrays import absolute, clip, concatenate, less, maximum, sqrt, where
 from ...control import Law
-from ...control.laws.passive_joints import carried
+from ...control.laws.inertia_behind import carried
 from ...model import Model
 
 FIRST_RATE = 9

@@ -21,7 +21,7 @@ import numpy as np
 from ...arrays import concatenate, less, maximum, solve_tree, where, while_loop
 from ...caching import cached_property
 from ...control import Law
-from ...control.laws.passive_joints import carried as inertias_behind
+from ...control.laws.inertia_behind import carried as inertias_behind
 from ...dynamics import inverse_dynamics, locked_inertia
 from ...dynamics.forward import response
 from ...lie import SO3

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import absolute, concatenate, less, where
 from ...control import Law
-from ...control.laws.passive_joints import carried
+from ...control.laws.inertia_behind import carried
 from ...model import Model, State
 
 HELD_ARMATURE = 1e12

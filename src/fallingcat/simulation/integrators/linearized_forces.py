@@ -11,7 +11,8 @@ import numpy as np
 from ...arrays import concatenate, less, maximum, scale, where
 from ...contact.theta_weights import ThetaWeights
 from ...control import Law
-from ...control.laws.passive_joints import carried, cut_resistance
+from ...control.laws.drive_limits import cut_resistance
+from ...control.laws.inertia_behind import carried
 from ...errors import NumericsError
 from ...model import Model, State
 from ..problem import Problem

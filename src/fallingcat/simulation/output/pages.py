@@ -15,7 +15,7 @@ from ...errors import ModelError, describe
 from ...io.diagnostics import check_path
 from ...records import html_table
 from ...visualization import Arrows, Axes, Chart, Dot, Fact, Line, Page, Shape
-from ...visualization.page import Extra
+from ...visualization.animation import Extra
 from ...visualization.scenes import Stage, pixels, stage
 
 if TYPE_CHECKING:

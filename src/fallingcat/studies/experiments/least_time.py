@@ -146,9 +146,11 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, Righted]):
 
 def beginnings(planner: Planner, plan: Manoeuvre, intervals: int) -> Iterator[Curve]:
     """The plan, then random changes of it and plans with another number of turns, by turns."""
-    from ...planning.righting.plan import TURNS
+    from ...planning.righting.plan import TURN_CANDIDATES
 
-    others = (planner.search(min(plan.turn, np.pi), [turns])[0] for turns in TURNS if turns != plan.curve.turns)
+    others = (
+        planner.search(min(plan.turn, np.pi), [turns])[0] for turns in TURN_CANDIDATES if turns != plan.curve.turns
+    )
     yield plan.curve
     for seed in count():
         yield changed(plan.curve, intervals, seed)

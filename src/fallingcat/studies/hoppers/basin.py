@@ -80,7 +80,7 @@ def _edges(
 
 
 class _Judge:
-    """Which pushes, by their name and size, end in the gait."""
+    """Judge of pushes, by their name and size: those that end in the gait."""
 
     def __init__(self, model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> None:
         self.model, self.p, self._tell, self._asked = model, p, tell, 0

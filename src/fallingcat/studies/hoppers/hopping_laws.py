@@ -24,7 +24,7 @@ from ...dynamics import center_of_mass, center_of_mass_jacobian, kinetic_energy,
 from ...dynamics.checks import check_robot
 from ...errors import FallingCatError, ModelError, describe
 from ...formulations import connection, internal_jacobian, locked_angle
-from ...formulations.connection import check_locked_angle
+from ...formulations.locked_frame import check_locked_angle
 from ...geometry.contact_points import point_jacobian, position
 from ...lie import SE2
 from ...model import Model, State

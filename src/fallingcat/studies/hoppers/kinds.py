@@ -15,6 +15,7 @@ from ...simulation import Trajectory
 from ..kind import Figures, Progress, study_kind
 from ..simulated import SimulatedKind
 from ..tables import Study
+from . import energy_measures  # noqa: F401 (it adds to MEASURES)
 from .attraction import SHARES, attraction
 from .basin import EDGES, basin
 from .hopper import robot, simulated, simulated_together, start

@@ -1,4 +1,4 @@
-"""The numbers that studies report, by the names that their files use."""
+"""Measures of hoppers that studies report, by the names that their files use: hops, turns, apexes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...arrays import concatenate, takes
-from ...compiler.kernel import compile_step
-from ...control import response
-from ...dynamics import kinetic_energy, link_pose, potential_energy
-from ...model import Model, State
+from ...model import State
 from .hopper import FOOT
-from .hopping_laws import EnergyController, PolarLaw, virtual_leg
-from .observed import Flight, Observed
+from .hopping_laws import virtual_leg
+from .observed import Observed
 
-LAST: Final = 5
-"""Hops at the end of a run over which a gait is averaged."""
+LAST_HOPS: Final = 5
+"""Number of hops at the end of a run over which a gait is averaged."""
 LARGE_SWING: Final = 10.0
-"""Degrees: turns of the leg in a flight that a reader of Figure 4.9 sees; the first of EXP II is 28."""
+"""Turn of the leg in a flight that a reader of Figure 4.9 sees (degrees); the first of EXP II is 28."""
 NAN: Final = float("nan")
 
 Measure = Callable[[Observed], float]
@@ -61,200 +57,9 @@ def before_apex(name: str, milliseconds: float, seen: Observed) -> float:
     return float(STATE_BEFORE_APEX[name](seen.run.at(seen.apex_time(seen.hops[-1]) - 1e-3 * milliseconds)))
 
 
-# what laws do to each other's velocity ------------------------------------------------------------------------------
-
-
-def disturbances(seen: Observed) -> dict[str, np.ndarray]:
-    """Accelerations by which radial and polar laws disturb each other.
-
-    ``N`` each: joint acceleration (rad/s^2 or m/s^2) by the polar law, and acceleration of the locked velocity (largest
-    of m/s^2 and rad/s^2) by the radial laws: both zero where laws do not disturb each other.
-    """
-    run, polar = seen.run, [law.name for law in seen.run.problem.laws if isinstance(law, PolarLaw)]
-    radial = [law.name for law in run.problem.laws if law.name not in polar]
-    forces = [sum((run.port_forces[k] for k in some), start=np.zeros((len(run), 4))) for some in (polar, radial)]
-    kernel = compile_step(run.model, responses, {}, State._fields)
-    by_polar, by_radial = (np.asarray(kernel(run.poses[:, :3], run.joints, run.twists, run.rates, F)) for F in forces)
-    return {
-        "joint, by the polar law": np.abs(by_polar[:, 3]),
-        "whole robot, by radial laws": np.abs(by_radial[:, :3]).max(axis=1),
-        "joint, by radial laws": np.abs(by_radial[:, 3]),
-        "whole robot, by the polar law": np.abs(by_polar[:, :3]).max(axis=1),
-    }
-
-
-@takes(forces="nv")
-def responses(model: Model, state: State, forces: Any) -> Any:
-    """External and internal accelerations, one after the other."""
-    return concatenate(list(response(model, state, forces)))
-
-
-@measure
-def joint_by_polar(seen: Observed) -> float:
-    """Largest joint acceleration by the polar law, relative to the largest by radial laws."""
-    found = disturbances(seen)
-    return float(found["joint, by the polar law"].max() / found["joint, by radial laws"].max())
-
-
-@measure
-def whole_by_radial(seen: Observed) -> float:
-    """Largest acceleration of the locked velocity by radial laws, relative to the largest by the polar law."""
-    found = disturbances(seen)
-    return float(found["whole robot, by radial laws"].max() / found["whole robot, by the polar law"].max())
-
-
-# books of energy ----------------------------------------------------------------------------------------------------
-
-
-@measure
-def external_work(seen: Observed) -> float:
-    """Work of the controller through the base (J)."""
-    return float(seen.run.ledger.base[-1, seen.law_ports].sum())
-
-
-@measure
-def joint_work(seen: Observed) -> float:
-    """Work of the controller through the joint (J)."""
-    return float(seen.run.ledger.joints[-1, seen.law_ports].sum())
-
-
-@measure
-def controller_work(seen: Observed) -> float:
-    """Work of the controller through base and joint (J)."""
-    return external_work(seen) + joint_work(seen)
-
-
-@measure
-def floor_work(seen: Observed) -> float:
-    """Work of the floor on the robot (J); negative: the floor takes."""
-    ledger = seen.run.ledger
-    return float((ledger.base[-1] + ledger.joints[-1]).sum()) - controller_work(seen)
-
-
-@measure
-def touchdown_loss(seen: Observed) -> float:
-    """Energy that the floor dissipates in the first millisecond of a stance (mJ), mean of the last hops."""
-    ledger, ports = seen.run.ledger, seen.floor_ports
-    floor = (ledger.base[:, ports] + ledger.joints[:, ports]).sum(axis=1)
-    ends = [hop.end for hop in seen.hops[-LAST:] if seen.times[hop.end] + 1e-3 <= seen.times[-1]]
-    after = [int(np.searchsorted(seen.times, seen.times[i] + 1e-3)) for i in ends]
-    return _mean([1e3 * float(floor[i] - floor[j]) for i, j in zip(ends, after, strict=True)])
-
-
-@measure
-def touchdown_losses(seen: Observed) -> float:
-    """Touchdown losses of all hops together (J)."""
-    return 1e-3 * touchdown_loss(seen) * len(seen.flights)
-
-
-@measure
-def floor_loss_after(seen: Observed) -> float:
-    """Energy that the floor dissipates beside the touchdown losses (J)."""
-    return -floor_work(seen) - touchdown_losses(seen)
-
-
-@measure
-def touchdown_share(seen: Observed) -> float:
-    """Touchdown losses, relative to the work of the controller (%)."""
-    return 100.0 * touchdown_losses(seen) / controller_work(seen)
-
-
-@measure
-def floor_share_after(seen: Observed) -> float:
-    """Energy that the floor dissipates beside the touchdown losses, relative to the work of the controller (%)."""
-    return 100.0 * floor_loss_after(seen) / controller_work(seen)
-
-
-@measure
-def damper_share(seen: Observed) -> float:
-    """Energy that the radial damper dissipates, relative to the work of the controller (%)."""
-    ledger = seen.run.ledger
-    port = ledger.ports.index("radial damper")
-    return -100.0 * float(ledger.base[-1, port] + ledger.joints[-1, port]) / controller_work(seen)
-
-
-@measure
-def initial_energy(seen: Observed) -> float:
-    """Kinetic, gravitational and spring energy at the start (J)."""
-    return float(seen.energy[0])
-
-
-@measure
-def initial_length(seen: Observed) -> float:
-    """Distance from the center of mass to the foot at the start (m)."""
-    return float(seen["r"][0])
-
-
-@measure
-def initial_lean(seen: Observed) -> float:
-    """Angle of the virtual leg at the start (degrees)."""
-    return float(np.degrees(seen["alpha"][0]))
-
-
-@measure
-def leg_rise(seen: Observed) -> float:
-    """Gravitational energy that the last link gains from the last lift-off to the apex (mJ)."""
-    model = seen.run.model
-    body, name = model.links[-1].body, model.links[-1].name
-
-    def potential(state: State) -> float:
-        pose = link_pose(model, state, name)
-        return -1e3 * float(body.mass * model.gravity @ (pose[:3, :3] @ body.center + pose[:3, 3]))
-
-    return _at_apex(seen, potential) - potential(seen.run.at(seen.times[seen.lift_offs[-1]])) if seen.hops else NAN
-
-
-@measure
-def leg_mass(seen: Observed) -> float:
-    """Mass of the last link, relative to the whole (%)."""
-    model = seen.run.model
-    return 100.0 * model.links[-1].body.mass / model.mass
-
-
-@measure
-def loss_per_hop(seen: Observed) -> float:
-    """Energy that the floor dissipates per hop, relative to the desired energy of the controller (%)."""
-    return -100.0 * floor_work(seen) / (len(seen.flights) * _wanted(seen)) if seen.flights else NAN
-
-
-@measure
-def energy_error(seen: Observed) -> float:
-    """Largest distance of the energy at an apex, the spring's included, from the wanted energy (%)."""
-    spring = [float(seen.spring.energy(seen.run.model, seen.apex(hop))) for hop in seen.hops]
-    energies = np.array([_apex_energy(seen, hop) for hop in seen.hops]) + spring
-    return 100.0 * float(np.abs(energies / _wanted(seen) - 1.0).max()) if seen.hops else NAN
-
-
-def _wanted(seen: Observed) -> float:
-    """Desired energy of the energy controller (J)."""
-    return next(law.energy for law in seen.run.problem.laws if isinstance(law, EnergyController))
-
-
-@measure
-def energy_left(seen: Observed) -> float:
-    """Kinetic, gravitational and spring energy at the end, relative to the start (%)."""
-    return 100.0 * float(seen.energy[-1] / seen.energy[0])
-
-
-@measure
-def apex_energy(seen: Observed) -> float:
-    """Kinetic and gravitational energy at the last apex (J)."""
-    return _apex_energy(seen, seen.hops[-1]) if seen.hops else NAN
-
-
-def _apex_energy(seen: Observed, flight: Flight) -> float:
-    state, model = seen.apex(flight), seen.run.model
-    return float(kinetic_energy(model, state) + potential_energy(model, state))
-
-
-@measure
-def spring_energy_trend(seen: Observed) -> float:
-    """Growth per hop of the mean spring energy in flight (mJ)."""
-    means = [float(np.mean(seen.spring_energy[seen.in_flight(hop)])) for hop in seen.hops]
-    return 1e3 * float(np.polyfit(np.arange(len(means)), means, 1)[0]) if len(means) > 2 else NAN
-
-
-# hops ---------------------------------------------------------------------------------------------------------------
+def mean(values: list[float] | np.ndarray) -> float:
+    """Mean; not a number where there is nothing."""
+    return float(np.mean(values)) if len(values) else NAN
 
 
 @measure
@@ -272,13 +77,13 @@ def touches(seen: Observed) -> float:
 @measure
 def hop_period(seen: Observed) -> float:
     """Period from lift-off to lift-off (s), mean of the last hops."""
-    return _mean(np.diff(seen.times[seen.lift_offs])[-LAST:])
+    return mean(np.diff(seen.times[seen.lift_offs])[-LAST_HOPS:])
 
 
 @measure
 def step_length(seen: Observed) -> float:
     """Way of the center of mass from lift-off to lift-off (m), mean of the last hops."""
-    return _mean(np.diff(seen["com_x"][seen.lift_offs])[-LAST:])
+    return mean(np.diff(seen["com_x"][seen.lift_offs])[-LAST_HOPS:])
 
 
 @measure
@@ -296,7 +101,7 @@ def drift(seen: Observed) -> float:
 @measure
 def liftoff_extension(seen: Observed) -> float:
     """Extension of the radial spring beyond its rest length at lift-off (mm), mean of the last hops."""
-    return _mean(1e3 * (seen["r"][seen.lift_offs] - seen.spring.rest)[-LAST:])
+    return mean(1e3 * (seen["r"][seen.lift_offs] - seen.spring.rest)[-LAST_HOPS:])
 
 
 @measure
@@ -308,13 +113,13 @@ def liftoff_strain(seen: Observed) -> float:
 @measure
 def liftoff_energy(seen: Observed) -> float:
     """Energy of the radial spring at lift-off (mJ), mean of the last hops."""
-    return _mean(1e3 * seen.spring_energy[seen.lift_offs][-LAST:])
+    return mean(1e3 * seen.spring_energy[seen.lift_offs][-LAST_HOPS:])
 
 
 @measure
 def stationarity(seen: Observed) -> float:
     """Largest change of period, step or lift-off extension between successive hops, in the last hops (%)."""
-    n = seen.lift_offs[-LAST - 2 :]
+    n = seen.lift_offs[-LAST_HOPS - 2 :]
     series = [np.diff(seen.times[n]), np.diff(seen["com_x"][n]), (seen["r"][n] - seen.spring.rest)[1:]]
     if len(n) < 4:
         return NAN
@@ -333,13 +138,12 @@ def convergence(seen: Observed) -> float:
 def settling_time(seen: Observed) -> float:
     """Time from which on the period of every hop is within 1 % of the last ones' (s)."""
     starts, periods = seen.times[seen.lift_offs], np.diff(seen.times[seen.lift_offs])
-    off = np.flatnonzero(np.abs(periods / _mean(periods[-LAST:]) - 1.0) > 0.01) if len(periods) > LAST else None
-    if off is None or (len(off) and off[-1] >= len(periods) - LAST):
+    if len(periods) <= LAST_HOPS:
+        return NAN
+    off = np.flatnonzero(np.abs(periods / mean(periods[-LAST_HOPS:]) - 1.0) > 0.01)
+    if len(off) and off[-1] >= len(periods) - LAST_HOPS:
         return NAN
     return float(starts[off[-1] + 1]) if len(off) else float(starts[0])
-
-
-# turning ------------------------------------------------------------------------------------------------------------
 
 
 def _turns(seen: Observed) -> list[float]:
@@ -356,7 +160,7 @@ def first_turn(seen: Observed) -> float:
 @measure
 def flight_turn(seen: Observed) -> float:
     """Size of the turn of the virtual leg in a flight (degrees), mean of the last hops."""
-    return _mean(np.abs(_turns(seen)[-LAST:]))
+    return mean(np.abs(_turns(seen)[-LAST_HOPS:]))
 
 
 @measure
@@ -424,54 +228,48 @@ def largest_lean(seen: Observed) -> float:
     return float(np.degrees(np.abs(seen["alpha"]).max()))
 
 
-# the state at the last apex, as in Table 4.13 ------------------------------------------------------------------------
-
-
-def _at_apex(seen: Observed, value: Callable[[State], Any]) -> float:
+def at_last_apex(seen: Observed, value: Callable[[State], Any]) -> float:
+    """Quantity of a state at the last apex; not a number where there is none."""
     return float(value(seen.apex(seen.hops[-1]))) if seen.hops else NAN
 
 
 @measure
 def apex_height(seen: Observed) -> float:
     """Height of the base at the last apex of the center of mass (m)."""
-    return _at_apex(seen, lambda state: state.pose[1, 3])
+    return at_last_apex(seen, lambda state: state.pose[1, 3])
 
 
 @measure
 def apex_theta(seen: Observed) -> float:
     """Angle of the base at the last apex (rad)."""
-    return _at_apex(seen, lambda state: np.arctan2(state.pose[1, 0], state.pose[0, 0]))
+    return at_last_apex(seen, lambda state: np.arctan2(state.pose[1, 0], state.pose[0, 0]))
 
 
 @measure
 def apex_vx(seen: Observed) -> float:
     """Velocity of the base at the last apex, along its own x axis (m/s)."""
-    return _at_apex(seen, lambda state: state.twist[0])
+    return at_last_apex(seen, lambda state: state.twist[0])
 
 
 @measure
 def apex_vy(seen: Observed) -> float:
     """Velocity of the base at the last apex, along its own y axis (m/s)."""
-    return _at_apex(seen, lambda state: state.twist[1])
+    return at_last_apex(seen, lambda state: state.twist[1])
 
 
 @measure
 def apex_joint(seen: Observed) -> float:
     """Joint coordinate at the last apex (rad or m)."""
-    return _at_apex(seen, lambda state: state.joints[0])
+    return at_last_apex(seen, lambda state: state.joints[0])
 
 
 @measure
 def apex_omega(seen: Observed) -> float:
     """Angular velocity of the base at the last apex (rad/s)."""
-    return _at_apex(seen, lambda state: state.twist[2])
+    return at_last_apex(seen, lambda state: state.twist[2])
 
 
 @measure
 def apex_alpha(seen: Observed) -> float:
     """Angle of the virtual leg at the last apex (degrees)."""
-    return _at_apex(seen, lambda state: np.degrees(virtual_leg(seen.run.model, state, FOOT).angle))
-
-
-def _mean(values: list[float] | np.ndarray) -> float:
-    return float(np.mean(values)) if len(values) else NAN
+    return at_last_apex(seen, lambda state: np.degrees(virtual_leg(seen.run.model, state, FOOT).angle))

@@ -16,9 +16,10 @@ from ...visualization import Chart, Line, Table, Text
 from ...visualization.page import Block
 from ..kind import Figures
 from ..tables import Study
+from .energy_measures import disturbances
 from .hopping_laws import LockedPolarSpring, PolarLaw
 from .looks import cycle_strip, hopper_scene
-from .measures import disturbances, stationarity
+from .measures import stationarity
 from .observed import Observed
 
 BINS, ZOOMED = 400, 3

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from ...visualization import Picture, Text
-from ...visualization.figures import EDGE, INK, document, text, ticks
 from ...visualization.page import Block
+from ...visualization.svg import EDGE, INK, document, text, ticks
 from ..kind import Figures
 from .attraction import BROKE, FELL, GAIT, PERIODS, UNDECIDED
 from .looks import hopper_scene

@@ -10,7 +10,8 @@ import numpy as np
 from ...dynamics import forward_kinematics
 from ...planning.gaits.survey_page import survey_map, survey_scene
 from ...visualization import Axes, Fact, Page, Picture, Scene, Table, appearance
-from ...visualization.page import Arrows, Block, Extra
+from ...visualization.animation import Arrows, Extra
+from ...visualization.page import Block
 from ..page import number
 from .picture import robot_picture
 from .report import GaitOf, RobotReport

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ...model import Model
-from ...visualization.figures import EDGE, INK, document, text
+from ...visualization.svg import EDGE, INK, document, text
 
 WIDTH, ROW, TOP = 1240, 22, 40
 INDENT, LEFT, MASS, TURN, BAR, LETTER = 18, 26, 640, 950, 210, 6.4

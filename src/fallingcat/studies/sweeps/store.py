@@ -176,7 +176,7 @@ class Store:
         return tuple(slice(0, n) for n in self._extent(k))
 
     def _flags(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which runs are done, and which failed; one that is done did not fail."""
+        """Masks of runs that are done, and that failed; one that is done did not fail."""
         done, failed = (self._array(k, name, np.bool_, False)[self._own(k)] for name in (DONE, FAILED))
         return done, failed & ~done
 

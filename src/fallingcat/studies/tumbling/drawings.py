@@ -8,7 +8,7 @@ import numpy as np
 
 from ...control.laws.output_feedback import COMPENSATIONS
 from ...visualization import Chart, Line, Picture, Table, side_by_side
-from ...visualization.figures import INK, SOFT, color, document, path, text
+from ...visualization.svg import INK, SOFT, color, document, path, text
 from ..kind import Figures
 from .surveys import ALLOWED, CONVERGED, STARTS_TIME, Starts
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import sympy
 
-from ..derivation import Named
+from ..readable import Named
 from .names import harmless, identifiers, legend, underscored
 from .printers import decimals
 

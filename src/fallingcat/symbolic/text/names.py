@@ -54,3 +54,10 @@ def legend(d: Derivation, format: str) -> list[str]:
         lines.append(f"joint {i + 1}: {harmless(joint.name, format)} ({kind}{', ' + own(names) if names else ''})")
     lines += [f"frame {i + 1}: {harmless(frame.name, format)}" for i, frame in enumerate(model.frames)]
     return lines
+
+
+def summary(derivation: Derivation) -> str:
+    """Inputs and names of quantities as HTML, for notebooks."""
+    items = "".join(f"<li>{line}</li>" for line in legend(derivation, "html"))
+    names = ", ".join(f"<code>{name}</code>" for name in derivation.names)
+    return f"<b>Derivation of {harmless(derivation.model.name, 'html')}</b><ul>{items}</ul><p>{names}</p>"
