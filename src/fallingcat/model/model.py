@@ -575,7 +575,7 @@ class Model(Frozen):
         return replace(self, driven=driven)  # type: ignore[arg-type]  # it is brought to one form
 
     def close_loops(self, *loops: Loop) -> Model:
-        """Robot with more loops; :mod:`fallingcat.loops` moves it.  All else sees the open tree.
+        """Robot with more loops; :mod:`fallingcat.constraints` moves it.  All else sees the open tree.
 
         Args:
             *loops: Loops to add.
