@@ -76,9 +76,8 @@ def scenes() -> Iterator[str]:
             f"{row['first call (s)']:.2g} s | {errors[0]} | {number(theirs['simulated s per s'])}, {errors[1]} |"
         )
     yield ""
-    yield "Robots under random torques within their effort limits, 10 s: robots that are not finite, and the speed of the"
-    yield "fastest joint of the median robot in units of its limit"
-    yield f"({result['date']}, {MACHINE}):"
+    yield "Robots under random torques within their effort limits, 10 s: how many are not finite, and the speed of"
+    yield f"the fastest joint of the median robot in units of its limit ({result['date']}, {MACHINE}):"
     yield from ("", "| | step | not finite | fastest joint | steps per s and core |", "|---" * 5 + "|")
     for name in ("quadruped", "humanoid"):
         for row in result[f"{name} under random torques"]:
