@@ -73,6 +73,19 @@ def test_a_page_of_theory_begins_with_when_it_is_used(page):
     assert "*When would I use this?*" in "".join(page.read_text(encoding="utf-8").splitlines()[:6])
 
 
+def test_lines_of_pages_are_short():
+    """Tables, captions of pictures and pages of formulas that SymPy writes are left out."""
+    pages = [page for page in PAGES[1:] if page.stem not in ("from_tables", "mishra_table")]
+    long = [
+        (page.relative_to(ROOT).as_posix(), number)
+        for page in pages
+        if not GENERATED & set(page.parents)
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > 120 and not line.startswith(("|", ":alt:"))
+    ]
+    assert not long
+
+
 def test_a_wrong_example_is_found():
     page = "# Page\n\n```python\n>>> 1 + 1\n2\n```\ntext\n```python\n>>> 1 + 2\n4\n```\n```text\n>>> 1 / 0\n```\n"
     results, report = report_of(page, "page")
