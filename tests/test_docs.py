@@ -102,7 +102,7 @@ def test_files_that_pages_name_exist():
         if "NAME" not in name
     }
     places = ROOT, ROOT / "src/fallingcat", ROOT / "tests"
-    assert len(named) > 100
+    assert len(named) > 50
     assert not sorted((page, name) for page, name in named if not any((at / name).exists() for at in places))
 
 
