@@ -11,12 +11,14 @@ PAGE = Path(__file__).parents[1] / "docs" / "features.md"
 MARKS = {"yes": "yes", "part": "in part", "no": "-"}
 ABOUT = """# Feature comparison with other libraries
 
-Features of libraries for the equations of motion of floating-base robots, each cell against the release that is named
-below with its date. `benchmarks/features.py` makes the table: "yes" and "in part" name something that was imported from
-the installed library; "-" means that no public name of it contains one of the words of that row. The table does not
-rate quality, and leaves out what these libraries have and this one does not (cameras, soft bodies, muscles, optimisers,
-C++). Packages around them are not counted: pink and TSID bring inverse kinematics and whole-body control to Pinocchio,
-mink to MuJoCo.
+Features of libraries for the dynamics of floating-base robots. Below the table, each library has a section with its
+release, the date, and the evidence of each cell. `benchmarks/features.py` makes the table from installed libraries:
+"yes" and "in part" name something that was imported; "-" means that no public name contains one of the words of that
+row.
+
+The table does not rate quality, and leaves out what these libraries have and this one does not (cameras, soft bodies,
+muscles, optimisers, C++). Add-on packages are not counted: pink and TSID add inverse kinematics and whole-body control
+to Pinocchio, mink adds inverse kinematics to MuJoCo.
 """
 
 
@@ -39,8 +41,12 @@ def page() -> str:
         if name in columns:
             column = columns[name]
             lines += ["", f"## {name} {column['version']}".rstrip(), ""]
-            lines += [f"Looked at on {column['date']}; [documentation]({library.documentation}).", ""]
-            lines += ["| | | evidence |", "|---|---|---|"]
+            lines += [
+                f"{column['date']}; [documentation]({library.documentation}).",
+                *filter(None, [library.newer]),
+                "",
+            ]
+            lines += ["| feature | | evidence |", "|---|---|---|"]
             lines += [
                 f"| {what} | {MARKS[cell['mark']]} | {_shown(cell['evidence'])} |"
                 for what, cell in column["cells"].items()
@@ -50,6 +56,6 @@ def page() -> str:
 
 def _shown(evidence: str) -> str:
     name, colon, missing = evidence.partition(": ")
-    if evidence.startswith(("http", "no public")):
-        return f"<{evidence}>" if evidence.startswith("http") else evidence
-    return f"`{name}`{colon}{missing}"
+    if evidence.startswith("no "):
+        return evidence
+    return (f"<{name}>" if evidence.startswith("http") else f"`{name}`") + colon + missing

@@ -1,9 +1,8 @@
-"""What libraries for floating-base robots offer, beside each other; every cell is backed by what is installed.
+"""Features of libraries for floating-base robots, each cell with its evidence.
 
-A cell that says yes, or in part, names something that is imported and found in the library; a cell that says no was
-looked for: no public name of the library contains one of the words of its row.  Libraries that are not installed here
-keep the answer of the machine that last had them, with its date; those that cannot be had as a Python package name
-their documentation.
+A cell that says yes, or in part, names something that is imported from the library; for a cell that says no, no public
+name of the library contains one of the words of its row.  Libraries that are not installed keep the cells of the
+machine that last had them, with the date; a library that is no Python package names files of its repository.
 
     python benchmarks/features.py            look, write results/features.json
     python benchmarks/all.py --tables        then the table of README.md
@@ -25,25 +24,37 @@ RESULT = Path(__file__).parent / "results" / "features.json"
 
 
 class Library(NamedTuple):
-    """Its modules, the package that has them, and where its documentation is."""
+    """Its modules, the package that has them, where its documentation is, and what is known of newer releases."""
 
     modules: tuple[str, ...]
     package: str
     documentation: str
+    newer: str = ""
 
 
 LIBRARIES = {
     "Pinocchio": Library(("pinocchio",), "pin", "https://docs.ros.org/en/jazzy/p/pinocchio/"),
     "iDynTree": Library(("idyntree.bindings",), "idyntree", "https://github.com/gbionics/idyntree"),
     "Drake": Library(
-        ("pydrake.multibody", "pydrake.symbolic", "pydrake.autodiffutils", "pydrake.systems.analysis"),
+        ("pydrake.all",),
         "drake",
         "https://drake.mit.edu/pydrake/",
+        "The newest release for Python 3.11; the release notes of 1.52 to 1.57, read on 2026-11-18, change no cell.",
     ),
     "MuJoCo": Library(("mujoco",), "mujoco", "https://mujoco.readthedocs.io/"),
-    "adam": Library(("adam", "adam.casadi", "adam.jax"), "adam-robotics", "https://github.com/gbionics/adam"),
+    "adam": Library(
+        ("adam", "adam.casadi", "adam.jax"),
+        "adam-robotics",
+        "https://github.com/gbionics/adam",
+        "The newest release on PyPI; the sources of the tag 0.5.3, read on 2026-11-18, change no cell.",
+    ),
     "JaxSim": Library(("jaxsim", "jaxsim.api"), "jaxsim", "https://jaxsim.readthedocs.io/"),
-    "SPART": Library(("spart",), "", "https://spart.readthedocs.io/"),
+    "SPART": Library(
+        ("spart",),
+        "",
+        "https://spart.readthedocs.io/",
+        "MATLAB; its repository, [NPS-SRL/SPART](https://github.com/NPS-SRL/SPART), at the commit 1365c7e.",
+    ),
 }
 
 
@@ -74,7 +85,7 @@ FEATURES = (
             "MuJoCo": "mujoco.mj_forward",
             "adam": f"{ADAM}.aba",
             "JaxSim": "jaxsim.api.model.forward_dynamics_aba",
-            "SPART": "documentation",
+            "SPART": "src/kinematics_dynamics/FD.m",
         },
     ),
     Feature(
@@ -85,10 +96,12 @@ FEATURES = (
             "Pinocchio": "pinocchio.computeCoriolisMatrix",
             "iDynTree": "idyntree.bindings.CoriolisMatrixAlgorithm",
             "JaxSim": "jaxsim.api.model.free_floating_coriolis_matrix",
-            "SPART": "documentation",
+            "SPART": "src/kinematics_dynamics/CIM.m",
         },
     ),
-    Feature("a choice of its factorizations", "FACTORIZATIONS", ("christoffel", "factorization", "passivecoriolis")),
+    Feature(
+        "a choice of its factorizations", "dynamics.FACTORIZATIONS", ("christoffel", "factorization", "passivecoriolis")
+    ),
     Feature(
         "body, mixed and inertial equations",
         "changes.mixed",
@@ -105,7 +118,10 @@ FEATURES = (
         "Model.reroot",
         ("setfloatingbase", "reroot", "changebase", "setrootlink"),
         {"iDynTree": f"{IDYN}.setFloatingBase"},
-        {"adam": (ADAM, "`set_root_link` in its source since pull request 160; release 0.5.0 ignores `root_link`")},
+        {
+            "Pinocchio": ("pinocchio.graph.ModelGraph", "of models that are built as graphs, not of loaded files"),
+            "adam": (ADAM, "`set_root_link` on its main branch since pull request 160; no release has it"),
+        },
     ),
     Feature(
         "centroidal momentum matrix",
@@ -124,9 +140,15 @@ FEATURES = (
     ),
     Feature(
         "its time derivative",
-        "centroidal_momentum_matrix_derivative",
-        ("dccrba", "centroidalmaptimevariation", "momentummatrixderivative", "momentummatrixdot"),
+        "dynamics.centroidal_momentum_matrix_derivative",
+        ("dccrba", "centroidalmaptimevariation", "momentummatrixderivative", "momentummatrixdot", "momentumderivative"),
         {"Pinocchio": "pinocchio.dccrba"},
+        {
+            "iDynTree": (
+                "idyntree.bindings.ComputeLinearAndAngularMomentumDerivativeBias",
+                "its product with the velocity",
+            )
+        },
     ),
     Feature(
         "equations with base and joints decoupled, reduced Euler-Lagrange",
@@ -138,7 +160,7 @@ FEATURES = (
         "curvature",
         ("mechanicalconnection", "connectioncurvature", "holonomy"),
     ),
-    Feature("turning gaits planned from the curvature", "gaits.reorient", ("turninggait", "gaitplan", "reorient")),
+    Feature("turning gaits planned from the curvature", "planning.reorient", ("turninggait", "gaitplan", "reorient")),
     Feature(
         "derivatives of the dynamics",
         "forward_dynamics_derivatives",
@@ -153,18 +175,19 @@ FEATURES = (
     ),
     Feature(
         "regressor of the inertial parameters",
-        "inverse_dynamics_regressor",
-        ("regressor",),
+        "dynamics.inverse_dynamics_regressor",
+        ("regressor", "lumpedparameters"),
         {
             "Pinocchio": "pinocchio.computeJointTorqueRegressor",
             "iDynTree": f"{IDYN}.inverseDynamicsInertialParametersRegressor",
         },
+        {"Drake": ("pydrake.symbolic.DecomposeLumpedParameters", "from symbolic equations")},
     ),
     Feature(
         "equations as formulas",
         "symbolic.derive",
         ("symbolic", "casadi"),
-        {"Drake": f"{PLANT}.ToSymbolic", "adam": ADAM, "SPART": "documentation"},
+        {"Drake": f"{PLANT}.ToSymbolic", "adam": ADAM, "SPART": "docs/source/Tutorial_Kinematics.rst"},
         {"Pinocchio": ("documentation", "CasADi numbers, where it is built with them")},
     ),
     Feature(
@@ -176,11 +199,11 @@ FEATURES = (
             "MuJoCo": "mujoco.mj_step",
             "JaxSim": "jaxsim.api.model.step",
         },
-        {"Pinocchio": ("pinocchio.constraintDynamics", "accelerations of one state")},
+        {"Pinocchio": ("pinocchio.ADMMConstraintSolver", "contact forces of a step; the time loop is yours")},
     ),
     Feature(
         "closed kinematic loops",
-        "Loop",
+        "model.Loop",
         ("rigidconstraint", "ballconstraint", "weldconstraint", "mjteq", "loopclosure", "constraintmap"),
         {
             "JaxSim": "jaxsim.rbda.kinematic_constraints.ConstraintMap",
@@ -205,8 +228,17 @@ FEATURES = (
         "control.WholeBody",
         ("wholebody", "taskprior", "hierarchicalqp"),
     ),
-    Feature("certificates of the equations", "EquationsOfMotion.certify", ("certif",)),
+    Feature("certificates of the equations", "EquationsOfMotion.certify", ("certify", "equationcertificate")),
 )
+
+FALSE_FRIENDS = frozenset(
+    {
+        "setfloatingbasebodyposeinanchoredframe",  # of Drake: where the base is, not which link
+        "setfloatingbasebodyposeinworldframe",
+        "usesquarerootmethod",  # of its Kalman filters, beside the word reroot
+    }
+)
+"""Names that contain a word of a row and mean something else."""
 
 
 def resolve(dotted: str) -> Any:
@@ -235,10 +267,11 @@ def public_names(module: types.ModuleType, seen: set[int], depth: int = 0) -> It
 
 
 def shown(evidence: str, library: Library) -> str:
-    """A name that was found, or where the documentation is."""
+    """A name that was found, a file of the repository, or where the documentation is."""
     if evidence == "documentation":
         return library.documentation
-    resolve(evidence)
+    if library.package:
+        resolve(evidence)
     return evidence
 
 
@@ -255,9 +288,9 @@ def look(name: str, library: Library) -> dict[str, Any]:
             evidence, missing = feature.part[name]
             cells[feature.what] = {"mark": "part", "evidence": f"{shown(evidence, library)}: {missing}"}
         else:
-            if near := sorted(x for x in names if any(word in x for word in feature.words)):
+            if near := sorted(x for x in names - FALSE_FRIENDS if any(word in x for word in feature.words)):
                 raise SystemExit(f"{name} may have {feature.what!r}: {near[:6]}")
-            looked = "no public name with " + ", ".join(feature.words) if library.package else library.documentation
+            looked = "no public name with " + ", ".join(feature.words) if library.package else "no function of `src`"
             cells[feature.what] = {"mark": "no", "evidence": looked}
     version = importlib.metadata.version(library.package) if library.package else ""
     return {"version": version, "date": datetime.date.today().isoformat(), "cells": cells}

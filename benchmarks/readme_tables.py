@@ -11,6 +11,8 @@ RESULTS = Path(__file__).parent / "results"
 README = Path(__file__).parents[1] / "README.md"
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- benchmarks: made by benchmarks/all.py -->", "<!-- end of benchmarks -->"
+MACHINE = "one core of a 2-core AMD EPYC virtual machine"
+PEERS_DATE = "2026-11-16"  # of results/peers.json as committed; later runs of peers.py may write their own date
 SINGLE = {
     "inverse_dynamics": "inverse dynamics",
     "mass_matrix": "mass matrix",
@@ -59,7 +61,7 @@ def scenes() -> Iterator[str]:
     """Landings of a Go2 on more and more points, and robots under random torques."""
     result = load("contact_scenes")
     yield "A Go2 lands on the lowest points of its collision geometry, steps of 1 ms; simulated s per s beside MuJoCo"
-    yield "(Euler, 1 ms); runs of 1 s are whole calls of `simulate`:"
+    yield f"(Euler, 1 ms); runs of 1 s are whole calls of `simulate` ({result['date']}, {MACHINE}):"
     yield from (
         "",
         "| ground, points | 10 s | 1 s | first call | error after 1 s | MuJoCo, its error |",
@@ -74,8 +76,8 @@ def scenes() -> Iterator[str]:
             f"{row['first call (s)']:.2g} s | {errors[0]} | {number(theirs['simulated s per s'])}, {errors[1]} |"
         )
     yield ""
-    yield "Robots under random torques within their effort limits, 10 s: how many become infinite or not a number, and"
-    yield "the speed of the fastest joint of the median robot in units of its limit:"
+    yield "Robots under random torques within their effort limits, 10 s: how many are not finite, and the speed of"
+    yield f"the fastest joint of the median robot in units of its limit ({result['date']}, {MACHINE}):"
     yield from ("", "| | step | not finite | fastest joint | steps per s and core |", "|---" * 5 + "|")
     for name in ("quadruped", "humanoid"):
         for row in result[f"{name} under random torques"]:
@@ -177,7 +179,8 @@ def peers() -> Iterator[str]:
     """How many times as long every peer takes for single calls."""
     result = load("peers")
     rows, apart = result["rows"], result["apart"]
-    yield "Single calls from Python, in one run, as multiples of our time; how far their mass matrices are from ours:"
+    yield "Single calls from Python, in one run, as multiples of our time; largest difference of mass matrices"
+    yield f"({result.get('date', PEERS_DATE)}, {MACHINE}):"
     yield from ("", f"| | {' | '.join(SINGLE[name] for name in rows)} | M apart |", "|---" * (2 + len(rows)) + "|")
     for peer in dict.fromkeys(peer for row in rows.values() for peer in row if peer != "fallingcat"):
         times = [(row[peer]["median"] / row["fallingcat"]["median"]) if peer in row else None for row in rows.values()]
@@ -203,6 +206,7 @@ def gpu() -> Iterator[str]:
     yield f"{rate('forward_dynamics_derivatives')} /s in float32;"
     yield f"contact steps of 2 ms of a quadruped on 4 feet and a humanoid on 8 points {steps(0)} /s (float32, ledgers"
     yield f"included, converged steps; {steps(3)} with one sweep; MuJoCo Warp on the same GPU {steps(-1)})."
+    yield f"Functions were measured on {kernels['date']}, contact on {contact['date']}."
 
 
 def us(seconds: float) -> str:

@@ -2,7 +2,8 @@
 
 python benchmarks/sweep_scheduler.py [--seconds-per-run 0.09] [--chunk 8192]
 
-On paper (docs/sweeps.md): workers take ``R t / W``; rounding up to whole chunks, the scheduler's time for each task
+On paper (docs/explanation/sweep_design.md): workers take ``R t / W``; rounding up to whole chunks, the scheduler's
+time for each task
 and what is lost with workers that die are added.  The simulation plays all tasks: one scheduler that serves one request
 after the other, workers of different speed that commit every ``pause`` seconds to one file system that serves so many
 files a second, and die at random; the chunk of one that died goes on, from its last commit, on another.

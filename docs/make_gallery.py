@@ -10,6 +10,7 @@ import runpy
 import shutil
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -32,8 +33,10 @@ def text() -> str:
     parts = ["# Gallery", "", "Each picture is a page that a short script of `examples/gallery` writes.", ""]
     for script in SCRIPTS:
         (title, rest), name = said(script), script.stem
-        parts += [f"## {title}", "", f"![{title}](_static/gallery/{name}.jpg)", ""]
-        parts += [rest, ""] if rest else []
+        heading, _, more = title.partition(": ")
+        words = f"{more[:1].upper()}{more[1:]}{'' if more.endswith('?') else '.'} {rest}" if more else rest
+        parts += [f"## {heading}", "", f"![{heading}](_static/gallery/{name}.jpg)", ""]
+        parts += [textwrap.fill(words.strip(), 118, break_on_hyphens=False), ""]
         parts += [f"```{{literalinclude}} ../examples/gallery/{name}.py", ":language: python"]
         parts += [f":caption: python examples/gallery/{name}.py", "```", ""]
     return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Take the pictures of docs/hoppers.md from the pages of the studies, in Chromium.
+"""Take the pictures of docs/hopper*.md from the pages of the studies, in Chromium.
 
 `pip install playwright`, and a Chromium; then `python docs/make_study_pictures.py`.
 """

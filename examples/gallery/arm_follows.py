@@ -1,7 +1,7 @@
 """An arm follows a motion: a spring lags and sags, inverse dynamics does not.
 
-Three joints swing. One law is a spring and a damper on each joint, another asks the equations of motion which torques
-the motion needs ([ETH] 3.8). The last run carries a load that the law does not know of.
+Three joints swing. One law is a spring and a damper on each joint, another computes torques by inverse dynamics
+([ETH] 3.8). The last run carries a load that the law does not model.
 """
 
 from __future__ import annotations

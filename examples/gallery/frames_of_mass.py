@@ -1,7 +1,7 @@
 """One robot, five velocities: how base and joints share mass in each.
 
-The equations of motion are the same; what changes is the velocity in which they are written. With the average velocity
-or the locked one for the base, the mass matrix has no block between base and joints ([Mishra], [Traversaro]).
+The same equations of motion in five velocities. With the average or the locked velocity of the base, the mass matrix
+has no block between base and joints ([Mishra], [Traversaro]).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Gradients through a simulation in JAX: which torques roll a cat by an eighth of a turn in half a second?
 
-`fc.simulation.step` is the step that simulations take, as one compiled function; `jax.lax.scan` repeats it, `jax.grad`
+`fc.simulation.step` is the simulation step as one compiled function; `jax.lax.scan` repeats it, `jax.grad`
 differentiates the whole run, and gradient descent with decreasing steps finds the torques. The cat is in free flight,
-and steps keep its angular momentum to rounding: only the motion of its joints turns it.
+and steps conserve its angular momentum to rounding: only the motion of its joints turns it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Inverse kinematics in three lines: a humanoid reaches for a point while both feet stay where they are.
 
-Two soles, the center of mass above them, and a hand: one call within joint limits. The answer says what it reached.
+Two soles, the center of mass above them, and a hand: one call within joint limits. The result has a status
+and the error of each task.
 """
 
 from __future__ import annotations

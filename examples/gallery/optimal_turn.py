@@ -1,7 +1,7 @@
 """Optimal control with CasADi: a satellite turns by 30 degrees with the least torques.
 
-Multiple shooting over `fc.simulation.step`, the step that simulations take: momentum and center of mass stay where they
-are to rounding, whatever the optimiser tries, so the arm has to draw a loop. Quaternions need no constraint.
+Multiple shooting over `fc.simulation.step`: momentum and center of mass are conserved to rounding for any torques, so
+the arm has to draw a loop. Quaternions need no constraint.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def test_loops_are_an_option_of_the_command(tmp_path):
     opened = ["inspect", str(path), "--loops", "open"]
     assert "as --loops open asks: both are independent" in " ".join(run(cli.app, opened).stdout.split())
     closed = ["inspect", str(path), "--loops", "close"]
-    assert "1: b mimics a; fallingcat.loops and runs close them" in " ".join(run(cli.app, closed).stdout.split())
+    assert "1: b mimics a; fallingcat.constraints and runs close them" in " ".join(run(cli.app, closed).stdout.split())
     (loop,) = json.loads(run(cli.app, [*closed, "--json"]).stdout)["loops"]
     assert (loop["type"], loop["joints"], loop["equations"]) == ("couple", ["b", "a"], 1)
     wrong = run(cli.app, ["inspect", str(path), "--loops", "shut"])

@@ -191,7 +191,7 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
     if model.loops:
         names = ", ".join(loop.name for loop in model.loops[:MOST_ROWS])
         rows["loops"] = (
-            f"{len(model.loops):,}: {names}; fallingcat.loops and runs close them, all else sees the open tree"
+            f"{len(model.loops):,}: {names}; fallingcat.constraints and runs close them, all else sees the open tree"
         )
     if kept := _kept(model):
         rows["in runs"] = kept

@@ -71,8 +71,8 @@ def load(
         xacro: ``"expand"`` expands macros first, with the package xacro: it evaluates what stands in the file, so only
             for files that you trust; ``"skip"`` passes over macros that are left in a URDF.
         loops: ``"close"`` keeps mimic joints, and equalities of bodies and joints (MJCF), as loops of the model, which
-            :mod:`fallingcat.loops` moves; ``"open"`` gives the open tree, in which such joints are independent, with a
-            warning.  None: equalities are open, with a warning, and loops of a TOML file are kept.
+            :mod:`fallingcat.constraints` moves; ``"open"`` gives the open tree, in which such joints are independent,
+            with a warning.  None: equalities are open, with a warning, and loops of a TOML file are kept.
 
     Returns:
         Robot.

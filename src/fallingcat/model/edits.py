@@ -161,7 +161,7 @@ def drive(self: Model, driven: Sequence[str | Mapping[str, float]] | np.ndarray 
 
 
 def close_loops(self: Model, *loops: Loop) -> Model:
-    """Robot with more loops; :mod:`fallingcat.loops` moves it.  All else sees the open tree.
+    """Robot with more loops; :mod:`fallingcat.constraints` moves it.  All else sees the open tree.
 
     Args:
         *loops: Loops to add.

@@ -1,7 +1,7 @@
 """Loop closures: two points pinned, two frames welded, two joints coupled, a ball that rolls.
 
-A loop is an equation ``error = 0`` in the robot's motion; :mod:`fallingcat.loops` finds motions that keep it.  A loop
-of your own is a class with :meth:`Loop.rows`.
+A loop is an equation ``error = 0`` in the robot's motion; :mod:`fallingcat.constraints` finds motions that keep it.  A
+loop of your own is a class with :meth:`Loop.rows`.
 """
 
 from __future__ import annotations

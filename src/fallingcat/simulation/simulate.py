@@ -44,7 +44,7 @@ def simulate(
 
     Springs, damping, dry friction and limits of joints, effort and speed limits of drives of the model act, as
     :func:`fallingcat.control.laws.passive_joints` makes them into laws.  Loops stay closed, from a start that is closed
-    (:func:`fallingcat.loops.assemble`).
+    (:func:`fallingcat.constraints.assemble`).
 
     The default integrator is that of :func:`fallingcat.simulation.default_method`, the same for all entry points (table
     in ``guides/choosing_an_integrator``): momentum-exact in free flight, ``implicit`` on compliant floors, ``moreau``

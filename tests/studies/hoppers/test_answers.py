@@ -23,8 +23,8 @@ def test_no_prismatic_leg_hops_by_its_radial_law_alone():
     runs, up, broke = (sum(row[name] for row in rows) for name in ("runs", "up", "broke"))
     assert (len(rows), up) == (36, 0)
     assert all(row["runs"] == row["fell"] + row["up"] + row["broke"] for row in rows)
-    assert f"Of {runs:,} runs on one H200 {up} are up after 8 s" in page("hoppers.md")
-    assert f"{broke:,} could not be followed" in page("hoppers.md")
+    assert f"Of {runs:,} runs on one H200 {up} are up after 8 s" in page("hopper_open_questions.md")
+    assert f"{broke:,} could not be followed" in page("hopper_open_questions.md")
 
 
 @pytest.mark.slow
@@ -50,7 +50,7 @@ def kinds(rows):
 
 
 def test_edges_of_the_bifurcation_diagram():
-    rows, text = results("bifurcation")["rows"], page("hoppers.md")
+    rows, text = results("bifurcation")["rows"], page("hopper_basin.md")
     assert {name: len(found) for name, found in rows.items()} == {"K_E": 500, "cascade": 91, "y": 500}
     near = dict(kinds(rows["cascade"]))
     forward = max(value for value, kind in near.items() if kind == "forward" and value < 10.5)

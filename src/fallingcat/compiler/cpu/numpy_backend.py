@@ -100,7 +100,7 @@ class Plain(ByNumPy):
 def _run(nodes: Sequence[Traced], known: dict[Any, Any], dtype: Any) -> None:
     """Adds what the nodes come to, for all states at once, to what is ``known``."""
     for node in nodes:
-        if node.op == "loop":  # of `arrays.repeat`: all others are written out
+        if node.op == "loop":  # of `arrays.while_loop`: all others are written out
             known[node] = _repeated(node, known, dtype)
         elif node.op == "part":
             known[node] = known[node.args[0]][node.args[1]]

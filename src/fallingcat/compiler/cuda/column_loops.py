@@ -3,7 +3,7 @@
 Written out, a product of dense matrices is ten thousands of instructions that are used once; as a loop over its columns
 it is some hundred.  So loops of the trace (:func:`fallingcat.arrays.map`) stay loops where all things share more than
 each has of its own, as columns share the matrix before them, and the straight line between them is cut into stages.
-So do rounds that are taken until a state has arrived (:func:`fallingcat.arrays.repeat`).
+So do rounds that are taken until a state has arrived (:func:`fallingcat.arrays.while_loop`).
 """
 
 from __future__ import annotations

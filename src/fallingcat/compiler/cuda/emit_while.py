@@ -1,4 +1,4 @@
-"""CUDA text of a stage that is taken again and again (:func:`fallingcat.arrays.repeat`): a loop in each thread.
+"""CUDA text of a stage that is taken again and again (:func:`fallingcat.arrays.while_loop`): a loop in each thread.
 
 What a round leaves for the next one lies in shared memory, each number of a thread in two places: what the last round
 left, which this one reads, and what this one makes.  A thread whose state has arrived waits for those of its warp; so

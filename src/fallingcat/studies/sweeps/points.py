@@ -14,7 +14,7 @@ from ..tables import Study
 
 Value = float | int | str | bool
 MOST_RUNS = 2_000_000_000
-"""Points of a grid: see the cost model in docs/sweeps.md."""
+"""Points of a grid: see the cost model in docs/explanation/sweep_design.md."""
 MOST_ALONG = 10_000_000
 """Values along one axis: more are a mistake in a count."""
 

@@ -31,7 +31,7 @@ from .store import DONE, ERROR, FAILED, Store, create, resumed
 MOST_CHUNKS: Final = 1_000_000
 """Each is a task, and a file for each measure."""
 LARGEST_CHUNK: Final = 1 << 13
-"""Runs, unless said otherwise: see the cost model in docs/sweeps.md."""
+"""Runs, unless said otherwise: see the cost model in docs/explanation/sweep_design.md."""
 FILES: Final = 2000.0
 """Files that all workers of a cluster together may write in a second."""
 SUSPECTS: Final = 64
