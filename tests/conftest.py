@@ -30,6 +30,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Neighbours in one process: what a file prepares and compiles once is not prepared in every worker."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
 # JAX compiles most of the time that its tests take: here it may leave out what makes code fast
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
@@ -38,7 +46,7 @@ settings.register_profile(
     "ci",
     deadline=None,
     derandomize=True,
-    max_examples=50,
+    max_examples=25,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -7,6 +7,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,13 @@ def test_core_paths_of_a_system_that_is_called_windows(tmp_path):
     run_without_posix(WINDOWS + CORE + folder, tmp_path, robot)
 
 
+@cache
+def sources():
+    """Every file of the library: its path, its text and its syntax tree."""
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
+    return [(path, text, ast.parse(text)) for path, text in texts.items()]
+
+
 def test_what_posix_alone_has_is_asked_for_where_it_is_guarded():
     """A new use has to say here how other systems do without."""
     guarded = {
@@ -121,9 +129,8 @@ def test_what_posix_alone_has_is_asked_for_where_it_is_guarded():
         "waitpid",
     }
     used = set()
-    for path in SOURCES.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
+    for path, text, tree in sources():
+        for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Attribute)
                 and getattr(node.value, "id", "") in ("os", "signal")
@@ -136,16 +143,16 @@ def test_what_posix_alone_has_is_asked_for_where_it_is_guarded():
 
 def test_no_module_of_posix_is_imported_at_the_top():
     """Where one is used, it is inside a function, which has another way."""
-    for path in SOURCES.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for path, _, tree in sources():
+        for node in tree.body:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else [getattr(node, "module", None)]
             assert not set(names) & set(POSIX_MODULES), path
 
 
 def test_text_files_name_their_encoding():
     """The default of Windows is not UTF-8."""
-    for path in SOURCES.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, _, tree in sources():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("read_text", "write_text"):
                 keywords = {word.arg for word in node.keywords}
                 owner = getattr(node.func, "value", None)

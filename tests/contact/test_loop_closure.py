@@ -40,7 +40,7 @@ def closed_at(rng, n=6, base=None):
     return model, state, found
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(rng=generators())
 def test_rows_differentiate_errors(rng):
     """``d error/dt = J v`` and ``d(J v)/dt = J a + bias``, by central differences along a motion."""

@@ -3,7 +3,26 @@
 import numpy as np
 import pytest
 from printed import STEP, Printed, compared
-from printed_robots import Case, case
+from printed_dynamics import (
+    ACCELERATION,
+    ARM,
+    AT,
+    B_D,
+    BIAS,
+    DOG,
+    FEET,
+    G_D,
+    J_C,
+    M_D,
+    N_C,
+    STAND,
+    B,
+    G,
+    M,
+    N,
+    S,
+)
+from printed_robots import Case
 
 import fallingcat as fc
 from fallingcat import control
@@ -14,29 +33,6 @@ from fallingcat.qp.least_squares import Level, hierarchical
 PRINTED = Printed()
 RNG = np.random.default_rng(11)
 inv, pinv, eye, solve, cross = np.linalg.inv, np.linalg.pinv, np.eye, np.linalg.solve, np.cross
-FIXED = case(2, 4, Trivial())
-ARM, AT, N = FIXED.model, FIXED.state, FIXED.model.n
-M, G = fc.mass_matrix(ARM, AT), fc.gravity_forces(ARM, AT)
-B = fc.bias_forces(ARM, AT) - G
-HAND = FIXED.link
-J = fc.jacobian(ARM, AT, HAND, "mixed")
-ACCELERATION = FIXED.acceleration
-
-
-DOG = fc.robots.quadruped()
-FEET = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-BENT = DOG.random_state(RNG)._replace(joints=np.tile([0.1, 0.6, -1.2], 4) + 0.2 * RNG.normal(size=12))
-HELD = BENT.velocity - pinv(control.support_dynamics(DOG, BENT, FEET[:3]).J) @ (
-    control.support_dynamics(DOG, BENT, FEET[:3]).J @ BENT.velocity
-)
-STAND = BENT._replace(twist=HELD[:6], rates=HELD[6:])
-SUPPORT = control.support_dynamics(DOG, STAND, FEET[:3])
-J_C, BIAS = SUPPORT.J, SUPPORT.bias
-M_D, G_D = fc.mass_matrix(DOG, STAND), fc.gravity_forces(DOG, STAND)
-B_D = fc.bias_forces(DOG, STAND) - G_D
-S = DOG.actuation
-LAMBDA = inv(J_C @ solve(M_D, J_C.T))
-N_C = eye(18) - solve(M_D, J_C.T @ LAMBDA @ J_C)
 
 
 @PRINTED

@@ -6,23 +6,41 @@ from oracles.motion import STEP as COMPLEX_STEP
 from oracles.motion import moving_links
 from oracles.projected_newton_euler import jacobians
 from printed import Printed, compared
-from printed_robots import Case, case
+from printed_dynamics import (
+    ACCELERATION,
+    ARM,
+    AT,
+    B_D,
+    BENT,
+    BIAS,
+    DOG,
+    FEET,
+    FIXED,
+    G_D,
+    HAND,
+    J_C,
+    LAMBDA,
+    M_D,
+    N_C,
+    STAND,
+    SUPPORT,
+    B,
+    G,
+    J,
+    M,
+    N,
+    S,
+)
+from printed_robots import Case
 
 import fallingcat as fc
 from fallingcat import control
 from fallingcat.contact import CompliantFloor, impact
-from fallingcat.lie import Trivial, skew
+from fallingcat.lie import skew
 
 PRINTED = Printed()
 RNG = np.random.default_rng(11)
 inv, pinv, eye, solve, cross = np.linalg.inv, np.linalg.pinv, np.eye, np.linalg.solve, np.cross
-FIXED = case(2, 4, Trivial())
-ARM, AT, N = FIXED.model, FIXED.state, FIXED.model.n
-M, G = fc.mass_matrix(ARM, AT), fc.gravity_forces(ARM, AT)
-B = fc.bias_forces(ARM, AT) - G
-HAND = FIXED.link
-J = fc.jacobian(ARM, AT, HAND, "mixed")
-ACCELERATION = FIXED.acceleration
 
 
 @PRINTED
@@ -170,22 +188,6 @@ def external_forces():
             (1.0 + flight.rate(lambda s: fc.kinetic_energy(ARM, s) + fc.potential_energy(ARM, s)), 1.0),
         ],
     }
-
-
-DOG = fc.robots.quadruped()
-FEET = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
-BENT = DOG.random_state(RNG)._replace(joints=np.tile([0.1, 0.6, -1.2], 4) + 0.2 * RNG.normal(size=12))
-HELD = BENT.velocity - pinv(control.support_dynamics(DOG, BENT, FEET[:3]).J) @ (
-    control.support_dynamics(DOG, BENT, FEET[:3]).J @ BENT.velocity
-)
-STAND = BENT._replace(twist=HELD[:6], rates=HELD[6:])
-SUPPORT = control.support_dynamics(DOG, STAND, FEET[:3])
-J_C, BIAS = SUPPORT.J, SUPPORT.bias
-M_D, G_D = fc.mass_matrix(DOG, STAND), fc.gravity_forces(DOG, STAND)
-B_D = fc.bias_forces(DOG, STAND) - G_D
-S = DOG.actuation
-LAMBDA = inv(J_C @ solve(M_D, J_C.T))
-N_C = eye(18) - solve(M_D, J_C.T @ LAMBDA @ J_C)
 
 
 @PRINTED

@@ -17,7 +17,7 @@ ANGLES_AND_LENGTHS = ("revolute", "continuous", "prismatic", "helical", "cylindr
 SUMS = ("newton_euler", "passive", "coadjoint", "christoffel")
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(robots(largest=10))
 def test_projected_newton_euler(recipe):
     """[ETH] 3.5: M, b and g, each by its own sum."""
@@ -33,7 +33,7 @@ def test_projected_newton_euler(recipe):
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(robots(largest=10))
 def test_lagrange(recipe):
     """[ETH] 3.4: energies from link poses, differentiated by complex step."""
@@ -48,7 +48,7 @@ def test_lagrange(recipe):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(robots(largest=10))
 def test_free_bodies(recipe):
     """[ETH] 3.3: bodies cut free, all joint wrenches unknown."""
@@ -59,7 +59,7 @@ def test_free_bodies(recipe):
     agree("forward dynamics = free bodies", found, wanted, 1e-12 * max(1.0, 1e-2 * condition))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(robots(largest=8))
 @pytest.mark.parametrize("factorization", SUMS)
 def test_coriolis_matrices_are_sums_over_links(factorization, recipe):

@@ -64,7 +64,7 @@ def test_prop_332_as_printed_is_wrong():
     assert np.abs(upper).max() > 0.1  # ... and not zero, so the sign matters
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(recipe=robots(largest=10, bases=MOVING))
 def test_the_locked_change_is_lemma_2(recipe):
     """[Mishra] Lemma 2: `xi = [mu; rates]`, `M = diag(Mb, Mqq - Mbq' Mb^-1 Mbq)`."""
@@ -83,7 +83,7 @@ def test_the_locked_change_is_lemma_2(recipe):
 # centroidal ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(recipe=robots(largest=10, bases=(SE3(),)))
 def test_centroidal(recipe):
     """[Traversaro] Lemma 4, with the masses summed up by hand."""
@@ -103,7 +103,7 @@ def test_centroidal(recipe):
     agree("(34): A_G = I_G J_G", eom.M[:6, :6] @ fc.changes.centroidal(model, state).T[:6], J, scale=scale)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(recipe=robots(largest=8, bases=(SE3(),)))
 def test_center_of_mass_and_base_axes(recipe):
     """`G[B]` (35)-(37): the velocity of the center of mass decouples from everything."""
@@ -143,7 +143,7 @@ def test_momentum_map(frame, recipe):
     agree("momentum map: conserved", a[:m], np.zeros(m), 1e-9, max(1.0, np.abs(a).max()))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(recipe=robots(largest=8, bases=(SE3(),)))
 def test_constants_of_motion(recipe):
     """Prop. 3.2.1, (3.62): the momentum in the world and at the center of mass stays, in a link's axes it does not."""

@@ -42,7 +42,7 @@ def agree_with_theorem_1(model, state):
     agree("B (19e)", rel.B, reduced_sums.B(model, state, rel.mu), scale=scale)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(recipe=small)
 def test_theorem_1_entry_by_entry(recipe):
     """Every base group, every kind of joint."""
@@ -66,7 +66,7 @@ def along_coordinates(model, rng):
     return replace(model, joints=tuple(joints))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(recipe=small)
 def test_theorem_1_where_links_are_seen_from_frames_of_their_own(recipe):
     """Tilted joints are not crossed by the frames, those along coordinate axes are: any mixture is right."""
@@ -74,7 +74,7 @@ def test_theorem_1_where_links_are_seen_from_frames_of_their_own(recipe):
     agree_with_theorem_1(along_coordinates(model, rng_of(recipe)), state)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(recipe=small)
 def test_theorem_2(recipe):
     """(35)-(36): the curvature from the same matrices; Corollary 2: none along one direction."""
@@ -90,7 +90,7 @@ def test_theorem_2(recipe):
 # against the rest of the library --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(recipe=large)
 def test_rel_is_a_change_of_velocity(recipe):
     """The same forces as Lemma 2's equations, the same motion as forward dynamics."""
@@ -109,7 +109,7 @@ def test_rel_is_a_change_of_velocity(recipe):
     agree("REL: forward", rel.forward(forces), motion, size)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(recipe=large)
 def test_property_3(recipe):
     """(30): `D_q` is passive and `D_mu` is skew, block by block; rates by complex step."""
@@ -131,7 +131,7 @@ def test_property_3(recipe):
     agree("(18): P / 2", rel.D_q[:m, :m], 0.5 * rel.P)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(recipe=large)
 def test_velocities_are_separated(recipe):
     """`D_q` knows the joint rates alone, `D_mu` the locked velocity alone; both are linear."""
@@ -152,7 +152,7 @@ def test_velocities_are_separated(recipe):
 # Property 2 -----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(recipe=small)
 def test_property_2_and_what_follows(recipe):
     """(27) commutativity, (28) its corollary, (29) the linearization, by complex step."""
@@ -185,7 +185,7 @@ def test_property_2_and_what_follows(recipe):
 # Properties 4, 5, 6 ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(recipe=small)
 def test_properties_4_and_5(recipe):
     """(31)-(34): the momentum in a frame that moves on the base; the shape dynamics do not notice."""
@@ -219,7 +219,7 @@ def coupling_by_inertia(model, state, X, mu, rates):
     return X.T @ np.imag(locked) @ X @ mu / STEP
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(recipe=small)
 def test_the_linearized_coupling_in_a_moving_frame(recipe):
     """(29) holds in every frame, however it moves: the coupling is bilinear, so its slopes are its values."""
@@ -236,7 +236,7 @@ def test_the_linearized_coupling_in_a_moving_frame(recipe):
     agree("Property 2 in a moving frame", rel.P @ rel.mu, rel.S @ rel.rates, 1e-11, sizes(rel) * np.abs(rel.xi).max())
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(recipe=small)
 def test_a_frame_on_a_moving_frame(recipe):
     """`g_1d = g_1c g_cd` moves with `Ad(g_cd)^-1 V_1c + V_cd`."""
@@ -259,7 +259,7 @@ def shifted(model, H):
     return replace(model, links=links, joints=tuple(joints))
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(recipe=robots(largest=6, bases=(SE3(),)))
 def test_property_6(recipe):
     """The curvature is a vector: in another base frame it is `Ad^-1 DA`; a robot with that frame agrees."""

@@ -93,7 +93,7 @@ def cases():
         for base in BASES if law in ARM else ["planar"]:
             if base == "fixed" and law in (control.ExternalLaw, control.OutputFeedback):
                 continue  # they are for bases that move, and say so
-            marks = () if base == "free" or law in LEG else pytest.mark.slow
+            marks = () if base == "planar" or law in LEG else pytest.mark.slow
             yield pytest.param(law, base, None, id=f"{law.__name__}-{base}", marks=marks)
             if law in ARM and base in ("free", "planar"):
                 for ground in GROUNDS:

@@ -38,14 +38,20 @@ def test_a_four_bar_stays_closed_and_keeps_its_energy():
     assert np.ptp(run.joints, axis=0).min() > 0.1  # it moves
 
 
-def test_geared_joints_move_as_one_coordinate():
-    """The same robot with a joint that follows instead: no loop, one coordinate less."""
+def gear():
+    """An arm whose second joint is geared to its first by a loop, the same where it follows instead, and a damper."""
     first, second, _ = ARM.joint_names
     geared = ARM.close_loops(fc.model.Couple("gear", second, first, (0.2, -0.5)))
     joints = [replace(j, mimic=fc.model.Mimic(first, -0.5, 0.2)) if j.name == second else j for j in ARM.joints]
     follower = replace(ARM, joints=tuple(joints))
     start = geared.state(joints=[0.3, 0.05, 0.5], rates=[1.0, -0.5, 0.2])
     alone, law = follower.state(joints=[0.3, 0.5], rates=[1.0, 0.2]), JointDamper(0.1, only=(first,))
+    return geared, start, follower, alone, law
+
+
+def test_geared_joints_move_as_one_coordinate():
+    """The same robot with a joint that follows instead: no loop, one coordinate less."""
+    geared, start, follower, alone, law = gear()
     lean = fc.simulate(follower, alone, 0.5, law, integrator="rkmk4")
     for integrator in ("rkmk4", None, "rosenbrock"):
         run = fc.simulate(geared, start, 0.5, law, integrator=integrator)
@@ -92,12 +98,7 @@ def test_implicit_steps_close_a_four_bar_to_the_third_power_of_the_step():
 
 def test_implicit_steps_move_a_gear_as_one_coordinate():
     """The same step: with fewer coordinates the implicit rule is the same, to rounding."""
-    first, second, _ = ARM.joint_names
-    geared = ARM.close_loops(fc.model.Couple("gear", second, first, (0.2, -0.5)))
-    joints = [replace(j, mimic=fc.model.Mimic(first, -0.5, 0.2)) if j.name == second else j for j in ARM.joints]
-    follower = replace(ARM, joints=tuple(joints))
-    start = geared.state(joints=[0.3, 0.05, 0.5], rates=[1.0, -0.5, 0.2])
-    alone, law = follower.state(joints=[0.3, 0.5], rates=[1.0, 0.2]), JointDamper(0.1, only=(first,))
+    geared, start, follower, alone, law = gear()
     lean = fc.simulate(follower, alone, 0.5, law, integrator="implicit")
     run = fc.simulate(geared, start, 0.5, law, integrator="implicit")
     np.testing.assert_allclose(run.joints[:, [0, 2]], lean.joints, atol=1e-10)

@@ -1,6 +1,6 @@
 """What laws on random robots share: how they are run, and derivatives along a motion.
 
-A law is a function of a robot and a state; `@law()` runs it on 50 random trees in CI and on 1,000 under
+A law is a function of a robot and a state; `@law()` runs it on 25 random trees in CI and on 1,000 under
 `pytest -m slow`: 1 to 60 joints of all kinds on every base group (`random_robots`).
 """
 
@@ -19,7 +19,7 @@ import fallingcat as fc
 STEP = 1e-40
 FRAMES = ("base", "world", "centroidal")
 REPRESENTATIONS = ("body", "mixed", "inertial")
-TREES, MANY_TREES = 50, 1000
+TREES, MANY_TREES = 25, 1000
 
 Law = Callable[[Robot, fc.Model, fc.State, np.random.Generator], None]
 

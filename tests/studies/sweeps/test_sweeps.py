@@ -196,8 +196,9 @@ def test_a_run_that_kills_its_process_is_recorded(tmp_path):
     assert not list((tmp_path / "out").rglob("*.part"))
 
 
-def test_twenty_kills_lose_nothing(tmp_path):
-    killed(tmp_path, 20, 0)
+@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.slow)])
+def test_kills_lose_nothing(tmp_path, kills):
+    killed(tmp_path, kills, 0)
 
 
 @pytest.mark.slow
