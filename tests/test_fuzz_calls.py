@@ -29,7 +29,8 @@ ODD = st.sampled_from(
     [None, "ghost", "", 3, -1, np.nan, np.inf, True, [], {}, (), 1j, b"x", object(), np.zeros(0), np.zeros((2, 2)),
      np.eye(4), np.eye(6), np.array("a"), np.array([None] * 3), np.full(7, np.nan), lambda: 0, float, "base", "world",
      np.ma.masked_array(np.zeros(6), mask=[1, 0, 0, 0, 0, 0]), np.full(6, 1e308), np.full(7, -1e300),
-     "christoffel", 1e308, 1e-308, range(3), {"a": 1.0}, [[1.0], [1.0, 2.0]], np.float32(1.0), np.zeros(3, dtype=int)]
+     "christoffel", 1e308, 1e-308, range(3), {"a": 1.0}, [[1.0], [1.0, 2.0]], np.float32(1.0), np.zeros(3, dtype=int),
+     np.zeros((1,) * 64), np.broadcast_to(1.0, (10**12, 6))]
 )  # fmt: skip
 
 

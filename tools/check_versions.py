@@ -1,10 +1,10 @@
 """Whether the declared minimum versions of the dependencies, and the newest ones, work.
 
     python tools/check_versions.py                          # both, with every Python from 3.11 on that is installed
-    python tools/check_versions.py minimum python3.11       # these only; .ci/run does that
+    python tools/check_versions.py newest python3.14        # these only; .ci/run does that
 
 Each time in an environment of its own, without extras: import, machine code, a run, and the command line.  Exit code 1
-if something fails.  A Python that is not there is named as untried.
+if something fails.  A Python that is not there, or makes no environments, is named as untried.
 """
 
 from __future__ import annotations
@@ -37,13 +37,20 @@ def main() -> int:
     pythons = [word for word in words if word not in versions] or list(PYTHONS)
     failed = 0
     for python in pythons:
-        found = shutil.which(python)
+        found = usable(python)
         for which in versions:
-            works = found is not None and smoke(found, which)
+            works = found and smoke(python, which)
             said = "ok     " if works else "FAILED " if found else "untried"
             print(f"{said}  {python}, {which} versions", flush=True)
-            failed += found is not None and not works
+            failed += found and not works
     return failed > 0
+
+
+def usable(python: str) -> bool:
+    """Whether this Python is there and makes environments: pyenv has commands for versions that are switched off."""
+    if shutil.which(python) is None:
+        return False
+    return subprocess.run([python, "-c", "import ensurepip, venv"], capture_output=True, check=False).returncode == 0
 
 
 def wanted(which: str) -> list[str]:

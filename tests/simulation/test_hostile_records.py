@@ -2,7 +2,7 @@
 
 import io
 import json
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
 import numpy as np
 import pytest
@@ -76,6 +76,40 @@ def hostile(draw):
     return bytes(content)
 
 
+TYPES = ["<f8", "|O", ">f4", "V9", [("a", "O")], [("a", "<f8", (2**40,))], "<M8[s]", "S0", "U999999999", 8, None]
+SHAPES = [(11,), (11, 4, 4), (2**40,), (-1,), (2**62, 4), (), (0, 2**62), (1.5,), (True,), 11, (1,) * 99]
+HEADERS = [
+    *(str({"descr": kind, "fortran_order": order, "shape": shape})
+      for kind in TYPES for shape in SHAPES for order in (False, True, 2)),
+    "__import__('os').abort()", "(" * 300, "{" * 300, "[]", "", "0", "'" * 999, "-" * 9000 + "1",
+]  # fmt: skip
+ENTRIES = ["times.npy", "poses.npy", "text.npy", "times", "../times.npy", "/times.npy", "times.npy/", "x\0y", "é.npy"]
+
+
+@st.composite
+def npy(draw):
+    """An array of an archive, with a header that NumPy would not write."""
+    header = draw(st.sampled_from(HEADERS)).encode()
+    version = draw(st.sampled_from([1, 2, 3, 0, 9]))
+    size = draw(st.sampled_from([len(header)] * 3 + [0, 5, 2**16 - 1]))
+    return b"\x93NUMPY" + bytes([version, 0]) + size.to_bytes(2 if version == 1 else 4, "little") + header + bytes(88)
+
+
+@st.composite
+def hostile_archive(draw):
+    """A good ``.npz`` with further entries, or others twice, and a directory that may lie about them."""
+    stream, methods = io.BytesIO(packed(GOOD)), st.sampled_from([ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2, ZIP_LZMA])
+    with ZipFile(stream, "a") as archive:
+        for _ in range(draw(st.integers(1, 3))):
+            archive.writestr(draw(st.sampled_from(ENTRIES)), draw(npy()), draw(methods))
+        directory = archive.start_dir
+    content = bytearray(stream.getvalue())
+    for _ in range(draw(st.integers(0, 4))):  # of fields: sizes, places, flags, methods
+        place = draw(st.integers(directory, len(content) - len(files.EMPTY) - 4))
+        content[place : place + 4] = draw(st.sampled_from([0, 1, 12, 2**31 - 1, 2**32 - 1])).to_bytes(4, "little")
+    return files._signed(bytes(content), len(content) - len(files.EMPTY))
+
+
 @st.composite
 def hostile_nc(draw):
     """Content of a ``.nc`` with bytes or words that are others than they were, signed again."""
@@ -129,7 +163,7 @@ def checked(tmp_path, suffix=".npz"):
     return check
 
 
-HOSTILE = {".npz": hostile(), ".nc": hostile_nc()}
+HOSTILE = {".npz": hostile() | hostile_archive(), ".nc": hostile_nc()}
 
 
 @pytest.mark.filterwarnings("ignore")

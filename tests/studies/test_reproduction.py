@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import current_process
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from typer.testing import CliRunner
 import fallingcat.studies as fs
 from fallingcat.cli import app
 from fallingcat.errors import FallingCatError
+from fallingcat.studies import reproduction
 from fallingcat.studies.reproduction import _chosen, reproduced
 from fallingcat.visualization import Scene
 
@@ -89,3 +94,39 @@ def test_counts_of_the_readme_are_those_of_a_run():
     numbers, statements, identities = (found[name] for name in ("printed number", "printed statement", "identity"))
     said = f"{numbers} printed numbers, {statements} printed statements and {identities} identities"
     assert said in " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
+
+
+def test_workers_that_import_an_unguarded_script_end_in_silence(monkeypatch):
+    monkeypatch.setattr(current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(SystemExit):
+        fs.reproduce(STUDIES, workers=2)
+
+
+def test_a_worker_that_dies_names_the_guard(monkeypatch):
+    def broken(*_, **__):
+        raise BrokenProcessPool("A process in the process pool was terminated abruptly")
+
+    monkeypatch.setattr(reproduction, "ProcessPoolExecutor", broken)
+    with pytest.raises(FallingCatError, match='call this under `if __name__ == "__main__":`') as caught:
+        fs.reproduce(STUDIES, workers=2)
+    assert str(caught.value).isprintable()
+
+
+STUDIES = ["orbital-gait", "prismatic-2"]
+SCRIPTS = {
+    "library": f"from fallingcat.studies import reproduce\nreproduce({STUDIES}, fast=True, workers=2)",
+    "command": "import sys\nfrom fallingcat.cli import main\n"
+    f"sys.argv[1:] = 'reproduce --only {' --only '.join(STUDIES)} --fast --workers 2'.split()\nmain()",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", SCRIPTS)
+def test_an_unguarded_script(which, tmp_path):
+    """The command said "unexpected RuntimeError ...: this is a bug", once a worker."""
+    (tmp_path / "script.py").write_text(SCRIPTS[which], encoding="utf-8")
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode
+    assert "bug" not in done.stderr
+    assert done.stderr.count("__main__") == 1
+    assert 'call this under `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]

@@ -12,6 +12,7 @@ import time
 import tomllib
 from xml.etree import ElementTree
 
+from hostile_names import SCRIPTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,7 +56,8 @@ ODD = ["0", "-0", "-1", "1e308", "-1e308", "1e400", "1e-320", "1e-200", "1e30", 
        "nan", "inf", "1,5", "0x1", "1e", "1_0", "++1", "99999999999999999999", "45"]  # fmt: skip
 ODD_BYTES = [*(odd.encode() for odd in ODD), b"", b" ", b"1 2", b"\xc2\xa0", b"${x}", b"9" * 400, b"0." + b"1" * 400]
 WORDS = [b"a", b"b", b"j", b"k", b"world", b"fixed", b"planar", b"ball", b"..", b"\xff", b"&#0;", b"&#10;", b"&lt;",
-         b"\0", b"<!--", b"\\n", b"\\u001b[31m", b'"', b"'", b"]", b"[[link]]"]  # fmt: skip
+         b"\0", b"<!--", b"<![CDATA[<script>hit=1</script>]]>", b"&lt;img src=x onerror=hit=1&gt;",
+         b"\\n", b"\\u001b[31m", b'"', b"'", b"]", b"[[link]]"]  # fmt: skip
 
 
 @st.composite
@@ -127,6 +129,7 @@ TEXTS = (
     st.lists(NUMBERS, min_size=0, max_size=6).map(" ".join)
     | st.sampled_from(KEYWORDS.split())
     | st.sampled_from(["world", "a", "b", "base", "../x", "ghost", "radian", "xyz", "ZZZ", "", " ", "a\nb", "\x85"])
+    | st.sampled_from(SCRIPTS)
 )
 
 
@@ -195,7 +198,9 @@ VALUES = (
     st.sampled_from([Raw(x) for x in (*ODD, "true", "[]", "{}", "[[1, 2], 3]", "1979-05-27", "'''a'''")])
     | st.floats(-2, 2)
     | st.lists(NUMBERS.map(Raw), min_size=0, max_size=4)
-    | st.sampled_from(["a", "b", "ghost", "", " ", "revolute", "helical", "fixed", "free", "planar", "a\nb", "\x1b[2J"])
+    | st.sampled_from(
+        ["a", "b", "ghost", "", " ", "revolute", "helical", "fixed", "free", "planar", "a\nb", "\x1b[2J", *SCRIPTS]
+    )
     | st.text(max_size=3)
 )
 

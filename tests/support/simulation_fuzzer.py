@@ -135,8 +135,9 @@ def _event(model: fc.Model, k: int, duration: float, dt: float, rng: np.random.G
         lambda t, s: min(t - moment, 0.0),
         lambda t, s: 0.0,
         lambda t, s: np.nan if t > moment else 1.0,
+        lambda t, s: float(np.sin(1e4 * t + level)),  # several in a step
     ]
-    function = kinds[rng.choice(len(kinds), p=[0.3, 0.1, 0.25, 0.2, 0.08, 0.04, 0.03])]
+    function = kinds[rng.choice(len(kinds), p=[0.27, 0.1, 0.25, 0.2, 0.08, 0.04, 0.03, 0.03])]
     return fc.Event(f"event {k}", function, int(rng.integers(-1, 2)), bool(rng.random() < 0.2))
 
 

@@ -1,13 +1,23 @@
 """The live view in a real browser: Chromium through Playwright; skipped where there is none."""
 
+import itertools
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hostile_names import NAMES, SCRIPTS, urdf
+from nasty_page import nasty_page
 
 import fallingcat as fc
+from fallingcat import studies
+from fallingcat.planning import righting
+from fallingcat.planning.gaits.survey import survey
+from fallingcat.planning.gaits.survey_page import survey_page
+from fallingcat.planning.righting.page import drop_page
+from fallingcat.studies.reproduction import Reproduced, Reproduction
+from fallingcat.studies.study import run_study
+from fallingcat.viewer.posed_robot import PosedRobot
 from fallingcat.visualization.svg import text as words
 
 pytest.importorskip("viser")
@@ -69,28 +79,90 @@ def test_a_browser_shows_it_and_asks_nobody_else(viewer):
     assert [url for url in asked if not url.startswith(own)] == []
 
 
+def renamed(model):
+    """The same robot, all of whose names are hostile."""
+    new = dict(zip(model.link_names, SCRIPTS, strict=False))
+    links = [replace(link, name=new[link.name]) for link in model.links]
+    joints = [
+        replace(joint, name=f"j{name}", parent=new[joint.parent], child=new[joint.child])
+        for joint, name in zip(model.joints, reversed(SCRIPTS), strict=False)
+    ]
+    return replace(model, name=NAMES[0], links=tuple(links), joints=tuple(joints))
+
+
+def hostile_study(name):
+    """A study whose texts are hostile, and its outcome."""
+    study = studies.load(name)
+    rows = [
+        row.model_copy(update={"name": f"{text} {k}", "unit": text})
+        for k, (row, text) in enumerate(zip(study.table.row, itertools.cycle(SCRIPTS), strict=False))
+    ]
+    texts = {"title": SCRIPTS[0], "about": f"[Mishra] {SCRIPTS[1]}", "row": rows}
+    quick = study.with_parameters(study.table.fast)
+    return run_study(quick.model_copy(update={"table": study.table.model_copy(update=texts)}))
+
+
+def hostile_pages(cat):
+    """Pages of every kind with hostile names."""
+    run = fc.simulate(cat, cat.state(rates=[1.0, 1.0]), 0.02, progress=False)
+    posed = PosedRobot(cat)
+    posed.frames += [(t, cat.neutral()) for t in (0.0, 0.1)]
+    result = hostile_study("orbital-gait")
+    broken = Reproduced(SCRIPTS[1], SCRIPTS[2], f"[Mishra] {SCRIPTS[3]}", error=SCRIPTS[1])
+    good = Reproduced(SCRIPTS[4], SCRIPTS[5], f"[Feurstein] {SCRIPTS[6]}", rows=result.rows)
+    fall = righting.drop(model=cat)
+    return {
+        "animation": run.animate(),
+        "plots": run.plot(),
+        "gaits": survey_page(survey(cat, cat.joint_names, 0.5, best=False)),
+        "report": studies.report(cat, states=1).page(),
+        "by hand": posed.page(),
+        "study": result.page(),
+        "all studies": Reproduction((broken, good), 1.0).page(),
+        "drop": drop_page(fall, cat, False),
+    }
+
+
+def notebook(model, cat):
+    """What notebooks show of records with hostile names."""
+    run = fc.simulate(model, model.neutral(), 1e-3, progress=False)
+    shown = [
+        model,
+        run,
+        fc.equations(cat, cat.neutral()).certify()._replace(formulation=SCRIPTS[1]),
+        fc.symbolic.derive(replace(fc.robots.prismatic_hopper(), name=NAMES[0])),
+    ]
+    shown += [model.neutral(), fc.symbolic.derive(cat)]
+    svgs = [block._repr_svg_() for block in nasty_page().blocks if hasattr(block, "_repr_svg_")]
+    return [*(x._repr_html_() for x in shown), *svgs, *(f"<svg>{words(0.0, 0.0, name)}</svg>" for name in NAMES)]
+
+
 @pytest.mark.slow  # tests/test_escaping.py looks at the same sinks without a browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 @pytest.mark.filterwarnings("ignore")
 def test_names_with_markup_run_no_script(tmp_path):
     """Every sink that a browser shows: the live view and what it says, pages, and what notebooks show."""
     (tmp_path / "robot.urdf").write_text(urdf())
-    model = fc.load(tmp_path / "robot.urdf")
-    run = fc.simulate(model, model.neutral(), 1e-3, progress=False)
-    parts = [run._repr_html_(), fc.symbolic.derive(replace(fc.robots.prismatic_hopper(), name=NAMES[0]))._repr_html_()]
-    parts += [f"<svg>{words(0.0, 0.0, name)}</svg>" for name in NAMES]
-    (tmp_path / "notebook.html").write_text("<!doctype html><meta charset=utf-8>" + "".join(parts))
-    run.animate().write(tmp_path / "page.html")
+    model, cat = fc.load(tmp_path / "robot.urdf"), renamed(fc.robots.two_cylinder_cat())
+    pages = hostile_pages(cat)
+    texts = {name: page.html() for name, page in pages.items()}
+    texts |= {f"{name} in a notebook": page._repr_html_() for name, page in pages.items()}
+    texts["notebook"] = "".join(notebook(model, cat))
     (tmp_path / "one.urdf").write_text(urdf(SCRIPTS[:1]))  # a note of its own: two would be no markup
     viewer = fc.viewer.view(fc.load(tmp_path / "one.urdf"), port=18_110)
     try:
         with playwright.sync_playwright() as started:
             browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", LOUD])
-            for name in ("notebook.html", "page.html"):
-                page = browser.new_page()
-                page.goto((tmp_path / name).as_uri())
+            for name, text in texts.items():
+                file = tmp_path / f"{name}.html"
+                file.write_text(f"<!doctype html><meta charset=utf-8>{text}", encoding="utf-8")
+                page = browser.new_page(viewport={"width": 900, "height": 1600})
+                page.goto(file.as_uri())
                 page.wait_for_timeout(300)
-                unharmed(page, (tmp_path / name).as_uri())
+                for canvas in page.locator("canvas").all():  # labels under the pointer
+                    canvas.hover(timeout=5_000)
+                unharmed(page, file.as_uri(), frames=int(text.startswith("<iframe")))
+                page.close()
             page = browser.new_page(viewport={"width": 640, "height": 480})
             page.goto(viewer.url)
             page.get_by_text("free float").wait_for(timeout=60_000)
@@ -106,10 +178,14 @@ def test_names_with_markup_run_no_script(tmp_path):
         viewer.stop()
 
 
-def unharmed(page, url):
-    """Nothing of the names became an element or ran."""
-    assert page.evaluate("() => window.hit") is None
-    assert page.locator("iframe, img[src=x], [onload], [onerror], [onmouseover], a[href^='javascript']").count() == 0
+def unharmed(page, url, frames=0):
+    """Nothing of the names became an element or ran, in the page and in the frames that it has itself."""
+    assert len(page.frames) == 1 + frames
+    for frame in page.frames:
+        assert frame.evaluate("() => window.hit") is None
+        harmful = "img[src=x], [onload], [onerror], [onmouseover], a[href^='javascript']"
+        assert frame.locator(harmful).count() == 0
+    assert page.locator("iframe").count() == frames
     assert page.url.startswith(url)
 
 

@@ -6,8 +6,9 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import FallingCatError, ModelError, describe
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from ..visualization.page import Block
 
 DOCUMENT: Final = re.compile(r"\[([A-Z]\w+)\]")
+WORKER_DIED: Final = (
+    'a worker process ended before it answered: call this under `if __name__ == "__main__":`, because every worker '
+    "imports the script that started it, or with workers=1; a guarded script has run out of memory"
+)
 
 
 @concise
@@ -164,9 +169,14 @@ def _each(wanted: list[str], fast: bool, workers: int) -> Iterator[Reproduced]:
     if min(workers, len(wanted)) <= 1:
         yield from (reproduced(name, fast) for name in wanted)
         return
-    with ProcessPoolExecutor(min(workers, len(wanted)), mp_context=get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(reproduced, name, fast) for name in _longest_first(wanted)]):
-            yield future.result()
+    if getattr(current_process(), "_inheriting", False):  # a worker imports an unguarded script: its parent says so
+        raise SystemExit(1)
+    try:
+        with ProcessPoolExecutor(min(workers, len(wanted)), mp_context=get_context("spawn")) as pool:
+            for future in as_completed([pool.submit(reproduced, name, fast) for name in _longest_first(wanted)]):
+                yield future.result()
+    except BrokenProcessPool:
+        raise FallingCatError(WORKER_DIED) from None
 
 
 def _longest_first(wanted: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 import types
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -179,13 +180,15 @@ def test_the_oldest_goes_first(folder, monkeypatch):
 
 def test_what_was_abandoned_is_swept_away(folder):
     cache.write(KEY, b"code")
-    old, young = folder / f".{KEY}.fck.1.aa", folder / f".{KEY}.fck.2.bb"
-    for path in (old, young):
+    old, young, future = (folder / f".{KEY}.fck.{end}" for end in ("1.aa", "2.bb", "3.cc"))
+    for path in (old, young, future):
         path.write_bytes(b"half")
     os.utime(old, (1000.0, 1000.0))
+    os.utime(future, (time.time() + 1e6,) * 2)  # of a clock that was set back since
     (folder / "notes.txt").write_text("not ours")
     cache.write("0" * 64, b"code")  # a key after which the folder is looked at
     assert not old.exists()
+    assert not future.exists()
     assert young.exists()
     assert (folder / "notes.txt").exists()
 
@@ -398,6 +401,16 @@ def test_sources_are_known_by_their_content(tmp_path, monkeypatch):
     assert said[0] == said[2] != said[1]
     monkeypatch.setattr(recall, "_IMPORTED", 0)
     with pytest.raises(recall.Unknown, match=r"dynamics.py is not what was imported"):
+        recall.sources.__wrapped__()
+
+
+def test_sources_are_unknown_when_the_clock_was_set_back(tmp_path, monkeypatch):
+    """An edit after the import looked older than it: code of the old text was kept for the new one."""
+    monkeypatch.setattr(fc, "__path__", [str(tmp_path)])
+    (tmp_path / "dynamics.py").write_text("x = 1\n")
+    monkeypatch.setattr(recall, "_IMPORTED", recall._IMPORTED + 3600 * 10**9)  # the clock was an hour ahead
+    monkeypatch.setattr(recall, "_CLOCK", recall._CLOCK + 3600 * 10**9)
+    with pytest.raises(recall.Unknown, match="clock was set back"):
         recall.sources.__wrapped__()
 
 

@@ -15,7 +15,7 @@ PROGRAM = """
 import os, random, sys, time, warnings
 import numpy as np
 import fallingcat as fc
-from fallingcat.compiler.cache import cache
+from fallingcat.compiler.cache import files as cache
 seed, end = int(sys.argv[1]), time.monotonic() + float(sys.argv[2])
 rng, folder = random.Random(seed), os.path.join(os.environ["FALLINGCAT_CACHE"], "kernels")
 robots = [fc.robots.two_cylinder_cat(), fc.robots.planar_arm(), fc.robots.revolute_hopper()]

@@ -260,10 +260,11 @@ def _looks(key: str, size: int) -> bool:
 def _make_room(folder: _Folder) -> None:
     """Delete what was abandoned; and above nine tenths of the limit what was not used for longest, down to eight."""
     entries = folder.entries()
+    # a date in the future is of a clock that was set back since
     total, limit, now = sum(entry.size for entry in entries), _limit(), time.time()
     target = (0.8 if total > 0.9 * limit else 1.0) * limit
     for entry in entries:
-        if total > target or (entry.name.startswith(".") and now - entry.used > _ABANDONED):
+        if total > target or (entry.name.startswith(".") and abs(now - entry.used) > _ABANDONED):
             with suppress(OSError):
                 folder.remove(entry.name)
             total -= entry.size

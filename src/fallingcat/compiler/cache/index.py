@@ -35,6 +35,10 @@ from . import files as cache
 
 PACKAGE = __name__.partition(".")[0]
 _IMPORTED = time.time_ns()
+_CLOCK = _IMPORTED - time.monotonic_ns()
+"""ns: smaller later where the clock was set back, and then an edit may look older than the import"""
+MAX_CLOCK_STEP = 10**9
+"""ns: two readings of clocks lie apart when the machine is busy"""
 
 
 class Unknown(Exception):
@@ -178,6 +182,8 @@ def _found(module: str, name: str) -> Any:
 @functools.cache
 def sources() -> str:
     """A digest of this library's own source files, every byte of them; once for each process (4 ms)."""
+    if time.time_ns() - time.monotonic_ns() < _CLOCK - MAX_CLOCK_STEP:
+        raise Unknown("the clock was set back since the import")
     root = sys.modules[PACKAGE].__path__[0]
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name.endswith(".py")]
     whole = hashlib.sha256()

@@ -1,7 +1,7 @@
 """Room for machine code: LLVM ends the process where it gets no memory, so it is tried before.
 
-Every library in memory takes three mappings of the process (code, constants, data), of which Linux gives 65,530 unless
-``vm.max_map_count`` says otherwise: some 21,000 libraries.
+Linux gives a process 65,530 mappings of memory unless ``vm.max_map_count`` says otherwise; libraries share theirs
+(``shared_mappings``), but other libraries, threads and arrays take mappings too.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def check_mappings() -> None:
     gc.collect()
     if not _mapped([mmap.PAGESIZE] * SPARE):
         raise MemoryError(
-            "this process may have no more memory mappings (vm.max_map_count): a kernel takes three or more, so keep "
-            "fewer of them, or allow more"
+            "this process may have no more memory mappings (vm.max_map_count): keep fewer threads, arrays and kernels, "
+            "or allow more"
         )
 
 

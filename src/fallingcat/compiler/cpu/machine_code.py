@@ -144,7 +144,7 @@ class MachineCode:
     @once
     def single(self) -> native.Library:
         """One state, called from Python."""
-        return self._library("single", lambda: self.source, ("single", "table"))
+        return self._library("single", lambda: self.source, ("single", "work_size"))
 
     @once
     def _batch(self) -> native.Library:

@@ -17,6 +17,7 @@ from ...errors import ExtraMissingError
 from . import python_call
 from .code_memory import check_mappings, check_memory
 from .module_splitting import modules, packed, unpacked
+from .shared_mappings import indirect_calls, one_access
 from .threads import making
 
 
@@ -65,7 +66,7 @@ def quick_code(text: str) -> bytes:
 
 def _emitted(text: str, level: int = 1) -> bytes:
     check_memory(BYTES_EACH * len(text))
-    return bytes(_machine(level).emit_object(binding().parse_assembly(text)))
+    return one_access(bytes(_machine(level).emit_object(binding().parse_assembly(indirect_calls(text)))))
 
 
 def optimised(text: str) -> str:
@@ -132,7 +133,8 @@ class Library:
 
     def python_function(self, slow: Any, build: Any, name: str, dtype: np.dtype) -> Any:
         """``single`` as a builtin function; ``slow`` takes what it cannot, ``build`` puts arrays together."""
-        table = self._tracker["table"]
+        size = ctypes.c_int64.from_address(self._tracker["work_size"]).value
+        work = np.zeros(size + WORK_ALIGNMENT, np.uint8)
         known = {
             "ndarray": id(np.ndarray),
             "dtype": id(dtype),
@@ -140,17 +142,28 @@ class Library:
             "build": id(build),
             "PyArray_New": _numpy_function(93),
             "PyArray_SetBaseObject": _numpy_function(282),
+            "work": work.ctypes.data + -work.ctypes.data % WORK_ALIGNMENT,
         }
         values = [known[name] if name in known else _address(name) for name in python_call.TABLE]
-        ctypes.memmove(table, struct.pack(f"<{len(values)}q", *values), 8 * len(values))
+        table = np.array(values, np.int64).view(_Table)
+        table.kept = (self, slow, build, dtype, work)  # the builtin borrows them
         definition = _spare.pop() if _spare else _MethodDef()
         definition.name, definition.function, definition.flags = name.encode(), self._tracker["single"], _FLAGS
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        function = make(ctypes.addressof(definition), self, None)  # it keeps the code alive
-        self._kept = (slow, build, dtype)  # the builtin borrows them
+        function = make(ctypes.addressof(definition), table, None)  # it keeps the code alive
         weakref.finalize(function, _spare.append, definition).atexit = False
         return function
+
+
+WORK_ALIGNMENT = 64
+"""Bytes, of a workspace: a cache line"""
+
+
+class _Table(np.ndarray):
+    """Addresses for a builtin, whose ``self`` it is, and what they belong to."""
+
+    kept: tuple[Any, ...] = ()
 
 
 class _MethodDef(ctypes.Structure):

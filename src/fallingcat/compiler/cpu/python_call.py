@@ -27,8 +27,9 @@ TABLE = (
     "Py_DecRef",
     "PyObject_CallOneArg",
     "build",
+    "work",
 )
-"""What Python writes into ``@table`` after loading: addresses, never part of the cached code."""
+"""Addresses that the builtin's ``self``, an array, holds: never part of the cached code."""
 
 # offsets in PyArrayObject (64-bit CPython with the GIL; checked against a live array before use)
 TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
@@ -57,17 +58,17 @@ def single(
     """
     count = len(arguments)
     number = 12 if type_.element == "double" else 11  # NPY_DOUBLE, NPY_FLOAT
-    yield f"@table = global [{len(TABLE)} x i64] zeroinitializer"
     yield _dims("dims", shape)
     for k, leaf in enumerate(views):
         yield _dims(f"dims{k}", leaf.shape)
     own = has_own_memory(program, type_)
-    if own:
-        yield f"@work = internal global [{program.slots * type_.bytes} x i8] zeroinitializer, align 64"
+    size = max(program.slots, 1) * type_.bytes
+    yield f"@work_size = constant i64 {size if own else 0}"
     yield "define ptr @single(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
     yield "entry:"
-    size = max(program.slots, 1) * type_.bytes
-    yield "  %work = getelementptr i8, ptr @work, i64 0" if own else f"  %work = alloca [{size} x i8], align 64"
+    yield f"  %ptable = getelementptr i8, ptr %self, i64 {DATA}"
+    yield "  %table = load ptr, ptr %ptable"
+    yield from _from_table("work") if own else [f"  %work = alloca [{size} x i8], align 64"]
     yield "  %nokeys = icmp eq ptr %kwnames, null"
     yield f"  %more = sub i64 %nargs, {count}"
     yield f"  %rightcount = icmp ule i64 %more, {int(unused_second)}"
@@ -78,9 +79,9 @@ def single(
     if not count:
         yield "check0:\n  br label %run"
     yield "run:"
-    yield "  %pnew = getelementptr i64, ptr @table, i64 2"
+    yield "  %pnew = getelementptr i64, ptr %table, i64 2"
     yield "  %new = load ptr, ptr %pnew"
-    yield "  %ndarray = load ptr, ptr @table"
+    yield "  %ndarray = load ptr, ptr %table"
     yield (
         f"  %result = call ptr %new(ptr %ndarray, i32 {len(shape)}, ptr @dims, i32 {number}, "
         "ptr null, ptr null, i32 0, i32 0, ptr null)"
@@ -93,14 +94,14 @@ def single(
     pointers = ", ".join([*(f"ptr %data{i}" for i in range(count)), "ptr %out", "ptr %work"])
     yield f"  call void @kernel({pointers})"
     if views:
-        yield "  %tuple = call ptr @collect(ptr %result)"
+        yield "  %tuple = call ptr @collect(ptr %result, ptr %table)"
     else:
         yield "  %tuple = getelementptr i8, ptr %result, i64 0"
     yield "  br label %end"
     yield "slow:"
-    yield "  %pcall = getelementptr i64, ptr @table, i64 3"
+    yield "  %pcall = getelementptr i64, ptr %table, i64 3"
     yield "  %call = load ptr, ptr %pcall"
-    yield "  %pslow = getelementptr i64, ptr @table, i64 4"
+    yield "  %pslow = getelementptr i64, ptr %table, i64 4"
     yield "  %slowly = load ptr, ptr %pslow"
     yield "  %answer = call ptr %call(ptr %slowly, ptr %args, i64 %nargs, ptr %kwnames)"
     yield "  br label %end"
@@ -119,7 +120,7 @@ def _look(i: int, shape: tuple[int, ...], then: str) -> Iterator[str]:
     yield f"  %slot{i} = getelementptr ptr, ptr %args, i64 %place{i}"
     yield f"  %o{i} = load ptr, ptr %slot{i}"
     yield from _field(i, "type", TYPE, "i64")
-    yield f"  %wanttype{i} = load i64, ptr @table"
+    yield f"  %wanttype{i} = load i64, ptr %table"
     yield f"  %istype{i} = icmp eq i64 %type{i}, %wanttype{i}"
     yield f"  br i1 %istype{i}, label %look{i}, label %slow"
     yield f"look{i}:"
@@ -128,7 +129,7 @@ def _look(i: int, shape: tuple[int, ...], then: str) -> Iterator[str]:
     yield from _field(i, "shape", SHAPE, "ptr")
     yield from _field(i, "dtype", DTYPE, "i64")
     yield from _field(i, "flags", FLAGS, "i32")
-    yield f"  %pwantdtype{i} = getelementptr i64, ptr @table, i64 1"
+    yield f"  %pwantdtype{i} = getelementptr i64, ptr %table, i64 1"
     yield f"  %wantdtype{i} = load i64, ptr %pwantdtype{i}"
     yield f"  %isdtype{i} = icmp eq i64 %dtype{i}, %wantdtype{i}"
     yield f"  %isrank{i} = icmp eq i32 %ndim{i}, {len(shape)}"
@@ -158,9 +159,9 @@ def _dims(name: str, shape: Sequence[int]) -> str:
 
 def _collect(views: Sequence[Leaf], number: int, type_: Type) -> Iterator[str]:
     """``PyObject *collect(array)``: ``build`` of a tuple of views, which keep the array alive; null after an error."""
-    yield "define internal ptr @collect(ptr %array) noinline nounwind {"
+    yield "define internal ptr @collect(ptr %array, ptr %table) noinline nounwind {"
     yield "entry:"
-    for name in ("ndarray", *TABLE[2:3], *TABLE[5:]):
+    for name in ("ndarray", *TABLE[2:3], *TABLE[5:-1]):
         yield from _from_table(name)
     yield f"  %pdata = getelementptr i8, ptr %array, i64 {DATA}"
     yield "  %data = load ptr, ptr %pdata"
@@ -197,5 +198,5 @@ def _collect(views: Sequence[Leaf], number: int, type_: Type) -> Iterator[str]:
 
 def _from_table(name: str) -> Iterator[str]:
     """``%name``: the address with this name in the table."""
-    yield f"  %p{name} = getelementptr i64, ptr @table, i64 {TABLE.index(name)}"
+    yield f"  %p{name} = getelementptr i64, ptr %table, i64 {TABLE.index(name)}"
     yield f"  %{name} = load ptr, ptr %p{name}"

@@ -247,7 +247,7 @@ def modes_of(problem: Problem, memory: int, packed: np.ndarray) -> tuple[Mode, .
 def steps_before(t: float, dt: float) -> float:
     """Number of steps of ``dt`` (s) in a time: times are counted, as sums of steps would not end where laws switch.
 
-    >>> steps_before(3 * 0.1, 0.1), steps_before(0.25, 0.1), sum([0.1] * 8) == 8 * 0.1
+    >>> steps_before(3 * 0.1, 0.1), steps_before(0.25, 0.1), 0.1 + 0.1 + 0.1 == 0.3
     (3.0, 2.5, False)
     """
     count = t / dt
