@@ -112,10 +112,10 @@ class Errors(NamedTuple):
         largest = [x.max(axis=1).tolist() for x in (errors[:, ::2], errors[:, 1::2], errors / motions)]
         return [ErrorEstimate(*found) for found in zip(*largest, strict=True)]
 
-    @property
-    def worst(self) -> ErrorEstimate:
-        """The largest of them."""
-        return ErrorEstimate(*map(max, zip(*self.each, strict=True)))
+    def worst(self, sound: Any = True) -> ErrorEstimate | None:
+        """The largest of them, of robots that are ``sound`` (truth values); None: of no robot."""
+        each = [error for error, ends in zip(self.each, np.broadcast_to(sound, len(self.errors)), strict=True) if ends]
+        return ErrorEstimate(*map(max, zip(*each, strict=True))) if each else None
 
 
 def some_of(count: int) -> np.ndarray:

@@ -15,8 +15,10 @@ from ..contact.theta_weights import ThetaWeights
 from ..dynamics import mass_matrix
 from ..errors import NumericsError
 from ..model import Model, State
+from .integrators.base import Integrator
 from .outcome import Diagnostic, Kind
 from .problem import Problem
+from .sampling import common_step
 
 DEFAULT_STEP = 1e-3
 """s"""
@@ -209,6 +211,19 @@ def stable_step(problem: Problem, state: State) -> float:
         orders = MAX_RESOLVED_PHASE / DEFAULT_SWING_PHASE  # of order 1, where others are of order 4
         fast = max(fast, orders * swinging(problem, state))
     return min(_default(fast), rebounding_step(Rebound.of(problem, state)))
+
+
+def default_steps(problem: Problem, method: Integrator, state: State, finer: int = 0) -> tuple[float, float]:
+    """Default step (s) of a method of fixed steps, and the first one, from which steps grow to it; halved ``finer``.
+
+    They differ where dampers stop joints at once, and only the first steps have to resolve that.
+    """
+    dt = (stable_step if method.stable else damped_step if method.damped else default_step)(problem, state)
+    if problem.sampling is not None:
+        dt = common_step(problem.sampling.sampled, dt)
+    grows = problem.contact is None and (method.stable or method.damped) and stiff(problem, state)
+    first = min(dt, default_step(problem, state)) if grows else dt
+    return dt / 2**finer, first / 2**finer
 
 
 def foreseeing(problem: Problem, state: State, dt: float) -> Problem:
