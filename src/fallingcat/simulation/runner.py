@@ -18,6 +18,7 @@ from .integrators.base import Integrator
 from .outcome import Code
 from .problem import Problem
 from .sampling import Sampling
+from .step_size import parts_per_step
 from .vector_field import Layout
 
 STEPS_PER_CALL, ROBOT_STEPS_PER_CALL = 2000, 100_000
@@ -252,6 +253,6 @@ class Runner(ABC, Generic[R]):
         """Errors of up to eight robots."""
         if self.simulator is None or not self.estimates:
             return None
-        on = self.simulator._on.part(self.lanes)
+        on, finer = self.simulator._on.part(self.lanes), parts_per_step(self.problem, self.dt)
         with np.errstate(all="ignore"):
-            return estimate(self.simulator.stepper, on, self.layout, self.checkpoints, self.method.order)
+            return estimate(self.simulator.stepper, on, self.layout, self.checkpoints, self.method.order, finer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -247,6 +248,20 @@ def unforeseen(problem: Problem, state: State) -> float:
         return 0.0
     k, d = (float(np.abs(np.linalg.eigvalsh(x)).max(initial=0.0)) for x in found)
     return max(d, float(np.sqrt(k)))
+
+
+MAX_UNRESOLVED_DECAY, MAX_PARTS_PER_STEP = 10.0, 16
+"""Product of step and rate of decay on a floor up to which errors of impacts fall as the steps do (of 40 scenes with
+boxes, all but one far above it), and parts at most into which steps are divided to see the others"""
+
+
+def parts_per_step(problem: Problem, dt: float) -> int:
+    """Parts of steps of ``dt`` (s), a power of 2, that resolve impacts on a floor enough to see their error."""
+    floor: Any = problem.contact
+    if floor is None or not offers(floor, LinearizedForces):
+        return 1
+    rate = float(np.max(floor.point_impedance(problem.model)[1])) * effective_mass(problem.model, floor)
+    return min(MAX_PARTS_PER_STEP, 2 ** round(math.log2(max(1.0, rate * dt / MAX_UNRESOLVED_DECAY))))
 
 
 _ONE_DIGIT = np.array([float(f"{digit}e{power}") for power in range(-6, 0) for digit in range(1, 10)])
