@@ -24,8 +24,6 @@ from .runner import refined
 from .separate import separate_runs
 from .step_size import DEFAULT_STEP, MIN_DEFAULT_STEP, default_steps
 
-ONE_CODE = "on contacts, other targets than the CPU and parameters of each robot take 'implicit', 'moreau' or 'located'"
-
 
 def rollout(
     model: Model,
@@ -100,7 +98,11 @@ def rollout(
     with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
         if compiled is None:
             if one:
-                raise ModelError(f"{ONE_CODE}, not {method.name!r}")
+                which = "'implicit', 'moreau' or 'located'"
+                raise ModelError(
+                    f"on contacts, other targets than the CPU and parameters of each robot take {which}, "
+                    f"not {method.name!r}"
+                )
             return _one_by_one(problem, method, many, duration, every, dt, tell)
         _check_sampled(problem, target, parameters)
         problem = compiled.suited(problem)

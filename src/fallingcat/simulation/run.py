@@ -32,14 +32,10 @@ CHATTER_TIME = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
 NO_STEP_HOLDS = -1
 """Instead of the number of a guard: no step, however small, holds what the contact should hold."""
-INSTANT_SHARE = 0.01
-"""Part of a step in which something has to happen there, at the latest, to count as happening at once."""
 PROGRESS_STEPS = 100_000
 """Steps between two looks at whether they lead anywhere."""
 MAX_SAMPLE_BYTES = 2e9
 """Of the samples of a run that chooses its steps: as many again are taken to put them together"""
-BYTES_PER_SAMPLE = 250
-"""Beside its numbers"""
 
 
 class Hit(NamedTuple):
@@ -117,7 +113,7 @@ class Run(Stepping):
         """Check that the last steps led anywhere: they are far longer than what events are located to."""
         within, self._looked = self.t - self._looked, self.t
         kept = sum(len(block.times) for block in self.samples)
-        if kept * (8 * self.layout.size + BYTES_PER_SAMPLE) > MAX_SAMPLE_BYTES:
+        if kept * (8 * self.layout.size + 250) > MAX_SAMPLE_BYTES:  # its numbers, and the arrays that hold them
             more = f"{kept:,} samples are more than {MAX_SAMPLE_BYTES / 1e9:g} GB"
             return self.stopped(Code.STALLED, f"{more}: keep fewer, every={10 * self.every}, say")
         if within >= PROGRESS_STEPS * min(10.0 * TIME_TOLERANCE, self.dt / 2**MAX_STEP_HALVINGS):
@@ -240,7 +236,7 @@ class Run(Stepping):
     def _seen(self, packed: np.ndarray) -> State:
         return read_only(self.layout.unpack(packed)[0])
 
-    def _tell(self, events: list[Event]) -> End:
+    def _record(self, events: list[Event]) -> End:
         """Events of this instant, in the order in which they were given; the first terminal one ends the run."""
         self.happened += [Happened(event.name, self.t) for event in events]
         stop = next((event for event in events if event.terminal), None)
@@ -248,7 +244,7 @@ class Run(Stepping):
 
     def _handle(self, hits: list[Hit]) -> End:
         """Handle events, then jumps of the contact unless one stopped the run, then what jumps caused."""
-        end = self._tell([hit.what for hit in hits if isinstance(hit.what, Event)])
+        end = self._record([hit.what for hit in hits if isinstance(hit.what, Event)])
         if end is not FINISHED:
             return end
         guard = next((hit.what for hit in hits if isinstance(hit.what, int)), None)
@@ -266,7 +262,7 @@ class Run(Stepping):
             self.next = min(self.next, FIRST_ADAPTED_STEP) if self.adaptive else self.next
             before, self._values = self._values, self._events_at(self.packed, self.t)
             changes = zip(self.events, before, self._values, strict=True)
-            return self._tell([event for event, start, end in changes if event.happens(start, end)])
+            return self._record([event for event, start, end in changes if event.happens(start, end)])
         return FINISHED
 
     def _jump(self, guard: int) -> str:
@@ -277,13 +273,14 @@ class Run(Stepping):
         applied = problem.applied_at(self.mode, self.t, state)
         model, mode = self.problem.model, self.mode
         if guard == NO_STEP_HOLDS:
-            jump = contact.seize(model, mode, state, memory, applied, INSTANT_SHARE * self.dt)
+            at_once = 0.01 * self.dt  # s: the latest at which what happens there counts as happening at once
+            jump = contact.seize(model, mode, state, memory, applied, at_once)
         else:
             jump = contact.jump(model, mode, guard, state, memory, applied)
-        told = Happened(jump.name, self.t, jump.loss)
+        event = Happened(jump.name, self.t, jump.loss)
         after = self.layout.jumped(jump, remembered[len(memory) :], works)
         before, self.packed, self.mode = self.packed, after, jump.mode  # at once: Ctrl-C may come at any call
-        self.happened.append(told)
+        self.happened.append(event)
         if not np.array_equal(before, self.packed):
             self.keep()
         return jump.name

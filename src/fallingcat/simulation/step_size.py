@@ -36,8 +36,6 @@ MAX_SWING_PHASE = 0.1
 """The same up to which the implicit rule is the default in steps that were given: 1.2 % of the way."""
 MAX_REBOUND_ERROR = 0.05
 """Part of the speed before that the speed after a bounce may be wrong by, in default steps of the implicit rule."""
-GOLDEN_SECTIONS = 14
-"""In which the least bound on what swings is found, to 1e-3 of the fastest spring"""
 STIFF_STEP = 1e-5
 """s: an implicit method is the default for what explicit ones could not follow in steps of this size"""
 MIN_STIFFNESS_RATIO = 10.0
@@ -106,7 +104,7 @@ def _least_bound(K: np.ndarray, D: np.ndarray, enough: float) -> float:
     low, high, least = 0.0, float(np.sqrt(most)), min(least, most)
     inner, outer = high - golden * high, golden * high
     at_inner, at_outer = bound(inner), bound(outer)
-    for _ in range(GOLDEN_SECTIONS):
+    for _ in range(14):  # to 1e-3 of the fastest spring
         least = min(least, at_inner, at_outer)
         if least <= max(enough, 1e-9 * most):
             break

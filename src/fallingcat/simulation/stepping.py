@@ -24,14 +24,11 @@ from .runner import STEP_GROWTH, Runner
 from .step_size import default_steps, foreseeing, too_fast
 from .vector_field import layout_of
 
-MIN_RELATIVE_STEP = 1e-13
 MAX_HELD_ENERGY_GAP, MAX_FLIGHT_ENERGY_GAP = 1e-7, 1e-8
 """Energy that a step may lose or create beside hard contacts, where points are held and in flight, relative to the
 largest kinetic energy so far."""
 FIRST_ADAPTED_STEP = 1e-4
 """s: first step of a method that chooses its steps by their error, which soon grow from it"""
-MIN_FORCE_JUMP = 1e-3
-"""Change of forces that counts as a jump, relative to them."""
 
 
 class Stepping(Runner[Trajectory]):
@@ -123,7 +120,7 @@ class Stepping(Runner[Trajectory]):
                 self.next = dt * factor
                 return out, dt
             dt *= min(factor, 0.9)
-            if dt < MIN_RELATIVE_STEP * max(1.0, self.t):
+            if dt < 1e-13 * max(1.0, self.t):  # time would stand still
                 if not finite:
                     self._refuse(out, dt)
                 raise NumericsError("no step, however small, meets the tolerance", time=self.t, value=size)
@@ -152,7 +149,8 @@ class Stepping(Runner[Trajectory]):
         state, remembered, _ = self.layout.unpack(self.packed)
         problem, _ = self.problem.recalling(remembered)
         before, after = (problem.applied_at(self.mode, t, state) for t in (self.t, self.t + 1.01 * dt))
-        return bool(np.abs(after - before).max(initial=0.0) > MIN_FORCE_JUMP * np.abs([before, after]).max(initial=0.0))
+        least = 1e-3 * np.abs([before, after]).max(initial=0.0)  # N or N m: a change that counts as a jump
+        return bool(np.abs(after - before).max(initial=0.0) > least)
 
     def _energies(self, packed: np.ndarray) -> Account:
         *fields, works = self.layout.numbers(packed[: self.layout.size])
