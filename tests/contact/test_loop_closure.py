@@ -244,7 +244,7 @@ def test_what_is_wrong_is_named():
         fc.simulate(closed, closed.state(joints=[0.3, 0.0, 0.0]), 0.1)
     with pytest.raises(ModelError, match="loop 'a' opens at a rate of 1 at the start"):
         fc.rollout(closed, [closed.state(), closed.state(rates=[1.0, 0.0, 0.0])], 0.1)
-    with pytest.raises(ModelError, match="the momentum-exact integrator needs a free base"):
+    with pytest.raises(ModelError, match="the momentum-exact integrator needs a base that is free or moves in a plane"):
         fc.simulate(closed, closed.state(), 0.1, integrator="momentum")
     with pytest.raises(FileError, match=r"URDF has no loops, as a of this robot \(a \.toml file has them"):
         fc.save(closed, "arm.urdf")

@@ -223,3 +223,41 @@ def test_sampled_laws_of_each_robot_have_their_own_record():
     for i, start in enumerate(starts):
         alone = fc.simulate(CAT, start, 0.05, law, floor, integrator="rkmk4", dt=1e-3, passive=False)
         np.testing.assert_allclose(many.joints[-1, i], alone.joints[-1], atol=1e-12)
+
+
+def late_landing():
+    """A light box that tumbles onto a stiff floor after 0.27 s, long after the first 250 steps."""
+    box, corners = fc.contact.corners(
+        fc.robots.free_body(body=fc.Body(0.5, np.zeros(3), 5e-4 * np.eye(3))),
+        "body",
+        [(x, y, -0.05) for x in (0.05, -0.05) for y in (0.05, -0.05)],
+    )
+    floor = CompliantFloor(corners, (1e5, 1e5), (100.0, 100.0), friction=0.3)
+    pose = fc.lie.SE3().exp(np.array([0.0, 0.0, 0.5, 0.2, 0.3, 0.0]))
+    return box, [box.state(pose=pose, twist=[1.0, 0.3, -0.5, 1.0, 2.0, 3.0])], None, floor
+
+
+def test_errors_that_are_large_late_make_rollouts_finer_too():
+    """Rollouts chose their steps by the first 250 alone, and were in steps of 1 ms here."""
+    box, starts, _, floor = late_landing()
+    given, chosen = (fc.rollout(box, starts * 2, 0.35, contact=floor, dt=dt) for dt in (1e-3, None))
+    assert given.error_estimate.relative > fc.simulation.accuracy.MAX_DEFAULT_ERROR >= chosen.error_estimate.relative
+    assert check_drivers_agree(box, starts, contact=floor, duration=0.35).passed
+
+
+@pytest.mark.parametrize("dt", [None, 2e-3])
+def test_durations_that_are_no_whole_number_of_steps(dt):
+    """Rollouts stretched their steps, single runs end with a shorter one."""
+    run = fc.simulate(DOG, landing(1)[0], 0.0503, HOLD, SOFT, dt=dt)
+    many = fc.rollout(DOG, landing(2), 0.0503, HOLD, SOFT, dt=dt, every=1)
+    np.testing.assert_array_equal(many.times, run.times)
+    np.testing.assert_array_equal(many.poses[:, 0], run.poses)
+
+
+@pytest.mark.parametrize(("rate", "latency"), [(300.0, 0.0), (230.0, 1.7e-3)])
+def test_samples_between_the_steps_of_a_rollout(rate, latency):
+    """Rollouts refused controllers whose period is no whole number of steps."""
+    held = Sampled([JointSpring(20.0), JointDamper(1.0)], rate, latency)
+    run = fc.simulate(ARM, some(ARM)[0], 0.05, held, dt=1e-3)
+    many = fc.rollout(ARM, some(ARM), 0.05, held, dt=1e-3)
+    np.testing.assert_allclose(many.joints[-1, 0], run.joints[-1], atol=1e-12)

@@ -12,6 +12,7 @@ import fallingcat as fc
 from fallingcat.arrays import concatenate, less, sqrt, where
 from fallingcat.control import JointDamper, JointSpring, Law, Sampled
 from fallingcat.model import State
+from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, MomentumMidpoint
 from fallingcat.simulation.integrators.momentum import Flight
 
@@ -156,3 +157,35 @@ def test_accuracy_of_a_long_chain():
     run = fc.simulate(chain, start, 0.2, dt=2e-3, passive=False)
     assert run.integrator == "momentum"
     np.testing.assert_allclose(run.joints[-1], fine.joints[-1], rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("base", [fc.lie.SE2(), fc.lie.R2(), fc.lie.Schoenflies()], ids=str)
+@pytest.mark.parametrize("method", [fc.simulation.MomentumRungeKutta(), fc.simulation.MomentumMidpoint()], ids=type)
+def test_bases_in_a_plane_keep_their_momentum(base, method):
+    """Of robots whose joints leave the plane; they flew by rkmk4."""
+    rng, free = np.random.default_rng(1), base.selection[:3] @ base.selection[:3].T
+    model = replace(random_tree(rng, 4, kinds=["revolute"]), base=base, gravity=free @ np.array([1.0, -9.81, 2.0]))
+    start, damper = model.random_state(rng), fc.control.JointDamper(0.2)
+    run = fc.simulate(model, start, 0.1, damper, integrator=method, dt=5e-4, passive=False)
+    fine = fc.simulate(model, start, 0.1, damper, integrator="rkmk4", dt=1e-4, every=10**6, passive=False)
+    close = 1e-10 if method.order == 5 else 1e-6
+    np.testing.assert_allclose(run.poses[-1], fine.poses[-1], atol=close)
+    np.testing.assert_allclose(run.joints[-1], fine.joints[-1], atol=close)
+    momenta = run.momenta("centroidal") - np.outer(run.times, [*(model.mass * model.gravity), 0.0, 0.0, 0.0])
+    kept = momenta @ base.selection
+    assert np.abs(kept - kept[0]).max() < 1e-13 * np.abs(momenta).max()
+
+
+def test_planar_robots_fly_by_momentum_with_friction_too():
+    hopper = fc.robots.revolute_hopper()
+    rubs = tuple(replace(joint, passive=fc.model.Passive(friction=0.002)) for joint in hopper.joints)
+    hopper = replace(hopper, joints=rubs)
+    start = hopper.random_state(np.random.default_rng(0))
+    run = fc.simulate(hopper, start, 0.2)
+    fine = fc.simulate(hopper, start, 0.2, integrator="implicit", dt=2e-5, every=10**6)
+    assert run.integrator == "momentum"
+    np.testing.assert_allclose(run.joints[-1], fine.joints[-1], atol=2e-5)
+    spin = run.momenta("centroidal")[:, 5]
+    assert np.abs(spin - spin[0]).max() < 1e-14
+    level = replace(hopper, gravity=np.array([0.0, 0.0, -9.81]))
+    assert fc.simulate(level, start, 0.01).integrator != "momentum"

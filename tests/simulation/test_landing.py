@@ -103,8 +103,7 @@ def test_runs_and_rollouts_say_that_steps_are_too_long_for_a_rebound():
     many = fc.rollout(BOX, [falls, flies, falls], 0.2, (), floor, dt=1e-3)
     assert many.status == alone.status.replace("but ", "but in 2 of 3 simulations ")
     assert fc.rollout(BOX, [flies], 0.2, (), floor, dt=1e-3).status == "finished"
-    short = fc.rollout(BOX, [falls], 0.2, (), floor)  # whose first steps do not yet land
-    assert [found.kind for found in short.warnings] == [fc.simulation.Kind.STEP_ERROR]
+    assert fc.rollout(BOX, [falls], 0.2, (), floor).status == "finished"  # in default steps, though it lands late
     heavy = {"body.mass": BOX.mass * np.array([1.0, 1e4])}
     each = fc.rollout(BOX, [falls, falls], 0.2, (), floor, dt=1e-3, parameters=heavy)
     assert each.status == alone.status.replace("but ", "but in 1 of 2 simulations ")

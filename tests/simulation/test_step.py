@@ -198,10 +198,13 @@ CC = shutil.which("gcc") or shutil.which("cc")
 
 
 @pytest.mark.skipif(CC is None or sys.platform == "win32", reason="needs a C compiler")
-@pytest.mark.parametrize("method", [None, pytest.param(fc.simulation.MomentumMidpoint(), marks=pytest.mark.slow)])
-def test_in_c(tmp_path, method):
+@pytest.mark.parametrize(
+    "name", [None, *(pytest.param(name, marks=pytest.mark.slow) for name in ("midpoint", "moreau"))]
+)
+def test_in_c(tmp_path, name):
     """Its own test compares with plain NumPy."""
-    source = step(CAT, dt=DT, method=method, target="c").function
+    model, contact, method, _ = REPEATING[name] if name else (CAT, None, None, None)
+    source = step(model, None, contact, dt=DT, method=method, target="c").function
     _, code, main = source.write(tmp_path)
     subprocess.run([CC, "-std=c99", "-Wall", "-Werror", code, main, "-lm", "-o", tmp_path / "run"], check=True)
     assert subprocess.run([tmp_path / "run"], capture_output=True, check=False).returncode == 0
@@ -345,6 +348,38 @@ def test_gradients_through_contact():
     state = hopper.state(pose=hopper.base.element(np.array([2.7676, 0.2574, -2.5243])), joints=[1.7802])
     one = step(hopper, None, floor, dt=DT, target="jax", passive=False)
     gradient_matches(one, (*hopper.flatten(state), one.begin(state)), np.full((20, 1), 0.1))
+
+
+def box_on(contact: str, **start) -> tuple:
+    box, corners = fc.contact.corners(BALL, "body", [(x, y, -0.05) for x in (0.1, -0.1) for y in (0.1, -0.1)])
+    soft = fc.contact.CompliantFloor(corners, (2e4, 2e4), (100.0, 100.0), friction=0.4)
+    floor = soft if contact == "implicit" else fc.contact.HardContacts(corners, friction=0.4)
+    return box, floor, box.state(position=[0.0, 0.0, 0.05 - 2e-4 * (contact == "implicit")], **start)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "twist", [(0.5, 0.2, 0.0, 0.0, 0.0, 0.3), (2e-3, 1e-3, 0.0, 0.0, 0.0, 0.0)], ids=["slides", "sticks"]
+)
+@pytest.mark.parametrize("contact", ["implicit", "moreau"])
+def test_derivatives_of_contact_forces_are_those_of_differences(contact, twist):
+    """Newton's method on the friction cone, and the rounds of hard contacts: away from switches to 1e-6."""
+    import jax
+
+    model, floor, state = box_on(contact, twist=twist)
+    about = {"method": contact, "dt": 4e-3, "driven": False}
+    one, reference = (step(model, None, floor, target=target, **about) for target in ("jax", "cpu"))
+    x = (*model.flatten(state), one.begin(state))
+    for _ in range(3):  # forces of a first step are not yet those of later ones
+        x = reference(*x)
+    q, v, memory = (np.asarray(part) for part in x)
+    with jax.enable_x64(True):
+        slope = jax.jacobian(lambda v: jax.numpy.concatenate(one(q, v, memory)[:2]))(v)
+    h = 1e-5 if contact == "moreau" else 1e-6  # whose forces converge to 1e-13
+    ends = [[np.concatenate(reference(q, v + s * h * e, memory)[:2]) for e in np.eye(model.nv)] for s in (1.0, -1.0)]
+    rests = contact == "moreau" and twist[0] < 0.1  # redundant forces: their derivatives converge after their values
+    close = 1e-5 if rests else 1e-6
+    np.testing.assert_allclose(slope, (np.array(ends[0]) - ends[1]).T / (2.0 * h), rtol=0.0, atol=close)
 
 
 def test_gradients_through_runs_are_refused_by_name():

@@ -137,7 +137,7 @@ def test_rollouts_on_floors_take_steps_that_let_robots_rebound(stiffness, dampin
     start = above(box, 0.02)
     duration = np.sqrt(0.04 / 9.81) + np.pi * np.sqrt(box.mass / (4.0 * stiffness)) + 5e-3
     many = fc.rollout(box, [start], duration, contact=floor, every=1)
-    assert {each.kind for each in many.warnings} <= {fc.simulation.Kind.STEP_ERROR}  # of stiff, undamped landings
+    assert many.status == "finished"
     landed = np.sqrt(2.0 * 9.81 * 0.02)
     leaves = many.twists[:, 0, 2].max()
     exact = landed if damping == 0.0 else fc.simulate(box, start, duration, contact=floor).twists[:, 2].max()

@@ -1,9 +1,11 @@
 """Error estimates of runs in fixed steps, by Richardson's method.
 
 Parts of a run are repeated from their first state in steps twice as long.  With a method of order ``p`` the end of a
-part is off by about ``|fine - coarse| / (2^p - 1)``; these errors are added up over the run.  What they grow or shrink
-to later is not followed, unless the run is short and one part is all of it: robots that come to rest forget most of
-them, so the sum is mostly an upper bound, and in chaotic motion it is not one.
+part is off by about ``|fine - coarse| / (2^p - 1)``; these errors are added up over the run.  Where steps are far
+longer than an impact on a compliant floor takes, steps twice as long are wrong by as much; there parts are repeated in
+shorter ones, with ``|coarse - fine| / (1 - r^p)`` for the ratio ``r`` of the steps.  What errors become later is not
+followed, unless the run is short and one part is all of it: robots that come to rest forget most of them, so the
+sum is mostly an upper bound, and in chaotic motion it is not one.
 """
 
 from __future__ import annotations
@@ -112,10 +114,10 @@ class Errors(NamedTuple):
         largest = [x.max(axis=1).tolist() for x in (errors[:, ::2], errors[:, 1::2], errors / motions)]
         return [ErrorEstimate(*found) for found in zip(*largest, strict=True)]
 
-    @property
-    def worst(self) -> ErrorEstimate:
-        """The largest of them."""
-        return ErrorEstimate(*map(max, zip(*self.each, strict=True)))
+    def worst(self, sound: Any = True) -> ErrorEstimate | None:
+        """The largest of them, of robots that are ``sound`` (truth values); None: of no robot."""
+        each = [error for error, ends in zip(self.each, np.broadcast_to(sound, len(self.errors)), strict=True) if ends]
+        return ErrorEstimate(*map(max, zip(*each, strict=True))) if each else None
 
 
 def some_of(count: int) -> np.ndarray:
@@ -125,8 +127,13 @@ def some_of(count: int) -> np.ndarray:
     return np.linspace(0, count - 1, MAX_ROBOTS_REPEATED).round().astype(int)
 
 
-def estimate(stepper: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int) -> Errors | None:
-    """Errors of the robots on a device, in compiled steps of ``stepper``; None where there are not two steps."""
+def estimate(
+    stepper: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int, parts_per_step: int = 1
+) -> Errors | None:
+    """Errors of the robots on a device, in compiled steps of ``stepper``; None where there are not two steps.
+
+    Parts are repeated in steps twice as long, or, with several ``parts_per_step``, so many times shorter.
+    """
     states, dt = list(checkpoints), checkpoints.dt
     if len(states) < 2 or states[-1].steps < 2:
         return None
@@ -135,11 +142,12 @@ def estimate(stepper: Any, on: Any, layout: Layout, checkpoints: Checkpoints, or
     errors = np.zeros((len(lanes), 4))
     for parts, robots, weights in _together([_chosen(_activity(layout, nodes[:, i]), ends[-1]) for i in lanes], ends):
         steps = int(ends[parts[0] + 1] - ends[parts[0]])
-        half, some = max(1, steps // 2), on.part(robots)  # of twice the size, or a little more
-        start = stepper.restarted(x[parts, robots], half / steps)
-        after = stepper.taken(some, some.sent(start), steps * dt / half, half, some.sent(np.zeros((len(parts), 0))))
-        coarse = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
-        off = _distances(model, layout, nodes[parts + 1, robots], coarse) / (2.0**order - 1.0)
+        count, some = steps * parts_per_step if parts_per_step > 1 else max(1, steps // 2), on.part(robots)
+        start, none = stepper.restarted(x[parts, robots], count / steps), some.sent(np.zeros((len(parts), 0)))
+        after = stepper.taken(some, some.sent(start), steps * dt / count, count, none)
+        other = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
+        ratio = 1.0 / parts_per_step if parts_per_step > 1 else 2.0  # of a little more where steps are odd
+        off = _distances(model, layout, nodes[parts + 1, robots], other) / abs(ratio**order - 1.0)
         np.add.at(errors, robots, weights[:, None] * off)
     return Errors(errors, _distances(model, layout, nodes[0], nodes).max(axis=0))
 

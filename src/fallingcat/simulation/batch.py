@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_numeric
-from ..control import Sampled
-from ..errors import ModelError, describe
 from ..model import State
 from ..records import table
-from .accuracy import MIN_STEPS_REPEATED, Checkpoints, ErrorEstimate, estimate, halvings
-from .arguments import answered
+from .accuracy import ErrorEstimate
+from .arguments import MAX_STEPS
 from .batch_simulator import BatchSimulator
 from .diagnostics import diagnosed
+from .events import TIME_TOLERANCE
 from .integrators.base import FixedStepIntegrator
 from .motion import Motion
 from .outcome import Code, Diagnostic, status_text
 from .problem import Problem
-from .runner import FINISHED, End, Runner
-from .sampling import Looking, SampledTogether
+from .runner import FINISHED, STEP_GROWTH, End, Runner
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,7 +82,7 @@ class Rollout:
 
 
 class Batch(Runner[Rollout]):
-    """``N`` robots in ``steps`` of ``dt`` (s), with a sampled controller if there is one."""
+    """``N`` robots in steps of a simulator, the first of ``first`` (s), with a sampled controller if there is one."""
 
     simulator: BatchSimulator
 
@@ -94,22 +91,16 @@ class Batch(Runner[Rollout]):
         simulator: BatchSimulator,
         problem: Problem,
         method: FixedStepIntegrator,
-        steps: int,
+        duration: float,
         every: int | None = None,
         progress: Callable[[float], None] | None = None,
+        first: float = np.inf,
     ) -> None:
-        super().__init__(steps * simulator.dt, simulator.dt, every or steps, simulator.count, progress)
-        self.simulator, self.layout = simulator, simulator.layout
-        self.problem, self.method, self.steps = problem, method, steps
-        self.held: SampledTogether | None = None
-        self.looking: Looking | None = None
-        self._remembered: list[np.ndarray] = []
-        if problem.sampling is not None:
-            sampled = problem.sampling.sampled
-            self.held = SampledTogether(sampled, np.zeros((simulator.count, problem.sampling.size)), simulator.dt)
-            if sampled.laws:
-                states = [simulator.state.at(i) for i in range(simulator.count)]
-                self.looking = Looking(problem.model, sampled, states, problem.contact)
+        super().__init__(duration, simulator.dt, every or MAX_STEPS, simulator.count, progress)
+        self.simulator, self.layout, self.next = simulator, simulator.layout, min(first, simulator.dt)
+        self.problem, self.method = problem, method
+        self.sampling = None if problem.sampling is None else problem.sampling.of_batch(simulator.state)
+        self._memories: list[np.ndarray] = []
 
     @property
     def packed(self) -> np.ndarray:
@@ -120,32 +111,28 @@ class Batch(Runner[Rollout]):
 
     def advance(self) -> End:
         """Some steps of all, up to where a sampled controller is asked again."""
-        if self.held is None:
-            self.advance_to(self.simulator, self.steps, self.simulator._applied(None))
+        simulator, sampling = self.simulator, self.sampling
+        if sampling is None:
+            forces = simulator._applied(None)
         else:
-            until = min(self.steps, self.held.before(round(self.t / self.dt), self._asked))
-            base = np.zeros((self.simulator.count, self.problem.model.nv - self.held.forces.shape[1]))
-            self.advance_to(self.simulator, until, np.hstack([base, self.held.forces]))
+            if sampling.next <= self.t:
+                packed = self.packed
+                states = State(*self.layout.series(packed).states)
+                sampling.advance(self.t, states, lambda: self._touching(packed))
+            forces = np.hstack([np.zeros((simulator.count, self.problem.model.nv - sampling.size)), sampling.forces])
+        dt, at = self.planned(), round(self.t / self.dt)
+        if dt < self.dt * (1.0 - 1e-6) or abs(self.t - at * self.dt) > TIME_TOLERANCE:
+            self.advance_by(simulator, dt, forces)
+            self.next = min(STEP_GROWTH * self.next, self.dt)
+        else:
+            ahead = (min(self.duration, self.instant) - self.t) / self.dt
+            self.advance_to(simulator, at + max(1, int(ahead + 1e-6)), forces, self.instant)
         return FINISHED
 
-    def _asked(self) -> np.ndarray:
-        """``N x size``: what a sampled controller says."""
-        assert self.held is not None
-        assert self.problem.sampling is not None
-        sampled: Sampled = self.problem.sampling.sampled
-        t, shape, packed = self.t, self.held.forces.shape, self.packed
-        states = self.layout.series(packed).states
-        if self.looking is not None:
-            forces = self.looking(t, states, lambda: self._touching(packed))
-            return forces[:, self.problem.model.nv - shape[1] :]
-        given = answered(sampled.together, t, State(*states))
-        if not is_numeric(given) or np.shape(given) != shape:
-            raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {describe(given)}")
-        return np.array(given, dtype=float)
-
     def _touching(self, packed: np.ndarray) -> list[frozenset[str]]:
-        contact: Any = self.problem.contact
-        return [contact.touching(mode) for mode in self.simulator.stepper.modes(packed)]
+        contact = self.problem.contact
+        modes = self.simulator.stepper.modes(packed)
+        return [frozenset() if contact is None else contact.touching(mode) for mode in modes]
 
     def keep(self) -> None:
         """A sample now."""
@@ -159,21 +146,8 @@ class Batch(Runner[Rollout]):
     def add(self, times: np.ndarray, packed: np.ndarray) -> None:
         """Further samples, with what sampled laws remember before their next one."""
         super().add(times, packed)
-        known = np.zeros((packed.shape[1], 0)) if self.looking is None else self.looking.memory
-        self._remembered.append(np.array([known] * len(times)).reshape(len(times), *known.shape))
-
-    def halvings(self) -> int:
-        """Number of halvings of default steps that the estimated error of the first steps asks for."""
-        steps, simulator = min(self.steps, MIN_STEPS_REPEATED), self.simulator
-        if not self.estimates or steps < 2:
-            return 0
-        on, start, points = simulator._on.part(self.lanes), simulator.some(self.lanes), Checkpoints(self.dt)
-        points.see(0.0, start)
-        ended = simulator.stepper.taken(on, on.sent(start), self.dt, steps, on.sent(np.zeros((len(start), 0))))
-        points.see(steps * self.dt, np.array(on.fetched(ended), dtype=float))
-        with np.errstate(all="ignore"):
-            found = estimate(simulator.stepper, on, self.layout, points, self.method.order)
-        return 0 if found is None else halvings(found.worst)
+        known = np.zeros((packed.shape[1], 0)) if self.sampling is None else self.sampling.memory
+        self._memories.append(np.array([known] * len(times)).reshape(len(times), *known.shape))
 
     # the result -----------------------------------------------------------------------------------------------
 
@@ -200,7 +174,7 @@ class Batch(Runner[Rollout]):
         codes = np.full(len(stalled), Code.FINISHED, dtype=object)
         codes[~motion.finite], codes[~motion.finite & stalled] = Code.FAILED, Code.STALLED
         made = (self.samples.times, *series.states, motion.works, self.problem.ports, motion.residual, codes)
-        more: dict[str, Any] = {"memory": np.concatenate([series.memory, np.concatenate(self._remembered)], axis=-1)}
-        error = None if motion.errors is None else motion.errors.worst
+        more: dict[str, Any] = {"memory": np.concatenate([series.memory, np.concatenate(self._memories)], axis=-1)}
+        error = None if motion.errors is None else motion.errors.worst(motion.finite[self.lanes])
         more |= {"error_estimate": error, "code": end.code, "reason": end.reason, "integrator": self.method.name}
         return Rollout(*made, diagnosed(motion), **more)

@@ -304,6 +304,18 @@ class BatchSimulator:
         """
         self._x = self.stepper.taken(self._on, self._x, self.dt, steps, applied)
 
+    def step_between(self, start: float, end: float, dt: float, applied: Any) -> None:
+        """Take one step of another size.
+
+        Args:
+            start: Time (s) of all robots.
+            end: Time (s) after the step.
+            dt: Its size (s).
+            applied: Forces, as :meth:`advance` takes them.
+        """
+        x = self.stepper.taken(self._on, self._on.sent(self.stepper.timed(self.whole(), start, dt)), dt, 1, applied)
+        self._x = self._on.sent(self.stepper.timed(np.array(self._on.fetched(x), dtype=float), end, self.dt))
+
     def rows(self, rows: int, every: int, applied: Any) -> np.ndarray:
         """Take ``rows * every`` steps, and record the robots after every ``every``-th of them.
 

@@ -69,7 +69,7 @@ def build_problem(
     problem = Problem(model, _checked(model, (*(laws or ()), *own)), contact, passive=len(own))
     if driven:
         return replace(problem, controller=held, external=True)
-    return _with_sampled(problem, first, sampled) if sampled else problem
+    return _with_sampled(problem, State(*(x[:1] for x in starts)), sampled) if sampled else problem
 
 
 def _own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, driven: bool) -> tuple[Law, ...]:
@@ -109,13 +109,13 @@ def _check_contact(model: Model, contact: Any) -> None:
         raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
 
 
-def _with_sampled(problem: Problem, state: State, sampled: list[Sampled]) -> Problem:
-    """Beside laws, a controller that is sampled."""
+def _with_sampled(problem: Problem, first: State, sampled: list[Sampled]) -> Problem:
+    """Beside laws, a controller that is sampled, first at the start of one run (1 x ...)."""
     if len(sampled) > 1:
         raise ModelError(f"a run has one sampled controller, not {len(sampled)}: put what they do into one function")
     for law in sampled[0].laws:
         law.check(problem.model)
-    sampling = Sampling(problem.model, sampled[0], state, problem.contact)
+    sampling = Sampling(problem.model, sampled[0], first, problem.contact)
     external = sampling.size == problem.model.nv and problem.model.m > 0
     return replace(problem, controller=sampling, external=external)
 

@@ -62,8 +62,6 @@ MIN_UNLOCATED_POINTS = 3
 """Contact points from which on events of laws that ask what touches are too many to be located one by one"""
 MIN_IMPLICIT_NV = 30
 """Degrees of freedom from which on default steps under stiff laws take ``implicit``: ``rosenbrock`` takes minutes"""
-RKMK4_STAGES = 4
-"""Calls of a function in a step of RKMK4"""
 
 
 def default_method(
@@ -157,7 +155,7 @@ def _long_steps(problem: Problem, state: State, dt: float | None) -> Iterator[In
         yield Rosenbrock()
         return
     if dt is None:
-        follows = stable_step(problem, state) >= RKMK4_STAGES * default_step(problem, state)
+        follows = stable_step(problem, state) >= 4 * default_step(problem, state)  # in which RKMK4 asks four times
     else:
         slow = MAX_SWING_PHASE / dt
         follows = unforeseen(problem, state) * dt <= MAX_RESOLVED_PHASE and swinging(problem, state, slow) <= slow

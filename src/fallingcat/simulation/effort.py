@@ -8,14 +8,6 @@ from .integrators.base import Integrator
 from .problem import Problem
 from .step_size import fastest, swinging
 
-MATRICES_IN_MEMORY = 6
-"""nv x nv, in memory at once"""
-COMPILE_SECONDS_PER_NV = 0.03
-"""Of machine code for each degree of freedom; measured with 100 to 400"""
-FACTORIZATION_SECONDS_PER_NV3 = 1e-9
-"""Of dense factorizations, for each degree of freedom cubed"""
-SECONDS_PER_RADIAN = 1e-4
-"""Of steps that follow an oscillation; measured with 2 to 16 degrees of freedom: 3e-5 to 1e-3"""
 RADIANS_WORTH_A_WARNING = 3e5
 """rad of an oscillation that are not worth a look: half a minute"""
 
@@ -23,13 +15,11 @@ RADIANS_WORTH_A_WARNING = 3e5
 def check_effort(model: Model) -> None:
     """An error where a run would take more memory than machines have, a warning where its code takes long to make."""
     what = f"a run of {model.name!r} with {model.nv:,} degrees of freedom"
-    check_memory(what, MATRICES_IN_MEMORY * 8.0 * model.nv**2, "lock joints (model.lock), or take a part of it")
+    size = 6 * 8.0 * model.nv**2  # bytes: matrices nv x nv that are in memory at once
+    check_memory(what, size, "lock joints (model.lock), or take a part of it")
     first = f"the first run of {model.name!r} with {model.nv:,} degrees of freedom"
-    warn_of_time(
-        first,
-        COMPILE_SECONDS_PER_NV * model.nv + FACTORIZATION_SECONDS_PER_NV3 * model.nv**3,
-        "machine code is made, and kept",
-    )
+    seconds = 0.03 * model.nv + 1e-9 * model.nv**3  # of machine code (measured with 100 to 400) and factorizations
+    warn_of_time(first, seconds, "machine code is made, and kept")
 
 
 def warn_of_oscillations(problem: Problem, method: Integrator, state: State, duration: float) -> None:
@@ -40,4 +30,5 @@ def warn_of_oscillations(problem: Problem, method: Integrator, state: State, dur
     if rate * duration > RADIANS_WORTH_A_WARNING:
         what = f"a run of {problem.model.name!r} by {method.name!r}, which follows springs at {rate:.2g} rad/s,"
         advice = "if nothing damps them: add dampers, or give dt and integrator='implicit', which does not follow them"
-        warn_of_time(what, SECONDS_PER_RADIAN * rate * duration, advice)
+        seconds = 1e-4 * rate * duration  # per radian, measured with 2 to 16 degrees of freedom: 3e-5 to 1e-3
+        warn_of_time(what, seconds, advice)

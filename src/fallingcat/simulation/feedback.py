@@ -18,12 +18,6 @@ import numpy as np
 
 from ..model import Model, State
 
-POSITION_DIFFERENCE = 1e-6
-"""rad or m: by how much joints are displaced"""
-RATE_DIFFERENCE = 1e-4
-"""rad/s or m/s: by how much rates are changed"""
-MAX_NONLINEARITY = 0.1
-"""Part of the change of forces, at steps three times as long, that a smooth function does not leave unexplained."""
 STEPS_PER_CHECK = 10
 """Steps: then one question more says whether the differences still hold."""
 
@@ -96,13 +90,14 @@ def _holds(model: Model, ask: Ask, t: float, state: State, forces: np.ndarray, s
     """True if all joints, displaced the other way and three times as far, feel what was ``seen``."""
     x, v = (-3.0 * step for step in _small(model, state, np.ones(model.n)))
     felt, expected = ask(t, _moved(model, state, x, v)) - forces, seen.change(x, v)
-    allowed = MAX_NONLINEARITY * np.abs(expected).max(initial=0.0) + 1e-12 * np.abs(forces).max(initial=0.0)
+    # a smooth function leaves a tenth of the change unexplained at most
+    allowed = 0.1 * np.abs(expected).max(initial=0.0) + 1e-12 * np.abs(forces).max(initial=0.0)
     return bool(np.abs(felt - expected).max(initial=0.0) <= allowed)
 
 
 def _small(model: Model, state: State, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A displacement and a change of rates (n each)."""
-    return POSITION_DIFFERENCE * along, RATE_DIFFERENCE * (1.0 + np.abs(state.rates)) * along
+    """A displacement (rad or m) and a change of rates (n each)."""
+    return 1e-6 * along, 1e-4 * (1.0 + np.abs(state.rates)) * along
 
 
 def _moved(model: Model, state: State, x: np.ndarray, v: np.ndarray) -> State:

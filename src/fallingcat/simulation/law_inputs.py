@@ -15,8 +15,6 @@ from .law_parameters import apart, places, tuned
 from .problem import Problem
 from .step_size import MAX_EXPLICIT_PHASE, fastest
 
-LARGEST_FLOAT = np.finfo(float).max
-
 
 class Input(NamedTuple):
     """A field of a law that calls may set."""
@@ -136,7 +134,7 @@ def _shaped(name: str, each: Input, value: Any, robots: int, array: Callable[[An
 
 def _finite(name: str, x: Any) -> Any:
     """The same, wherever it is, if all of it is finite."""
-    fine = abs(x) <= LARGEST_FLOAT
+    fine = abs(x) <= np.finfo(float).max  # on a GPU too
     if not bool(fine.all()):
         whose = f" of robot {int((~fine.all(axis=1)).argmax())}" if x.ndim == 2 else ""
         raise ModelError(f"{name}{whose} must be finite numbers")

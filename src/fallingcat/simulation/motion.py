@@ -20,8 +20,6 @@ from .problem import Problem
 from .robot_parameters import Parameters
 from .vector_field import Series
 
-MAX_ENERGY_SAMPLES = 250
-"""samples of a single run at which energies are looked at"""
 SMALLER_STEPS = "take smaller steps"
 
 
@@ -66,10 +64,8 @@ class Motion:
 
     @cached_property
     def _looked_at(self) -> Any:
-        """Samples at which energies are looked at: all of a batch."""
-        few = {
-            *np.linspace(0, len(self.times) - 1, MAX_ENERGY_SAMPLES).round().astype(int).tolist()
-        }  # imports no np.ma
+        """Samples at which energies are evaluated: all of a batch, up to 250 of a single run."""
+        few = {*np.linspace(0, len(self.times) - 1, 250).round().astype(int).tolist()}  # np.unique imports np.ma
         return slice(None) if self.many else np.array(sorted(few))
 
     @cached_property

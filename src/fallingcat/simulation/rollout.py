@@ -17,13 +17,12 @@ from .batch import Batch, Rollout
 from .batch_simulator import BatchSimulator
 from .build_problem import build_problem
 from .defaults import chosen_method, default_method, one_code
+from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
 from .problem import Problem
-from .sampling import common_step
+from .runner import refined
 from .separate import separate_runs
-from .step_size import DEFAULT_STEP, MIN_DEFAULT_STEP, default_step, stable_step
-
-ONE_CODE = "on contacts, other targets than the CPU and parameters of each robot take 'implicit', 'moreau' or 'located'"
+from .step_size import DEFAULT_STEP, MIN_DEFAULT_STEP, default_steps
 
 
 def rollout(
@@ -45,10 +44,10 @@ def rollout(
     """Simulate from many states at once, with SIMD across the simulations.
 
     The default integrator is that of :func:`fallingcat.simulate`, and so is each motion; where it has no code that many
-    robots share, because it locates the events of its contacts, they are simulated one by one.  By default steps are
-    1 ms, or shorter where springs, or rebounds from them, need it at the first state, or sampled laws with samples in
-    between, or where the error of the first 250 steps, estimated for up to eight simulations, is more than 2 % of their
-    motion.  Passive joint forces act as in :func:`fallingcat.simulate`.
+    robots share, because it locates the events of its contacts, they are simulated one by one.  Default steps are those
+    of :func:`fallingcat.simulate` from the first state, halved where the estimated error of one of up to eight
+    simulations is more than 2 % of its motion; the last step ends with the duration.  Passive joint forces act as in
+    :func:`fallingcat.simulate`.
 
     ``parameters`` and ``target="cuda"`` need methods of one code: ``momentum``, ``implicit``, ``moreau``, ``located``,
     without contact rules such as ``rkmk4``; the default is the first of these that suits; see :class:`BatchSimulator`
@@ -95,47 +94,44 @@ def rollout(
     how: dict[str, Any] = {"target": target, "dtype": dtype, "threads": threads, "parameters": parameters}
     one = how | {"threads": 1} != {"target": "cpu", "dtype": "float64", "threads": 1, "parameters": None}
     method = _method(problem, integrator, first, dt, one, dtype)
-    steps = max(1, round(duration / (_step(problem, method, first) if dt is None else dt)))
     compiled = one_code(method, problem)
     with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
         if compiled is None:
             if one:
-                raise ModelError(f"{ONE_CODE}, not {method.name!r}")
-            return _one_by_one(problem, method, many, duration, steps, every, dt, tell)
+                which = "'implicit', 'moreau' or 'located'"
+                raise ModelError(
+                    f"on contacts, other targets than the CPU and parameters of each robot take {which}, "
+                    f"not {method.name!r}"
+                )
+            return _one_by_one(problem, method, many, duration, every, dt, tell)
         _check_sampled(problem, target, parameters)
         problem = compiled.suited(problem)
-        batch = Batch(
-            BatchSimulator.of(problem, many, compiled, duration / steps, **how), problem, compiled, steps, every, tell
-        )
-        finer = batch.halvings() if dt is None else 0
-        if finer:
-            steps, every = steps * 2**finer, None if every is None else every * 2**finer
-            simulator = BatchSimulator.of(problem, many, compiled, duration / steps, **how)
-            batch = Batch(simulator, problem, compiled, steps, every, tell)
-        return batch.result()
+        largest, start = _steps(problem, compiled, first, dt)
+
+        def run(finer: int) -> Rollout:
+            simulator = BatchSimulator.of(problem, many, compiled, largest / 2**finer, **how)
+            kept = None if every is None else every * 2**finer
+            return Batch(simulator, problem, compiled, duration, kept, tell, start / 2**finer).result()
+
+        return refined(run, dt is None)
 
 
 def _one_by_one(
-    problem: Problem,
-    method: Integrator,
-    many: State,
-    duration: float,
-    steps: int,
-    every: int | None,
-    dt: float | None,
-    tell: Any,
+    problem: Problem, method: Integrator, many: State, duration: float, every: int | None, dt: float | None, tell: Any
 ) -> Rollout:
     """Runs of a method that has no code which many robots share."""
-    kept = np.unique(np.append(np.arange(0, steps, every or steps), steps)) * (duration / steps)
     problem = problem if method.tolerance is None else problem.resolved()
-    return separate_runs(problem, method, many, kept, dt if method.tolerance is not None else duration / steps, tell)
+    step = _steps(problem, method, many.at(0), dt)[0]
+    kept = np.arange(0.0, duration - TIME_TOLERANCE, step * every if every else duration)
+    longest = dt if method.tolerance is not None else step
+    return separate_runs(problem, method, many, np.append(kept, duration), longest, tell)
 
 
-def _step(problem: Problem, method: Integrator, first: State) -> float:
-    """The step (s) where none was given."""
-    suits = stable_step if method.stable else default_step
-    dt = DEFAULT_STEP if method.tolerance is not None else suits(problem, first)
-    return dt if problem.sampling is None else common_step(problem.sampling.sampled, dt)
+def _steps(problem: Problem, method: Integrator, first: State, dt: float | None) -> tuple[float, float]:
+    """Size (s) of steps, and of the first one."""
+    if dt is not None or method.tolerance is not None:
+        return (DEFAULT_STEP if dt is None else dt,) * 2
+    return default_steps(method.suited(problem), method, first)
 
 
 def _method(

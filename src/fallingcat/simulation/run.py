@@ -22,8 +22,8 @@ from .outcome import Code
 from .output.ledger import Ledger
 from .output.trajectory import Trajectory
 from .problem import Problem
-from .runner import FINISHED, End, Runner
-from .stepping import Stepping
+from .runner import FINISHED, End
+from .stepping import FIRST_ADAPTED_STEP, Stepping
 from .vector_field import Layout, Series
 
 MAX_STEP_WITH_EVENTS = 1e-2
@@ -32,14 +32,10 @@ CHATTER_TIME = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
 NO_STEP_HOLDS = -1
 """Instead of the number of a guard: no step, however small, holds what the contact should hold."""
-INSTANT_SHARE = 0.01
-"""Part of a step in which something has to happen there, at the latest, to count as happening at once."""
 PROGRESS_STEPS = 100_000
 """Steps between two looks at whether they lead anywhere."""
 MAX_SAMPLE_BYTES = 2e9
 """Of the samples of a run that chooses its steps: as many again are taken to put them together"""
-BYTES_PER_SAMPLE = 250
-"""Beside its numbers"""
 
 
 class Hit(NamedTuple):
@@ -49,10 +45,8 @@ class Hit(NamedTuple):
     what: int | Event
 
 
-class Run(Runner[Trajectory], Stepping):
+class Run(Stepping):
     """Run of one robot, with what happens at and within its steps."""
-
-    watched = True
 
     def __init__(
         self,
@@ -65,19 +59,26 @@ class Run(Runner[Trajectory], Stepping):
         events: tuple[Event, ...] = (),
         progress: Callable[[float], None] | None = None,
         stops: np.ndarray | None = None,
+        finer: int = 0,
     ) -> None:
-        Stepping.__init__(self, problem, method, state, duration, dt, MAX_STEP_WITH_EVENTS if events else duration)
-        Runner.__init__(self, duration, self.largest, every, 1, progress)
+        longest = MAX_STEP_WITH_EVENTS if events else duration
+        super().__init__(problem, method, state, duration, dt, longest, finer, every, progress, whole=not events)
         self.events = events
-        self.stops = self.stops if stops is None else stops
+        self.stops = np.zeros(0) if stops is None else stops
+        """s: times at which steps have to end, because they are kept"""
         if not self.adaptive and not events:  # which may end it earlier
-            keepable(duration / self.largest / every, self.layout.size)
+            keepable(duration / self.dt / every, self.layout.size)
         self.happened: list[Happened] = []
         self.recent: deque[float] = deque()
         self._looked = 0.0
         self._values = self._events_at(self.packed, self.t)
         self._measures: dict[Mode, Step] = {}
-        self.prepare(whole=not events)
+
+    @property
+    def instant(self) -> float:
+        """The next time (s) at which a sampled controller samples or acts, or that is to be kept."""
+        k = int(np.searchsorted(self.stops, self.t, side="right"))
+        return min(super().instant, float(self.stops[k]) if k < len(self.stops) else np.inf)
 
     # the loop -------------------------------------------------------------------------------------------------
 
@@ -96,7 +97,7 @@ class Run(Runner[Trajectory], Stepping):
 
     def _advance(self) -> End:
         """One step, to its end or to the first event in it; what ends the run, if anything does."""
-        planned, instant = self._planned(), self.instant
+        planned, instant = self.planned(), self.instant
         out, dt, values, hits = self._step_to_event(planned)
         after = instant if dt == instant - self.t else self.t + dt
         self.t, self.packed, self._values = after, self.layout.outcome(out).packed, values
@@ -112,10 +113,10 @@ class Run(Runner[Trajectory], Stepping):
         """Check that the last steps led anywhere: they are far longer than what events are located to."""
         within, self._looked = self.t - self._looked, self.t
         kept = sum(len(block.times) for block in self.samples)
-        if kept * (8 * self.layout.size + BYTES_PER_SAMPLE) > MAX_SAMPLE_BYTES:
+        if kept * (8 * self.layout.size + 250) > MAX_SAMPLE_BYTES:  # its numbers, and the arrays that hold them
             more = f"{kept:,} samples are more than {MAX_SAMPLE_BYTES / 1e9:g} GB"
             return self.stopped(Code.STALLED, f"{more}: keep fewer, every={10 * self.every}, say")
-        if within >= PROGRESS_STEPS * min(10.0 * TIME_TOLERANCE, self.largest / 2**MAX_STEP_HALVINGS):
+        if within >= PROGRESS_STEPS * min(10.0 * TIME_TOLERANCE, self.dt / 2**MAX_STEP_HALVINGS):
             return FINISHED
         return self.stopped(Code.STALLED, f"steps are endlessly small, {PROGRESS_STEPS} of them within {within:.2g} s")
 
@@ -126,18 +127,19 @@ class Run(Runner[Trajectory], Stepping):
         contact, sampling = self.problem.contact, self.problem.sampling
         if sampling is None or sampling.next > self.t:
             return
-        touching: frozenset[str] = frozenset()
-        if contact is not None and sampling.sampled.laws:  # functions do not learn it
+
+        def touching() -> list[frozenset[str]]:
             modes = (self.mode,) if self.simulator is None else self.simulator.stepper.modes(self.packed[None])
-            touching = contact.touching(modes[0])
-        sampling.advance(self.t, self._seen(self.packed), touching)
+            return [frozenset() if contact is None else contact.touching(modes[0])]
+
+        sampling.advance(self.t, State(*(x[None] for x in self._seen(self.packed))), touching)
         self._tried = self.packed, {}
 
     def _advanced(self, simulator: BatchSimulator) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
         dt, at = self.dt, round(self.t / self.dt)
         whole = abs(self.t - at * dt) <= TIME_TOLERANCE and not self.eases
-        until = min(int(self.duration / dt + 1e-9), at + self._undisturbed()) if whole else at
+        until = min(self.steps, at + self._undisturbed()) if whole else at
         if until <= at:
             return False
         simulator.place(self.t, self.packed)
@@ -157,7 +159,7 @@ class Run(Runner[Trajectory], Stepping):
         """Steps before a controller is asked again; 0: it looks within a step."""
         if self.problem.controller is None:
             return MAX_STEPS
-        ahead = 1.0 if self.problem.sampling is None else (self.instant - self.t) / self.largest
+        ahead = 1.0 if self.problem.sampling is None else (self.instant - self.t) / self.dt
         return round(ahead) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
     def _step_to_event(self, dt: float) -> tuple[np.ndarray, float, list[float], list[Hit]]:
@@ -234,7 +236,7 @@ class Run(Runner[Trajectory], Stepping):
     def _seen(self, packed: np.ndarray) -> State:
         return read_only(self.layout.unpack(packed)[0])
 
-    def _tell(self, events: list[Event]) -> End:
+    def _record(self, events: list[Event]) -> End:
         """Events of this instant, in the order in which they were given; the first terminal one ends the run."""
         self.happened += [Happened(event.name, self.t) for event in events]
         stop = next((event for event in events if event.terminal), None)
@@ -242,7 +244,7 @@ class Run(Runner[Trajectory], Stepping):
 
     def _handle(self, hits: list[Hit]) -> End:
         """Handle events, then jumps of the contact unless one stopped the run, then what jumps caused."""
-        end = self._tell([hit.what for hit in hits if isinstance(hit.what, Event)])
+        end = self._record([hit.what for hit in hits if isinstance(hit.what, Event)])
         if end is not FINISHED:
             return end
         guard = next((hit.what for hit in hits if isinstance(hit.what, int)), None)
@@ -257,10 +259,10 @@ class Run(Runner[Trajectory], Stepping):
                 return self.stopped(Code.STALLED, f"contacts chatter, {often}")
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
         if switched:
-            self.next = min(self.next, 1e-4) if self.adaptive else self.next
+            self.next = min(self.next, FIRST_ADAPTED_STEP) if self.adaptive else self.next
             before, self._values = self._values, self._events_at(self.packed, self.t)
             changes = zip(self.events, before, self._values, strict=True)
-            return self._tell([event for event, start, end in changes if event.happens(start, end)])
+            return self._record([event for event, start, end in changes if event.happens(start, end)])
         return FINISHED
 
     def _jump(self, guard: int) -> str:
@@ -271,13 +273,14 @@ class Run(Runner[Trajectory], Stepping):
         applied = problem.applied_at(self.mode, self.t, state)
         model, mode = self.problem.model, self.mode
         if guard == NO_STEP_HOLDS:
-            jump = contact.seize(model, mode, state, memory, applied, INSTANT_SHARE * self.largest)
+            at_once = 0.01 * self.dt  # s: the latest at which what happens there counts as happening at once
+            jump = contact.seize(model, mode, state, memory, applied, at_once)
         else:
             jump = contact.jump(model, mode, guard, state, memory, applied)
-        told = Happened(jump.name, self.t, jump.loss)
+        event = Happened(jump.name, self.t, jump.loss)
         after = self.layout.jumped(jump, remembered[len(memory) :], works)
         before, self.packed, self.mode = self.packed, after, jump.mode  # at once: Ctrl-C may come at any call
-        self.happened.append(told)
+        self.happened.append(event)
         if not np.array_equal(before, self.packed):
             self.keep()
         return jump.name
@@ -293,7 +296,7 @@ class Run(Runner[Trajectory], Stepping):
         if self.samples.last < self.t:
             self.keep()
         packed, stepper = self.samples.packed[:, 0], None if self.simulator is None else self.simulator.stepper
-        record = OneRobot(self.problem, self.method, None if self.adaptive else self.largest, self.layout)
+        record = OneRobot(self.problem, self.method, None if self.adaptive else self.dt, self.layout)
         modes = self.samples.modes if stepper is None else stepper.modes(packed)
         happened = self.happened
         if stepper is not None and self.problem.contact is not None:
@@ -333,7 +336,7 @@ class OneRobot(NamedTuple):
             return Trajectory(*made, integrator=self.method.name, lag=lag)
         whole = Series(*(_one_of_many(x) for x in series))
         motion = Motion(self.problem, self.method, self.dt, times, whole, lambda: [[m] for m in modes], False, **known)
-        error = None if motion.errors is None else motion.errors.worst
+        error = None if motion.errors is None else motion.errors.worst()
         about: dict[str, Any] = {"integrator": self.method.name, "lag": lag, "error_estimate": error}
         return Trajectory(*made, warnings=diagnosed(motion), **about)
 

@@ -10,17 +10,23 @@ import numpy as np
 
 from ..contact.base import Mode
 from ..errors import FallingCatError, Interrupted
-from .accuracy import STEPS_PER_PART, Checkpoints, Errors, estimate, some_of
+from .accuracy import STEPS_PER_PART, Checkpoints, Errors, estimate, halvings, some_of
 from .arguments import carry
 from .batch_simulator import BatchSimulator
 from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
 from .outcome import Code
 from .problem import Problem
+from .sampling import Sampling
+from .step_size import parts_per_step
 from .vector_field import Layout
 
 STEPS_PER_CALL, ROBOT_STEPS_PER_CALL = 2000, 100_000
 """Compiled steps at most, of each robot and of all together, between two looks at Ctrl-C and progress"""
+
+STEP_GROWTH = 1.2
+"""Growth of steps from those that resolve dampers: what decays at any rate is e^-10 of itself before they do not
+resolve that any more."""
 
 R = TypeVar("R")
 
@@ -69,6 +75,17 @@ class Samples(list[Sample]):
         return tuple(block.mode for block in self for _ in block.times)
 
 
+def refined(run: Callable[[int], R], chooses: bool) -> R:
+    """Result of ``run(0)``; where it ``chooses`` its steps, of a run in steps halved as often as its error asks.
+
+    One rule for single runs and batches: see :func:`.halvings`.
+    """
+    found: Any = run(0)
+    ended = chooses and found.code in (Code.FINISHED, Code.EVENT)
+    finer = halvings(found.error_estimate) if ended else 0
+    return run(finer) if finer else found
+
+
 class Runner(ABC, Generic[R]):
     """``N`` robots from their starts to the end of a run in steps of ``dt`` (s), every ``every``-th of which is kept.
 
@@ -84,11 +101,14 @@ class Runner(ABC, Generic[R]):
     mode: Mode = ()
     watched = False
     """True if numbers that are not finite end the run"""
+    sampling: Sampling | None
+    """sampled controller, if there is one"""
 
     def __init__(
         self, duration: float, dt: float, every: int, count: int, progress: Callable[[float], None] | None
     ) -> None:
         self.duration, self.dt, self.every, self.progress, self.t = duration, dt, every, progress, 0.0
+        self.steps, self.next = int(duration / dt + 1e-9) if dt else 0, dt
         self.samples, self.checkpoints, self.lanes = Samples(), Checkpoints(dt), some_of(count)
         self._most = max(1, min(STEPS_PER_CALL, ROBOT_STEPS_PER_CALL // count))
         self.accepted = 0
@@ -146,6 +166,18 @@ class Runner(ABC, Generic[R]):
     def see(self) -> None:
         """A checkpoint of the error estimate now."""
 
+    @property
+    def instant(self) -> float:
+        """The next time (s) at which a step has to end: a sampled controller samples or acts."""
+        return np.inf if self.sampling is None else self.sampling.next
+
+    def planned(self) -> float:
+        """Size (s) of the next step: to the grid of fixed steps, or as the last halving or the first steps advise."""
+        left = min(self.duration, self.instant) - self.t
+        ahead = (np.floor(self.t / self.dt + 1e-6) + 1.0) * self.dt - self.t
+        planned = float(left if ahead > left - 1e-6 * self.dt else ahead)
+        return planned if planned <= self.next * (1.0 + 1e-6) else self.next  # no slivers
+
     # compiled steps -------------------------------------------------------------------------------------------
 
     def advance_to(
@@ -189,7 +221,7 @@ class Runner(ABC, Generic[R]):
         if not self.estimates:
             return
         marks = list(range(at - at % STEPS_PER_PART + STEPS_PER_PART, end + 1, STEPS_PER_PART))
-        marks += [end] if self.watched or self.t >= self.duration - TIME_TOLERANCE else []
+        marks += [end] if self.watched or end >= self.steps else []
         for mark in (mark for mark in marks if (mark - at) % stride == 0):
             row = (mark - at) // stride - 1
             self.checkpoints.see(
@@ -200,6 +232,15 @@ class Runner(ABC, Generic[R]):
         """Further samples (k x N x size), of one mode."""
         if len(times):
             self.samples.append(Sample(times, packed, self.mode))
+
+    def advance_by(self, simulator: BatchSimulator, dt: float, forces: Any) -> None:
+        """One step of another size, of all robots: to the end of the run, or to an instant between two steps."""
+        after = self.instant if abs(self.t + dt - self.instant) <= TIME_TOLERANCE else self.t + dt
+        simulator.step_between(self.t, after, dt, forces)
+        self.t, self.accepted, at = after, self.accepted + 1, round(after / self.dt)
+        if abs(after - at * self.dt) <= TIME_TOLERANCE and at % self.every == 0:
+            self.keep()
+        self.see()
 
     # the error of steps ---------------------------------------------------------------------------------------
 
@@ -212,6 +253,6 @@ class Runner(ABC, Generic[R]):
         """Errors of up to eight robots."""
         if self.simulator is None or not self.estimates:
             return None
-        on = self.simulator._on.part(self.lanes)
+        on, finer = self.simulator._on.part(self.lanes), parts_per_step(self.problem, self.dt)
         with np.errstate(all="ignore"):
-            return estimate(self.simulator.stepper, on, self.layout, self.checkpoints, self.method.order)
+            return estimate(self.simulator.stepper, on, self.layout, self.checkpoints, self.method.order, finer)

@@ -1,4 +1,4 @@
-"""A sampled controller in a run: when it looks, what it said, and from when on that acts."""
+"""Sampled-data controllers in runs: times of their samples, and outputs that are held in between."""
 
 from __future__ import annotations
 
@@ -6,53 +6,52 @@ import functools
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, less
+from ..arrays import concatenate, is_numeric, less
 from ..caching import cached_property
 from ..compiler import compile
 from ..contact import Contact
 from ..control import Law, Sampled
 from ..control.laws.base import acts_on_base
 from ..control.laws.sampled import WHOLE
-from ..errors import ModelError
+from ..errors import ModelError, describe
 from ..model import Model, State
 from .arguments import answered, controller_forces, controller_size, read_only
 from .compiled_dynamics import remembered
 from .integrators.contact_branches import asks, by_cases
 from .law_parameters import apart, tuned
 
+Touching = Callable[[], Sequence[frozenset[str]]]
+"""Points that touch of each of ``N`` robots, found where a law asks for them"""
 
-class Looking:
-    """Sampled laws of ``N`` robots: what those with a state of their own remember, and the noise of their sensors."""
 
-    def __init__(self, model: Model, sampled: Sampled, states: list[State], contact: Contact | None) -> None:
+class SampledLaws:
+    """Sampled laws of ``N`` robots in one code, with the memory of those that have one, and the noise of sensors."""
+
+    def __init__(self, model: Model, sampled: Sampled, starts: State, contact: Contact | None) -> None:
         self.model, self.period = model, 1.0 / sampled.rate
         self.laws, self._numbers = apart(sampled.laws, model)
         self._noises = sum(law.noises(model) for law in sampled.laws)
         self._rng = np.random.default_rng(sampled.seed)
-        remembers = [law for law in sampled.laws if law.memory_size(model)]
-        begun = [np.concatenate([np.zeros(0), *(law.begin(model, state) for law in remembers)]) for state in states]
-        self.memory = np.array(begun)
-        """``N x k``: before the next look"""
+        states = [starts.at(i) for i in range(len(starts.pose))]
+        remembering = [law for law in sampled.laws if law.memory_size(model)]
+        self.memory = np.array(
+            [np.concatenate([np.zeros(0), *(law.begin(model, state) for law in remembering)]) for state in states]
+        )
+        """``N x k``: before the next sample"""
         points = tuple(getattr(contact, "points", ()))
         at_start = (law.remembering(law.begin(model, states[0])).forces for law in sampled.laws)
-        asked = any(asks(functools.partial(forces, model, 0.0, states[0]), points) for forces in at_start)
-        self.points = points if asked else ()
-        """those that laws ask about"""
+        by_contact = any(asks(functools.partial(forces, model, 0.0, states[0]), points) for forces in at_start)
+        self.points = points if by_contact else ()
+        """those on which forces depend"""
 
-    @staticmethod
-    def wanted(model: Model, laws: tuple[Law, ...]) -> bool:
-        """True if laws have a state or sensors of their own."""
-        return any(law.memory_size(model) or law.noises(model) for law in laws)
-
-    def __call__(
-        self, t: float, fields: tuple[np.ndarray, ...], touching: Callable[[], Sequence[frozenset[str]]]
-    ) -> np.ndarray:
-        """``N x nv``: the forces of robots in these states, on what touches if asked; they remember what they saw."""
-        poses, *rest = fields
+    def __call__(self, t: float, states: State, touching: Touching) -> np.ndarray:
+        """``N x nv``: the forces of robots in these states, with these points that touch."""
+        poses, *rest = states
         clock, noise = np.array([t, self.period]), self._rng.standard_normal((len(poses), self._noises))
         touches = np.zeros((len(poses), 0))
         if self.points:
@@ -97,46 +96,67 @@ def look(
 class Sampling:
     """Forces that a :class:`~fallingcat.control.Sampled` controller holds, as a function of time.
 
-    It is the controller of a run, which has looked once, at the start, and looks again by :meth:`advance` only.
-    ``times`` and ``values`` are the record: forces (``size``: n or nv) that act from each time on.  ``looked`` and
-    ``memories`` are that of laws with a state of their own: what they remember at each look.
+    It is the controller of a run, of one robot or of ``N`` in a batch, and samples by :meth:`advance` only; that of one
+    robot has done so at the start.  ``times`` and ``values`` are the record of one robot: forces (1 x size, n or nv)
+    that act from each time on; of a batch it is the last of them.  ``looked`` and ``memories`` are that of laws with a
+    state of their own: memory at each sample.
     """
 
-    def __init__(self, model: Model, sampled: Sampled, state: State, contact: Contact | None) -> None:
-        self.model, self.sampled, self.name = model, sampled, sampled.name
-        self._looking = Looking(model, sampled, [state], contact) if Looking.wanted(model, sampled.laws) else None
-        self.looked, self.memories = [], []  # type: list[float], list[np.ndarray]
-        touching = contact.touching(contact.begin(model, state)[0]) if contact and sampled.laws else frozenset()
-        first = self._answer(0.0, read_only(state), touching)
+    def __init__(
+        self, model: Model, sampled: Sampled, starts: State, contact: Contact | None, size: int | None = None
+    ) -> None:
+        self.model, self.sampled, self.name, self.contact = model, sampled, sampled.name, contact
+        self.single = size is None
         joints_only = contact is None and not any(acts_on_base(model, law) for law in sampled.laws)
-        self.size = model.n if sampled.laws and joints_only else controller_size(model, first)
-        self.times, self.values = [0.0], [np.zeros(self.size)]
-        self._waiting = deque([(sampled.acts(0), self._checked(0.0, first))])
-        self._looked = 1
-        self._arrive(0.0)
+        self.size = size if size is not None else model.n if joints_only else model.nv  # a function's: its first output
+        own = any(law.memory_size(model) or law.noises(model) for law in sampled.laws)
+        compiled = own if self.single else bool(sampled.laws)
+        self._laws = SampledLaws(model, sampled, starts, contact) if compiled else None
+        self.looked, self.memories = [], []  # type: list[float], list[np.ndarray]
+        self._waiting: deque[tuple[float, np.ndarray]] = deque()
+        self._samples, self.times, self.values = 0, [0.0], [np.zeros((len(starts.pose), self.size))]
+        if self.single:
+            self.advance(0.0, starts, lambda: [self._touching(starts.at(0))])
+
+    def of_batch(self, starts: State) -> Sampling:
+        """The same controller of ``N`` robots, which has not sampled yet."""
+        return Sampling(self.model, self.sampled, starts, self.contact, self.size)
+
+    def of_robot(self, state: State, robot: int) -> Sampling:
+        """The same controller of another robot, with noise of its own."""
+        sampled = replace(self.sampled, seed=self.sampled.seed + robot)
+        return Sampling(self.model, sampled, State(*(x[None] for x in state)), self.contact)
 
     @property
     def next(self) -> float:
-        """The next instant (s) at which the controller looks or an answer of it arrives."""
-        looks = self.sampled.sample_time(self._looked)
-        return min(looks, self._waiting[0][0]) if self._waiting else looks
+        """The next instant (s) at which the controller samples or an output of it begins to act."""
+        samples = self.sampled.sample_time(self._samples)
+        return min(samples, self._waiting[0][0]) if self._waiting else samples
 
     @property
     def memory(self) -> np.ndarray:
-        """``k``: what laws with a state of their own remember before their next look."""
-        return np.zeros(0) if self._looking is None else self._looking.memory[0].copy()
+        """``N x k``: memory of laws with a state of their own before their next sample."""
+        return np.zeros((len(self.values[0]), 0)) if self._laws is None else self._laws.memory.copy()
 
-    def advance(self, t: float, state: State, touching: frozenset[str]) -> None:
-        """Look if it is time to look, and let what has arrived act from ``t`` on."""
-        if self.sampled.sample_time(self._looked) <= t:
-            answer = self._checked(t, self._answer(t, read_only(state), touching))
-            self._waiting.append((self.sampled.acts(self._looked), answer))
-            self._looked += 1
-        self._arrive(t)
+    @property
+    def forces(self) -> np.ndarray:
+        """``N x size``: what acts now."""
+        return self.values[-1]
+
+    def advance(self, t: float, states: State, touching: Touching) -> None:
+        """Sample ``N`` states if it is time to, and let outputs that are due act from ``t`` on."""
+        if self.sampled.sample_time(self._samples) <= t:
+            self._waiting.append((self.sampled.acts(self._samples), self._output(t, states, touching)))
+            self._samples += 1
+        while self._waiting and self._waiting[0][0] <= t:
+            if not self.single:
+                self.times, self.values = [], []
+            self.times.append(t)
+            self.values.append(self._waiting.popleft()[1])
 
     def __call__(self, t: float, state: State | None = None) -> np.ndarray:
-        """``size``: what acts at ``t`` (s); zero before the first answer arrives."""
-        return self.values[bisect_right(self.times, t) - 1]
+        """``size``: what acts on one robot at ``t`` (s); zero before the first output arrives."""
+        return self.values[bisect_right(self.times, t) - 1][0]
 
     def at(self, times: Any) -> np.ndarray:
         """``... x size``: the same at many times."""
@@ -144,43 +164,37 @@ class Sampling:
             return self(float(times))
         return np.array([self(t) for t in np.ravel(times).tolist()]).reshape(*np.shape(times), self.size)
 
-    def _arrive(self, t: float) -> None:
-        while self._waiting and self._waiting[0][0] <= t:
-            self.times.append(t)
-            self.values.append(self._waiting.popleft()[1])
+    def _touching(self, start: State) -> frozenset[str]:
+        """Points that touch where a run starts."""
+        contact = self.contact
+        return frozenset() if contact is None else contact.touching(contact.begin(self.model, start)[0])
 
-    def _answer(self, t: float, state: State, touching: frozenset[str]) -> Any:
-        model, laws = self.model, self.sampled.laws
-        if not laws:
-            return answered(self.sampled.controller, t, state)
-        if self._looking is not None:
+    def _output(self, t: float, states: State, touching: Touching) -> np.ndarray:
+        """``N x size``: forces of laws, or of a function of one state or of all."""
+        model, laws, one = self.model, self.sampled.laws, read_only(states.at(0))
+        if self._laws is not None:
             self.looked.append(t)
-            self.memories.append(self._looking.memory[0].copy())
-            return self._looking(t, tuple(x[None] for x in state), lambda: [touching])[0]
-        return sum((law.forces(model, t, state, touching) for law in laws), start=np.zeros(model.nv))
+            self.memories.append(self._laws.memory[0].copy())
+            return self._checked(t, self._laws(t, states, touching)[:, model.nv - self.size :])
+        if laws:
+            points = touching()[0]
+            total = sum((law.forces(model, t, one, points) for law in laws), start=np.zeros(model.nv))
+            return self._checked(t, total[None, model.nv - self.size :])
+        if not self.single:
+            return self._checked(t, answered(self.sampled.together, t, states))
+        given = answered(self.sampled.controller, t, one)
+        if not self._samples:
+            self.size = controller_size(model, given)
+            self.values = [np.zeros((1, self.size))]
+        return controller_forces(model, given, self.size, t)[None]
 
     def _checked(self, t: float, given: Any) -> np.ndarray:
-        given = given[len(given) - self.size :] if self.sampled.laws else given
-        return controller_forces(self.model, given, self.size, t)
-
-
-class SampledTogether:
-    """A sampled law in many runs of common steps, ``period`` steps from look to look and ``delay`` until it acts."""
-
-    def __init__(self, sampled: Sampled, forces: np.ndarray, dt: float) -> None:
-        self.period, self.delay = _steps(1.0 / sampled.rate, dt, "period"), _steps(sampled.latency, dt, "latency")
-        self.forces = forces
-        """``N x size``: what acts"""
-        self._waiting: deque[tuple[int, np.ndarray]] = deque()
-
-    def before(self, step: int, ask: Callable[[], np.ndarray]) -> int:
-        """Look and let act what is due before ``step``; the next step before which there is something to do."""
-        if step % self.period == 0:
-            self._waiting.append((step + self.delay, ask()))
-        while self._waiting and self._waiting[0][0] <= step:
-            self.forces = self._waiting.popleft()[1]
-        looks = step - step % self.period + self.period
-        return min(looks, self._waiting[0][0]) if self._waiting else looks
+        """Forces of a batch, in which robots may fail one by one, or of one robot."""
+        shape = self.values[-1].shape
+        if not is_numeric(given) or np.shape(given) != shape:
+            raise ModelError(f"a controller of {shape[0]} robots gives forces of shape {shape}, not {describe(given)}")
+        forces = np.array(given, dtype=float)
+        return controller_forces(self.model, forces[0], self.size, t)[None] if self.single else forces
 
 
 def common_step(sampled: Sampled, largest: float) -> float:
@@ -189,14 +203,4 @@ def common_step(sampled: Sampled, largest: float) -> float:
     for count in range(fewest, 100 * fewest + 1):
         if abs(sampled.latency / period * count - round(sampled.latency / period * count)) <= WHOLE * count:
             return period / count
-    return largest  # which is then refused by name
-
-
-def _steps(time: float, dt: float, what: str) -> int:
-    steps = round(time / dt)
-    if abs(time / dt - steps) > 1e-6 * max(1, steps):
-        raise ModelError(
-            f"the {what} of a sampled law, {time:g} s, is no whole number of the rollout's steps of {dt:g} s: "
-            "give dt and duration so that it is, or use fallingcat.simulate"
-        )
-    return steps
+    return largest  # steps that end at its instants are shorter

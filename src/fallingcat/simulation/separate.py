@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..control import Sampled
 from ..errors import Interrupted
 from ..model import State
 from .arguments import MAX_STEPS, carry
@@ -18,7 +17,6 @@ from .outcome import Code, Diagnostic, Kind
 from .output.trajectory import Trajectory
 from .problem import Problem
 from .run import Run
-from .sampling import Sampling
 
 SERIES = ("poses", "joints", "twists", "rates", "works", "memory")
 
@@ -73,11 +71,7 @@ def _so_far(error: BaseException) -> list[Trajectory]:
 
 def _with_own_controller(problem: Problem, state: State, robot: int) -> Problem:
     """A sampled controller has a record, and noise, of its own in every run."""
-    if problem.sampling is None:
-        return problem
-    sampled: Sampled = problem.sampling.sampled
-    own = Sampling(problem.model, replace(sampled, seed=sampled.seed + robot), state, problem.contact)
-    return replace(problem, controller=own)
+    return problem if problem.sampling is None else replace(problem, controller=problem.sampling.of_robot(state, robot))
 
 
 def _gathered(
@@ -118,7 +112,7 @@ def _looked(run: Trajectory, times: np.ndarray) -> np.ndarray:
     sampling = run.problem.sampling
     if sampling is None or not sampling.looked:
         return np.zeros((len(times), 0))
-    memories = np.array([*sampling.memories, sampling.memory])
+    memories = np.array([*sampling.memories, sampling.memory[0]])
     return memories[np.searchsorted(sampling.looked, times - 1e-10, side="left")]
 
 

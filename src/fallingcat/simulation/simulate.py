@@ -11,17 +11,16 @@ from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..progress import telling
-from .accuracy import halvings
 from .arguments import check_concrete, countable, seconds, start, whole
 from .build_problem import build_problem
 from .defaults import chosen_method
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
-from .outcome import Code
 from .output.trajectory import Trajectory
 from .problem import Controller, Problem
 from .run import Run
+from .runner import refined
 from .step_size import DEFAULT_STEP
 
 
@@ -116,9 +115,9 @@ def _run(
     progress: Callable[[float], None] | None,
 ) -> Trajectory:
     """A run in steps of ``dt`` (s), or, if none are given, of so many times less than the default as its error asks."""
-    run = Run(problem, method, state, duration, dt, every, events, progress)
-    found = run.result()
-    finer = halvings(found.error_estimate) if dt is None and found.code in (Code.FINISHED, Code.EVENT) else 0
-    if not finer:
-        return found
-    return Run(problem, method, state, duration, run.largest / 2**finer, every * 2**finer, events, progress).result()
+
+    def run(finer: int) -> Trajectory:
+        about = (problem, method, state, duration, dt, every * 2**finer, events, progress)
+        return Run(*about, finer=finer).result()
+
+    return refined(run, dt is None)

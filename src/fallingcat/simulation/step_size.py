@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -15,8 +16,10 @@ from ..contact.theta_weights import ThetaWeights
 from ..dynamics import mass_matrix
 from ..errors import NumericsError
 from ..model import Model, State
+from .integrators.base import Integrator
 from .outcome import Diagnostic, Kind
 from .problem import Problem
+from .sampling import common_step
 
 DEFAULT_STEP = 1e-3
 """s"""
@@ -33,8 +36,6 @@ MAX_SWING_PHASE = 0.1
 """The same up to which the implicit rule is the default in steps that were given: 1.2 % of the way."""
 MAX_REBOUND_ERROR = 0.05
 """Part of the speed before that the speed after a bounce may be wrong by, in default steps of the implicit rule."""
-GOLDEN_SECTIONS = 14
-"""In which the least bound on what swings is found, to 1e-3 of the fastest spring"""
 STIFF_STEP = 1e-5
 """s: an implicit method is the default for what explicit ones could not follow in steps of this size"""
 MIN_STIFFNESS_RATIO = 10.0
@@ -103,7 +104,7 @@ def _least_bound(K: np.ndarray, D: np.ndarray, enough: float) -> float:
     low, high, least = 0.0, float(np.sqrt(most)), min(least, most)
     inner, outer = high - golden * high, golden * high
     at_inner, at_outer = bound(inner), bound(outer)
-    for _ in range(GOLDEN_SECTIONS):
+    for _ in range(14):  # to 1e-3 of the fastest spring
         least = min(least, at_inner, at_outer)
         if least <= max(enough, 1e-9 * most):
             break
@@ -211,6 +212,19 @@ def stable_step(problem: Problem, state: State) -> float:
     return min(_default(fast), rebounding_step(Rebound.of(problem, state)))
 
 
+def default_steps(problem: Problem, method: Integrator, state: State, finer: int = 0) -> tuple[float, float]:
+    """Default step (s) of a method of fixed steps, and the first one, from which steps grow to it; halved ``finer``.
+
+    They differ where dampers stop joints at once, and only the first steps have to resolve that.
+    """
+    dt = (stable_step if method.stable else damped_step if method.damped else default_step)(problem, state)
+    if problem.sampling is not None:
+        dt = common_step(problem.sampling.sampled, dt)
+    grows = problem.contact is None and (method.stable or method.damped) and stiff(problem, state)
+    first = min(dt, default_step(problem, state)) if grows else dt
+    return dt / 2**finer, first / 2**finer
+
+
 def foreseeing(problem: Problem, state: State, dt: float) -> Problem:
     """The problem in steps of ``dt`` (s), which foresee a function only where they do not resolve it."""
     function = replace(problem, laws=(), contact=None)
@@ -232,6 +246,20 @@ def unforeseen(problem: Problem, state: State) -> float:
         return 0.0
     k, d = (float(np.abs(np.linalg.eigvalsh(x)).max(initial=0.0)) for x in found)
     return max(d, float(np.sqrt(k)))
+
+
+MAX_UNRESOLVED_DECAY, MAX_PARTS_PER_STEP = 10.0, 16
+"""Product of step and rate of decay on a floor up to which errors of impacts fall as the steps do (of 40 scenes with
+boxes, all but one far above it), and parts at most into which steps are divided to see the others"""
+
+
+def parts_per_step(problem: Problem, dt: float) -> int:
+    """Parts of steps of ``dt`` (s), a power of 2, that resolve impacts on a floor enough to see their error."""
+    floor: Any = problem.contact
+    if floor is None or not offers(floor, LinearizedForces):
+        return 1
+    rate = float(np.max(floor.point_impedance(problem.model)[1])) * effective_mass(problem.model, floor)
+    return min(MAX_PARTS_PER_STEP, 2 ** round(math.log2(max(1.0, rate * dt / MAX_UNRESOLVED_DECAY))))
 
 
 _ONE_DIGIT = np.array([float(f"{digit}e{power}") for power in range(-6, 0) for digit in range(1, 10)])

@@ -18,87 +18,74 @@ from .integrators.base import MAX_STEP_HALVINGS, Integrator, Step
 from .integrators.compiled_rule import smooth
 from .integrators.implicit import CompiledStepper
 from .output.ledger import ROUNDING
+from .output.trajectory import Trajectory
 from .problem import Problem
-from .step_size import damped_step, default_step, foreseeing, stable_step, stiff, too_fast
+from .runner import STEP_GROWTH, Runner
+from .step_size import default_steps, foreseeing, too_fast
 from .vector_field import layout_of
 
-MIN_RELATIVE_STEP = 1e-13
 MAX_HELD_ENERGY_GAP, MAX_FLIGHT_ENERGY_GAP = 1e-7, 1e-8
 """Energy that a step may lose or create beside hard contacts, where points are held and in flight, relative to the
 largest kinetic energy so far."""
-STEP_GROWTH = 1.2
-"""Growth of steps from those that resolve dampers: what decays at any rate is e^-10 of itself before they do not
-resolve that any more."""
-MIN_FORCE_JUMP = 1e-3
-"""Change of forces that counts as a jump, relative to them."""
+FIRST_ADAPTED_STEP = 1e-4
+"""s: first step of a method that chooses its steps by their error, which soon grow from it"""
 
 
-def _default_of(method: Integrator) -> Callable[[Problem, State], float]:
-    """Function that returns the step (s) of a method of fixed steps to which none was given."""
-    return stable_step if method.stable else damped_step if method.damped else default_step
-
-
-class Stepping:
-    """Time, packed state and mode of one robot, and its steps.
+class Stepping(Runner[Trajectory]):
+    """Run of one robot, by its steps: packed state and mode, and the next step from there.
 
     Steps are of ``dt`` (s), or as the method chooses, or, where nothing else says how long they may be, of at most
-    ``longest``.
+    ``longest``; ``whole``: nothing but a controller looks within them.
     """
 
+    watched = True
+
     def __init__(
-        self, problem: Problem, method: Integrator, state: State, duration: float, dt: float | None, longest: float
+        self,
+        problem: Problem,
+        method: Integrator,
+        state: State,
+        duration: float,
+        dt: float | None,
+        longest: float,
+        finer: int,
+        every: int,
+        progress: Callable[[float], None] | None,
+        whole: bool,
     ) -> None:
-        self.problem = problem = method.suited(problem)
-        self.duration, self.adaptive = duration, method.tolerance is not None
-        self.eases = (
-            dt is None and problem.contact is None and (method.stable or method.damped) and stiff(problem, state)
-        )
-        if dt is None:
-            dt = longest if self.adaptive else _default_of(method)(problem, state)
+        problem, self.adaptive = method.suited(problem), method.tolerance is not None
+        dt = longest if dt is None and self.adaptive else dt
+        dt, first = default_steps(problem, method, state, finer) if dt is None else (dt, dt)
+        super().__init__(duration, dt, every, 1, progress)
         self.problem = problem = foreseeing(problem, state, dt)
-        self.method, self.largest = method.at(problem, dt), dt
-        self.begun = state
+        self.method, self.sampling, self.begun = method.at(problem, dt), problem.sampling, state
+        self.eases, self.next = first < dt, min(first, FIRST_ADAPTED_STEP) if self.adaptive else first
         self.mode, memory = problem.begin(state)
         self.layout = layout_of(problem, len(memory))
-        self.t, self.next = 0.0, min(self.largest, 1e-4) if self.adaptive else self.largest
-        if self.eases:  # what dampers stop at once stops in steps that resolve it
-            self.next = min(self.largest, default_step(problem, state))
         self.packed = np.asarray(self.layout.pack(state, memory, np.zeros(self.layout.works)), dtype=float)
         self.fastest = 0.0  # kinetic energy (J) at most, before steps beside hard contacts
         self._account: tuple[np.ndarray, Account] = np.zeros(0), Account(0.0, 0.0, 0.0)  # of the packed state
         self._tried: tuple[np.ndarray, dict[float, np.ndarray]] = self.packed, {}
+        self._prepare(whole)
 
-    def prepare(self, whole: bool) -> None:
-        """The first step as code; ``whole``: nothing but a controller looks within steps."""
-        held = self.problem.controller is None or self.problem.sampling is not None
+    def _prepare(self, whole: bool) -> None:
+        """The first step as code."""
+        held = self.problem.controller is None or self.sampling is not None
         stepping = smooth(self.method, self.problem) if held and whole else self.method
         step = stepping.stepper(self.problem, self.mode, self.layout.memory)
         self.simulator = None
         if isinstance(step, CompiledStepper):
             self.mode = ()  # of no matter to it: see Run.recorded
             step.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
-            self.simulator = BatchSimulator.alone(self.problem, step, self.layout, self.largest)
+            self.simulator = BatchSimulator.alone(self.problem, step, self.layout, self.dt)
         self._steps: dict[Mode, Step] = {self.mode: step}
 
-    stops: np.ndarray = np.zeros(0)
-    """s: times at which steps have to end, because they are kept"""
-
-    @property
-    def instant(self) -> float:
-        """The next time (s) at which a sampled controller looks or acts, or that is to be kept."""
-        sampling, k = self.problem.sampling, int(np.searchsorted(self.stops, self.t, side="right"))
-        stop = float(self.stops[k]) if k < len(self.stops) else np.inf
-        return stop if sampling is None else min(sampling.next, stop)
-
-    def _planned(self) -> float:
-        """The next step's size: to the grid of fixed steps, or as the last error or the last halving advises."""
-        left = min(self.duration, self.instant) - self.t
-        if self.adaptive:
-            planned = min(self.next, self.largest)
-            return left if 0.9 * left < planned and left <= self.largest else planned
-        ahead = (np.floor(self.t / self.largest + 1e-6) + 1.0) * self.largest - self.t
-        planned = float(left if ahead > left - 1e-6 * self.largest else ahead)
-        return planned if planned <= self.next * (1.0 + 1e-6) else self.next  # no slivers
+    def planned(self) -> float:
+        """Size (s) of the next step: on the grid of fixed steps, or as the last error advises."""
+        if not self.adaptive:
+            return super().planned()
+        left, planned = min(self.duration, self.instant) - self.t, min(self.next, self.dt)
+        return left if 0.9 * left < planned and left <= self.dt else planned
 
     def _step(self, dt: float) -> tuple[np.ndarray, float]:
         """A step that is finite and meets the tolerance, and its size; 0 where no step holds what it should."""
@@ -111,12 +98,12 @@ class Stepping:
             if not np.isfinite(out).all():
                 self._refuse(out, dt)
             if self._resolved(out):
-                self.next = min((STEP_GROWTH if self.eases else 2.0) * self.next, self.largest)
-                self.eases = self.eases and self.next < self.largest
+                self.next = min((STEP_GROWTH if self.eases else 2.0) * self.next, self.dt)
+                self.eases = self.eases and self.next < self.dt
                 return out, dt
             dt = self.next = 0.5 * dt
-            if dt < self.largest * 0.5**MAX_STEP_HALVINGS:
-                self.next = self.largest
+            if dt < self.dt * 0.5**MAX_STEP_HALVINGS:
+                self.next = self.dt
                 if self.problem.contact is None:
                     self._check_mass()
                     raise NumericsError(self.method.unsolved(self.problem), time=self.t)
@@ -133,7 +120,7 @@ class Stepping:
                 self.next = dt * factor
                 return out, dt
             dt *= min(factor, 0.9)
-            if dt < MIN_RELATIVE_STEP * max(1.0, self.t):
+            if dt < 1e-13 * max(1.0, self.t):  # time would stand still
                 if not finite:
                     self._refuse(out, dt)
                 raise NumericsError("no step, however small, meets the tolerance", time=self.t, value=size)
@@ -162,7 +149,8 @@ class Stepping:
         state, remembered, _ = self.layout.unpack(self.packed)
         problem, _ = self.problem.recalling(remembered)
         before, after = (problem.applied_at(self.mode, t, state) for t in (self.t, self.t + 1.01 * dt))
-        return bool(np.abs(after - before).max(initial=0.0) > MIN_FORCE_JUMP * np.abs([before, after]).max(initial=0.0))
+        least = 1e-3 * np.abs([before, after]).max(initial=0.0)  # N or N m: a change that counts as a jump
+        return bool(np.abs(after - before).max(initial=0.0) > least)
 
     def _energies(self, packed: np.ndarray) -> Account:
         *fields, works = self.layout.numbers(packed[: self.layout.size])

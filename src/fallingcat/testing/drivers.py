@@ -50,7 +50,7 @@ def check_drivers_agree(
 
     :func:`fallingcat.simulate` and :func:`fallingcat.rollout` take the same method; so do :class:`.Simulator`,
     :class:`.BatchSimulator` and :func:`fallingcat.simulation.step`, which take that of the runs unless it locates
-    events or chooses its steps.
+    events or chooses its steps.  Where no step is given, runs and rollouts of one robot choose the same.
 
     Args:
         model: Robot.
@@ -73,6 +73,7 @@ def check_drivers_agree(
         >>> print(check_drivers_agree(cat, [cat.state(rates=[1.0, 0.5])], duration=0.01))
         entry points, two_cylinder_cat: passed
           rollout           0.00e+00  holds        a rollout moves as single runs do
+          default steps     0.00e+00  holds        a rollout chooses the steps of a single run
           batch             0.00e+00  holds        a robot moves as it would alone, to the last bit
           simulator         0.00e+00  holds        a BatchSimulator moves as a Simulator, to the last bit
           step              ...  holds        the step as a function moves as a Simulator
@@ -143,6 +144,8 @@ class _Trial:
         agreed = ROUNDING if self.method.tolerance is None else TOLERANCES * self.method.tolerance
         robots = [(i,) for i in range(self.count)]
         yield Requirement("rollout", "a rollout moves as single runs do", agreed, self._rollout).tried(subject, robots)
+        text = "a rollout chooses the steps of a single run"
+        yield Requirement("default steps", text, agreed, self._default_steps).tried(subject, robots)
         yield Requirement("batch", "a robot moves as it would alone, to the last bit", 0.0, self._batch).tried(
             subject, robots
         )
@@ -161,6 +164,12 @@ class _Trial:
         run, many = self.runs[i], self._rolled
         ends = zip(_ends(run), _ends_of(many, i), strict=True)
         return max(apart(a, b) for a, b in ends)
+
+    def _default_steps(self, i: int) -> float:
+        given = (self.duration, self.laws, self.contact)
+        run = simulate(self.model, self.many.at(i), *given, passive=self.passive)
+        many = rollout(self.model, [self.many.at(i)], *given, passive=self.passive)
+        return max(apart(a, b) for a, b in zip(_ends(run), _ends_of(many, 0), strict=True))
 
     def _batch(self, i: int) -> float:
         alone = self.rolled([i])

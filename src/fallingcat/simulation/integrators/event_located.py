@@ -151,6 +151,10 @@ class LocatedStepper(CompiledStepper):
         """``x`` itself, whose time is not counted in steps."""
         return x.copy()
 
+    def timed(self, x: np.ndarray, t: float, dt: float) -> np.ndarray:
+        """``x`` itself, for the same reason."""
+        return x
+
     def _arrived(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
         """``x`` when each is at its time in ``until`` (N), to which a few go on alone; :data:`MAX_EXCESS` ends it."""
         while True:

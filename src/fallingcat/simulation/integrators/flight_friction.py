@@ -19,8 +19,6 @@ from ...control import Law
 from ...control.laws.inertia_behind import carried
 from ...model import Model
 
-FIRST_RATE = 9
-"""Place of the joint rates in ``y = [turn; twist; rates; ...]``."""
 STAGE_AT_END, LAST_STAGE = 4, 5
 """The stage whose slope is taken at the end of a part, and the last one."""
 LOCKED_ARMATURE = 1e18
@@ -62,6 +60,11 @@ class Friction(NamedTuple):
     def rounds(self) -> int:
         """Rounds of stages in a step, at most."""
         return MAX_LOCATING_ROUNDS + 2 * self.decisions + 14
+
+    @property
+    def first_rate(self) -> int:
+        """Place of the joint rates in ``y = [turn; twist; rates; ...]``."""
+        return 3 + self.model.m
 
     @property
     def _spread(self) -> np.ndarray:
@@ -128,7 +131,7 @@ class Modes(NamedTuple):
 
     def _of(self, y: Any) -> Any:
         """The rates of these joints."""
-        return y[FIRST_RATE:][self.friction.places]
+        return y[self.friction.first_rate :][self.friction.places]
 
     @property
     def before(self) -> Any:
@@ -177,7 +180,8 @@ class Modes(NamedTuple):
         share = where(less(self.total, float(MAX_LOCATING_ROUNDS)), _least(share), 1.0)
         back, stops = less(share, 1.0), ~_holds(self.way) & ~less(rest, along)
         rates = self.friction._spread @ _one(stops)
-        still = concatenate([np.zeros(FIRST_RATE), rates, np.zeros(len(point) - FIRST_RATE - len(rates))])
+        before = self.friction.first_rate
+        still = concatenate([np.zeros(before), rates, np.zeros(len(point) - before - len(rates))])
         arrived = where(less(0.5, still), 0.0 * point, point)
         left, none = self.left - self.size, 0.0 * self.tries
         ahead = self._replace(left=left, size=left, tries=none, way=_sign(self._of(arrived)), start=arrived)

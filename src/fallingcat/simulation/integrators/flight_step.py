@@ -33,7 +33,7 @@ from ..robot_parameters import edited, size
 from ..vector_field import Layout, layout_of
 from .flight_friction import Friction, Modes
 from .implicit_step import dry_friction_law
-from .momentum_step import CARRIED_SIZE, Parabola, carried_at
+from .momentum_step import CARRIED_SIZE, Parabola, angular_velocity, carried_at, still_at
 
 _ROTATIONS = SO3()
 
@@ -77,7 +77,7 @@ def flown(
         start = layout_of(Problem(model, laws, None, held if len(forces) else None), memory).unpack(packed)[0]
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
     problem = Problem(model, tuned(laws, numbers), None, held if len(forces) else None)
-    step = _Step(problem, x[0] * clock[0], clock[0], carried, packed, forces[6:])
+    step = _Step(problem, x[0] * clock[0], clock[0], carried, packed, forces[model.m :])
     after = step.end(while_loop(step.around, step.begun, step.rounds, UNROLLED_ROUNDS))
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 
@@ -160,26 +160,27 @@ class _Step:
         The accelerations are those before joints that dry friction holds are set to zero.
         """
         R, v, q, _, memory = self._parts(y)
-        rates, nowhere = v[6:], np.zeros(6)
+        m = self.problem.model.m
+        rates, nowhere = v[m:], np.zeros(m)
         state = self.flight.state(t, R, q, v)
         bare = self.bare.recalling(memory)[0]
         forces = bare.applied((), t, state, self.given)
         brakes = self._brakes(state, forces, h)
         if self.friction is not None:
             forces[self.friction.name] = concatenate([nowhere, self.friction.forces(way)])
-        tau = concatenate([nowhere, self.problem.total(forces)[6:]])
+        tau = concatenate([nowhere, self.problem.total(forces)[m:]])
         locks = [] if self.friction is None else [self.friction.armature(way)]
         more = [*locks, *brakes.values()]
         armature = sum(more[1:], start=more[0]) if more else None
-        found = response(self.light, State(np.eye(4), q, v[:6], rates), tau, armature=armature).acceleration
+        found = response(self.light, State(np.eye(4), q, v[:m], rates), tau, armature=armature).acceleration
         for name, brake in brakes.items():
-            forces[name] = forces[name] - concatenate([nowhere, brake * found[6:]])
+            forces[name] = forces[name] - concatenate([nowhere, brake * found[m:]])
         moves = found if self.friction is None else self.friction.held_still(found, way)
         zero = np.zeros(self.problem.model.nv)
-        powers = [np.reshape(forces.get(port, zero)[6:] @ rates, 1) for port in self.problem.ports]
-        turning = _ROTATIONS.seen_ahead(v[3:6], y[:3])
+        powers = [np.reshape(forces.get(port, zero)[m:] @ rates, 1) for port in self.problem.ports]
+        turning = _ROTATIONS.seen_ahead(angular_velocity(self.problem.model, v), y[:3])
         remembered = [law.memory_rate(self.problem.model, t, state) for law in bare.laws] if len(memory) else []
-        return concatenate([turning, moves, *remembered]), concatenate([np.zeros(0), *powers]), found[6:]
+        return concatenate([turning, moves, *remembered]), concatenate([np.zeros(0), *powers]), found[m:]
 
     def _brakes(self, state: State, forces: Mapping[str, Any], h: Any) -> dict[str, Any]:
         """Armature (n) by port with which stages foresee that forces of drives fall at the ends of their speed.
@@ -203,8 +204,8 @@ class _Step:
         width, end = self._width, moving + n + len(powers)
         rows = [slopes[k : k + width] for k in range(0, len(slopes), width)]
         motion = start[:moving] + h * _mixed(stage, _ROWS, [row[:moving] for row in rows])
-        q, rates = start[moving : moving + n], start[9:moving]
-        twice = _mixed(stage, _TWICE, [row[9:moving] for row in rows])
+        q, rates = start[moving : moving + n], start[moving - n : moving]
+        twice = _mixed(stage, _TWICE, [row[moving - n : moving] for row in rows])
         q = q + h * (chosen(stage, (*NODES[1:], 1.0)) * rates + h * twice)
         works = point[moving + n : end] + h * chosen(stage, WEIGHTS[-1]) * powers
         memory = start[end:]
@@ -222,8 +223,8 @@ class _Step:
         if self.friction is not None:
             x = where(less(0.0, self._modes(x).left), np.inf, x)
         R, v, q, works, memory = self._parts(self.point(x))
-        t, spin = self.t + self.dt, self.carried[7:]
-        v = concatenate([conserved_twist(self.light, q, v[6:], R.T @ spin), v[6:]])
+        t, spin, rates = self.t + self.dt, self.carried[7:], v[self.problem.model.m :]
+        v = concatenate([conserved_twist(self.light, q, rates, R.T @ spin), rates])
         pairs = concatenate([np.zeros(0), *(concatenate([np.zeros(1), np.reshape(work, 1)]) for work in works)])
         return self.layout.pack(self.flight.state(t, R, q, v), memory, pairs)
 
@@ -307,7 +308,7 @@ def _mixed(stage: Any, weights: np.ndarray, rows: Sequence[Any]) -> Any:
 
 
 def conserved_twist(light: Model, q: Any, rates: Any, spin: Any) -> Any:
-    """The twist (6) of the base, seen from the center of mass, with body-fixed angular momentum ``spin`` about it."""
-    still = State(np.eye(4), q, np.zeros(6), np.zeros(len(rates)))
-    joints = inverse_dynamics(light, still, concatenate([np.zeros(6), rates]))[:6]
-    return solve_tree(locked_inertia(light, still), concatenate([np.zeros(3), spin]) - joints, range(-1, 5))
+    """The twist (m) of the base, seen from the center of mass, with body-fixed angular momentum ``spin`` about it."""
+    m, S, still = light.m, light.base.selection, still_at(light, q)
+    joints = inverse_dynamics(light, still, concatenate([np.zeros(m), rates]))[:m]
+    return solve_tree(S.T @ locked_inertia(light, still) @ S, S[3:].T @ spin - joints, range(-1, m - 1))

@@ -29,7 +29,8 @@ from ...compiler import compile
 from ...contact.base import Mode
 from ...control.laws.base import acts_on_base
 from ...errors import ModelError, NumericsError, describe
-from ...lie import SE3
+from ...lie import Group
+from ...lie.rotations import skew
 from ...model import Model, State
 from ..compiled_dynamics import remembered
 from ..problem import Problem, held
@@ -39,14 +40,25 @@ from .base import FixedStepIntegrator, Step
 from .compiled_rule import RuleStepper
 from .implicit import steps_before
 from .implicit_step import dry_friction_law
-from .momentum_step import CARRIED_SIZE, MAX_PASSES, Guess, Parabola, arrived, carried_at, flown, stepped
+from .momentum_step import (
+    CARRIED_SIZE,
+    MAX_PASSES,
+    Guess,
+    Parabola,
+    arrived,
+    carried_at,
+    flown,
+    free_directions,
+    stepped,
+)
 
 
 @dataclass(frozen=True)
 class MomentumRungeKutta(FixedStepIntegrator):
     """Runge-Kutta of order 5 in flight; momentum is exact to rounding.
 
-    For robots whose base is free, whose joints are angles and lengths, without loops, under gravity and joint forces.
+    For robots whose base is free, or free in a plane, whose joints are angles and lengths, without loops, under gravity
+    and joint forces.
     Dry friction is Coulomb's law itself: joints stick and slide, and come to rest exactly.
 
     Example:
@@ -89,8 +101,8 @@ class MomentumRungeKutta(FixedStepIntegrator):
 class MomentumMidpoint(FixedStepIntegrator):
     """Midpoint rule of order 2 in flight, symmetric in time; momentum is exact to rounding, energy has no trend.
 
-    For robots whose base is free, whose joints are angles and lengths, and on whose base no force acts but gravity;
-    loops between their own links and joints are closed, to rounding, at the end of every step.
+    For robots whose base is free, or free in a plane, whose joints are angles and lengths, and on whose base no force
+    acts but gravity; loops between their own links and joints are closed, to rounding, at the end of every step.
 
     Example:
         >>> import fallingcat as fc
@@ -245,6 +257,18 @@ def measured(model: Model, t: float, many: State) -> np.ndarray:
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
 
+def keeps_momentum(base: Group) -> bool:
+    """True if a robot on a base keeps its momentum about the center of mass along the axes about which it turns.
+
+    Forces of what guides the base are normal to its translations: they have no moment about an axis if the base moves
+    in all directions normal to that, as in space, in a plane, or without turning.
+    """
+    linear, angular = base.selection[:3], base.selection[3:]
+    turns, blocked = angular.any(axis=0), np.eye(3) - free_directions(base)
+    guided = linear[:, turns].any() or any(np.abs(blocked @ skew(axis)).max() > 1e-12 for axis in angular[:, turns].T)
+    return not (turns.all() or guided)
+
+
 def check(problem: Problem, remembers: bool = False) -> None:
     """Refuse robots and forces that this rule is not for, by name."""
     model = problem.model
@@ -258,9 +282,11 @@ def check(problem: Problem, remembers: bool = False) -> None:
     driven = problem.external and problem.controller is not held  # forces that a batch is given are on joints alone
     if driven or problem.contact is not None:
         raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
-    if not isinstance(model.base, SE3):
+    if not keeps_momentum(model.base):
         base = f"the base {model.base}" if model.m else "one that is fixed"
-        raise ModelError(f"the momentum-exact integrator needs a free base, not {base}")
+        raise ModelError(f"the momentum-exact integrator needs a base that is free or moves in a plane, not {base}")
+    if not np.allclose(free_directions(model.base) @ model.gravity, model.gravity, atol=0.0):
+        raise ModelError(f"the momentum-exact integrator needs gravity along directions in which {model.base} moves")
     for law in problem.laws:
         if acts_on_base(model, law):
             raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")

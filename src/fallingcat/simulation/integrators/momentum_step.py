@@ -18,7 +18,7 @@ from ...control import Law
 from ...dynamics import center_of_mass, inverse_dynamics, momentum
 from ...dynamics.energy import kinetic_slope
 from ...dynamics.forward import response
-from ...lie import SO3
+from ...lie import SO3, Group
 from ...lie.rotations import exp, homogeneous
 from ...model import Model, State
 from ..law_parameters import tuned
@@ -68,7 +68,7 @@ class Guess(NamedTuple):
     def first(cls, model: Model, velocity: Any, falls: Any) -> Any:
         """The velocity at the start, and nothing else."""
         nothing = np.zeros(model.n + row_count(model))
-        return concatenate([velocity, nothing, velocity[6:], np.zeros(model.n), falls, np.full(1, FIRST_CHANGE)])
+        return concatenate([velocity, nothing, velocity[model.m :], np.zeros(model.n), falls, np.full(1, FIRST_CHANGE)])
 
 
 def flown(
@@ -84,7 +84,7 @@ def flown(
 ) -> Any:
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
     t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
-    about = (array([t, clock[0]]), np.zeros(0), forces[6:])
+    about = (array([t, clock[0]]), np.zeros(0), forces[model.m :])
     out = stepped(model, packed, carried, *about, laws=tuned(laws, numbers))
     end, error = out[: len(packed)], out[len(packed)]
     after = where(less(1.0, error), np.inf + 0.0 * end, end)
@@ -111,20 +111,23 @@ def stepped(
     light = replace(model, gravity=np.zeros(3))
     R, q, spin = start.pose[:3, :3], start.joints, carried[7:]
     flying = concatenate([start.twist, start.rates]) - flight.seen(clock[0], R)
-    p = inverse_dynamics(light, _still(q), flying)[6:]
+    m = model.m
+    p = inverse_dynamics(light, still_at(light, q), flying)[m:]
     half, foreseen = clock[0] + 0.5 * dt, _foreseen(problem, clock[0], start, 0.5 * dt)
-    closing = InnerLoops(light, _still(q), 0.5 * dt * foreseen)
+    closing = InnerLoops(light, still_at(light, q), 0.5 * dt * foreseen)
 
     def middle(v: Any) -> State:
-        return flight.state(half, R @ exp(0.5 * dt * v[3:6]), q + 0.5 * dt * v[6:], v)
+        return flight.state(half, R @ exp(0.5 * dt * angular_velocity(model, v)), q + 0.5 * dt * v[m:], v)
 
     def better(x: Any) -> tuple[Any, Any]:
         at = Guess.of(model, x)
-        v, rates = at.velocity, at.velocity[6:]
-        q_mid, tau = q + 0.5 * dt * rates, problem.total(problem.applied((), half, middle(v), given))[6:]
-        slope = kinetic_slope(light, State(np.eye(4), q_mid, v[:6], rates)) + tau
-        h = _ROTATIONS.dexp_left(dt * v[3:6]).T @ (R.T @ spin)  # what the variation of R exp(dt w) asks for
-        opening, more = closing.correction(_still(q + dt * rates), dt)
+        v, rates = at.velocity, at.velocity[m:]
+        q_mid, tau = q + 0.5 * dt * rates, problem.total(problem.applied((), half, middle(v), given))[m:]
+        slope = kinetic_slope(light, State(np.eye(4), q_mid, v[:m], rates)) + tau
+        h = _ROTATIONS.dexp_left(dt * angular_velocity(model, v)).T @ (
+            R.T @ spin
+        )  # what the variation of R exp(dt w) asks for
+        opening, more = closing.correction(still_at(light, q + dt * rates), dt)
         impulses = at.impulses + more
         falls = _falls(at, rates, tau)
         p_mid = p + 0.5 * dt * slope + closing.forces(impulses)
@@ -136,11 +139,11 @@ def stepped(
     first = Guess.first(model, flying, foreseen)
     x = better(guess)[0] if len(guess) else while_loop(better, first, MAX_PASSES, UNROLLED_PASSES)
     v, slope, impulses, *_, change = Guess.of(model, x)
-    end_R, end_q = R @ exp(dt * v[3:6]), q + dt * v[6:]
+    end_R, end_q = R @ exp(dt * angular_velocity(model, v)), q + dt * v[m:]
     end_v = _velocity(light, end_R.T @ spin, end_q, p + dt * slope + closing.forces(impulses))
-    end = flight.state(clock[0] + dt, end_R, end_q, InnerLoops(light, _still(end_q)).kept(end_v))
+    end = flight.state(clock[0] + dt, end_R, end_q, InnerLoops(light, still_at(light, end_q)).kept(end_v))
     forces, zero = problem.applied((), half, middle(v), given), np.zeros(model.nv)  # those in loops do no work
-    powers = [(0.0, forces.get(port, zero)[6:] @ v[6:]) for port in problem.ports]
+    powers = [(0.0, forces.get(port, zero)[m:] @ v[m:]) for port in problem.ports]
     works = works + dt * concatenate([np.zeros(0), *(np.reshape(power, 1) for pair in powers for power in pair)])
     ends = [layout.pack(at, np.zeros(0), works) for at in (end, middle(v))]
     return concatenate([ends[0], change / (MAX_VELOCITY_ERROR * slack(model, 1e3 * dt)), ends[1], x])
@@ -194,16 +197,28 @@ class Parabola(NamedTuple):
 
     def seen(self, t: Any, R: Any) -> Any:
         """``nv``: its part in the velocity of a robot with this attitude."""
-        return concatenate([R.T @ self.velocity(t), np.zeros(self.model.nv - 3)])
+        return concatenate([self.model.base.selection[:3].T @ (R.T @ self.velocity(t)), np.zeros(self.model.n)])
 
     def state(self, t: Any, R: Any, q: Any, v: Any) -> State:
         """The state whose center of mass lies on the parabola; ``v`` (nv) is seen from there."""
-        v, offset = v + self.seen(t, R), center_of_mass(self.model, _still(q))
-        return State(homogeneous(R, self.center(t) - R @ offset), q, v[:6], v[6:])
+        v, offset = v + self.seen(t, R), center_of_mass(self.model, still_at(self.model, q))
+        place = free_directions(self.model.base) @ (self.center(t) - R @ offset)
+        return State(homogeneous(R, place), q, v[: self.model.m], v[self.model.m :])
 
 
-def _still(q: Any) -> State:
-    return State(np.eye(4), q, np.zeros(6), np.zeros(len(q)))
+def free_directions(base: Group) -> np.ndarray:
+    """Projection (3 x 3) onto the directions in which a base moves."""
+    return base.selection[:3] @ base.selection[:3].T
+
+
+def still_at(model: Model, q: Any) -> State:
+    """State at rest at joint coordinates, with a base at the origin."""
+    return State(np.eye(4), q, np.zeros(model.m), np.zeros(len(q)))
+
+
+def angular_velocity(model: Model, v: Any) -> Any:
+    """Angular velocity (3, rad/s, base axes) of the base in a velocity (nv)."""
+    return model.base.selection[3:] @ v[: model.m]
 
 
 def _velocity(light: Model, spin: Any, q: Any, p: Any, resists: Any = None, rates: Any = None) -> Any:
@@ -211,7 +226,8 @@ def _velocity(light: Model, spin: Any, q: Any, p: Any, resists: Any = None, rate
 
     ``M v = h``, where ``h`` falls by what ``resists`` (n) rates beyond some.
     """
-    return response(light, _still(q), concatenate([np.zeros(3), spin, p]), (), (), resists, rates).acceleration
+    h = concatenate([light.base.selection[3:].T @ spin, p])
+    return response(light, still_at(light, q), h, (), (), resists, rates).acceleration
 
 
 def _largest(x: Any) -> Any:
