@@ -30,7 +30,7 @@ def test_every_point_is_in_one_patch():
     assert sorted(i for on_link in found for part in on_link.patches for i in part) == [*range(len(points))]
     for on_link in found:
         for part in on_link.patches:
-            assert 0 < len(part) <= patches.MAX_POINTS
+            assert 0 < len(part) <= patches.PATCH_POINTS
             for i in part:
                 frame = model.frame(points[i])
                 assert model.link_index(frame.link) == on_link.link
@@ -74,3 +74,19 @@ def test_a_step_that_brings_what_was_left_out_to_the_ground_is_taken_in_parts(fa
     laws, numbers = apart(problem.laws, model)
     after = stepped(model, x, np.array([2e-3]), numbers, np.zeros(0), laws=laws, contact=floor, memory=8, sweeps=None)
     assert after[-1] == parts
+
+
+def test_hard_steps_leave_out_what_does_not_touch(monkeypatch):
+    """A sole that lands on its edge and comes to rest on it, beside the same with all points in all steps."""
+    model, points = fc.contact.corners(fc.robots.free_body(), "body", (0.2, 0.1))
+    start = model.state(pose=fc.lie.SE3().exp([0.0, 0.0, 0.12, 0.3, 0.4, 0.0]), twist=[0.3, 0.1, -0.5, 0.2, 0.1, 0.4])
+    ends = []
+    for clearance in (patches.CLEARANCE, 1e3):
+        monkeypatch.setattr(patches, "CLEARANCE", clearance)
+        floor = fc.contact.HardContacts(points, friction=0.6, height=1e-16 * clearance)  # else the same code
+        body = BatchSimulator(model, [start], (), floor, dt=2e-3)
+        body.step(200)
+        ends.append(body.state)
+    assert ends[0].pose[0, 2, 3] < 0.03
+    for ours, all_points in zip(*ends, strict=True):
+        np.testing.assert_allclose(ours, all_points, rtol=1e-9, atol=1e-9)

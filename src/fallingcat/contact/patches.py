@@ -11,11 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, branch, minimum
-from ..model import Model
+from ..arrays import absolute, branch, cross, minimum
+from ..dynamics.spatial import motion_to_child
+from ..dynamics.sweeps import nodes, outward
+from ..geometry.contact_points import Ground
+from ..model import Model, State
 
-MIN_POINTS, MAX_POINTS = 4, 6
-"""Points of a link from which on they are put into patches, and points of a patch at most."""
+MIN_POINTS = 4
+"""Points of a link from which on they are put into patches."""
+PATCH_POINTS, LINK_PATCHES = 2, 6
+"""Points of a patch at most, or more where a link would have more patches than about these: three points of a foot that
+touch are in as many patches, and each patch takes a comparison and some sums."""
 CLEARANCE = 5e-3
 """m: height that a patch keeps over the ground in a step for which it is left out, beside twice the way that it moves.
 At 1 ms an impact would have to change its velocity by 5 m/s in one step; such steps are found, and taken in parts."""
@@ -59,7 +65,7 @@ def patches_of(model: Model, points: Sequence[str]) -> list[LinkPatches]:
         >>> import fallingcat as fc
         >>> model, corners = fc.contact.corners(fc.robots.humanoid(), "left_sole", (0.2, 0.1))
         >>> [on_link.patches for on_link in patches_of(model, corners)]
-        [[[0, 1, 2, 3]]]
+        [[[1, 2], [0, 3]]]
     """
     on_link: dict[str, list[int]] = {}
     frames = [model.frame(name) for name in points]
@@ -71,19 +77,37 @@ def patches_of(model: Model, points: Sequence[str]) -> list[LinkPatches]:
             corners = np.array([places[i] for i in mine])
             center = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
             radius = float(np.linalg.norm(corners - center, axis=1).max())
-            found.append(LinkPatches(model.link_index(link), _clusters(mine, places), center, radius))
+            most = max(PATCH_POINTS, -(-len(mine) // LINK_PATCHES))
+            found.append(LinkPatches(model.link_index(link), _clusters(mine, places, most), center, radius))
     return found
 
 
-def _clusters(points: list[int], places: Sequence[np.ndarray]) -> list[list[int]]:
-    """Points halved along the longest side of their box until none has more than :data:`MAX_POINTS`."""
-    if len(points) <= MAX_POINTS:
+def margins(
+    model: Model, ground: Ground, state: State, found: Sequence[LinkPatches], dt: Any, part: float = 1.0
+) -> list[Any]:
+    """:meth:`LinkPatches.margin` (m) of each link at a state."""
+    tree = nodes(model, state)
+    poses = outward(tree, state.pose, lambda node, H: H @ node.H)
+    start = model.base.selection @ state.twist
+    twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+    heights = []
+    for on_link in found:
+        pose, twist = poses[on_link.link], twists[on_link.link]
+        axes = ground.site(pose[:3, 3]).axes @ pose[:3, :3]
+        arm, v, spin = (axes @ x for x in (on_link.center, twist[:3], twist[3:]))
+        heights.append(on_link.margin((v + cross(spin, arm))[0], spin, dt, part))
+    return heights
+
+
+def _clusters(points: list[int], places: Sequence[np.ndarray], most: int) -> list[list[int]]:
+    """Points halved along the longest side of their box until no part has more than ``most``."""
+    if len(points) <= most:
         return [sorted(points)]
     corners = np.array([places[i] for i in points])
     longest = int(np.argmax(np.ptp(corners, axis=0)))
     order = sorted(points, key=lambda i: (places[i][longest], i))
     half = len(order) // 2
-    return [*_clusters(order[:half], places), *_clusters(order[half:], places)]
+    return [*_clusters(order[:half], places, most), *_clusters(order[half:], places, most)]
 
 
 def guarded(near: Any, x: Any, other: Any = 0.0) -> Any:

@@ -23,7 +23,7 @@ from ..problem import Problem
 class Point(NamedTuple):
     """A point or ball that may touch, in the middle of a step."""
 
-    index: int
+    number: int
     link: int
     center: np.ndarray
     """``3``: in the link frame"""
@@ -59,7 +59,7 @@ class Point(NamedTuple):
     @property
     def mover(self) -> Any:
         """Key of what it moves with: its link, if that has patches, or itself."""
-        return ("link", self.link) if self.shares else ("point", self.index)
+        return ("link", self.link) if self.shares else ("point", self.number)
 
     def ahead(self, link: Any, dt: Any, turned: Any = 1.0) -> Any:
         """``3``: its velocity at the end of the step, given the acceleration (6) of its link as in :class:`.Response`.
