@@ -8,11 +8,11 @@ import pytest
 
 import fallingcat as fc
 from fallingcat import robots
+from fallingcat.contact import patches
 from fallingcat.contact.theta_weights import ThetaWeights
 from fallingcat.dynamics.forward import response
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator
-from fallingcat.simulation.integrators import implicit_points
 
 FLOOR = fc.contact.CompliantFloor(("foot",), (2e4, 1e4), (200.0, 100.0), friction=0.6)
 SEEN = ThetaWeights.of(*FLOOR._springs, 0.5, 4e-3)
@@ -99,7 +99,7 @@ def test_points_of_a_link_are_added_up(monkeypatch):
     start = model.state(pose=pose, twist=[1.0, 0.2, -0.5, 0.1, 0.1, 0.5])
     ends = []
     for fewest in (4, 5):
-        monkeypatch.setattr(implicit_points, "MIN_PATCH", fewest)
+        monkeypatch.setattr(patches, "MIN_POINTS", fewest)
         alike = replace(floor, height=1e-12 * fewest)  # else the first code would be taken again
         simulator = BatchSimulator(model, [start], (), alike, dt=2e-3)
         simulator.step(60)

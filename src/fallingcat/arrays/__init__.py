@@ -40,7 +40,7 @@ from .building import (
     stack,
     to_casadi,
 )
-from .composed import absolute, arccos, arcsin, arctan, clip, maximum, minimum, sign
+from .composed import absolute, arccos, arcsin, arctan, branch, clip, maximum, minimum, sign
 from .elementwise import any_nonzero, arctan2, cos, exp, is_expression, less, less_equal, log, sin, sqrt, tanh, where
 from .graph import Graph
 from .linear import factored, inverse_root, solve, solve_tree, solver
@@ -61,6 +61,7 @@ __all__ = [
     "arctan2",
     "array",
     "block",
+    "branch",
     "clip",
     "columns",
     "concatenate",

@@ -51,6 +51,8 @@ class Graph:
         self.nodes: list[Traced] = []
         self._most = most
         self._known: dict[tuple[Any, ...], Traced] = {}
+        self.guards: set[Traced] = set()
+        """conditions of :func:`.branch`"""
         self.loops, self.recording = loops, False
         """loops that are kept, and the flag that the body of one is being traced"""
 

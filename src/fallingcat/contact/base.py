@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays.arguments import holds_numbers, look_first
 from ..arrays.types import FloatArray, Matrix, Scalar, Vector
+from ..caching import cached_property
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, describe
 from ..geometry.contact_points import Ground, each_radius, point_motions
@@ -125,7 +126,7 @@ class Contact(ABC):
         super().__init_subclass__(**options)
         look_first(cls, _LOOKS)
 
-    @property
+    @cached_property
     def radii(self) -> tuple[float, ...]:
         """Radius (m) of the ball around each point; 0: the point itself touches."""
         return each_radius(self.radius, self.points)

@@ -230,13 +230,15 @@ def point_motions(model: Model, state: State, places: Sequence[str]) -> list[Poi
     """
     geo, R = geometry(model, state), state.pose[:3, :3]
     rates = [state.twist, *(node.rates for node in geo.tree)]
-    motions = []
+    motions, of_links = [], dict[int, tuple[Any, Any]]()
     for place in places:
         frame = model.frame(place)
         link = model.link_index(frame.link)
-        path = set(ancestors(geo.tree, link))
-        s = geo.places.columns(geo.moving(link, geo.axes))
-        a = sum((geo.axes_dot[i] @ rates[i] for i in sorted(path)), start=np.zeros(6))
+        if link not in of_links:
+            path = sorted(set(ancestors(geo.tree, link)))
+            bias = sum((geo.axes_dot[i] @ rates[i] for i in path), start=np.zeros(6))
+            of_links[link] = geo.places.columns(geo.moving(link, geo.axes)), bias
+        s, a = of_links[link]
         p = (geo.poses[link] @ frame.placement)[:3, 3]
         J = s[:3] - skew(p) @ s[3:]
         w = geo.twists[link][3:]

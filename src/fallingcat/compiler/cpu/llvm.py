@@ -96,6 +96,8 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -
                 out.append(f"  %v{x} = fcmp une {t} {loaded}, {type_.constant(0.0)}")
         return f"%v{x}"
 
+    if chunk.guard is not None:
+        out += _skipped(program, chunk, type_, name)
     pairs: dict[Any, str] = {}
     for line in chunk.instructions:
         known.add(line.value)
@@ -125,6 +127,36 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -
         out.append(f"  %o{place} = getelementptr {t}, ptr %out, i64 {place}")
         out.append(f"  store {t} {source}, ptr %o{place}, align {type_.bytes}")
     return [*out, "  ret void", "}"]
+
+
+def _skipped(program: Program, chunk: Chunk, type_: Type, name: str) -> Iterator[str]:
+    """The way past a chunk whose guard holds in no lane: its choices take the other value."""
+    t, otherwise, guard = type_.text, chunk.otherwise, chunk.guard
+    assert guard is not None
+
+    def loaded(x: int, to: str) -> Iterator[str]:
+        where = program.inputs.get(x)
+        source, index = ("%work", chunk.loads[x]) if where is None else (pointer_to(where.argument, name), where.offset)
+        yield f"  {to}p = getelementptr {t}, ptr {source}, i64 {index}"
+        yield f"  {to} = load {t}, ptr {to}p, align {type_.bytes}"
+
+    yield from loaded(guard, "%guard")
+    yield f"  %holds = fcmp une {t} %guard, {type_.constant(0.0)}"
+    yield f"  %lanes = bitcast {type_.condition} %holds to i{type_.lanes}"
+    yield f"  %any = icmp ne i{type_.lanes} %lanes, 0"
+    yield "  br i1 %any, label %all, label %none"
+    yield "none:"
+    left = [*((slot, x) for x, slot in chunk.stores.items()), *chunk.kept]
+    written = [*(("%work", slot, x) for slot, x in left), *(("%out", place, x) for place, x in chunk.outputs)]
+    for k, (to, place, x) in enumerate((to, place, x) for to, place, x in written if x in otherwise):
+        value = otherwise[x]
+        if isinstance(value, int):
+            yield from loaded(value, f"%other{k}")
+        source = f"%other{k}" if isinstance(value, int) else type_.constant(value)
+        yield f"  %to{k} = getelementptr {t}, ptr {to}, i64 {place}"
+        yield f"  store {t} {source}, ptr %to{k}, align {type_.bytes}"
+    yield "  ret void"
+    yield "all:"
 
 
 def _runs(program: Program, outputs: list[tuple[int, Any]]) -> list[list[tuple[int, Any]]]:

@@ -37,10 +37,21 @@ class Chunk:
     """(place in the flat output, value or float)"""
     kept: list[tuple[int, Any]] = field(default_factory=list)
     """(place in the workspace, value or float): what loops read"""
+    guard: int | None = None
+    """condition without which it is skipped, but for its choices by that: see :mod:`.branches`"""
 
     def move(self, to: Callable[[int], int]) -> None:
         """Other places in the workspace."""
         self.kept = [(to(place), x) for place, x in self.kept]
+
+    @property
+    def otherwise(self) -> dict[int, Any]:
+        """Values of its choices (values or floats) where it is skipped."""
+        found: dict[int, Any] = {}
+        for line in self.instructions:
+            if line.op == "select" and line.operands[0] == self.guard:
+                found[line.value] = found.get(line.operands[2], line.operands[2])
+        return found
 
 
 @dataclass

@@ -66,6 +66,8 @@ class Layout:
         self.table: list[float] = []
         self.kept: dict[int, list[int]] = {}
         """scalar value -> its places in the workspace"""
+        self.always: set[int] = set()
+        """scalar values that loops read in any case"""
         self.places: dict[int, Input] = {}
         """result of a loop -> where it lies"""
         self.direct: set[int] = set()
@@ -152,6 +154,7 @@ class Layout:
         lines = fused(lines, kept) if self._fuse else lines
         first = [self._value(row[0]) for row in rows_of(node)]
         starts = [self._shared(x, now) if isinstance(x, int) else float(x) for x in first]
+        self.always.update(x for x in first if isinstance(x, int))
         shared = {local[x]: self._shared(local[x], now) for x in body.shared}
         old, new = self._areas.room(len(first), now), self._areas.room(len(outputs) * (1 + len(sooner)), now)
         self.places.update({x: Input(WORK, old + i) for i, part in parts.items() for x in part.values()})
@@ -173,6 +176,7 @@ class Layout:
             if local[symbol] in used:
                 rows[local[symbol]] = self._row(tuple(self._value(x) for x in row), copies, now)
         shared = {local[x]: self._shared(local[x], now) for x in body.shared if local[x] in used}
+        self.always.update(shared)
         segments = [(0, 0)]
         results: list[tuple[Input, int]] = []
         for r, value in outputs.items():
@@ -240,6 +244,7 @@ class Layout:
                         self._used(x, now)
             else:
                 self.kept.setdefault(x, []).append(start + k)
+                self.always.add(x)
                 self._areas.touch(start, _time(self._phase[x]))
         return start
 

@@ -21,6 +21,7 @@ import numpy as np
 from ...arrays import Traced
 from ...arrays.operations import CONDITIONS
 from ...caching import cached_property
+from .branches import guarded, guarded_rounds, stretches, uses
 from .fuse import fused, lines_of
 from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
 from .loops import Layout, levels, needed, phases
@@ -102,11 +103,13 @@ def _with_loops(
     lines = lines_of([n for n in nodes if n.op != "loop" and number[n] not in layout.places], number)
     lines = fused(lines, [*results, *layout.kept]) if fuse else lines
     layout.settle(lines, results)
-    stretches: dict[int, list[Instruction]] = {}
+    by_phase: dict[int, list[Instruction]] = {}
     for line in lines:
-        stretches.setdefault(phase[line.value], []).append(line)
+        by_phase.setdefault(phase[line.value], []).append(line)
     roots = [*results, *layout.kept]
-    if len(stretches) > 1:
+    guards = {number[x] for x in nodes[0].graph.guards if x in number}
+    owner = guarded(lines, guards, [*results, *layout.always], _read_by_rounds(layout, guards))
+    if len(by_phase) > 1:
         known = {line.value: phase[line.value] for line in lines}
         roots += [
             x
@@ -117,21 +120,32 @@ def _with_loops(
     everywhere: list[Instruction] = []
     chunks: list[Chunk | Loop | Repeat] = []
     written = _places(results, layout.direct)
-    for p in range(-1, 1 + max([layout.last, *stretches])):
-        mine = schedule(stretches.get(p, []), inputs, roots, TRIED)
-        everywhere += mine
-        chunks += _chunks(mine, written, chunk, layout.kept)
+    for p in range(-1, 1 + max([layout.last, *by_phase])):
+        for guard, part, needs in stretches(by_phase.get(p, []), owner, roots):
+            mine = schedule(part, inputs, needs, TRIED)
+            everywhere += mine
+            chunks += _chunks(mine, written, chunk, layout.kept, guard)
         chunks += layout.step(p)
     chunks += _rest(results, everywhere, chunk, layout.direct)
     slots = _connect([c for c in chunks if isinstance(c, Chunk)], layout.kept, layout.size)
     everything = {**inputs, **layout.places}
     for each in (c for c in chunks if isinstance(c, Repeat)):
-        slots = _cut(each, inputs, chunk, slots)
+        slots = _cut(each, inputs, chunk, slots, guards)
         everything |= each.places
     return Program(sizes, everything, everywhere, results, chunks, slots, layout.table, layout.clear, layout.size)
 
 
-def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int) -> int:
+def _read_by_rounds(layout: Layout, guards: set[int]) -> dict[int, set[int | None]]:
+    """Guards under which loops that repeat read each value."""
+    read: dict[int, set[int | None]] = {}
+    for repeat in (step for p in range(-1, layout.last + 1) for step in layout.step(p) if isinstance(step, Repeat)):
+        by = uses(repeat.instructions, guarded_rounds(repeat, guards))
+        for x in repeat.shared:
+            read.setdefault(x, set()).update(by.get(x, {None}))
+    return read
+
+
+def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int, guards: set[int]) -> int:
     """The instructions of a round in chunks, whose own slots of the workspace begin at ``first``; where they end."""
     made = {line.value for line in repeat.instructions}
     kept: dict[int, list[int]] = {}
@@ -144,10 +158,14 @@ def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int) -> in
             elif not repeat.stays(i, x):
                 copies.kept.append((place + i, x))
     known: set[int] = set()
+    owner = guarded_rounds(repeat, guards)
     for copies, (_, outputs) in zip(passed_on, repeat.exits, strict=True):
         lines = [line for line in needed(repeat.instructions, outputs) if line.value not in known]
         known.update(line.value for line in lines)
-        repeat.parts.append([*_chunks(schedule(lines, inputs, outputs, TRIED), {}, chunk, kept), copies])
+        repeat.parts.append([])
+        for guard, part, needs in stretches(lines, owner, outputs):
+            repeat.parts[-1] += _chunks(schedule(part, inputs, needs, TRIED), {}, chunk, kept, guard)
+        repeat.parts[-1].append(copies)
     slots = _connect(repeat.chunks, kept, first)
     outside = {x: place.offset for x, place in repeat.shared.items() if place.argument == WORK}
     for piece in repeat.chunks:
@@ -203,7 +221,11 @@ def _places(results: list[Any], direct: Iterable[int] = ()) -> dict[int, list[in
 
 
 def _chunks(
-    lines: list[Instruction], places: dict[int, list[int]], size: int, kept: dict[int, list[int]] | None = None
+    lines: list[Instruction],
+    places: dict[int, list[int]],
+    size: int,
+    kept: dict[int, list[int]] | None = None,
+    guard: int | None = None,
 ) -> list[Chunk]:
     """The program in pieces of similar weight, cut where few values wait; stores weigh more, for compilers."""
     kept = kept or {}
@@ -213,7 +235,7 @@ def _chunks(
     start = 0
     while start < len(lines):
         end = _end(weights, waiting, start, size)
-        chunk = Chunk(lines[start:end])
+        chunk = Chunk(lines[start:end], guard=guard)
         for line in chunk.instructions:
             chunk.outputs += [(place, line.value) for place in places.get(line.value, ())]
             chunk.kept += [(place, line.value) for place in kept.get(line.value, ())]
@@ -276,5 +298,6 @@ def _connect(chunks: list[Chunk], kept: dict[int, list[int]] | None = None, firs
 
 
 def _read(chunk: Chunk) -> list[int]:
-    """The values that a chunk's instructions read, its own among them."""
-    return [x for line in chunk.instructions for x in line.operands if isinstance(x, int)]
+    """The values that a chunk's guard and instructions read, its own among them."""
+    read = [x for line in chunk.instructions for x in line.operands if isinstance(x, int)]
+    return read if chunk.guard is None else [chunk.guard, *read]

@@ -30,7 +30,7 @@ from ...model import Model, State
 from ...records import concise
 from ..base import Contact, Jump, Mode, Touch
 from .event_driven.complementarity import OPEN, SLIDE, STICK
-from .event_driven.contact_kinematics import ContactKinematics, situation
+from .event_driven.contact_kinematics import ContactKinematics, kinematics_only, situation
 from .event_driven.contact_state import IDLE_TOUCHDOWN_DEPTH, TOUCHDOWN_DEPTH, ContactState
 from .event_driven.impacts import restitutions
 from .event_driven.loop_projection import project_onto_loops
@@ -169,7 +169,7 @@ class HardContacts(Contact):
         if far:
             raise ModelError(f"{far}: start within its limits")
         memory: list[np.ndarray] = []
-        mode, at = [], self.see(model, state)
+        mode, at = [], self.see(model, state) if model.loops else self._without_forces(model, state)
         for i, (place, axes) in enumerate(zip(self.names, self.axes(model), strict=True)):
             if 0 not in axes:
                 raise ModelError(f"{place!r} cannot move along the normal of the ground: it cannot touch it")
@@ -496,6 +496,11 @@ class HardContacts(Contact):
         """
         at = situation(model, state, self.points, self.ground(model), self.radii)
         return project_onto_loops(with_stops(at, model, self.stops), model)
+
+    def _without_forces(self, model: Model, state: State) -> ContactKinematics:
+        """The same without loops, for what asks for no forces."""
+        at = kinematics_only(model, state, self.points, self.ground(model), self.radii)
+        return with_stops(at, model, self.stops)
 
     def prepared(self, model: Model) -> Contact | None:
         """Contact for many points of a large robot, whose modes take long to compile; and for loops."""

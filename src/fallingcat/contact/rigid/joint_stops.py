@@ -167,7 +167,8 @@ def beside_stops(on: StackedJacobian, model: Model, joints: Any, stops: tuple[St
         return on
     places, signs, limits, rows, _ = _stop_numbers(model, stops)
     jacobian, levers = on.jacobian.with_rows(rows[:, 0])
-    return StackedJacobian([*on.heights, *(signs * (joints[places] - limits))], jacobian, [*on.levers, *levers])
+    heights = [*on.heights, *(signs * (joints[places] - limits))]
+    return on._replace(heights=heights, jacobian=jacobian, levers=[*on.levers, *levers])
 
 
 @functools.lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import array, concatenate, cross, less, scale, where, while_loop
+from ...contact.patches import guarded, summed
 from ...contact.support_points import Support
 from ...contact.theta_weights import ThetaWeights
 from ...control import Law
@@ -19,7 +20,7 @@ from ..loop_closure import LOOPS, closing_forces
 from ..problem import Problem, held
 from ..robot_parameters import edited, giving_with, size
 from ..vector_field import layout_of
-from .implicit_points import Point, loads, points_of
+from .implicit_points import PatchesInStep, Point, loads, points_of
 from .joint_friction import JointFriction
 from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
 from .refinement import coarse
@@ -47,6 +48,7 @@ class Start(NamedTuple):
     """the same place, and the velocity that is foreseen there: products of velocities are those of it"""
     works: Any
     points: list[Point]
+    patches: list[PatchesInStep]
     pulls: dict[str, LinearizedForce]
     seen: Any
     """weights of the step on a floor, if there is one"""
@@ -61,15 +63,32 @@ class Start(NamedTuple):
         floor = _floor(self.problem)
         linearized = [
             floor.tangent(point, u, self.seen) if newton else floor.support(point, u, self.seen)
-            for point, u in zip(self.points, signs.ahead, strict=True)
+            for point, u in zip(self.points, self.ahead(signs), strict=True)
         ]
         found, closing = _answer(self, signs.grip, linearized, symmetric=not newton)
-        ahead = [point.ahead(found, self.dt) for point in self.points]
-        felt = [support.at(u) for support, u in zip(linearized, ahead, strict=True)]
         grip = signs.grip
         held = grip.forces(found.beyond) if grip else np.zeros(0)
-        after = Signs(ahead, grip.next(found.beyond) if grip else None)
-        return Sweep(found.acceleration, felt, closing, held, ahead, after)
+        moves = {
+            point.mover: found.links[point.link] if point.shares else point.ahead(found.links[point.link], self.dt)
+            for point in self.points
+        }
+        after = Signs(moves, 1.0, grip.next(found.beyond) if grip else None)
+        felt = [
+            guarded(point.near, support.at(u))
+            for point, support, u in zip(self.points, linearized, self.ahead(after), strict=True)
+        ]
+        return Sweep(found.acceleration, felt, closing, held, moves, after)
+
+    def ahead(self, signs: Signs) -> list[Any]:
+        """``3`` each (m/s): velocities of points at the end of the step."""
+        return [
+            point.ahead(signs.moves[point.mover], self.dt, signs.turned) if point.shares else signs.moves[point.mover]
+            for point in self.points
+        ]
+
+    def summed(self, terms: list[Any], start: Any = 0.0) -> Any:
+        """Sum of the terms of points."""
+        return summed([point.near for point in self.points], terms, start)
 
     def mismatch(self, before: Signs, now: Sweep) -> Any:
         """Squared difference between forces of a sweep and the contact law, relative to the normal forces.
@@ -77,11 +96,13 @@ class Start(NamedTuple):
         The law is that at the velocities of the sweep; 1 and more where dry friction does not hold the joints that it
         was taken to hold.
         """
-        mass = self.problem.model.mass
-        missed, size = 0.0, (1e-6 * WEIGHT * mass) ** 2 + 1e-30
-        for point, u, force in zip(self.points, now.ahead, now.felt, strict=True):
-            law = _floor(self.problem).step_force(point, u, self.seen)
-            missed, size = missed + (law - force) @ (law - force), size + law[0] * law[0]
+        mass, ahead = self.problem.model.mass, self.ahead(Signs(now.moves, 1.0, None))
+        laws = [
+            _floor(self.problem).step_force(point, u, self.seen) for point, u in zip(self.points, ahead, strict=True)
+        ]
+        errors = [law - force for law, force in zip(laws, now.felt, strict=True)]
+        missed = self.summed([error @ error for error in errors])
+        size = self.summed([law[0] * law[0] for law in laws], (1e-6 * WEIGHT * mass) ** 2 + 1e-30)
         if before.grip is not None and now.signs.grip is not None:
             change = now.signs.grip.holds - before.grip.holds
             missed = missed + size * (change @ change)
@@ -98,22 +119,43 @@ class Start(NamedTuple):
 class Signs(NamedTuple):
     """Velocities and held joints by which a step finds what will lift off and slide."""
 
-    ahead: list[Any]
-    """the velocities of points (3 each)"""
+    moves: dict[Any, Any]
+    """by :attr:`.Point.mover`: velocities (3) of points at the end of the step, or accelerations (6) of links whose
+    points are many, from which these follow"""
+    turned: Any
+    """part of the acceleration towards axes of rotation in the velocities that follow"""
     grip: JointFriction | None
     """joints that dry friction holds"""
 
     @property
     def flat(self) -> Any:
         """All numbers that sweeps find."""
-        return concatenate([np.zeros(0), *self.ahead, *((self.grip.holds, self.grip.way) if self.grip else ())])
+        turned = np.reshape(self.turned, 1)[: self._links]
+        own = [np.zeros(0), *self.moves.values(), turned]
+        return concatenate([*own, *((self.grip.holds, self.grip.way) if self.grip else ())])
+
+    @property
+    def _links(self) -> int:
+        """1 if there are accelerations of links, else 0."""
+        return int(any(kind == "link" for kind, _ in self.moves))
 
     def read(self, flat: Any) -> Signs:
         """The same with other numbers."""
-        velocities = flat[: 3 * len(self.ahead)].reshape(len(self.ahead), 3)
-        grips = flat[3 * len(self.ahead) :].reshape(2, -1)
+        moves, rest = _read(self.moves, flat)
+        turned, grips = rest[: self._links], rest[self._links :].reshape(2, -1)
         grip = self.grip._replace(holds=grips[0], way=grips[1]) if self.grip else None
-        return Signs(list(velocities), grip)
+        return Signs(moves, turned[0] if len(turned) else 1.0, grip)
+
+    def halfway(self, other: Signs, condition: Any) -> Signs:
+        """The same, where a condition holds half way from the ``other``."""
+        moves = {key: where(condition, 0.5 * (other.moves[key] + x), x) for key, x in self.moves.items()}
+        return self._replace(moves=moves, turned=where(condition, 0.5 * (other.turned + self.turned), self.turned))
+
+
+def _read(moves: dict[Any, Any], flat: Any) -> tuple[dict[Any, Any], Any]:
+    """Vectors of the same sizes out of ``flat`` numbers, and the rest of these."""
+    *parts, rest = np.split(flat, np.cumsum([len(x) for x in moves.values()]))
+    return dict(zip(moves, parts, strict=True)), rest
 
 
 def begun(
@@ -140,13 +182,18 @@ def begun(
     middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
     size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt[0], state, 0.5 * dt[0])
     problem, anchors = problem.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
-    points = _points(problem, state, anchors, dt[0], middle)
+    points, patches = _points(problem, state, anchors, dt[0], middle)
     grip = _gripping(problem, state, dt[0]) if grips else None
     touching, name = _touching(problem, points), grip.name if grip else None
     pulls = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
     seen = ThetaWeights.of(K, D, gives, dt[0]) if points else None
-    start = Start(problem, x[0], state, middle, works, points, pulls, seen, counts, dt[0], before)
-    return start, Signs([point.velocity for point in points], grip)
+    start = Start(problem, x[0], state, middle, works, points, patches, pulls, seen, counts, dt[0], before)
+    # at the velocities before: the accelerations of links are relative to those of free fall
+    moves = {
+        point.mover: concatenate([-(point.axes.T @ point.gravity), np.zeros(3)]) if point.shares else point.velocity
+        for point in points
+    }
+    return start, Signs(moves, 0.0, grip)
 
 
 def moving(state: State, velocity: Any) -> State:
@@ -171,10 +218,10 @@ class Sweep(NamedTuple):
     """``nv``: forces of loops, or none"""
     held: Any
     """``nv``: forces of dry friction, or none"""
-    ahead: list[Any]
-    """``3`` each (m/s): velocities of points at the end of the step"""
+    moves: dict[Any, Any]
+    """see :attr:`Signs.moves`"""
     signs: Signs
-    """velocities at which the next sweep is linearized"""
+    """those at which the next sweep is linearized"""
     mismatch: Any = 0.0
     """see :meth:`Start.mismatch`; of steps with a given number of sweeps it is not known"""
 
@@ -186,16 +233,17 @@ class Sweep(NamedTuple):
     @property
     def flat(self) -> Any:
         """All numbers."""
-        points, mismatch = (*self.felt, *self.ahead), np.reshape(self.mismatch, 1)
-        return concatenate([self.acceleration, *points, self.closing, self.held, self.signs.flat, mismatch])
+        contact, mismatch = (*self.felt, *self.moves.values()), np.reshape(self.mismatch, 1)
+        return concatenate([self.acceleration, *contact, self.closing, self.held, self.signs.flat, mismatch])
 
     def read(self, flat: Any) -> Sweep:
         """The same with other numbers."""
-        points = len(self.felt)
-        ends = np.cumsum([len(self.acceleration), 6 * points, len(self.closing), len(self.held)])
-        acceleration, found, closing, held, signs = np.split(flat, ends)
-        felt, ahead = found.reshape(2, points, 3)
-        return Sweep(acceleration, [*felt], closing, held, [*ahead], self.signs.read(signs[:-1]), signs[-1])
+        ends = np.cumsum([len(self.acceleration), 3 * len(self.felt)])
+        acceleration, felt, rest = np.split(flat, ends)
+        moves, rest = _read(self.moves, rest)
+        closing, held, signs = np.split(rest, np.cumsum([len(self.closing), len(self.held)]))
+        read = self.signs.read(signs[:-1])
+        return Sweep(acceleration, [*felt.reshape(-1, 3)], closing, held, moves, read, signs[-1])
 
     def safeguarded(self, start: Start, before: Sweep) -> Sweep:
         """Sweep with its mismatch.
@@ -205,8 +253,7 @@ class Sweep(NamedTuple):
         """
         mismatch = start.mismatch(before.signs, self)
         slow = less(0.25 * before.mismatch, mismatch)
-        ahead = [where(slow, 0.5 * (a + b), b) for a, b in zip(before.signs.ahead, self.ahead, strict=True)]
-        return self._replace(signs=self.signs._replace(ahead=ahead), mismatch=mismatch)
+        return self._replace(signs=self.signs.halfway(before.signs, slow), mismatch=mismatch)
 
 
 def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
@@ -226,8 +273,8 @@ def converged(start: Start, signs: Signs) -> Sweep:
     if not (start.points or signs.grip):
         return start.sweep(signs)
     loops, grips = (np.zeros(model.nv if needed else 0) for needed in (model.loops, signs.grip))
-    none = [np.zeros(3) for _ in start.points]
-    before = Sweep(np.zeros(model.nv), none, loops, grips, none, signs, MOST_MISMATCH)
+    none, moves = [np.zeros(3) for _ in start.points], {key: 0.0 * x for key, x in signs.moves.items()}
+    before = Sweep(np.zeros(model.nv), none, loops, grips, moves, signs, MOST_MISMATCH)
     # where further sweeps are other code, the first one is no part of the loop
     first = start.sweep(signs).safeguarded(start, before) if start.newton else before
 
@@ -246,44 +293,46 @@ def concluded(start: Start, last: Sweep) -> Any:
     problem, state, points, dt = start.problem, start.state, start.points, start.dt
     change = scale(dt, last.acceleration)
     velocity = state.velocity + change
-    ahead, felt = last.ahead, last.felt
-    late = _late(points, felt, start.seen)
+    ahead, felt = start.ahead(Signs(last.moves, 1.0, None)), last.felt
+    late = _late(start, felt)
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
     after = moving(problem.model.configuration.displace(state, way), velocity)
     kept, pulls = [np.zeros(0)], start.pulls
     for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
         held, inside = _floor(problem).anchor(point, u, force[1:], start.seen)
-        rolls = _floor(problem).rolls(i)
-        kept.append(where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held)
+        rolls, before = _floor(problem).rolls(i), start.memory[2 * i : 2 * i + 2]
+        held = where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held
+        kept.append(guarded(point.near, held, 0.0 if rolls else before))  # in the air it does not matter
     if problem.model.loops:
         pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
     if last.signs.grip:
         pulls = pulls | {last.signs.grip.name: LinearizedForce(last.held, *np.zeros((2, problem.model.n)))}
-    works = start.works + _works(problem, state, change, pulls, points, ahead, felt, late, dt)
+    works = start.works + _works(start, change, pulls, ahead, felt, late)
     middle = moving(state, state.velocity + 0.5 * change)
     memory = concatenate([*kept, problem.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
     unsettled = where(less(0.0, last.settled), 0.0 * dt, 1.0 + 0.0 * dt)
     # forces that are not those of the law can create energy: such a step is taken again in quarters
-    again = where(less(0.5, unsettled), unsettled, coarse(problem.model, velocity, dt))
+    wrong = sum((patches.touched(last.moves, dt) for patches in start.patches), start=unsettled)
+    again = where(less(0.5, wrong), 1.0 + 0.0 * dt, coarse(problem.model, velocity, dt))
     counts = start.counts + array([unsettled, 0.0, again])
     given = concatenate([last.acceleration, counts])
     packed = layout_of(problem, len(memory)).pack(after, memory, works, given)
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
 
-def _late(points: list[Point], felt: list[Any], seen: Any) -> Any:
+def _late(start: Start, felt: list[Any]) -> Any:
     """Part beyond half of a step that moves with the change of velocity, if points landed in it under these forces.
 
     What stops at once moves with the velocity before until it lands, and with the one after from there on: of a floor
     that steps resolve, which slows it down by and by, nothing is late.
     """
-    if not points:
+    if not start.points:
         return 0.0
-    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(points, felt, strict=True)]
-    whole = sum(pushes, start=0.0)
-    lasts = sum((point.lasts * push for point, push in zip(points, pushes, strict=True)), start=0.0)
-    at_once = 2.0 * seen.damper[0] - 1.0
+    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(start.points, felt, strict=True)]
+    whole = start.summed(pushes)
+    lasts = start.summed([point.lasts * push for point, push in zip(start.points, pushes, strict=True)])
+    at_once = 2.0 * start.seen.damper[0] - 1.0
     return at_once * (lasts - 0.5 * whole) / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
 
 
@@ -298,8 +347,8 @@ def _floor(problem: Problem) -> Any:
     return problem.contact
 
 
-def _points(problem: Problem, *about: Any) -> list[Point]:
-    return points_of(problem.model, _floor(problem), *about) if problem.contact is not None else []
+def _points(problem: Problem, *about: Any) -> tuple[list[Point], list[PatchesInStep]]:
+    return points_of(problem.model, _floor(problem), *about) if problem.contact is not None else ([], [])
 
 
 def _gripping(problem: Problem, state: State, dt: Any) -> JointFriction | None:
@@ -338,58 +387,43 @@ def _answer(start: Start, grip: JointFriction | None, supports: list[Support], s
 
 
 def _works(
-    problem: Problem,
-    state: State,
-    change: Any,
-    pulls: dict[str, LinearizedForce],
-    points: list[Point],
-    ahead: list[Any],
-    felt: list[Any],
-    late: Any,
-    dt: Any,
+    start: Start, change: Any, pulls: dict[str, LinearizedForce], ahead: list[Any], felt: list[Any], late: Any
 ) -> Any:
     """Works (J, two for each port) of the forces of the step along the mean of the velocities before and after.
 
     The ground takes what weight does ``late``.
     """
+    problem, state, points = start.problem, start.state, start.points
     m, mean = problem.model.m, state.velocity + 0.5 * change
     by_law = powers_of(problem.model, state, change, pulls)
     twice = [point.velocity + u for point, u in zip(points, ahead, strict=True)]
     carried = [_with_base(problem, point, mean[:m]) for point in points]
     by_floor: list[tuple[Any, Any]] = []
     for part in (slice(0, 1), slice(1, 3)) if problem.contact else ():
-        base = sum((f[part] @ u[part] for f, u in zip(felt, carried, strict=True)), start=0.0)
-        whole = sum((f[part] @ u[part] for f, u in zip(felt, twice, strict=True)), start=0.0)
+        base = start.summed([f[part] @ u[part] for f, u in zip(felt, carried, strict=True)])
+        whole = start.summed([f[part] @ u[part] for f, u in zip(felt, twice, strict=True)])
         by_floor.append((base, 0.5 * whole - base))
     impacts = [(0.0, 0.0)] if problem.contact else []
     if points:  # what moves late falls as far as it should, and not as the mean velocity says
         (base, rest), along_it = by_floor
-        by_floor = [(base - late * _weighed(problem, state, change, pulls, points, felt, dt), rest), along_it]
+        by_floor = [(base - late * _weighed(start, change, pulls, felt), rest), along_it]
     powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
-    return scale(dt, concatenate([np.zeros(0), *powers]))
+    return scale(start.dt, concatenate([np.zeros(0), *powers]))
 
 
-def _weighed(
-    problem: Problem,
-    state: State,
-    change: Any,
-    pulls: dict[str, LinearizedForce],
-    points: list[Point],
-    felt: list[Any],
-    dt: Any,
-) -> Any:
+def _weighed(start: Start, change: Any, pulls: dict[str, LinearizedForce], felt: list[Any]) -> Any:
     """W: of the weight along a ``change`` of velocities (nv).
 
     Where the base can fall this is ``dt g . F``, with all forces ``F`` from outside, but for products of velocities.
     """
-    model, g = problem.model, problem.model.gravity
-    S = model.base.selection
+    state, model = start.state, start.problem.model
+    g, S = model.gravity, model.base.selection
     falls = S[:3, ~S[3:].any(axis=0)]
     if model.loops or np.linalg.matrix_rank(np.column_stack([falls, g])) > np.linalg.matrix_rank(falls):
         return -gravity_forces(model, state) @ change
     down = model.base.coselection @ concatenate([state.pose[:3, :3].T @ g, np.zeros(3)])
     of_laws = sum((down @ pull.forces[: model.m] for pull in pulls.values()), start=model.mass * (g @ g))
-    return dt * sum((point.gravity @ force for point, force in zip(points, felt, strict=True)), start=of_laws)
+    return start.dt * start.summed([point.gravity @ f for point, f in zip(start.points, felt, strict=True)], of_laws)
 
 
 def _with_base(problem: Problem, point: Point, twist: Any) -> Any:

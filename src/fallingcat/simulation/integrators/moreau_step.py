@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import absolute, array, concatenate, less, scale, where
+from ...arrays import absolute, array, concatenate, less, minimum, scale, where
 from ...constraints import loop_closure as loops
+from ...contact.patches import LinkPatches, margins, summed
 from ...contact.rigid.solvers.cone_projection import Bounded, Closed, ImpulseSet
 from ...contact.rigid.solvers.delassus import Jacobian, Lever
 from ...contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions, reactions
@@ -46,6 +49,22 @@ class Rows(NamedTuple):
     """indices of the rows of points and stops in the memory"""
     ports: list[str]
     """through which they work"""
+    patches: Sequence[LinkPatches]
+    """points that may be left out together"""
+    lowest: list[list[Any]]
+    """m: height of the lowest point of each"""
+    nears: list[list[Any]]
+    """conditions that each may touch"""
+
+    @property
+    def near(self) -> list[Any]:
+        """Condition of each set without which it is left out, or None."""
+        found: list[Any] = [None] * len(self.sets)
+        for on_link, nears in zip(self.patches, self.nears, strict=True):
+            for part, near in zip(on_link.patches, nears, strict=True):
+                for i in part:
+                    found[i] = near
+        return found
 
     def of(self, V: Any) -> list[Any]:
         """Velocities of the rows of each set, given ``V`` (k), one number for each row of the Jacobian."""
@@ -99,7 +118,8 @@ def stepped(
     end = _reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
     memory_after = concatenate([*kept, problem.later(remembered, t, moving(start.state, end.velocity), dt)])
-    counts = layout.carried_of(x[1:]) + array([0.0, coarse(model, end.velocity, dt)])
+    again = where(less(0.5, _touched(start, end)), 1.0 + 0.0 * dt, coarse(model, end.velocity, dt))
+    counts = layout.carried_of(x[1:]) + array([0.0, again])
     packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
@@ -126,7 +146,7 @@ def _reacted(start: Start, digits: Digits) -> End:
     short = concatenate([u - asked for u, asked in zip(free, wanted, strict=True)])
     soft = start.contact.softness(dt)
     soft = None if soft is None else [*soft, *[0.0] * (len(rows.sets) - len(soft))]
-    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits, soft)
+    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits, soft, rows.near)
     return End(state.velocity + response.change(found.along), found)
 
 
@@ -180,7 +200,24 @@ def _rows(
     jacobian, further_levers = on.jacobian.with_rows(concatenate([np.zeros((0, model.nv)), *J]))
     further = range(len(kept.forces) - contact.further, len(kept.forces))
     forces = kept.forces[np.array([*places, *further], dtype=int)]
-    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports)
+    lowest = [[functools.reduce(minimum, [on.heights[i] for i in part]) for part in x.patches] for x in on.patches]
+    high = margins(model, contact.ground(model), state, on.patches, dt) if on.patches else []
+    nears = [[less(height, least) for height in own] for own, least in zip(lowest, high, strict=True)]
+    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports, on.patches, lowest, nears)
+
+
+def _touched(start: Start, end: End) -> Any:
+    """Number of patches that were left out, and come near the ground by the velocity at the end."""
+    rows, model = start.rows, start.problem.model
+    if not rows.patches:
+        return 0.0
+    after = moving(start.state, end.velocity)
+    low = margins(model, start.contact.ground(model), after, rows.patches, start.dt, 0.5)
+    return sum(
+        where(near, 0.0, where(less(height, least), 1.0, 0.0))
+        for heights, nears, least in zip(rows.lowest, rows.nears, low, strict=True)
+        for height, near in zip(heights, nears, strict=True)
+    )
 
 
 def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: list[Any]) -> list[Any]:
@@ -225,6 +262,9 @@ def _works(start: Start, end: End) -> Any:
     carried = concatenate([mean[: model.m], np.zeros(model.n)])
     base = impulses * concatenate(rows.of(rows.jacobian.of(carried)))
     whole = impulses * concatenate(rows.of(rows.jacobian.of(mean)))
-    for k, port in enumerate(rows.ports):
-        works[port] = works.get(port, np.zeros(2)) + array([base[k], whole[k] - base[k]])
+    nears = [near for near, one in zip(rows.near, rows.sets, strict=True) for _ in range(one.rows)]
+    for port in dict.fromkeys(rows.ports):
+        mine = [k for k, own in enumerate(rows.ports) if own == port]
+        terms = [array([base[k], whole[k] - base[k]]) for k in mine]
+        works[port] = summed([nears[k] for k in mine], terms, works.get(port, np.zeros(2)))
     return concatenate([np.zeros(0), *(works.get(port, np.zeros(2)) for port in start.problem.ports)])

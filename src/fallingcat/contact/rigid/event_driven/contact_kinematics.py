@@ -49,10 +49,22 @@ def situation(
     model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[float, ...]
 ) -> ContactKinematics:
     """Worked out on any kind of number."""
+    at = kinematics_only(model, state, points, ground, radii)
+    return at._replace(bias_forces=bias_forces(model, state), respond=responding(model, state))
+
+
+def kinematics_only(
+    model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[float, ...]
+) -> ContactKinematics:
+    """The same for what asks for no forces: without those of the state, and without a response."""
     motions = point_motions(model, state, points)
     pressed = [_pressed(motion, state.velocity, ground, r) for motion, r in zip(motions, radii, strict=True)]
     places, J, biases, axes = ([point[k] for point in pressed] for k in range(4))
-    return ContactKinematics(state, places, J, biases, bias_forces(model, state), responding(model, state), axes)
+    return ContactKinematics(state, places, J, biases, None, _no_response, axes)
+
+
+def _no_response(forces: Any) -> Any:
+    raise AssertionError("contact kinematics alone have no response to forces")
 
 
 def _pressed(motion: PointMotion, v: Any, ground: Ground, radius: float) -> tuple[Any, Any, Any, Any]:

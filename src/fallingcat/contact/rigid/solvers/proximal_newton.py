@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....arrays import absolute, array, concatenate, less, scale, sqrt, where, while_loop
+from ...patches import guarded, summed
 from .cone_projection import Bend, ImpulseSet
 from .delassus import DenseResponse, Lever, Response
 
@@ -79,10 +80,13 @@ def reactions(
     levers: Sequence[Lever] | None = None,
     digits: Digits = DIGITS["float64"],
     soft: Sequence[Any] | None = None,
+    nears: Sequence[Any] | None = None,
 ) -> Reactions:
     """Impulses ``x`` with ``x = nearest(x - short - X G X' x)``, from a ``start``, on numbers or in a kernel.
 
     ``soft`` is the compliance (1/kg) of each set, 0 if left out: velocities are ``short + X G X' x + soft x``.
+    ``nears`` are conditions without which sets have no impulse (None: they may have one in any case); those of a patch
+    are the same, and what patches ask for is skipped where they do not hold.
 
     >>> from fallingcat.contact.rigid.solvers.cone_projection import Cone
     >>> G, short = np.diag([2.0, 1.0, 1.0]), np.array([-4.0, 5.0, 0.0])  # it falls and slides
@@ -93,7 +97,9 @@ def reactions(
     parts = _parts(sets)
     response = DenseResponse(G) if isinstance(G, np.ndarray) else G
     levers = levers or [Lever(part, None) for part in parts]
-    problem = _Problem.of(response, short, sets, parts, levers, soft or [0.0] * len(parts))
+    problem = _Problem.of(
+        response, short, sets, parts, levers, soft or [0.0] * len(parts), nears or [None] * len(parts)
+    )
 
     def around(z: Any) -> Iterator[tuple[Any, Any]]:
         now = _Round.of(z, parts)
@@ -108,13 +114,13 @@ def reactions(
         twice = problem.at(_less(once.x, more), now.reach, V=once.V - dV)
         end, enough = now.found(problem, twice), _permitted(now.rounds, digits)
         yield end.flat, enough - end.left
-        next_ = now.after(at, once, _where(less(end.left, middle.left), twice.x, once.x), end, digits)
+        next_ = now.after(problem, at, once, _where(less(end.left, middle.left), twice.x, once.x), end, digits)
         yield next_.flat, enough - next_.left
 
-    first = [scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)]
+    first = problem.kept([scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)])
     begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pulls[0], 1.0, 0.0, 0.0, 1.0, np.inf)
     end = _Round.of(while_loop(around, begun.flat, digits.rounds, UNROLLED_ROUNDS), parts)
-    impulses = concatenate([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)])
+    impulses = concatenate(problem.kept([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)]))
     return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
 
 
@@ -172,16 +178,18 @@ class _Round(NamedTuple):
 
     def found(self, problem: _Problem, at: _At) -> _Round:
         """Round with the impulses of the sets that are nearest there."""
-        return self._replace(best=_less(at.x, at.fault), rounds=self.rounds + 1.0, left=problem.left(at) / self.reach)
+        best = problem.kept(_less(at.x, at.fault))
+        return self._replace(best=best, rounds=self.rounds + 1.0, left=problem.left(at) / self.reach)
 
-    def after(self, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
+    def after(self, problem: _Problem, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
         """Next round: from where steps have ``reached``, or back at the center, if they did not arrive.
 
         They have arrived where half of the fault is gone, or hardly more is left than the proximal term accounts for.
         """
-        p, tries, asked = self.pull, self.tries + 1.0, where(less(self.tries, 0.5), _square(at.fault), self.asked)
-        pulled = p * p * _square(_less(once.x, self.center))
-        arrived, late = less(_square(once.fault), 0.25 * asked + 4.0 * pulled), less(MAX_NEWTON_STEPS - 0.5, tries)
+        square, p, tries = problem.square, self.pull, self.tries + 1.0
+        asked = where(less(self.tries, 0.5), square(at.fault), self.asked)
+        pulled = p * p * square(_less(once.x, self.center))
+        arrived, late = less(square(once.fault), 0.25 * asked + 4.0 * pulled), less(MAX_NEWTON_STEPS - 0.5, tries)
 
         def chosen(new: Any, back: Any, on: Any) -> Any:
             return where(arrived, new, where(late, back, on))
@@ -191,9 +199,9 @@ class _Round(NamedTuple):
         weaker, stronger = where(less(weaker, least), least, weaker), where(less(stronger, strong), strong, stronger)
         first = less(LATER_REACH, self.reach)
         return _Round(
-            _where(arrived, reached, _where(late, self.center, once.x)),
-            _where(arrived, reached, self.center),
-            _where(nearer, end.best, self.best),
+            problem.kept(_where(arrived, reached, _where(late, self.center, once.x))),
+            problem.kept(_where(arrived, reached, self.center)),
+            problem.kept(_where(nearer, end.best, self.best)),
             chosen(weaker, where(first, p, stronger), p),
             chosen(self.reach, where(first, SHORT_REACH, LATER_REACH + 0.0 * p), self.reach),
             chosen(0.0, 0.0, tries),
@@ -230,6 +238,8 @@ class _Problem(NamedTuple):
     """units of what ``G`` is of, one for each column"""
     soft: list[Any]
     """compliance of each set: like a proximal term about zero in the law"""
+    nears: Sequence[Any]
+    """condition of each set without which it has no impulse, or None"""
 
     @classmethod
     def of(
@@ -240,6 +250,7 @@ class _Problem(NamedTuple):
         parts: list[slice],
         levers: Sequence[Lever],
         soft: Sequence[Any],
+        nears: Sequence[Any],
     ) -> _Problem:
         """Problem of rows as they are."""
         sizes = [sqrt(G.mean_diagonal(lever)) for lever in levers]
@@ -258,6 +269,7 @@ class _Problem(NamedTuple):
             sizes,
             basis,
             [d * d * c for d, c in zip(units, soft, strict=True)],
+            nears,
         )
 
     @property
@@ -270,7 +282,20 @@ class _Problem(NamedTuple):
 
     def along(self, x: Sequence[Any]) -> Any:
         """Impulses ``X' x``."""
-        return concatenate([_sum([self.levers[i].along(x[i]) for i in which]) for _, which in self.together])
+        return concatenate(
+            [self._sum(which, [self.levers[i].along(x[i]) for i in which]) for _, which in self.together]
+        )
+
+    def kept(self, x: Sequence[Any]) -> list[Any]:
+        """Impulses of all sets: zero of those that are not near."""
+        return [guarded(near, part) for near, part in zip(self.nears, x, strict=True)]
+
+    def square(self, x: Sequence[Any]) -> Any:
+        """Sum of the squares of all numbers."""
+        return self._sum(range(len(x)), [part @ part for part in x])
+
+    def _sum(self, which: Sequence[int], terms: Sequence[Any]) -> Any:
+        return summed([self.nears[i] for i in which], terms)
 
     def at(self, x: list[Any], r: Any, center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
         """Residual of impulses, given ``V = G X' x`` if it is known, with a proximal term about a center or without."""
@@ -283,7 +308,10 @@ class _Problem(NamedTuple):
 
     def left(self, at: _At) -> Any:
         """``r`` times how far velocities are from the law at most (m/s or rad/s)."""
-        return _largest(concatenate([scale(d, f) for f, d in zip(at.fault, self.sizes, strict=True)]))
+        patches: dict[int, list[Any]] = {}
+        for f, d, near in zip(at.fault, self.sizes, self.nears, strict=True):
+            patches.setdefault(id(near), [near]).append(scale(d, f))
+        return _largest(array([guarded(near, _largest(concatenate(parts))) for near, *parts in patches.values()]))
 
     def newton(self, at: _At, p: Any, r: Any) -> Callable[[list[Any]], tuple[list[Any], Any]]:
         """Newton step as a function ``fault -> step, G X' step`` with ``(A + r D X G X') step = fault``.
@@ -294,7 +322,8 @@ class _Problem(NamedTuple):
         pulls = [p + r * c for c in self.soft]
         E = [scale(r, bend.E) for bend in self.bends(at, at.fault, pulls)]
         K = [lever.congruent(e) for lever, e in zip(self.levers, E, strict=True)]
-        solved = self.response.newton([(span, _sum([K[i] for i in which])) for span, which in self.together])
+        blocks = [(span, self._sum(which, [K[i] for i in which])) for span, which in self.together]
+        solved = self.response.newton(blocks)
 
         def step(fault: list[Any]) -> tuple[list[Any], Any]:
             answers = [bend.answer for bend in self.bends(at, fault, pulls)]
@@ -312,17 +341,9 @@ class _Problem(NamedTuple):
         return [s.bend(y, f, p) for s, y, f, p in zip(self.sets, at.y, fault, pulls, strict=True)]
 
 
-def _sum(parts: Sequence[Any]) -> Any:
-    return sum(parts[1:], start=parts[0])
-
-
 def _less(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
     return [a - b for a, b in zip(x, y, strict=True)]
 
 
 def _where(condition: Any, x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
     return [where(condition, a, b) for a, b in zip(x, y, strict=True)]
-
-
-def _square(x: Sequence[Any]) -> Any:
-    return sum(part @ part for part in x)

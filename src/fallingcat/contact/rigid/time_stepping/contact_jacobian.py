@@ -11,6 +11,7 @@ from ....arrays import any_nonzero, concatenate, skew
 from ....dynamics.geometry import Geometry, geometry
 from ....geometry.contact_points import Ground
 from ....model import Model, State
+from ...patches import LinkPatches, patches_of
 from ..solvers.delassus import DenseJacobian, Jacobian, Lever
 from ..solvers.link_twists import TreeJacobian
 
@@ -28,6 +29,8 @@ class StackedJacobian(NamedTuple):
     """of the twists of links, or of points where a link has few"""
     levers: list[Lever]
     """maps from these to the rows of each point"""
+    patches: Sequence[LinkPatches] = ()
+    """points on flat ground that may be left out together"""
 
 
 def stacked_jacobian(
@@ -54,7 +57,8 @@ def stacked_jacobian(
     rows = {link: sum(len(axes[i]) for i, other in enumerate(links) if other == link) for link in dict.fromkeys(links)}
     least, share = DENSE_ROWS
     few = sum(min(6, count) for count in rows.values()) + further <= max(least, share * model.nv)
-    return (_dense_footing if few else _tree_footing)(model, state, points, links, ground, radii, axes)
+    on = (_dense_footing if few else _tree_footing)(model, state, points, links, ground, radii, axes)
+    return on._replace(patches=patches_of(model, points)) if points and ground.flat else on
 
 
 def _tree_footing(
