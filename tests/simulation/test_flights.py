@@ -14,6 +14,7 @@ from fallingcat.control import JointDamper, JointSpring, Law, Sampled
 from fallingcat.model import State
 from fallingcat.simulation import BatchSimulator, MomentumMidpoint
 from fallingcat.simulation.integrators.momentum import Flight
+from fallingcat.simulation.integrators.momentum_step import carried_at
 
 DOG = fc.robots.quadruped()
 SERVO = [JointSpring(200.0, tuple(np.zeros(DOG.n))), JointDamper(5.0)]
@@ -156,3 +157,12 @@ def test_accuracy_of_a_long_chain():
     run = fc.simulate(chain, start, 0.2, dt=2e-3, passive=False)
     assert run.integrator == "momentum"
     np.testing.assert_allclose(run.joints[-1], fine.joints[-1], rtol=0.0, atol=1e-11)
+
+
+def test_a_flight_starts_with_the_momentum_of_its_state():
+    """By a sweep, in a third of the operations that the momentum matrix takes."""
+    model = fc.robots.humanoid()
+    state = model.random_state(np.random.default_rng(5))
+    h, found = fc.momentum(model, state, "centroidal"), carried_at(model, state)
+    expected = np.concatenate([fc.center_of_mass(model, state), h[:3] / model.mass, h[3:]])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
