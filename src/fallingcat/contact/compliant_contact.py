@@ -135,8 +135,8 @@ class PointContact(Contact):
             One value (m) for each point, positive within the mode.
         """
         ground = self.ground(model)
-        balls = zip(self.points, self.radii, strict=True)
-        heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+        balls = zip(positions(model, state, self.points), self.radii, strict=True)
+        heights = [ground.site(p, r).height for p, r in balls]
         signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
         return concatenate([np.zeros(0), *(array([h]) for h in signed)])
 

@@ -13,7 +13,7 @@ from ...contact.support_points import Landing, Support
 from ...dynamics.forward import Response, angular_velocities
 from ...dynamics.spatial import motion_to_child
 from ...dynamics.sweeps import nodes, outward
-from ...geometry.contact_points import position
+from ...geometry.contact_points import positions
 from ...lie.rotations import skew
 from ...model import Model, State
 from ..problem import Problem
@@ -182,12 +182,12 @@ def anchors(problem: Problem, many: State) -> np.ndarray:
 
 def starts_at(model: Model, state: State, *, floor: Any) -> Any:
     """:func:`anchors_at`, then the heights of the points over the ground (m)."""
-    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
-    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
+    ground, balls = floor.ground(model), zip(positions(model, state, floor.points), floor.radii, strict=True)
+    heights = [ground.site(p, r).height for p, r in balls]
     return concatenate([anchors_at(model, state, floor=floor), array(heights)])
 
 
 def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
     """Memory of the points of a floor that have just touched it."""
-    ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
+    ground, places = floor.ground(model), positions(model, state, floor.points)
     return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])
