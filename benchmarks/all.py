@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 COMMANDS: dict[str, tuple[str, ...]] = {
     "import_time": ("import_time.py",),
     "calls": ("calls.py",),
+    "first_calls": ("first_calls.py",),
     "parse": ("parse.py",),
     "kernels": ("kernels.py",),
     "scaling": ("scaling.py",),

@@ -1,7 +1,7 @@
-"""What single calls cost: kernels, inverse kinematics, laws of the user's own, videos; and first calls of a robot.
+"""What single calls cost: kernels, inverse kinematics, laws of the user's own, videos.
 
-First calls run in fresh interpreters with an empty cache of machine code.  Times are processor times in s, the least of
-all repeats: what else the machine does counts little.
+Times are processor times in s, the least of all repeats: what else the machine does counts little.  First calls are
+measured by ``first_calls.py``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -25,13 +23,10 @@ from rich.table import Table
 
 import fallingcat as fc
 from fallingcat.control import (
-    CenterOfMassTask,
     InverseKinematics,
-    JointsTask,
     Law,
     PoseTask,
     inverse_kinematics,
-    torques,
 )
 
 RESULT = Path(__file__).parent / "results" / "calls.json"
@@ -116,58 +111,8 @@ def film() -> dict[str, float]:
         return {"a picture of run.video(), Go2, 480 x 360 (wall)": (time.perf_counter() - start) / 16}
 
 
-# first calls ----------------------------------------------------------------------------------------------------------
-
-
-def _first(what: str) -> Callable[[], Any]:
-    """A call of the 29-joint robot, all that comes before it done."""
-    model = robot(HUMANOID)
-    high = np.eye(4)
-    high[2, 3] = 1.0
-    state = model.state(pose=high)
-    q, v = model.flatten(state)
-    feet = ("left_ankle_roll_link", "right_ankle_roll_link")
-    run = fc.simulate(model, state, 0.01) if what == "animate" else None
-    tasks = [[CenterOfMassTask(fc.center_of_mass(model, state))], [JointsTask(state.joints)]]
-    calls: dict[str, Callable[[], Any]] = {
-        "torques": lambda: torques(model, state, tasks, contacts=feet),
-        "reduced_equations": lambda: fc.compile(model, fc.reduced_equations)(q, v),
-        "simulate, flight": lambda: fc.simulate(model, state, 0.01),
-        "animate": lambda: run.animate() if run else None,
-        "forward_dynamics_derivatives": lambda: fc.compile(model, fc.forward_dynamics_derivatives)(q, v, 0.0 * v),
-        "simulate, hard contacts": lambda: fc.simulate(model, state, 0.01, contact=fc.contact.HardContacts(feet)),
-    }
-    return calls[what]
-
-
-FIRST = (
-    "torques", "reduced_equations", "simulate, flight", "animate", "forward_dynamics_derivatives",
-    "simulate, hard contacts",
-)  # fmt: skip
-
-
-def first_calls(repeats: int) -> dict[str, float]:
-    """In fresh interpreters, with an empty cache."""
-    found = {}
-    for what in FIRST:
-        times = []
-        for _ in range(1 + repeats):  # once for the .pyc files
-            with tempfile.TemporaryDirectory() as folder:
-                environment = os.environ | {"FALLINGCAT_CACHE": folder}
-                done = subprocess.run(
-                    [sys.executable, __file__, "--first", what],
-                    env=environment,
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                )
-            times.append(float(done.stdout.split()[-1]))
-        found[f"first {what} of the G1"] = min(times[1:])
-    return found
-
-
 def measure(repeats: int) -> dict[str, Any]:
-    rows = kernels(repeats) | reaching(repeats) | own_laws(repeats) | film() | first_calls(max(1, repeats // 3))
+    rows = kernels(repeats) | reaching(repeats) | own_laws(repeats) | film()
     return {
         "repeats": repeats,
         "seconds": rows,
@@ -189,10 +134,4 @@ def show(result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    if "--first" in sys.argv:
-        call = _first(sys.argv[-1])
-        start = time.process_time()
-        call()
-        print(time.process_time() - start)
-    else:
-        report.main(__doc__, RESULT, 9, measure, show)
+    report.main(__doc__, RESULT, 9, measure, show)

@@ -106,7 +106,7 @@ def single_calls(model: fc.Model, urdf: str, rounds: int, names: Sequence[str]) 
     out = {}
     for name in names:
         function, peer, bar = SINGLE[name]
-        kernel = fc.compile(model, function)
+        kernel = fc.compile(model, function).optimized()
         calls = {"ours": partial(kernel, *random_arguments(kernel)), "pinocchio": theirs[peer]}
         if name in mujoco:
             calls["mujoco"] = mujoco[name]

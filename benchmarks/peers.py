@@ -258,7 +258,7 @@ def measure(rounds: int) -> dict[str, Any]:
     offers, reasons = installed(urdf, model)
     rows: dict[str, Any] = {}
     for name, function in FUNCTIONS.items():
-        kernel = fc.compile(model, function)
+        kernel = fc.compile(model, function).optimized()
         calls: Calls = {"fallingcat": partial(kernel, *random_arguments(kernel))}
         calls |= {peer: offer[name] for peer, offer in offers.items() if name in offer}
         rows[name] = _dicts(take_turns(calls, rounds))

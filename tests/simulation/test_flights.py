@@ -15,6 +15,7 @@ from fallingcat.model import State
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, MomentumMidpoint
 from fallingcat.simulation.integrators.momentum import Flight
+from fallingcat.simulation.integrators.momentum_step import carried_at
 
 DOG = fc.robots.quadruped()
 SERVO = [JointSpring(200.0, tuple(np.zeros(DOG.n))), JointDamper(5.0)]
@@ -189,3 +190,12 @@ def test_planar_robots_fly_by_momentum_with_friction_too():
     assert np.abs(spin - spin[0]).max() < 1e-14
     level = replace(hopper, gravity=np.array([0.0, 0.0, -9.81]))
     assert fc.simulate(level, start, 0.01).integrator != "momentum"
+
+
+def test_a_flight_starts_with_the_momentum_of_its_state():
+    """By a sweep, in a third of the operations that the momentum matrix takes."""
+    model = fc.robots.humanoid()
+    state = model.random_state(np.random.default_rng(5))
+    h, found = fc.momentum(model, state, "centroidal"), carried_at(model, state)
+    expected = np.concatenate([fc.center_of_mass(model, state), h[:3] / model.mass, h[3:]])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

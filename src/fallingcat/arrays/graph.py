@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import compress
 from math import inf
 from typing import Any
 
@@ -145,14 +146,16 @@ class Graph:
         Returns:
             Nodes, operands first.
         """
-        seen: set[Traced] = set()
-        open_nodes = [x for x in _flat(outputs) if isinstance(x, Traced)]
-        while open_nodes:
-            node = open_nodes.pop()
-            if node not in seen:
-                seen.add(node)
-                open_nodes += [a for a in node.args if type(a) is Traced]
-        return sorted(seen, key=lambda node: node.index)
+        wanted = bytearray(len(self.nodes))
+        for x in _flat(outputs):
+            if isinstance(x, Traced):
+                wanted[x.index] = True
+        for node in reversed(self.nodes):  # every user of a node comes after it
+            if wanted[node.index]:
+                for a in node.args:
+                    if type(a) is Traced:
+                        wanted[a.index] = True
+        return list(compress(self.nodes, wanted))
 
     def count(self, outputs: Iterable[Any]) -> dict[str, int]:
         """Number of operations of each kind that ``outputs`` need; inputs are free.

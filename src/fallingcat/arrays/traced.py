@@ -74,6 +74,8 @@ class Traced:
 
     # arithmetic: fold first, then ask the graph for the one node of this expression
     def __add__(self, other: Scalar) -> Scalar:
+        if type(other) is float and other == 0.0 and self.op not in CONDITIONS:  # most sums and products in matrices
+            return self
         other = _operand(other)
         return other if other is NotImplemented else _add(_operand(self), other)
 
@@ -88,6 +90,8 @@ class Traced:
         return other if other is NotImplemented else _sub(other, _operand(self))
 
     def __mul__(self, other: Scalar) -> Scalar:
+        if type(other) is float and other == 0.0:
+            return 0.0
         other = _operand(other)
         return other if other is NotImplemented else _mul(_operand(self), other)
 

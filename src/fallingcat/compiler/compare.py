@@ -97,7 +97,7 @@ def compare(
     rows = []
     for name, function in functions.items():
         start = time.perf_counter()
-        kernel = compile(model, function)
+        kernel = compile(model, function).optimized()
         compile_s = time.perf_counter() - start
         further = [x] if len(kernel.signature) == 3 else []
         one = [q, v, x][: len(kernel.signature)]

@@ -24,6 +24,7 @@ from .cpu import native
 from .cpu import numpy_backend as plain
 from .cpu.machine_code import MachineCode
 from .cpu.operation import ELEMENTS
+from .cpu.single_calls import improve, single_calls
 from .cpu.state_blocks import aligned
 from .cpu.threads import once
 from .ir.inputs import (
@@ -42,7 +43,7 @@ from .ir.inputs import (
     taken,
 )
 from .ir.program import Program
-from .ir.results import Leaf, builder, is_array, rebuild, size
+from .ir.results import Leaf, rebuild, size
 from .ir.results import named as named_leaves
 from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried, undisturbed
 
@@ -155,6 +156,24 @@ class Kernel:
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Results for arrays, or for states; see the class."""
         return self._slow(*arguments, **options)
+
+    def optimized(self) -> Kernel:
+        """Make the code for calls of one state as fast as it will be, now.
+
+        That of large kernels is made quickly at first; after some hundred calls another thread makes code that takes
+        two thirds of the time, with the same bits.  Before a control loop, or to measure, do not wait for that.
+
+        Returns:
+            This kernel.
+
+        Example:
+            >>> from fallingcat.dynamics import mass_matrix
+            >>> from fallingcat.model import robots
+            >>> k = compile(robots.cat(), mass_matrix).optimized()
+        """
+        if inspect.isfunction(type(self).__dict__.get("__call__")):
+            improve(self)
+        return self
 
     def _slow(self, *arguments: Any, **options: Any) -> Any:
         """Whatever may be given; :func:`compile` puts a fast way for arrays of one state before it."""
@@ -442,9 +461,7 @@ def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
     if kernel._face.operations is None:
         plain.tell_uncompiled(recipe)
     elif single and why is None and native.fast_entry():
-        build = None if is_array(kernel._face.result) else builder(kernel._face.result)
-        call = kernel._runner.single.python_function(kernel._slow, build, kernel.name, kernel.dtype)
-        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": kernel.about})
+        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": single_calls(kernel), "__doc__": kernel.about})
     else:
         kernel.__class__ = type("Kernel", (Kernel,), {"__doc__": kernel.about})
     return kernel

@@ -10,6 +10,7 @@ sum is mostly an upper bound, and in chaotic motion it is not one.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -212,6 +213,7 @@ def _distances(model: Model, layout: Layout, a: np.ndarray, b: np.ndarray) -> np
     return np.stack(np.broadcast_arrays(way, turn, slid, bent), axis=-1)
 
 
+@functools.lru_cache(maxsize=32)
 def turning_coordinates(model: Model) -> np.ndarray:
     """Truth values of the joint coordinates that are angles or parts of quaternions, and not lengths."""
     kinds = [joint.kind for joint in model.joints if joint.nv]

@@ -103,7 +103,8 @@ def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -
     """
     known = {mode: contact.touching(mode) for mode in set(modes)}
     found, touching = [], [known[mode] for mode in modes]
-    for t, before, after in zip(times[1:].tolist(), touching, touching[1:], strict=False):
+    pairs = zip(times[1:].tolist(), touching, touching[1:], strict=False)
+    for t, before, after in [pair for pair in pairs if pair[1] is not pair[2]]:
         for what, names in (("lift-off", before - after), ("touchdown", after - before)):
             if names:
                 found.append(Happened(f"{what} {', '.join(sorted(names))}", t))

@@ -99,7 +99,9 @@ class Motion:
     @cached_property
     def air(self) -> np.ndarray:
         """``K x N``: whether a robot touches nothing."""
-        return np.array([[not any(mode) for mode in row] for row in self.modes()])
+        flat = [mode for row in self.modes() for mode in row]
+        known = {mode: not any(mode) for mode in set(flat)}  # few of them
+        return np.array([known[mode] for mode in flat]).reshape(-1, self.count)
 
     @property
     def pushed(self) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Code of long programs that are repeated is made quickly at first: with the bits of code that is made well."""
 
+import threading
+import types
 from functools import partial
 
 import numpy as np
@@ -65,3 +67,33 @@ def test_quick_code_for_many_states_has_the_same_bits_and_gives_way(monkeypatch,
     well = fc.compile(CAT, stepped, inputs={"x": len(start)})
     assert np.array_equal(well(x), few)
     assert "quick_code" not in made
+
+
+def test_single_calls_of_long_code_give_way_in_another_thread(monkeypatch, start):
+    """Quick code at first; well-made code with the same bits takes its place, and is found by the next process."""
+    made = []
+    for name in ("quick_code", "object_code"):
+        monkeypatch.setattr(native, name, partial(describe, made, name, getattr(native, name)))
+    monkeypatch.setattr(machine_code, "VAST", 1)
+    monkeypatch.setattr(machine_code, "CALLS", 5)
+    number = np.random.default_rng().normal()  # code that no test has made
+
+    def own(model, state):
+        return number * fc.mass_matrix(model, state)
+
+    kernel = fc.compile(CAT, own)
+    q, _ = CAT.flatten(CAT.random_state(np.random.default_rng(1)))
+    first = [kernel(q) for _ in range(4)]
+    assert made.count("quick_code") == 1
+    assert "object_code" not in made[made.index("quick_code") :]
+    kernel(q)
+    for thread in threading.enumerate():
+        if thread.name == "fallingcat compiler":
+            thread.join()
+    assert made[-1] == "object_code"
+    assert isinstance(type(kernel).__call__, types.BuiltinFunctionType)
+    assert all(np.array_equal(kernel(q), x) for x in first)
+    assert np.array_equal(fc.compile(CAT, own)(q), first[0])
+    soon = fc.compile(CAT, lambda model, state: 2.0 * own(model, state))
+    assert isinstance(type(soon.optimized()).__call__, types.BuiltinFunctionType)
+    assert np.array_equal(soon(q), 2.0 * first[0])

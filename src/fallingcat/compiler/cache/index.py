@@ -80,6 +80,10 @@ class Memory:
             return code if code is not None else compiled(f"{text()}\n; quick", lead, native.quick_code)
         return code if code is not None else compiled(text(), lead)
 
+    def knows(self, which: str) -> bool:
+        """True if the code of an entry, made well, is stored."""
+        return self._stored(which)[1] is not None
+
     def _stored(self, which: str) -> tuple[str | None, bytes | None]:
         """Key of the code of an entry, and the code."""
         lead = None if self._key is None else digest(self._key, which)

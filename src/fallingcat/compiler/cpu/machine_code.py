@@ -22,6 +22,9 @@ Code = Callable[[str, Callable[[], str], bool], bytes]
 quickly if the third says so."""
 LARGE, OFTEN = 3_000, 5_000
 """Operations of a program from which on code is made quickly at first, and passes after which it is made well."""
+VAST, CALLS = 20_000, 1_000
+"""Operations of a program from which on code for single calls is made quickly at first, and calls after which it is
+made well, in another thread: it takes 1.5 times as long, some microseconds that a second of compiling has to earn."""
 HEARD = 10**9
 """Operations of a call that iterates several blocks: some tenths of a second, between which Ctrl-C is heard."""
 
@@ -41,6 +44,7 @@ class MachineCode:
         self._face, self._tracing, self._code = face, tracing, code
         self._work = sum((face.operations or {}).values())
         self._passes, self._seldom = 0, seldom
+        self._waiting = ""  # text of code that may be made well later
         self.lanes: int = native.cpu().width // np.dtype(recipe.dtype).itemsize
 
     @once
@@ -145,6 +149,21 @@ class MachineCode:
     def single(self) -> native.Library:
         """One state, called from Python."""
         return self._library("single", lambda: self.source, ("single", "work_size"))
+
+    def quick_single(self) -> native.Library:
+        """The same, made quickly where it is not stored."""
+
+        def text() -> str:
+            self._waiting = self.source
+            return self._waiting
+
+        return self._library("single", text, ("single", "table"), quick=True)
+
+    def better_single(self) -> native.Library:
+        """:attr:`single` after :meth:`quick_single`, for another thread: nobody waits while LLVM makes it."""
+        text = self._waiting or self.source
+        self._waiting = ""
+        return native.Library(self._code("single", lambda: text, False), ("single", "table"))
 
     @once
     def _batch(self) -> native.Library:

@@ -46,7 +46,11 @@ def levels(nodes: Sequence[Traced]) -> dict[Traced, int]:
     level: dict[Traced, int] = {}
     if any(node.op == "loop" for node in nodes):
         for node in nodes:
-            level[node] = max([0, *[level[a] for a in node.args if type(a) is Traced]]) + (node.op == "loop")
+            highest = 0
+            for a in node.args:
+                if type(a) is Traced and level[a] > highest:
+                    highest = level[a]
+            level[node] = highest + (node.op == "loop")
     return level
 
 

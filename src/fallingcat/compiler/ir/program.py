@@ -198,16 +198,20 @@ def nodes_of(outputs: Iterable[Any]) -> list[Traced]:
 
     From the last results on (which need the most).
     """
-    done: dict[Traced, None] = {}  # in order
+    order: list[Traced] = []
     todo = sorted({x for x in outputs if isinstance(x, Traced)}, key=lambda node: node.index)
+    done = bytearray(1 + todo[-1].index if todo else 0)  # operands come before results
     while todo:
         node = todo[-1]
-        before = [] if node in done else [a for a in reversed(node.args) if type(a) is Traced and a not in done]
-        if before:
-            todo += before
-        else:
-            done.setdefault(todo.pop())
-    return list(done)
+        if not done[node.index]:
+            before = [a for a in reversed(node.args) if type(a) is Traced and not done[a.index]]
+            if before:
+                todo += before
+                continue
+            done[node.index] = True
+            order.append(node)
+        todo.pop()
+    return order
 
 
 def _places(results: list[Any], direct: Iterable[int] = ()) -> dict[int, list[int]]:

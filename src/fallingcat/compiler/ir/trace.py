@@ -100,7 +100,7 @@ def trace(recipe: Recipe, loops: bool | Callable[[LoopBody], bool] = False, *, w
         result = flatten(called(alike, given, arguments, flat), outputs)
     except TooLong:
         raise recipe.too_large from None
-    if not whole and given == FLAT and not {*flat[1]} & {*graph.needed(outputs)}:  # the velocity does not matter
+    if not whole and given == FLAT and {*graph.needed(outputs)}.isdisjoint(flat[1]):  # the velocity does not matter
         del arguments[1], flat[1]
         given = FLAT[:1]
     return Trace(tuple(arguments), given, flat, outputs, result, graph)

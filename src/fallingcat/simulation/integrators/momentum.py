@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from ...arrays import array, concatenate
 from ...compiler import compile
+from ...compiler.kernel import compile_step
 from ...contact.base import Mode
 from ...control.laws.base import acts_on_base
 from ...errors import ModelError, NumericsError, describe
@@ -252,7 +254,7 @@ def check_loops(model: Model, t: float, dt: float) -> None:
 def measured(model: Model, t: float, many: State) -> np.ndarray:
     """``N x 10``: the time ``t`` (s), and what :func:`carried_at` says of ``N`` states."""
     # one code for any N: worked out in NumPy, a single robot would differ from one of a batch in the last bit
-    kernel = remembered((carried_at, model), lambda: compile(model, carried_at, state=State._fields))
+    kernel = remembered((carried_at, model), lambda: compile_step(model, carried_at, {}, State._fields))
     poses, *rest = many
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
@@ -287,9 +289,9 @@ def check(problem: Problem, remembers: bool = False) -> None:
         raise ModelError(f"the momentum-exact integrator needs a base that is free or moves in a plane, not {base}")
     if not np.allclose(free_directions(model.base) @ model.gravity, model.gravity, atol=0.0):
         raise ModelError(f"the momentum-exact integrator needs gravity along directions in which {model.base} moves")
-    for law in problem.laws:
-        if acts_on_base(model, law):
-            raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")
+    pulls = remembered((acts_on_base, model, *problem.laws), lambda: [acts_on_base(model, law) for law in problem.laws])
+    for law in compress(problem.laws, pulls):
+        raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")
     for joint in model.joints:
         if not joint.kind.group.additive:
             raise ModelError(f"joint {joint.name!r}: the momentum-exact integrator takes angles and lengths only")

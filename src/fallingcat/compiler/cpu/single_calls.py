@@ -1,0 +1,42 @@
+"""Calls of kernels for one state: machine code behind a builtin function, made quickly at first where it is long."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ..ir.results import builder, is_array
+from . import machine_code, native
+
+Kernel = Any
+"""A :class:`fallingcat.compiler.Kernel`, which is made of this."""
+
+
+def single_calls(kernel: Kernel) -> Callable[..., Any]:
+    """The way in for arrays of one state, which hands everything else on: see :data:`.VAST`."""
+    if kernel._work < machine_code.VAST or kernel._memory is None or kernel._memory.knows("single"):
+        return _entry(kernel, kernel._runner.single)
+    quick, calls = _entry(kernel, kernel._runner.quick_single()), itertools.count(1)
+
+    def call(self: Kernel, *arguments: Any, **options: Any) -> Any:
+        if next(calls) == machine_code.CALLS:
+            with suppress(RuntimeError):  # the interpreter shuts down, or there are too many threads
+                threading.Thread(target=improve, args=[self], name="fallingcat compiler").start()
+        return quick(*arguments, **options)
+
+    return call
+
+
+def improve(kernel: Kernel) -> None:
+    """Code that is made well in the place of that which was made quickly."""
+    with suppress(MemoryError):  # what there is will do
+        type(kernel).__call__ = _entry(kernel, kernel._runner.better_single())
+
+
+def _entry(kernel: Kernel, library: native.Library) -> Callable[..., Any]:
+    build = None if is_array(kernel._face.result) else builder(kernel._face.result)
+    call: Callable[..., Any] = library.python_function(kernel._slow, build, kernel.name, kernel.dtype)
+    return call
