@@ -153,7 +153,7 @@ def former_arguments(**names: str) -> Callable[[Any], Any]:
     """
 
     def decorated(thing: Any) -> Any:
-        call = thing.__init__ if isinstance(thing, type) else thing
+        call = vars(thing)["__init__"] if isinstance(thing, type) else thing
 
         @functools.wraps(call)
         def present(*given: Any, **named: Any) -> Any:

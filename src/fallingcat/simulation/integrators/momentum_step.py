@@ -18,7 +18,7 @@ from ...control import Law
 from ...dynamics import center_of_mass, inverse_dynamics
 from ...dynamics.energy import kinetic_slope
 from ...dynamics.forward import response
-from ...lie import SO3, Group
+from ...lie import SE3, SO3, Group
 from ...lie.rotations import exp, homogeneous
 from ...model import Model, State
 from ..law_parameters import tuned
@@ -93,10 +93,11 @@ def flown(
 
 def carried_at(model: Model, state: State) -> Any:
     """Center of mass, its velocity, and the spin about it."""
-    R, still = state.pose[:3, :3], _still(state.joints)
+    R, free = state.pose[:3, :3], replace(model, base=SE3(), gravity=np.zeros(3))
+    still, twist = still_at(free, state.joints), model.base.selection @ state.twist
     # M v by a sweep: a third of the operations of the momentum matrix
-    h = inverse_dynamics(replace(model, gravity=np.zeros(3)), still, state.velocity)
-    offset = center_of_mass(model, still)
+    h = inverse_dynamics(free, still, concatenate([twist, state.rates]))
+    offset = center_of_mass(free, still)
     spin = R @ (h[3:6] - cross(offset, h[:3]))
     return concatenate([state.pose[:3, 3] + R @ offset, scale(1.0 / model.mass, R @ h[:3]), spin])
 
