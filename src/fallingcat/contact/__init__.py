@@ -1,6 +1,7 @@
 """Contact: compliant floors, hard contacts, impacts, terrain."""
 
 from .._deprecated import former_names
+from ..geometry.body_pairs import BodyPair, body_pairs
 from ..geometry.collision_pairs import SelfPairs, pushing_pairs
 from ..geometry.collision_points import CollisionPoints, collision_points, feet
 from ..geometry.contact_points import Plane, plane, point_jacobian, position
@@ -8,7 +9,6 @@ from ..geometry.distances import Distance, distances, self_pairs
 from ..geometry.terrain import HeightField, Terrain
 from .base import Contact, Jump
 from .bodies import BodyContacts
-from .body_pairs import BodyPair, body_pairs
 from .capabilities import AdmissibleImpulses, HybridModes, LinearizedForces
 from .compliant_contact import CompliantContact
 from .compliant_floor import CompliantFloor

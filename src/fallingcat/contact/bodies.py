@@ -16,13 +16,13 @@ from ..constraints.redundant_constraints import plane_axes
 from ..dynamics.checks import positive
 from ..dynamics.geometry import geometry
 from ..errors import ModelError, describe
+from ..geometry.body_pairs import BodyPair, couples
 from ..geometry.contact_points import Ground
+from ..geometry.manifold import manifolds, tangent_axes
 from ..lie.group import constant
 from ..model import Model, State
 from ..records import concise
 from .base import Contact, Mode
-from .body_pairs import BodyPair, couples
-from .manifold import manifolds, tangent_axes
 from .rigid.event_driven.contact_kinematics import ContactKinematics, situation
 from .rigid.event_driven.impacts import restitutions
 from .rigid.hard_contacts import HardContacts

@@ -12,11 +12,11 @@ import numpy as np
 from ..dynamics.checks import check_model
 from ..dynamics.sweeps import nodes, outward
 from ..errors import ModelError
-from ..geometry.collision_pairs import Couple, Side, joints_between, reachable
-from ..geometry.distances import check_pairs
-from ..geometry.signed_distance import meet, thick
 from ..model import Model
+from .collision_pairs import Couple, Side, joints_between, reachable
+from .distances import check_pairs
 from .manifold import point_count
+from .signed_distance import meet, thick
 
 FREE = 6
 """Degrees of freedom of a joint that moves a body on its own."""
