@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import array, block, concatenate, cross, mirror, scale
+from ...arrays import block, concatenate, cross, mirror, scale
 from ...compiler import compile
+from ...contact.compliant_bodies import heights_at
 from ...contact.support_points import Landing, Support
-from ...dynamics.forward import Response, angular_velocities
+from ...contact.theta_weights import ThetaWeights
+from ...dynamics.forward import angular_velocities
 from ...dynamics.spatial import motion_to_child
 from ...dynamics.sweeps import nodes, outward
+from ...geometry.body_touch import BodyTouch, body_touches, relative_biases
+from ...geometry.collision_pairs import joints_between
 from ...geometry.contact_points import position
 from ...lie.rotations import skew
 from ...model import Model, State
@@ -22,17 +27,20 @@ from ..problem import Problem
 class Point(NamedTuple):
     """A point or ball that may touch, in the middle of a step."""
 
+    law: Any
+    """contact whose force it feels, which offers :class:`.LinearizedForces`"""
+    seen: ThetaWeights
+    """weights of the step"""
     link: int
-    center: np.ndarray
-    """``3``: in the link frame"""
+    """index of its link; of a point between two bodies that both move, links + index of the pair"""
     place: Any
-    """``3``: where it touches, in the link frame: below the center of a ball"""
+    """``3``: where it touches, in the frame of the link or pair: below the center of a ball"""
     axes: Any
-    """``3 x 3``: normal and tangents of the ground as rows, in the link frame"""
+    """``3 x 3``: normal and tangents of the ground as rows, in this frame"""
     gravity: Any
-    """``3``: along normal and tangents"""
-    spin: Any
-    """``3``: angular velocity in the middle of the step, in the link frame"""
+    """``3``: along normal and tangents; none of what moves against another body"""
+    turning: Any
+    """``3``: its acceleration if the link turns around in the middle of the step as it does there"""
     height: Any
     """m: over the ground, in the middle of the step"""
     position: Any
@@ -49,27 +57,19 @@ class Point(NamedTuple):
     """``3 x 3``: the axes in the base frame"""
     lever: Any
     """``3``: from the base to where it touches, along normal and tangents"""
-    shares: bool = False
-    """True if its link has :data:`MIN_PATCH` points or more on flat ground, which have the same axes"""
+    rolls: bool
+    """see :meth:`.LinearizedForces.rolls`"""
+    patch: tuple[int, int] | None
+    """name of :data:`MIN_PATCH` points or more of a link or pair that have the same axes"""
 
-    def ahead(self, found: Response, dt: Any) -> Any:
-        """``3``: its velocity at the end of the step."""
-        a, alpha = found.links[self.link][:3], found.links[self.link][3:]
-        return self.coasting(dt) + scale(dt, self.along(a, alpha, self.place))
+    def ahead(self, links: Sequence[Any], dt: Any) -> Any:
+        """``3``: its velocity at the end of the step, under accelerations (6) of links and pairs."""
+        a, alpha = links[self.link][:3], links[self.link][3:]
+        return self.coasting(dt) + scale(dt, _along(self.axes, a, alpha, self.place, self.patch is not None))
 
     def coasting(self, dt: Any) -> Any:
         """``3``: the same if the link did not accelerate against gravity: it falls, and turns around as it did."""
-        turning = self.along(np.zeros(3), self.spin, cross(self.spin, self.center))
-        return self.velocity + scale(dt, turning + self.gravity)
-
-    def along(self, v: Any, w: Any, p: Any) -> Any:
-        """Velocity ``v + w x p`` (3) of the link, along normal and tangents.
-
-        Where points share axes, ``v`` and ``w`` are turned once for all of them.
-        """
-        if self.shares:
-            return self.axes @ v + cross(self.axes @ w, self.axes @ p)
-        return self.axes @ (v + cross(w, p))
+        return self.velocity + scale(dt, self.turning + self.gravity)
 
     def wrench(self, force: Any) -> Any:
         """``6``: of a force (3) along normal and tangents, in the link frame."""
@@ -87,23 +87,31 @@ class Point(NamedTuple):
         return block([[G, -GP], [-GP.T, -P @ GP]])
 
 
+def _along(axes: Any, v: Any, w: Any, p: Any, shares: bool) -> Any:
+    """Velocity ``v + w x p`` (3) of a link, along normal and tangents.
+
+    Where points ``share`` axes, ``v`` and ``w`` are turned once for all of them.
+    """
+    return axes @ v + cross(axes @ w, axes @ p) if shares else axes @ (v + cross(w, p))
+
+
 MIN_PATCH = 4
 """Points of a link from which on their loads are added up along normal and tangents, and then turned together."""
 
 
 def loads(points: list[Point], supports: list[Support], dt: Any) -> tuple[list[Any], list[Any]]:
     """``(link, 6)`` and ``(link, 6 x 6)``: wrenches of contact forces on links, and how they resist accelerations."""
-    patches: dict[int, list[tuple[Any, Any, Any]]] = {}
+    patches: dict[tuple[int, int], list[tuple[Any, Any, Any]]] = {}
     wrenches, resisting = [], []
     for point, support in zip(points, supports, strict=True):
         force, gain = support.at(point.coasting(dt)), scale(dt, support.gain)
-        if point.shares:
-            patches.setdefault(point.link, []).append((point, force, gain))
+        if point.patch is not None:
+            patches.setdefault(point.patch, []).append((point, force, gain))
         else:
             wrenches.append((point.link, point.wrench(force)))
             resisting.append((point.link, point.resistance(gain)))
-    for link, patch in patches.items():
-        axes, arms = patch[0][0].axes, [point.axes @ point.place for point, _, _ in patch]
+    for patch in patches.values():
+        link, axes, arms = patch[0][0].link, patch[0][0].axes, [point.axes @ point.place for point, _, _ in patch]
         force = sum((f for _, f, _ in patch), start=np.zeros(3))
         torque = sum((cross(arm, f) for arm, (_, f, _) in zip(arms, patch, strict=True)), start=np.zeros(3))
         wrenches.append((link, concatenate([axes.T @ force, axes.T @ torque])))
@@ -126,32 +134,65 @@ def _patch_resistance(axes: Any, arms: list[Any], gains: list[Any]) -> Any:
     return block([[force, right], [left, turning]])
 
 
+class Step(NamedTuple):
+    """Links in the middle of a step."""
+
+    model: Model
+    state: State
+    """place in the middle of the step, and velocity before it"""
+    middle: State
+    """the same place with the velocity that is foreseen there"""
+    dt: Any
+    poses: list[Any]
+    twists: list[Any]
+    """``6`` each: before the step, in link frames"""
+    spins: list[Any]
+    """``3`` each: angular velocities in the middle, in link frames"""
+
+    @classmethod
+    def of(cls, model: Model, state: State, dt: Any, middle: State) -> Step:
+        """From one sweep over the robot."""
+        tree, start = nodes(model, state), model.base.selection @ state.twist
+        poses = outward(tree, state.pose, lambda node, H: H @ node.H)
+        twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+        return cls(model, state, middle, dt, poses, twists, angular_velocities(model, middle))
+
+
 def points_of(
-    model: Model, floor: Any, state: State, memory: Any, dt: Any = 0.0, middle: State | None = None
-) -> list[Point]:
-    """Points of a floor, from one sweep over the robot, with what the floor remembers of them.
+    model: Model, contact: Any, state: State, memory: Any, dt: Any, middle: State, seen: Sequence[ThetaWeights]
+) -> tuple[list[Point], list[BodyTouch]]:
+    """Points of a contact with what it remembers of them, and the pairs of bodies that both move.
 
     Args:
         model: Robot.
-        floor: Its contact.
+        contact: Its contact.
         state: Place in the middle of the step, and velocity before it.
         memory: Two numbers for each point.
         dt: Step (s).
-        middle: The same place with the velocity that is foreseen there; None: that of ``state``.
+        middle: The same place with the velocity that is foreseen there.
+        seen: Weights of the step, of each part of the contact.
     """
-    ground, tree = floor.ground(model), nodes(model, state)
-    poses = outward(tree, state.pose, lambda node, H: H @ node.H)
-    start = model.base.selection @ state.twist
-    twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
-    spins = angular_velocities(model, state if middle is None else middle)
-    points, R_base, origin = [], state.pose[:3, :3], state.pose[:3, 3]
+    step, points, moving, start = Step.of(model, state, dt, middle), list[Point](), list[BodyTouch](), 0
+    for part, weights in zip(contact.parts, seen, strict=True):
+        own = memory.reshape(len(contact.points), -1)[start : start + len(part.points)]
+        if part.pairs:
+            between, coupled = _between_bodies(step, part, weights, own, start, len(moving))
+            points, moving = points + between, moving + coupled
+        else:
+            points += _on_ground(step, part, weights, own, start)
+        start += len(part.points)
+    return points, moving
+
+
+def _on_ground(step: Step, floor: Any, seen: ThetaWeights, memory: Any, first: int) -> list[Point]:
+    """Points that are frames of links, the ``first`` of which has this number."""
+    model, poses = step.model, step.poses
+    ground, points, R_base, origin = floor.ground(model), [], step.state.pose[:3, :3], step.state.pose[:3, 3]
     on_link = Counter(model.frame(name).link for name in floor.points)
-    for i, (name, radius, own) in enumerate(
-        zip(floor.points, floor.radii, memory.reshape(len(floor.points), -1), strict=True)
-    ):
+    for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory, strict=True)):
         frame = model.frame(name)
         link = model.link_index(frame.link)
-        R, center, (v, w) = poses[link][:3, :3], frame.placement[:3, 3], (twists[link][:3], twists[link][3:])
+        R, center, spin = poses[link][:3, :3], frame.placement[:3, 3], step.spins[link]
         p = R @ center + poses[link][:3, 3]
         site = ground.site(p, radius)
         axes, rolls = site.axes @ R, floor.rolls(i)
@@ -161,11 +202,46 @@ def points_of(
         base, pull = site.axes @ R_base, site.axes @ model.gravity
         lever = site.axes @ below - site.axes @ origin
         shares = ground.flat and on_link[frame.link] >= MIN_PATCH
-        velocity = axes @ v + cross(axes @ w, axes @ place) if shares else axes @ (v + cross(w, place))
-        landing: Landing = floor.touchdown(position, velocity, anchor, dt)
-        about = (spins[link], site.height, *landing, velocity, base, lever, shares)
-        points.append(Point(link, center, place, axes, pull, *about))
+        velocity = _along(axes, step.twists[link][:3], step.twists[link][3:], place, shares)
+        turning = _along(axes, np.zeros(3), spin, cross(spin, center), shares)
+        landing: Landing = floor.touchdown(position, velocity, anchor, step.dt)
+        about = (turning, site.height, *landing, velocity, base, lever, rolls, (first, link) if shares else None)
+        points.append(Point(floor, seen, link, place, axes, pull, *about))
     return points
+
+
+def _between_bodies(
+    step: Step, bodies: Any, seen: ThetaWeights, memory: Any, first: int, before: int
+) -> tuple[list[Point], list[BodyTouch]]:
+    """Points between bodies, the ``first`` of which has this number, and the pairs that both move.
+
+    A body that touches a fixed one moves as on the ground.  Others are coupled: their pair counts as one more link,
+    whose twist is their relative twist; there are ``before`` such pairs.
+    """
+    model, points, moving, remembered = step.model, list[Point](), list[BodyTouch](), iter(memory)
+    touches = body_touches(model, step.middle, bodies.pairs)
+    for k, (touch, biases) in enumerate(zip(touches, relative_biases(model, step.middle, touches), strict=True)):
+        twist, patch = touch.J @ step.state.velocity, (first, k) if len(touch.arms) >= MIN_PATCH else None
+        alone = model.m == 0 and not joints_between(model, 0, touch.sides[0].link)
+        for arm, height, bias in zip(touch.arms, touch.heights, biases, strict=True):
+            velocity = _along(touch.axes, twist[:3], twist[3:], arm, patch is not None)
+            position = concatenate([np.reshape(height, 1), next(remembered)])
+            landing: Landing = bodies.touchdown(position, velocity, np.zeros(2), step.dt)
+            link = len(model.links) + before + len(moving)
+            frame: tuple[Any, ...] = link, arm, touch.axes, np.zeros(3), bias
+            about: tuple[Any, ...] = height, *landing, velocity, np.zeros((3, 3)), np.zeros(3), True, patch
+            points.append(Point(bodies, seen, *(_on_second(step, touch, arm) if alone else frame), *about))
+        moving += [] if alone else [touch]
+    return points, moving
+
+
+def _on_second(step: Step, touch: BodyTouch, arm: Any) -> tuple[Any, ...]:
+    """Link, place, axes, gravity and turning of a point of a body that touches a fixed one."""
+    side = touch.sides[1]
+    H, spin = step.poses[side.link], step.spins[side.link]
+    place, axes = H[:3, :3].T @ (touch.center + arm - H[:3, 3]), touch.axes @ H[:3, :3]
+    core = place + scale(side.solid.radius, axes[0])
+    return side.link, place, axes, touch.axes @ step.model.gravity, axes @ cross(spin, cross(spin, core))
 
 
 def anchors(problem: Problem, many: State) -> np.ndarray:
@@ -182,12 +258,16 @@ def anchors(problem: Problem, many: State) -> np.ndarray:
 
 def starts_at(model: Model, state: State, *, floor: Any) -> Any:
     """:func:`anchors_at`, then the heights of the points over the ground (m)."""
-    ground, balls = floor.ground(model), zip(floor.points, floor.radii, strict=True)
-    heights = [ground.site(position(model, state, place), r).height for place, r in balls]
-    return concatenate([anchors_at(model, state, floor=floor), array(heights)])
+    return concatenate([anchors_at(model, state, floor=floor), heights_at(model, state, contact=floor)])
 
 
 def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
-    """Memory of the points of a floor that have just touched it."""
-    ground, places = floor.ground(model), [position(model, state, place) for place in floor.points]
-    return concatenate([np.zeros(0), *(floor.unloaded(i, ground.site(p), p) for i, p in enumerate(places))])
+    """Memory of the points of a contact that have just touched."""
+    found = [np.zeros(0)]
+    for part in floor.parts:
+        if part.pairs:
+            found.append(np.zeros(part.memory_size))
+        else:
+            ground, places = part.ground(model), [position(model, state, place) for place in part.points]
+            found += [part.unloaded(i, ground.site(p), p) for i, p in enumerate(places)]
+    return concatenate(found)

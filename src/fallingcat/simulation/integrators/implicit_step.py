@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..loop_closure import LOOPS, closing_forces
 from ..problem import Problem, held
 from ..robot_parameters import edited, giving_with, size
 from ..vector_field import layout_of
+from .coupled_links import CoupledLinks
 from .implicit_points import Point, loads, points_of
 from .joint_friction import JointFriction
 from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
@@ -48,8 +50,8 @@ class Start(NamedTuple):
     works: Any
     points: list[Point]
     pulls: dict[str, LinearizedForce]
-    seen: Any
-    """weights of the step on a floor, if there is one"""
+    coupled: CoupledLinks | None
+    """links that springs couple, if there are any"""
     counts: Any
     """``3``: steps so far that did not converge, that were refined, and that stayed coarse"""
     dt: Any
@@ -58,13 +60,12 @@ class Start(NamedTuple):
 
     def sweep(self, signs: Signs, newton: bool = False) -> Sweep:
         """Accelerations under contact forces that are linearized at ``signs``, by ``newton`` with all derivatives."""
-        floor = _floor(self.problem)
         linearized = [
-            floor.tangent(point, u, self.seen) if newton else floor.support(point, u, self.seen)
+            (point.law.tangent if newton else point.law.support)(point, u, point.seen)
             for point, u in zip(self.points, signs.ahead, strict=True)
         ]
         found, closing = _answer(self, signs.grip, linearized, symmetric=not newton)
-        ahead = [point.ahead(found, self.dt) for point in self.points]
+        ahead = [point.ahead(found.links, self.dt) for point in self.points]
         felt = [support.at(u) for support, u in zip(linearized, ahead, strict=True)]
         grip = signs.grip
         held = grip.forces(found.beyond) if grip else np.zeros(0)
@@ -80,7 +81,7 @@ class Start(NamedTuple):
         mass = self.problem.model.mass
         missed, size = 0.0, (1e-6 * WEIGHT * mass) ** 2 + 1e-30
         for point, u, force in zip(self.points, now.ahead, now.felt, strict=True):
-            law = _floor(self.problem).step_force(point, u, self.seen)
+            law = point.law.step_force(point, u, point.seen)
             missed, size = missed + (law - force) @ (law - force), size + law[0] * law[0]
         if before.grip is not None and now.signs.grip is not None:
             change = now.signs.grip.holds - before.grip.holds
@@ -130,8 +131,11 @@ def begun(
 ) -> tuple[Start, Signs]:
     """Start of a step: velocities of points, and joints that dry friction could stop if no other force acted."""
     own = numbers[len(numbers) - size(model, varied) :]
-    gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
-    K, D = contact.point_impedance(model) if contact is not None else (0.0, 0.0)
+    parts = () if contact is None else contact.parts
+    seen = []
+    for part in parts:
+        K, D = part.point_impedance(model)
+        seen.append(ThetaWeights.of(K, D, giving_with(model, part, varied, own), dt[0]))
     model, contact = edited(model, contact, varied, own)
     problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
     layout = layout_of(problem, memory)
@@ -140,12 +144,12 @@ def begun(
     middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
     size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt[0], state, 0.5 * dt[0])
     problem, anchors = problem.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
-    points = _points(problem, state, anchors, dt[0], middle)
+    points, pairs = points_of(model, contact, state, anchors, dt[0], middle, seen) if parts else ([], [])
+    coupled = CoupledLinks.of(model, middle, [point.link for point in points], pairs) if pairs else None
     grip = _gripping(problem, state, dt[0]) if grips else None
     touching, name = _touching(problem, points), grip.name if grip else None
     pulls = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
-    seen = ThetaWeights.of(K, D, gives, dt[0]) if points else None
-    start = Start(problem, x[0], state, middle, works, points, pulls, seen, counts, dt[0], before)
+    start = Start(problem, x[0], state, middle, works, points, pulls, coupled, counts, dt[0], before)
     return start, Signs([point.velocity for point in points], grip)
 
 
@@ -244,15 +248,14 @@ def concluded(start: Start, last: Sweep) -> Any:
     change = scale(dt, last.acceleration)
     velocity = state.velocity + change
     ahead, felt = last.ahead, last.felt
-    late = _late(points, felt, start.seen)
+    late = _late(points, felt)
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
     after = moving(problem.model.configuration.displace(state, way), velocity)
     kept, pulls = [np.zeros(0)], start.pulls
-    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
-        held, inside = _floor(problem).anchor(point, u, force[1:], start.seen)
-        rolls = _floor(problem).rolls(i)
-        kept.append(where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held)
+    for point, u, force in zip(points, ahead, felt, strict=True):
+        held, inside = point.law.anchor(point, u, force[1:], point.seen)
+        kept.append(where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if point.rolls else held)
     if problem.model.loops:
         pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
     if last.signs.grip:
@@ -269,7 +272,7 @@ def concluded(start: Start, last: Sweep) -> Any:
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
 
-def _late(points: list[Point], felt: list[Any], seen: Any) -> Any:
+def _late(points: list[Point], felt: list[Any]) -> Any:
     """Part beyond half of a step that moves with the change of velocity, if points landed in it under these forces.
 
     What stops at once moves with the velocity before until it lands, and with the one after from there on: of a floor
@@ -278,25 +281,19 @@ def _late(points: list[Point], felt: list[Any], seen: Any) -> Any:
     if not points:
         return 0.0
     pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(points, felt, strict=True)]
-    whole = sum(pushes, start=0.0)
-    lasts = sum((point.lasts * push for point, push in zip(points, pushes, strict=True)), start=0.0)
-    at_once = 2.0 * seen.damper[0] - 1.0
-    return at_once * (lasts - 0.5 * whole) / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
+    whole, late = sum(pushes, start=0.0), 0.0
+    for _, part in groupby(zip(points, pushes, strict=True), key=lambda each: id(each[0].law)):
+        lands = list(part)
+        at_once, own = 2.0 * lands[0][0].seen.damper[0] - 1.0, sum((push for _, push in lands), start=0.0)
+        lasts = sum((point.lasts * push for point, push in lands), start=0.0)
+        late = late + at_once * (lasts - 0.5 * own)
+    return late / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
 
 
 def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
     """Slip (2) of a ball in the middle of the next step, if it ``moves`` with this part of its change of velocity."""
     v, w = point.velocity[1:], ahead[1:]
     return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
-
-
-def _floor(problem: Problem) -> Any:
-    """The contact, which offers :class:`.LinearizedForces`."""
-    return problem.contact
-
-
-def _points(problem: Problem, *about: Any) -> list[Point]:
-    return points_of(problem.model, _floor(problem), *about) if problem.contact is not None else []
 
 
 def _gripping(problem: Problem, state: State, dt: Any) -> JointFriction | None:
@@ -313,7 +310,7 @@ def dry_friction_law(problem: Problem) -> Law | None:
 
 def _touching(problem: Problem, points: list[Point]) -> dict[str, Any]:
     """Conditions that points touch, by name."""
-    names = _floor(problem).points if points else ()
+    names = problem.contact.points if problem.contact is not None else ()
     return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
 
 
@@ -322,12 +319,14 @@ def _answer(start: Start, grip: JointFriction | None, supports: list[Support], s
     model, state, dt = start.problem.model, start.middle, start.dt
     none, (forces, armature) = np.zeros(0), ahead_of(model, start.state, start.pulls, dt)
     wrenches, resisting = loads(start.points, supports, dt)
+    given = None if grip is None else grip.given
     if grip is not None:
         forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
         armature = armature + grip.armature
-        return response(model, state, forces, wrenches, resisting, armature, grip.given, symmetric), none
-    found = response(model, state, forces, wrenches, resisting, armature, symmetric=symmetric)
-    if not model.loops:
+    if start.coupled is not None:
+        return start.coupled.response(forces, wrenches, resisting, armature, given, symmetric), none
+    found = response(model, state, forces, wrenches, resisting, armature, given, symmetric)
+    if grip is not None or not model.loops:
         return found, none
     mass = resisting_mass(model, state, resisting, armature)
     closing = closing_forces(model, start.state, found.acceleration, mass, dt)
