@@ -225,7 +225,9 @@ class SteppedBodies(SteppedContacts):
             robot = int(np.argmin(heights[:, i]))
             if heights[robot, i] < -allowed:
                 which = f" of scene {robot}" if len(heights) > 1 else ""
-                raise ModelError(f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: start in touch or apart")
+                raise ModelError(
+                    f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: start in touch or apart, from a state of yours"
+                )
 
     # rows -------------------------------------------------------------------------------------------------------
 
