@@ -230,6 +230,22 @@ def test_friction_and_masses_of_each_scene():
     assert 0.05 - runs.joints[-1, 1, 2] > 1.9 * 9.0 / (4.0 * K)
 
 
+@pytest.mark.slow
+def test_compliant_bodies_pass_the_checks_of_contacts():
+    """Events are located as well: two balls on a line take Rosenbrock steps by default, alone and in batches."""
+    along = fc.joints.Prismatic((1.0, 0.0, 0.0))
+    links = [fc.Link("rail"), *(fc.Link(name, fc.Body(1.0), collisions=(Sphere(0.1),)) for name in "ab")]
+    joints = [fc.Joint(name, along, "rail", name) for name in "ab"]
+    scene = fc.Model("sliders", fc.lie.Trivial(), links, joints, gravity=np.zeros(3))
+    touch = CompliantBodies(body_pairs(scene, [("a", "b")]), stiffness=K, damping=20.0)
+    start = scene.state(joints=[0.0, 0.21], rates=[1.0, -0.5])
+    assert fc.testing.check_contact(touch, scene, start)
+    run = fc.simulate(scene, start, 0.1, contact=touch)
+    many = fc.rollout(scene, fc.State.stack([start, start]), 0.1, contact=touch)
+    assert run.integrator == "rosenbrock"
+    assert np.allclose(many.rates[-1], run.rates[-1], atol=1e-5)
+
+
 def test_compliant_bodies_refuse_what_they_cannot_be():
     scene = gripper()
     pairs = body_pairs(scene)

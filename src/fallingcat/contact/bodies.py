@@ -226,7 +226,7 @@ class SteppedBodies(SteppedContacts):
             if heights[robot, i] < -allowed:
                 which = f" of scene {robot}" if len(heights) > 1 else ""
                 raise ModelError(
-                    f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: start in touch or apart, from a state of yours"
+                    f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: give a state in touch or apart"
                 )
 
     # rows -------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class CompliantBodies(SpringDamperContact):
 
     ports = HardContacts.ports
     beside_loops = False
-    buried, unburied = "deep in another body", "start in touch or apart, from a state of yours"
+    buried, unburied = "deep in another body", "give a state in touch or apart"
 
     def __post_init__(self) -> None:
         check_body_pairs(self.pairs, self.friction)
