@@ -96,6 +96,7 @@ def test_springs_of_bodies_are_checked():
 # CompliantBodies: the law of compliant floors between bodies, in implicit steps ---------------------------------------
 
 
+@pytest.mark.slow
 def test_a_stack_of_three_sinks_as_its_weight_says():
     scene, start, touch = stack(3)
     run = fc.simulate(scene, start, 1.0, contact=CompliantBodies(touch.pairs, stiffness=K, damping=50.0), dt=1e-3)
@@ -105,6 +106,7 @@ def test_a_stack_of_three_sinks_as_its_weight_says():
     assert np.allclose(run.contact_pushes[-1].reshape(3, 4).sum(axis=1), np.array([3.0, 2.0, 1.0]) * G)
 
 
+@pytest.mark.slow
 def test_compliant_bodies_that_tumble_against_each_other_keep_their_momentum():
     box = rigid_object(Box((0.1, 0.12, 0.14)), mass=1.0)
     scene = combine({"a": box, "b": rigid_object(Box((0.2, 0.1, 0.1)), mass=2.0)}, gravity=np.zeros(3))
