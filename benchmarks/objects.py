@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.contact import BodyContacts, body_pairs
+from fallingcat.contact import BodyContacts, CompliantBodies, body_pairs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.object_scenes import at, gripper, squeezed, stack
@@ -47,15 +47,21 @@ def mujoco_time(bodies: str, forces: Any = 0.0) -> float:
 
 
 def our_times(scene: fc.Model, start: fc.State, touch: BodyContacts, laws: Any = ()) -> list[float]:
-    """Of a single run with its error estimate, and of each scene of a batch on one thread."""
+    """Of single runs with their error estimates, rigid and compliant, and of each scene of a batch on one thread."""
+    soft = CompliantBodies(touch.pairs, stiffness=1e4, damping=50.0, friction=touch.friction)
     duration, many = STEPS * 1e-3, fc.State.stack([start] * BATCH)
 
-    def single() -> None:
-        fc.simulate(scene, start, duration, laws, contact=touch, dt=1e-3)
+    def single(contact: fc.contact.Contact = touch) -> None:
+        fc.simulate(scene, start, duration, laws, contact=contact, dt=1e-3)
 
     simulator = fc.simulation.BatchSimulator(scene, many, laws, touch, dt=1e-3, threads=1)
     single()
-    return [best(single), best(lambda: simulator.step(steps=STEPS // 10), STEPS // 10 * BATCH)]
+    single(soft)
+    return [
+        best(single),
+        best(lambda: single(soft)),
+        best(lambda: simulator.step(steps=STEPS // 10), STEPS // 10 * BATCH),
+    ]
 
 
 def main() -> None:
@@ -70,7 +76,7 @@ def main() -> None:
         "three cubes, stacked": (mujoco_time(cubes), *our_times(*stack(3, friction=0.5))),
         "two fingers and a cube": (mujoco_time(hand, np.r_[6.0, -6.0, np.zeros(6)]), *our_times(*held)),
     }
-    print("| scene | MuJoCo | ours | ours, batch of 64 |\n|---|---|---|---|")
+    print("| scene | MuJoCo | rigid | compliant | rigid, batch of 64 |\n|---|---|---|---|---|")
     for name, times in rows.items():
         print(f"| {name} | {' | '.join(f'{t:.1f}' for t in times)} |")
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from support.cube_mesh import cube_file
 from support.object_scenes import G, at, gripper, squeezed, stack, table
 
 import fallingcat as fc
-from fallingcat.contact import BodyContacts, HardContacts, body_pairs
+from fallingcat.contact import BodyContacts, CompliantBodies, HardContacts, body_pairs
 from fallingcat.model import combine, rigid_object
-from fallingcat.model.shapes import Box, Capsule, Mesh, Sphere
+from fallingcat.model.shapes import Box, Capsule, Ellipsoid, Mesh, Sphere
 
 
 def sliders(masses=(1.0, 2.0)):
@@ -190,5 +193,23 @@ def test_what_cannot_touch_is_refused():
         body_pairs(combine({"a": table(), "b": table()}), [("a", "b")])
     stone = fc.Link("stone", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=(Mesh("stone.stl"),))
     scene = combine({"table": table(), "stone": fc.Model("stone", fc.lie.SE3(), (stone,))})
-    with pytest.raises(fc.ModelError, match="has a mesh, which bodies cannot touch: replace it by boxes"):
+    with pytest.raises(fc.errors.FileError, match=r"stone\.stl"):
         body_pairs(scene)
+    egg = rigid_object(Ellipsoid((0.05, 0.05, 0.05)), mass=1.0)
+    with pytest.raises(fc.ModelError, match="no links of 'scene' can touch"):  # points of both
+        body_pairs(combine({"a": egg, "b": egg}))
+
+
+@pytest.mark.slow
+def test_a_mesh_lies_on_a_table_by_its_corners(tmp_path):
+    cube_file(tmp_path)
+    mesh = Mesh("cube.stl", str(tmp_path), (0.05, 0.05, 0.05))
+    body = rigid_object(Box((0.1, 0.1, 0.1)), mass=1.0).links[0]
+    scene = combine({"table": table(), "stone": fc.Model("stone", fc.lie.SE3(), (replace(body, collisions=(mesh,)),))})
+    pairs = body_pairs(scene)
+    assert [pair.points for pair in pairs] == [1] * 8
+    start = scene.state(joints=at(0.0, 0.0, 0.06))
+    run = fc.simulate(scene, start, 0.5, contact=BodyContacts(pairs), dt=1e-3)
+    assert run.state(-1).joints[2] == pytest.approx(0.05, abs=1e-6)
+    soft = fc.simulate(scene, start, 0.5, contact=CompliantBodies(pairs, stiffness=1e4, damping=100.0), dt=1e-3)
+    assert soft.state(-1).joints[2] == pytest.approx(0.05 - G / 4e4, abs=1e-6)

@@ -1,6 +1,7 @@
 """Contact: compliant floors, hard contacts, impacts, terrain."""
 
 from .._deprecated import former_names
+from ..geometry.body_pairs import BodyPair, body_pairs
 from ..geometry.collision_pairs import SelfPairs, pushing_pairs
 from ..geometry.collision_points import CollisionPoints, collision_points, feet
 from ..geometry.contact_points import Plane, plane, point_jacobian, position
@@ -8,12 +9,12 @@ from ..geometry.distances import Distance, distances, self_pairs
 from ..geometry.terrain import HeightField, Terrain
 from .base import Contact, Jump
 from .bodies import BodyContacts
-from .body_pairs import BodyPair, body_pairs
 from .capabilities import AdmissibleImpulses, HybridModes, LinearizedForces
+from .compliant_bodies import CompliantBodies
 from .compliant_contact import CompliantContact
 from .compliant_floor import CompliantFloor
 from .contact_jacobian import ContactJacobian, contact_jacobian
-from .default_springs import default_springs
+from .default_springs import body_springs, default_springs
 from .rigid.event_driven.impacts import Impact, impact, switch
 from .rigid.hard_contacts import HardContacts
 from .rigid.joint_stops import Stop, joint_stops
@@ -25,6 +26,7 @@ __all__ = [
     "BodyContacts",
     "BodyPair",
     "CollisionPoints",
+    "CompliantBodies",
     "CompliantContact",
     "CompliantFloor",
     "Contact",
@@ -43,6 +45,7 @@ __all__ = [
     "Terrain",
     "WrenchCone",
     "body_pairs",
+    "body_springs",
     "center_of_pressure",
     "collision_points",
     "contact_forces",

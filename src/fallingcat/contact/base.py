@@ -13,6 +13,7 @@ from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..caching import cached_property
 from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, describe
+from ..geometry.body_pairs import BodyPair
 from ..geometry.contact_points import Ground, each_radius, point_motions
 from ..model import Model, State
 from ..records import concise
@@ -105,6 +106,8 @@ class Contact(ABC):
     """Names of the ways in which energy passes, for the ledger."""
     points: tuple[str, ...]
     """Links and frames whose origins may touch; a contact of another kind has none."""
+    pairs: tuple[BodyPair, ...] = ()
+    """Pairs of bodies between which its points are; none: they are links and frames that touch the ground."""
     radius: float | tuple[float, ...] = 0.0
     """radius of a ball around each point (m)"""
     asks_forces: bool = True
@@ -130,6 +133,11 @@ class Contact(ABC):
     def radii(self) -> tuple[float, ...]:
         """Radius (m) of the ball around each point; 0: the point itself touches."""
         return each_radius(self.radius, self.points)
+
+    @property
+    def parts(self) -> tuple[Contact, ...]:
+        """Contacts of which it consists, in the order of their points: by default itself."""
+        return (self,)
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> Contact:
         """Contact with the parameters that follow from the robot and from the time step.

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import any_nonzero, array, concatenate, less, scale, skew, where
+from ..arrays import any_nonzero, array, concatenate, less, scale, where
 from ..arrays.types import Vector
 from ..caching import cached_property
 from ..compiler.kernel import compile_step
 from ..constraints.redundant_constraints import plane_axes
 from ..dynamics.checks import positive
-from ..dynamics.geometry import geometry
 from ..errors import ModelError, describe
+from ..geometry.body_pairs import BodyPair
+from ..geometry.body_touch import body_touches
 from ..geometry.contact_points import Ground
 from ..lie.group import constant
 from ..model import Model, State
 from ..records import concise
 from .base import Contact, Mode
-from .body_pairs import BodyPair, couples
-from .manifold import manifolds, tangent_axes
 from .rigid.event_driven.contact_kinematics import ContactKinematics, situation
 from .rigid.event_driven.impacts import restitutions
 from .rigid.hard_contacts import HardContacts
@@ -85,13 +85,9 @@ class BodyContacts(Contact):
     beside_loops = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.pairs, tuple) or not all(isinstance(pair, BodyPair) for pair in self.pairs):
-            raise ModelError(f"pairs are those that fc.contact.body_pairs(model) gives, not {describe(self.pairs)}")
+        check_body_pairs(self.pairs, self.friction)
         if not isinstance(self.floor, HardContacts | None):
             raise ModelError(f"the floor of rigid bodies is a HardContacts or None, not {describe(self.floor)}")
-        for mu in frictions(self.friction, self.pairs):
-            if not isinstance(mu, (int, float, np.number)) or not 0.0 <= mu < np.inf:
-                raise ModelError(f"friction between bodies is a finite number that is not negative, not {describe(mu)}")
         bounces = restitutions(self.restitution, [pair.first for pair in self.pairs])
         if self.stiffness is None and self.damping != 0.0:
             raise ModelError("damping between bodies is beside a stiffness: give both")
@@ -213,17 +209,14 @@ class SteppedBodies(SteppedContacts):
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """No point may start below the ground, no body in another."""
-        if self.source is not None:
-            self.source.begin(model, state)
-        self._check_depths(np.array([gaps_at(model, state, contact=self)], dtype=float))
+        self.check_starts(model, State(*(x[None] for x in state)))
         return (), np.zeros(self.memory_size)
 
     def check_starts(self, model: Model, many: State) -> None:
         """Refuse states (fields ``N x ...``) in which a point is below the ground, or a body in another."""
-        self.begin(model, many.at(0))
-        self._check_depths(
-            compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)(many.pose[:, :3], many.joints)
-        )
+        if self.source is not None:
+            self.source.begin(model, many.at(0))
+        self._check_depths(place_kernel(model, gaps_at, self)(many.pose[:, :3], many.joints))
 
     def _check_depths(self, heights: np.ndarray) -> None:
         for i, name in enumerate(self.names):
@@ -232,7 +225,9 @@ class SteppedBodies(SteppedContacts):
             robot = int(np.argmin(heights[:, i]))
             if heights[robot, i] < -allowed:
                 which = f" of scene {robot}" if len(heights) > 1 else ""
-                raise ModelError(f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: start in touch or apart")
+                raise ModelError(
+                    f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: give a state in touch or apart"
+                )
 
     # rows -------------------------------------------------------------------------------------------------------
 
@@ -329,17 +324,28 @@ class SteppedBodies(SteppedContacts):
         return None if self.source is None else self.source.ground(model)
 
     def _touches(self, model: Model, state: State) -> list[_Touch]:
-        """All pairs, in the frame that coincides with the base."""
-        geo, R, sides = geometry(model, state), state.pose[:3, :3], couples(model.nominal, self._pairs)
+        """All pairs, without motions that no joint has."""
         found = []
-        for (a, b), (heights, normal, points) in zip(sides, manifolds(sides, geo.poses), strict=True):
-            s = geo.places.columns(geo.moving(b.link, geo.axes)) - geo.places.columns(geo.moving(a.link, geo.axes))
-            center = b.at(geo.poses)[0][:3, 3]
-            J = concatenate([R @ (s[:3] - skew(center) @ s[3:]), R @ s[3:]])
-            ways, axes = [k for k in range(6) if any_nonzero(J[k])], tangent_axes(R @ normal)
-            X = [concatenate([axes, scale(-1.0, axes @ skew(R @ (p - center)))], axis=1)[:, ways] for p in points]
-            found.append(_Touch(J[ways], X, heights, axes))
+        for touch in body_touches(model, state, self._pairs):
+            ways = [k for k in range(6) if any_nonzero(touch.J[k])]
+            X = [touch.lever(arm)[:, ways] for arm in touch.arms]
+            found.append(_Touch(touch.J[ways], X, touch.heights, touch.axes))
         return found
+
+
+@lru_cache(maxsize=16)
+def place_kernel(model: Model, function: Any, contact: Contact) -> Any:
+    """Function of poses (N x 3 x 4) and joints (N x n) as machine code: NumPy takes 10 ms for a manifold."""
+    return compile_step(model, function, {}, ["pose", "joints"], contact=contact)
+
+
+def check_body_pairs(pairs: Any, friction: Any) -> None:
+    """Refuse what are no pairs of bodies, or no coefficients of friction between them."""
+    if not isinstance(pairs, tuple) or not pairs or not all(isinstance(pair, BodyPair) for pair in pairs):
+        raise ModelError(f"pairs are those that fc.contact.body_pairs(model) gives, not {describe(pairs)}")
+    for mu in frictions(friction, pairs):
+        if not isinstance(mu, (int, float, np.number)) or not 0.0 <= mu < np.inf:
+            raise ModelError(f"friction between bodies is a finite number that is not negative, not {describe(mu)}")
 
 
 def frictions(friction: Any, pairs: tuple[BodyPair, ...]) -> list[Any]:

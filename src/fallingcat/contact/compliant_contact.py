@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays import array, concatenate, less, scale, where
 from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..errors import ModelError
+from ..geometry.body_touch import nominal_rows
 from ..geometry.contact_points import (
     Ground,
-    PointMotion,
     Site,
     check_point_mode,
     checked_points,
@@ -46,6 +46,7 @@ class PointContact(Contact):
     asks_forces = False
     stiff = True
     beside_loops = True
+    buried, unburied = "below the ground", "start on it or above it, as model.standing(ground) does"
     most_events = 100_000  # a foot that settles flips between spring and damper every microsecond: that is its physics
 
     @abstractmethod
@@ -159,10 +160,24 @@ class PointContact(Contact):
         place, lands = self.points[guard], not mode[guard]
         mode = (*mode[:guard], lands, *mode[guard + 1 :])
         if lands:
-            own, p = memory.reshape(len(self.points), -1).copy(), position(model, state, place)
-            own[guard] = self.unloaded(guard, self.ground(model).site(p), p)
+            own = memory.reshape(len(self.points), -1).copy()
+            own[guard] = self.unloaded_at(model, guard, state)
             memory = own.reshape(-1)
         return Jump(f"{'touchdown' if lands else 'lift-off'} {place}", mode, state, memory)
+
+    def unloaded_at(self, model: Model, i: int, state: State) -> Vector:
+        """Memory of a point that touches down at a state.
+
+        Args:
+            model: Robot.
+            i: Index of the point.
+            state: Configuration; velocities are not used.
+
+        Returns:
+            Memory without tangential load.
+        """
+        p = position(model, state, self.points[i])
+        return self.unloaded(i, self.ground(model).site(p), p)
 
     def check_start(self, model: Model, state: State) -> None:
         """Refuse states in which the springs of the ground hold too much energy."""
@@ -179,8 +194,8 @@ class PointContact(Contact):
             i = int(np.argmax(depths[robot]))
             whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
             raise ModelError(
-                f"{whose} starts {depths[robot, i]:.3g} m below the ground, whose springs hold {energy[robot]:.3g} J: "
-                "start on it or above it, as model.standing(ground) does"
+                f"{whose} starts {depths[robot, i]:.3g} m {self.buried}, whose springs hold {energy[robot]:.3g} J: "
+                f"{self.unburied}"
             )
 
     # forces ---------------------------------------------------------------------------------------------------
@@ -188,9 +203,8 @@ class PointContact(Contact):
     def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> dict[str, Vector]:
         """Normal and tangential forces of the points in the ground."""
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
-        for i, touches in enumerate(mode):
-            if touches:
-                at = self._point(model, i, state, memory)
+        for at in self.pressed_points(model, mode, state, memory):
+            if at is not None:
                 normal = normal + scale(at.force[0], at.J[0])
                 tangential = tangential + at.J[1:].T @ at.force[1:]
         return dict(zip(self.ports, (normal, tangential), strict=True))
@@ -203,26 +217,37 @@ class PointContact(Contact):
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Matrix:
         """Forces (points x 3, N, world) of the points in the ground, else zero."""
-        rows = [np.zeros((0, 3))]
-        for i, (touches, motion) in enumerate(zip(mode, point_motions(model, state, self.points), strict=True)):
-            at = self._point(model, i, state, memory, motion)
-            rows.append(np.reshape(at.axes.T @ at.force if touches else np.zeros(3), (1, 3)))
-        return concatenate(rows)
+        points = self.pressed_points(model, mode, state, memory)
+        forces = [np.zeros(3) if at is None else at.axes.T @ at.force for at in points]
+        return concatenate([np.zeros((0, 3)), *(np.reshape(force, (1, 3)) for force in forces)])
 
     def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
         """Rates of the memory of the points in the ground, else zero."""
-        rates, size = [np.zeros(0)], len(memory) // max(1, len(mode))
-        for i, touches in enumerate(mode):
-            rates.append(self._point(model, i, state, memory).memory_rate if touches and size else np.zeros(size))
-        return concatenate(rates)
+        size = len(memory) // max(1, len(mode))
+        points = self.pressed_points(model, mode, state, memory) if size else []
+        return concatenate([np.zeros(0), *(np.zeros(size) if at is None else at.memory_rate for at in points)])
 
-    def _point(self, model: Model, i: int, state: State, memory: Any, motion: PointMotion | None = None) -> Pressed:
-        """A point in the ground, whose ``motion`` may be known."""
+    def pressed_points(self, model: Model, mode: Mode, state: State, memory: Vector) -> list[Pressed | None]:
+        """Points in the ground, and None for each of those in the air.
+
+        Args:
+            model: Robot.
+            mode: Mode.
+            state: Configuration and velocity.
+            memory: Memory of the contact.
+
+        Returns:
+            An entry for each point.
+        """
+        return [self._point(model, i, state, memory) if touches else None for i, touches in enumerate(mode)]
+
+    def _point(self, model: Model, i: int, state: State, memory: Any) -> Pressed:
+        """A point in the ground."""
         place, radius, own = self.points[i], self.radii[i], memory.reshape(len(self.points), -1)[i]
         p = position(model, state, place)
         site = self.ground(model).site(p, radius)
-        rim = motion.rim(site.axes[0], radius)[0] if motion else rim_jacobian(model, state, place, site.axes[0], radius)
-        return self.pressed(i, site, p, site.axes @ rim, state.velocity, own)
+        J = site.axes @ rim_jacobian(model, state, place, site.axes[0], radius)
+        return self.pressed(i, site, p, J, state.velocity, own)
 
     # steps --------------------------------------------------------------------------------------------------------
 
@@ -413,7 +438,9 @@ class CompliantContact(PointContact):
 
 
 def point_rows(contact: Contact, model: Model, state: State) -> np.ndarray:
-    """``points x 3 x nv``: velocities of all points along normal and tangents of the ground."""
+    """``points x 3 x nv``: velocities of all points along normal and tangents; of bodies as if they touched."""
+    if contact.pairs:
+        return nominal_rows(model, state, contact.pairs)
     ground, motions = contact.ground(model), point_motions(model, state, contact.points)
     axes = [ground.site(motion.position).axes for motion in motions]
     rims = zip(axes, motions, contact.radii, strict=True)

@@ -283,9 +283,9 @@ class Rebound(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, state: State, mass: Any = None, gives: Any = None) -> Rebound | None:
         """The robot, or robots with masses of their own (N each); None where nothing throws them back."""
-        floor: Any = problem.contact
-        model = problem.model
-        if not offers(floor, LinearizedForces):
+        model, contact = problem.model, problem.contact
+        floor: Any = next((part for part in contact.parts if not part.pairs), None) if contact is not None else None
+        if floor is None or not offers(contact, LinearizedForces):
             return None
         axes = floor.ground(model).site(state.pose[:3, 3]).axes @ state.pose[:3, :3] @ model.base.selection[:3]
         along = axes @ axes[0]  # of a point, if the base moves out of the ground

@@ -88,7 +88,8 @@ def _begin(contact: Contact, run: Trajectory) -> float:
 
 
 def _points(contact: Contact, run: Trajectory) -> float:
-    for point in frozenset().union(*run.touching):
+    between_bodies = {name for pair in contact.pairs for name in pair.names}
+    for point in frozenset().union(*run.touching) - between_bodies:
         run.model.frame(point)
     return 0.0
 

@@ -95,7 +95,8 @@ class Located(FixedStepIntegrator):
             if len(problem.contact.points) > MAX_POINTS:
                 what = f"compliant contacts of at most {MAX_POINTS} points"
                 raise ModelError(f"the integrator {self.name!r} takes {what}, not {describe(problem.contact)}")
-            checked_points(problem.model, problem.contact.points)
+            for part in problem.contact.parts:
+                checked_points(problem.model, () if part.pairs else part.points)
         return LocatedStepper(problem, memory, self.rule)
 
 

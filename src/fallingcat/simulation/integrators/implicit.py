@@ -79,8 +79,8 @@ class Implicit(FixedStepIntegrator):
 
     def compiled_stepper(self, problem: Problem, memory: int) -> CompiledStepper:
         """Machine code for all modes."""
-        if problem.contact is not None:
-            checked_points(problem.model, problem.contact.points)
+        for part in problem.contact.parts if problem.contact is not None else ():
+            checked_points(problem.model, () if part.pairs else part.points)
         return CompiledStepper(self.suited(problem), memory, sweeps=self.sweeps)
 
 

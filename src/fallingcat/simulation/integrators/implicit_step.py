@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..loop_closure import LOOPS, closing_forces
 from ..problem import Problem, held
 from ..robot_parameters import edited, giving_with, size
 from ..vector_field import layout_of
+from .coupled_links import CoupledLinks
 from .implicit_points import PatchesInStep, Point, loads, points_of
 from .joint_friction import JointFriction
 from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
@@ -50,8 +52,8 @@ class Start(NamedTuple):
     points: list[Point]
     patches: list[PatchesInStep]
     pulls: dict[str, LinearizedForce]
-    seen: Any
-    """weights of the step on a floor, if there is one"""
+    coupled: CoupledLinks | None
+    """links that springs couple, if there are any"""
     counts: Any
     """``3``: steps so far that did not converge, that were refined, and that stayed coarse"""
     dt: Any
@@ -60,16 +62,17 @@ class Start(NamedTuple):
 
     def sweep(self, signs: Signs, newton: bool = False) -> Sweep:
         """Accelerations under contact forces that are linearized at ``signs``, by ``newton`` with all derivatives."""
-        floor = _floor(self.problem)
         linearized = [
-            floor.tangent(point, u, self.seen) if newton else floor.support(point, u, self.seen)
+            (point.law.tangent if newton else point.law.support)(point, u, point.seen)
             for point, u in zip(self.points, self.ahead(signs), strict=True)
         ]
         found, closing = _answer(self, signs.grip, linearized, symmetric=not newton)
         grip = signs.grip
         held = grip.forces(found.beyond) if grip else np.zeros(0)
         moves = {
-            point.mover: found.links[point.link] if point.shares else point.ahead(found.links[point.link], self.dt)
+            point.mover: point.ahead(found.links[point.link], self.dt)
+            if point.patch is None
+            else found.links[point.link]
             for point in self.points
         }
         after = Signs(moves, 1.0, grip.next(found.beyond) if grip else None)
@@ -82,7 +85,9 @@ class Start(NamedTuple):
     def ahead(self, signs: Signs) -> list[Any]:
         """``3`` each (m/s): velocities of points at the end of the step."""
         return [
-            point.ahead(signs.moves[point.mover], self.dt, signs.turned) if point.shares else signs.moves[point.mover]
+            signs.moves[point.mover]
+            if point.patch is None
+            else point.ahead(signs.moves[point.mover], self.dt, signs.turned)
             for point in self.points
         ]
 
@@ -97,9 +102,7 @@ class Start(NamedTuple):
         was taken to hold.
         """
         mass, ahead = self.problem.model.mass, self.ahead(Signs(now.moves, 1.0, None))
-        laws = [
-            _floor(self.problem).step_force(point, u, self.seen) for point, u in zip(self.points, ahead, strict=True)
-        ]
+        laws = [point.law.step_force(point, u, point.seen) for point, u in zip(self.points, ahead, strict=True)]
         errors = [law - force for law, force in zip(laws, now.felt, strict=True)]
         missed = self.summed([error @ error for error in errors])
         size = self.summed([law[0] * law[0] for law in laws], (1e-6 * WEIGHT * mass) ** 2 + 1e-30)
@@ -172,8 +175,11 @@ def begun(
 ) -> tuple[Start, Signs]:
     """Start of a step: velocities of points, and joints that dry friction could stop if no other force acted."""
     own = numbers[len(numbers) - size(model, varied) :]
-    gives = giving_with(model, contact, varied, own) if contact is not None else 0.0
-    K, D = contact.point_impedance(model) if contact is not None else (0.0, 0.0)
+    parts = () if contact is None else contact.parts
+    seen = []
+    for part in parts:
+        K, D = part.point_impedance(model)
+        seen.append(ThetaWeights.of(K, D, giving_with(model, part, varied, own), dt[0]))
     model, contact = edited(model, contact, varied, own)
     problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
     layout = layout_of(problem, memory)
@@ -182,15 +188,18 @@ def begun(
     middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
     size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt[0], state, 0.5 * dt[0])
     problem, anchors = problem.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
-    points, patches = _points(problem, state, anchors, dt[0], middle)
+    none: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+    points, pairs, patches = points_of(model, contact, state, anchors, dt[0], middle, seen) if parts else none
+    coupled = CoupledLinks.of(model, middle, [point.link for point in points], pairs) if pairs else None
     grip = _gripping(problem, state, dt[0]) if grips else None
     touching, name = _touching(problem, points), grip.name if grip else None
     pulls = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
-    seen = ThetaWeights.of(K, D, gives, dt[0]) if points else None
-    start = Start(problem, x[0], state, middle, works, points, patches, pulls, seen, counts, dt[0], before)
+    start = Start(problem, x[0], state, middle, works, points, patches, pulls, coupled, counts, dt[0], before)
     # at the velocities before: the accelerations of links are relative to those of free fall
     moves = {
-        point.mover: concatenate([-(point.axes.T @ point.gravity), np.zeros(3)]) if point.shares else point.velocity
+        point.mover: point.velocity
+        if point.patch is None
+        else concatenate([-(point.axes.T @ point.gravity), np.zeros(3)])
         for point in points
     }
     return start, Signs(moves, 0.0, grip)
@@ -294,16 +303,16 @@ def concluded(start: Start, last: Sweep) -> Any:
     change = scale(dt, last.acceleration)
     velocity = state.velocity + change
     ahead, felt = start.ahead(Signs(last.moves, 1.0, None)), last.felt
-    late = _late(start, felt)
+    late = _late(points, felt)
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
     after = moving(problem.model.configuration.displace(state, way), velocity)
     kept, pulls = [np.zeros(0)], start.pulls
-    for i, (point, u, force) in enumerate(zip(points, ahead, felt, strict=True)):
-        held, inside = _floor(problem).anchor(point, u, force[1:], start.seen)
-        rolls, before = _floor(problem).rolls(i), start.memory[2 * i : 2 * i + 2]
-        held = where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if rolls else held
-        kept.append(guarded(point.near, held, 0.0 if rolls else before))  # in the air it does not matter
+    for point, u, force in zip(points, ahead, felt, strict=True):
+        held, inside = point.law.anchor(point, u, force[1:], point.seen)
+        held = where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if point.rolls else held
+        before = start.memory[2 * point.number : 2 * point.number + 2]
+        kept.append(guarded(point.near, held, 0.0 if point.rolls else before))  # in the air it does not matter
     if problem.model.loops:
         pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
     if last.signs.grip:
@@ -321,34 +330,27 @@ def concluded(start: Start, last: Sweep) -> Any:
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
 
-def _late(start: Start, felt: list[Any]) -> Any:
+def _late(points: list[Point], felt: list[Any]) -> Any:
     """Part beyond half of a step that moves with the change of velocity, if points landed in it under these forces.
 
     What stops at once moves with the velocity before until it lands, and with the one after from there on: of a floor
     that steps resolve, which slows it down by and by, nothing is late.
     """
-    if not start.points:
+    if not points:
         return 0.0
-    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(start.points, felt, strict=True)]
-    whole = start.summed(pushes)
-    lasts = start.summed([point.lasts * push for point, push in zip(start.points, pushes, strict=True)])
-    at_once = 2.0 * start.seen.damper[0] - 1.0
-    return at_once * (lasts - 0.5 * whole) / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
+    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(points, felt, strict=True)]
+    whole, late = summed([point.near for point in points], pushes), 0.0
+    for _, part in groupby(zip(points, pushes, strict=True), key=lambda each: id(each[0].law)):
+        lands = list(part)
+        nears, at_once = [point.near for point, _ in lands], 2.0 * lands[0][0].seen.damper[0] - 1.0
+        late = late + at_once * summed(nears, [(point.lasts - 0.5) * push for point, push in lands])
+    return late / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
 
 
 def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
     """Slip (2) of a ball in the middle of the next step, if it ``moves`` with this part of its change of velocity."""
     v, w = point.velocity[1:], ahead[1:]
     return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
-
-
-def _floor(problem: Problem) -> Any:
-    """The contact, which offers :class:`.LinearizedForces`."""
-    return problem.contact
-
-
-def _points(problem: Problem, *about: Any) -> tuple[list[Point], list[PatchesInStep]]:
-    return points_of(problem.model, _floor(problem), *about) if problem.contact is not None else ([], [])
 
 
 def _gripping(problem: Problem, state: State, dt: Any) -> JointFriction | None:
@@ -365,7 +367,7 @@ def dry_friction_law(problem: Problem) -> Law | None:
 
 def _touching(problem: Problem, points: list[Point]) -> dict[str, Any]:
     """Conditions that points touch, by name."""
-    names = _floor(problem).points if points else ()
+    names = problem.contact.points if problem.contact is not None else ()
     return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
 
 
@@ -374,12 +376,14 @@ def _answer(start: Start, grip: JointFriction | None, supports: list[Support], s
     model, state, dt = start.problem.model, start.middle, start.dt
     none, (forces, armature) = np.zeros(0), ahead_of(model, start.state, start.pulls, dt)
     wrenches, resisting = loads(start.points, supports, dt)
+    given = None if grip is None else grip.given
     if grip is not None:
         forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
         armature = armature + grip.armature
-        return response(model, state, forces, wrenches, resisting, armature, grip.given, symmetric), none
-    found = response(model, state, forces, wrenches, resisting, armature, symmetric=symmetric)
-    if not model.loops:
+    if start.coupled is not None:
+        return start.coupled.response(forces, wrenches, resisting, armature, given, symmetric), none
+    found = response(model, state, forces, wrenches, resisting, armature, given, symmetric)
+    if grip is not None or not model.loops:
         return found, none
     mass = resisting_mass(model, state, resisting, armature)
     closing = closing_forces(model, start.state, found.acceleration, mass, dt)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import absolute, array, concatenate, less, scale, sqrt, stack, where
-from ..geometry.collision_pairs import Couple, for_all
-from ..geometry.signed_distance import FLAT, NEVER, Pose, Proximity, Solid, meeting, separations
+from .collision_pairs import Couple, for_all
+from .signed_distance import FLAT, NEVER, Pose, Proximity, Solid, meeting, separations
 
 FAR = 1.0
 """m: height of a point without a partner"""

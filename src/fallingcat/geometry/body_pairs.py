@@ -12,11 +12,12 @@ import numpy as np
 from ..dynamics.checks import check_model
 from ..dynamics.sweeps import nodes, outward
 from ..errors import ModelError
-from ..geometry.collision_pairs import Couple, Side, joints_between, reachable
-from ..geometry.distances import check_pairs
-from ..geometry.signed_distance import meet, thick
 from ..model import Model
+from .collision_pairs import Couple, Side, joints_between, reachable
+from .collision_points import balls
+from .distances import check_pairs
 from .manifold import point_count
+from .signed_distance import Solid, meet, thick
 
 FREE = 6
 """Degrees of freedom of a joint that moves a body on its own."""
@@ -35,7 +36,7 @@ class BodyPair(NamedTuple):
     second: str
     """name of the link on which the contact force acts, and its opposite on the first"""
     shapes: tuple[int, int]
-    """places among the collision shapes of their links"""
+    """places among the collision shapes of their links; each point of a mesh counts as a shape"""
     points: int
     """contact points: 4 of two boxes, 2 of a box and a capsule, else 1"""
 
@@ -87,6 +88,8 @@ def _found(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[Bod
         own, other = (_sides(model, k) for k in (i, j))
         alone = _alone(model, i, j)
         for (m, a), (n, b) in product(enumerate(own), enumerate(other)):
+            if a.solid.reach + b.solid.reach == 0.0:  # two points of meshes never meet
+                continue
             if alone or links is not None or (not _overlap(a, b, poses) and reachable(model, a, b)):
                 swapped = a.solid.extent < b.solid.extent  # what is more of a box comes first
                 first, second = ((j, n), (i, m)) if swapped else ((i, m), (j, n))
@@ -120,17 +123,19 @@ def _alone(model: Model, i: int, j: int) -> bool:
     return any(joint.kind.nv == FREE for joint in joints_between(model, i, j))
 
 
+@lru_cache(maxsize=64)
 def _sides(model: Model, i: int) -> list[Side]:
-    """Collision shapes of a link."""
+    """Collision shapes of a link; of a mesh or ellipsoid the points that stand for it."""
     sides = []
     for shape in model.links[i].collisions:
         solid = thick(shape)
-        if solid is None:
-            raise ModelError(
-                f"link {model.link_names[i]!r} has a {shape.kind}, which bodies cannot touch: replace it by boxes, "
-                "capsules, spheres or cylinders (dataclasses.replace(link, collisions=...)), or name other pairs"
-            )
-        sides.append(Side(i, shape.placement, solid))
+        if solid is not None:
+            sides.append(Side(i, shape.placement, solid))
+            continue
+        for center, radius in balls(shape):
+            placement = np.array(shape.placement)
+            placement[:3, 3] += placement[:3, :3] @ center
+            sides.append(Side(i, placement, Solid((0.0, 0.0, 0.0), radius)))
     return sides
 
 

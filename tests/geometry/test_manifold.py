@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from fallingcat.contact.manifold import FAR, manifolds, point_count, tangent_axes
 from fallingcat.geometry.collision_pairs import Side
+from fallingcat.geometry.manifold import FAR, manifolds, point_count, tangent_axes
 from fallingcat.geometry.signed_distance import Solid
 
 CUBE = Solid((0.05, 0.05, 0.05), 0.0)
