@@ -180,7 +180,7 @@ RIGHT = [
         normal=(0.0, 0.0, 1.0),
         height=0.0,
         radius=0.0,
-        relief=None,
+        terrain=None,
     ),
     right(
         K.HardContacts,

@@ -101,6 +101,12 @@ def test_a_trajectory_has_its_former_attribute():
         assert run.system is run.problem
 
 
+def test_contacts_take_their_former_argument():
+    with pytest.warns(DeprecationWarning, match=r"argument relief of CompliantFloor is now terrain;"):
+        floor = fc.contact.CompliantFloor(("foot",), relief=None)
+    assert floor.terrain is None
+
+
 def test_dir_shows_public_names_alone():
     assert set(dir(fc)) == {*fc.__all__, "__version__"}
     with pytest.raises(AttributeError, match=r"has no attribute 'theta'$"):

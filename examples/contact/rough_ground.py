@@ -26,7 +26,7 @@ def land(seed: int = 1, roughness: float = 0.05, duration: float = 1.0) -> fc.Tr
     """From a little above, on joints with springs and dampers."""
     dog = fc.robots.quadruped()
     floor = fc.contact.CompliantFloor(
-        FEET, stiffness=(2e4, 2e4), damping=(200.0, 100.0), friction=0.8, radius=RADIUS, relief=ground(seed, roughness)
+        FEET, stiffness=(2e4, 2e4), damping=(200.0, 100.0), friction=0.8, radius=RADIUS, terrain=ground(seed, roughness)
     )
     joints = [fc.control.JointSpring(60.0), fc.control.JointDamper(2.0)]
     start = np.eye(4)
@@ -36,12 +36,12 @@ def land(seed: int = 1, roughness: float = 0.05, duration: float = 1.0) -> fc.Tr
 
 def main() -> None:
     run = land()
-    relief = run.problem.contact.relief
+    terrain = run.problem.contact.terrain
     print(f"{run.status}; books balance to {run.energy_residual:.1e}")
     print("foot                 ground (mm)   push (N)   depth (mm)   slip (mm/s)")
     for i, foot in enumerate(FEET):
         x, y, _ = fc.contact.position(run.model, run.state(-1), foot)
-        row = 1e3 * relief.height(x, y), run.contact_pushes[-1, i], 1e3 * run.penetration[-1, i], 1e3 * run.slip[-1, i]
+        row = 1e3 * terrain.height(x, y), run.contact_pushes[-1, i], 1e3 * run.penetration[-1, i], 1e3 * run.slip[-1, i]
         print(f"{foot:<18} {row[0]:11.1f} {row[1]:11.2f} {row[2]:11.3f} {row[3]:12.4f}")
     if len(sys.argv) > 1:
         run.animate("contacts").write(sys.argv[1])

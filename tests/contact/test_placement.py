@@ -38,8 +38,10 @@ def test_on_hard_ground_the_lowest_point_touches():
 
 
 def test_on_uneven_ground():
-    relief = HeightField(0.05 * np.random.default_rng(0).normal(size=(20, 20)), spacing=(0.1, 0.1), origin=(-1.0, -1.0))
-    ground = HardContacts(FEET, friction=0.8, relief=relief)
+    terrain = HeightField(
+        0.05 * np.random.default_rng(0).normal(size=(20, 20)), spacing=(0.1, 0.1), origin=(-1.0, -1.0)
+    )
+    ground = HardContacts(FEET, friction=0.8, terrain=terrain)
     state = DOG.standing(ground, BENT)
     np.testing.assert_allclose(heights(ground, state).min(), 0.0, atol=1e-8)
 

@@ -18,10 +18,10 @@ def test_a_dog_stands_on_rough_ground_with_its_weight() -> None:
     assert run.status == "finished"
     assert run.touching[-1] == set(EXAMPLE["FEET"])
     np.testing.assert_allclose(run.contact_forces[-1].sum(axis=0), [0.0, 0.0, weight], atol=0.05 * weight)
-    relief = run.problem.contact.relief
+    terrain = run.problem.contact.terrain
     for i, foot in enumerate(EXAMPLE["FEET"]):
         p = fc.contact.position(run.model, run.state(-1), foot)
-        at = relief.slopes(p[0], p[1])
+        at = terrain.slopes(p[0], p[1])
         up = 1.0 / np.sqrt(1.0 + at.x**2 + at.y**2)
         straight = (p[2] - at.h) * up - EXAMPLE["RADIUS"]
         assert abs(run.penetration[-1, i] + straight) < 2e-4  # the nearest place is close to the one straight below

@@ -81,28 +81,28 @@ def test_a_profile_is_the_same_for_all_y_and_goes_on_beyond_its_edges() -> None:
     assert HeightField([[0.2]], 1.0).height(3.0, 4.0) == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("relief", [rough(), Waves(0.05, 3.0), HeightField([0.0, 0.05, 0.02], 0.4)])
+@pytest.mark.parametrize("terrain", [rough(), Waves(0.05, 3.0), HeightField([0.0, 0.05, 0.02], 0.4)])
 @pytest.mark.parametrize("radius", [0.0, 0.05])
-def test_laws_of_reliefs_hold(relief: Terrain, radius: float) -> None:
-    assert check_terrain(relief, 1.0, radius).passed
+def test_laws_of_reliefs_hold(terrain: Terrain, radius: float) -> None:
+    assert check_terrain(terrain, 1.0, radius).passed
 
 
 def test_a_ball_that_does_not_fit_is_told() -> None:
     with pytest.raises(BrokenLawError, match="'distance'"):
         check_terrain(Waves(0.05, 3.0), 2.0, 2.0)  # hollows have a radius of 2.2 m, and flanks less
-    floor = CompliantFloor(("body",), **SPRINGS, radius=0.2, relief=rough(most=0.2))
+    floor = CompliantFloor(("body",), **SPRINGS, radius=0.2, terrain=rough(most=0.2))
     with pytest.raises(ModelError, match="touches hollows of radius"):
         fc.simulate(BALL, BALL.state(pose=at(0.0, 0.0, 1.0)), 0.1, contact=floor)
 
 
 def test_the_nearest_place_is_the_nearest() -> None:
     """Against a fine search over the ground, for balls of any height; far above, the sign is right."""
-    relief, rng = Waves(0.05, 3.0), np.random.default_rng(3)
-    ground = CompliantFloor(("body",), **SPRINGS, relief=relief).ground(BALL)
+    terrain, rng = Waves(0.05, 3.0), np.random.default_rng(3)
+    ground = CompliantFloor(("body",), **SPRINGS, terrain=terrain).ground(BALL)
     x, y = np.meshgrid(*[np.linspace(-0.4, 0.4, 801)] * 2, indexing="ij")
     for _ in range(5):
-        p = np.append(rng.uniform(-0.05, 0.05, 2), relief.height(0.0, 0.0) + rng.uniform(0.1, 0.25))
-        nearest = np.sqrt((x - p[0]) ** 2 + (y - p[1]) ** 2 + (relief.height(x, y) - p[2]) ** 2).min()
+        p = np.append(rng.uniform(-0.05, 0.05, 2), terrain.height(0.0, 0.0) + rng.uniform(0.1, 0.25))
+        nearest = np.sqrt((x - p[0]) ** 2 + (y - p[1]) ** 2 + (terrain.height(x, y) - p[2]) ** 2).min()
         assert ground.site(p, 0.2).height == pytest.approx(nearest - 0.2, abs=2e-6)
     for z in (0.06, 1.0, 100.0):
         assert 0.0 < ground.site(np.array([0.3, 0.2, z]), 0.0).height <= z
@@ -115,7 +115,7 @@ def test_a_slope_of_heights_is_the_slope_of_a_plane(options: dict) -> None:
     heights = [[-np.tan(slope) * x] * 2 for x in np.linspace(-1.0, 1.0, 4)]
     flat = CompliantFloor(("body",), **SPRINGS, radius=RADIUS, normal=tuple(up))
     field = HeightField(heights, (2.0 / 3.0, 2.0), (-1.0, -1.0))
-    grid = CompliantFloor(("body",), **SPRINGS, radius=RADIUS, relief=field)
+    grid = CompliantFloor(("body",), **SPRINGS, radius=RADIUS, terrain=field)
     start = BALL.state(pose=at(*((RADIUS + 0.01) * up)), twist=[0.1, 0.2, 0.0, 1.0, 0.0, 3.0])
     one, other = (fc.simulate(BALL, start, 0.2, contact=contact, **options) for contact in (flat, grid))
     np.testing.assert_allclose(other.poses, one.poses, atol=1e-10)
@@ -126,7 +126,7 @@ def test_a_slope_of_heights_is_the_slope_of_a_plane(options: dict) -> None:
 
 def test_a_ball_in_a_pipe_swings_at_five_sevenths() -> None:
     big, angle = 1.0, 0.05
-    floor = CompliantFloor(("body",), (1e6, 1e6), (1000.0, 100.0), radius=RADIUS, relief=Pipe(big))
+    floor = CompliantFloor(("body",), (1e6, 1e6), (1000.0, 100.0), radius=RADIUS, terrain=Pipe(big))
     reach = big - RADIUS
     start = at(reach * np.sin(angle), 0.0, big - reach * np.cos(angle) - MASS * 9.81 / 1e6)
     run = fc.simulate(BALL, BALL.state(pose=start), 2.0, contact=floor, integrator="rkmk4", dt=2e-4)
@@ -138,9 +138,9 @@ def test_a_ball_in_a_pipe_swings_at_five_sevenths() -> None:
 
 
 @pytest.mark.parametrize("radius", [0.0, RADIUS])
-@pytest.mark.parametrize("relief", [Waves(0.05, 3.0), rough()])
-def test_springs_on_a_relief_give_back_what_they_took(radius: float, relief: Terrain) -> None:
-    floor = CompliantFloor(("body",), (1e4, 0.0), (0.0, 0.0), radius=radius, relief=relief)
+@pytest.mark.parametrize("terrain", [Waves(0.05, 3.0), rough()])
+def test_springs_on_a_relief_give_back_what_they_took(radius: float, terrain: Terrain) -> None:
+    floor = CompliantFloor(("body",), (1e4, 0.0), (0.0, 0.0), radius=radius, terrain=terrain)
     start = BALL.state(pose=at(0.13, 0.21, radius + 0.2), twist=[0.4, -0.3, 0.0, 0.0, 0.0, 0.0])
     run = fc.simulate(BALL, start, 0.5, contact=floor, integrator="rkmk4", dt=2e-4)
     assert [event.name for event in run.events][:2] == ["touchdown body", "lift-off body"]
@@ -151,7 +151,7 @@ def test_springs_on_a_relief_give_back_what_they_took(radius: float, relief: Ter
 
 
 def test_laws_of_contacts_hold_on_a_relief() -> None:
-    floor = CompliantFloor(("body",), (1e4, 1e4), (50.0, 50.0), friction=0.5, radius=RADIUS, relief=Waves(0.03, 4.0))
+    floor = CompliantFloor(("body",), (1e4, 1e4), (50.0, 50.0), friction=0.5, radius=RADIUS, terrain=Waves(0.03, 4.0))
     check_contact(floor, BALL, BALL.state(pose=at(0.1, 0.0, 0.16), twist=[0.3, 0.0, 0.0, 1.0, 2.0, 3.0]), 0.3)
 
 
@@ -159,7 +159,7 @@ def test_a_planar_robot_stands_on_a_profile_by_its_own_up() -> None:
     """Gravity pulls along -y: heights are over y = 0, along x."""
     wheel = fc.robots.free_body(SE2(), fc.Body(MASS, (0.0, 0.0, 0.0), 0.01 * np.eye(3)))
     field = HeightField([0.2, 0.2, 0.2], 1.0, (-1.0, 0.0))
-    floor = CompliantFloor(("body",), **SPRINGS, radius=RADIUS, relief=field)
+    floor = CompliantFloor(("body",), **SPRINGS, radius=RADIUS, terrain=field)
     run = fc.simulate(wheel, wheel.state(pose=at(0.0, 0.35, 0.0)), 0.4, contact=floor, integrator="implicit", dt=1e-3)
     assert run.poses[-1, 1, 3] == pytest.approx(0.3 - MASS * 9.81 / 1e5, abs=1e-5)
 
@@ -167,7 +167,9 @@ def test_a_planar_robot_stands_on_a_profile_by_its_own_up() -> None:
 def test_rollouts_on_a_relief_agree_with_runs() -> None:
     dog = fc.robots.quadruped()
     feet = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
-    floor = CompliantFloor(feet, (2e4, 2e4), (200.0, 50.0), 0.7, radius=(0.02, 0.0, 0.0, 0.02), relief=Waves(0.02, 4.0))
+    floor = CompliantFloor(
+        feet, (2e4, 2e4), (200.0, 50.0), 0.7, radius=(0.02, 0.0, 0.0, 0.02), terrain=Waves(0.02, 4.0)
+    )
     starts = [dog.state(pose=at(0.05 * i, 0.0, 0.5)) for i in range(3)]
     many = fc.rollout(dog, starts, 0.1, contact=floor)
     simulator = fc.simulation.BatchSimulator(dog, starts, contact=floor, dt=1e-3)
@@ -179,10 +181,10 @@ def test_rollouts_on_a_relief_agree_with_runs() -> None:
     assert run.plot("contacts").blocks
 
 
-@pytest.mark.parametrize("relief", [None, Waves(0.05, 3.0), HeightField([0.0, 0.05, 0.02], 0.4)])
+@pytest.mark.parametrize("terrain", [None, Waves(0.05, 3.0), HeightField([0.0, 0.05, 0.02], 0.4)])
 @pytest.mark.parametrize("radius", [0.0, RADIUS])
-def test_forces_are_the_same_on_every_kind_of_number(relief: Terrain | None, radius: float) -> None:
-    floor = CompliantFloor(("body",), (1e4, 1e4), (50.0, 50.0), 0.5, radius=radius, relief=relief)
+def test_forces_are_the_same_on_every_kind_of_number(terrain: Terrain | None, radius: float) -> None:
+    floor = CompliantFloor(("body",), (1e4, 1e4), (50.0, 50.0), 0.5, radius=radius, terrain=terrain)
     start = BALL.random_state(np.random.default_rng(0))
 
     def asked(p: Any, twist: Any, memory: Any) -> Any:
@@ -202,20 +204,20 @@ def test_forces_are_the_same_on_every_kind_of_number(relief: Terrain | None, rad
 # hard contacts --------------------------------------------------------------------------------------------------------
 
 
-def on(relief: Terrain, x: float, y: float, radius: float) -> tuple[np.ndarray, np.ndarray]:
+def on(terrain: Terrain, x: float, y: float, radius: float) -> tuple[np.ndarray, np.ndarray]:
     """The pose of a ball that rests there, and the normal."""
-    slopes = relief.slopes(x, y)
+    slopes = terrain.slopes(x, y)
     normal = np.array([-slopes.x, -slopes.y, 1.0]) / np.sqrt(1.0 + slopes.x**2 + slopes.y**2)
     return at(*(np.array([x, y, slopes.h]) + radius * normal)), normal
 
 
 @pytest.mark.parametrize(("radius", "friction"), [(RADIUS, None), (RADIUS, 0.0), (0.0, 0.0)])
 def test_what_rolls_or_glides_over_hard_hills_keeps_its_energy(radius: float, friction: float | None) -> None:
-    relief = Waves(0.05, 3.0)
-    start, normal = on(relief, 0.3, 0.2, radius)
+    terrain = Waves(0.05, 3.0)
+    start, normal = on(terrain, 0.3, 0.2, radius)
     v = 0.5 * np.cross(normal, [0.0, 1.0, 0.0])
     w = np.cross(normal, v) / radius if radius else np.zeros(3)
-    floor = HardContacts(("body",), friction, radius=radius, relief=relief)
+    floor = HardContacts(("body",), friction, radius=radius, terrain=terrain)
     run = fc.simulate(BALL, BALL.state(pose=start, twist=[*v, *w]), 0.6, contact=floor)
     assert run.status == "finished"
     assert run.modes[-1] == ("stick" if friction is None else "slide",)
@@ -226,7 +228,7 @@ def test_what_rolls_or_glides_over_hard_hills_keeps_its_energy(radius: float, fr
 
 def test_a_ball_in_a_hard_pipe_swings_at_five_sevenths() -> None:
     big, angle = 1.0, 0.05
-    floor = HardContacts(("body",), radius=RADIUS, relief=Pipe(big))
+    floor = HardContacts(("body",), radius=RADIUS, terrain=Pipe(big))
     start, _ = on(Pipe(big), np.sin(angle), 0.0, RADIUS)
     run = fc.simulate(BALL, BALL.state(pose=start), 2.0, contact=floor)
     x = run.poses[:, 0, 3]
@@ -242,7 +244,7 @@ def test_hard_heights_of_a_slope_are_the_hard_slope() -> None:
     up = np.array([np.sin(slope), 0.0, np.cos(slope)])
     about = {"friction": 0.15, "restitution": 0.3, "radius": RADIUS}
     flat = HardContacts(("body",), **about, normal=tuple(up))
-    grid = HardContacts(("body",), **about, relief=Slope(-np.tan(slope)))
+    grid = HardContacts(("body",), **about, terrain=Slope(-np.tan(slope)))
     start = BALL.state(pose=at(*((RADIUS + 0.02) * up)), twist=[0.5, 0.4, 0.0, 1.0, 0.0, 3.0])
     one, other = (fc.simulate(BALL, start, 0.4, contact=contact) for contact in (flat, grid))
     assert [e.name for e in other.events] == [e.name for e in one.events]
@@ -253,14 +255,14 @@ def test_hard_heights_of_a_slope_are_the_hard_slope() -> None:
 
 
 def test_laws_of_contacts_hold_for_hard_hills() -> None:
-    floor = HardContacts(("body",), friction=0.3, radius=RADIUS, relief=Waves(0.03, 4.0))
+    floor = HardContacts(("body",), friction=0.3, radius=RADIUS, terrain=Waves(0.03, 4.0))
     check_contact(floor, BALL, BALL.state(pose=at(0.1, 0.0, 0.16), twist=[0.3, 0.0, 0.0, 1.0, 2.0, 3.0]), 0.3)
 
 
 def test_one_kernel_for_all_modes_knows_hard_hills() -> None:
     dog = fc.robots.quadruped()
     feet = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
-    floor = HardContacts(feet, friction=0.6, radius=(0.02, 0.0, 0.03, 0.02), relief=Waves(0.02, 4.0))
+    floor = HardContacts(feet, friction=0.6, radius=(0.02, 0.0, 0.03, 0.02), terrain=Waves(0.02, 4.0))
     fast = floor.prepared(dog)
     assert fast is not None
     rng, mode = np.random.default_rng(0), ("stick", "slide", "open", "slide")
@@ -280,7 +282,7 @@ def test_a_planar_wheel_rolls_over_a_hard_profile() -> None:
     normal = np.array([-slopes.x, 1.0, 0.0]) / np.sqrt(1.0 + slopes.x**2)
     start = at(*(np.array([-0.4, slopes.h, 0.0]) + RADIUS * normal))
     v = 1.0 * np.array([normal[1], -normal[0]])
-    floor = HardContacts(("body",), friction=0.9, radius=RADIUS, relief=field)
+    floor = HardContacts(("body",), friction=0.9, radius=RADIUS, terrain=field)
     run = fc.simulate(wheel, wheel.state(pose=start, twist=[*v, -1.0 / RADIUS]), 0.6, contact=floor)
     assert run.modes[-1] == ("stick",)
     assert run.events == ()
@@ -291,7 +293,7 @@ def test_a_planar_wheel_rolls_over_a_hard_profile() -> None:
 def test_ground_that_tilts_out_of_the_plane_of_a_robot_is_refused() -> None:
     wheel = fc.robots.free_body(SE2(), fc.Body(MASS, (0.0, 0.0, 0.0), 0.01 * np.eye(3)))
     with pytest.raises(ModelError, match="the ground tilts 'body' out of the plane in which it moves"):
-        HardContacts(("body",), relief=Slope(0.2, sideways=True)).begin(wheel, wheel.state(pose=at(0.0, 1.0, 0.0)))
+        HardContacts(("body",), terrain=Slope(0.2, sideways=True)).begin(wheel, wheel.state(pose=at(0.0, 1.0, 0.0)))
 
 
 # wrong calls ----------------------------------------------------------------------------------------------------------
@@ -317,5 +319,5 @@ def test_fields_that_are_none_are_refused(heights: Any, spacing: Any, origin: An
 
 
 def test_floors_take_reliefs_only() -> None:
-    with pytest.raises(ModelError, match="relief is a Relief, such as a HeightField, not 3"):
-        CompliantFloor(("body",), **SPRINGS, relief=3)
+    with pytest.raises(ModelError, match="terrain is a Terrain, such as a HeightField, not 3"):
+        CompliantFloor(("body",), **SPRINGS, terrain=3)

@@ -88,7 +88,7 @@ def test_a_contact_that_starts_closed_or_coming():
 
 
 def test_a_ball_rolls_down_a_slope():
-    """Held at its lowest point it rolls: 5/7 of what a sliding one has; on a relief too."""
+    """Held at its lowest point it rolls: 5/7 of what a sliding one has; on a terrain too."""
     r, slope, length = 0.1, 0.3, 0.2
     marble = fc.robots.free_body(body=fc.Body(2.0, (0, 0, 0), 0.4 * 2.0 * r**2 * np.eye(3)))
     up, down = np.array([np.sin(slope), 0.0, np.cos(slope)]), np.array([np.cos(slope), 0.0, -np.sin(slope)])
@@ -97,7 +97,7 @@ def test_a_ball_rolls_down_a_slope():
     hills = fc.contact.HeightField([2.0 * np.tan(slope), 0.0, -2.0 * np.tan(slope)], spacing=2.0, origin=(-2.0, 0.0))
     for floor in (
         HardContacts(("body",), friction=0.5, normal=tuple(up), radius=r),
-        HardContacts(("body",), friction=0.5, radius=r, relief=hills),
+        HardContacts(("body",), friction=0.5, radius=r, terrain=hills),
     ):
         roll = run(marble, marble.state(pose=pose), length, floor, dt=1e-3)
         speed = roll.poses[-1, :3, :3] @ roll.twists[-1, :3] @ down

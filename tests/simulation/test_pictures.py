@@ -73,7 +73,7 @@ def test_the_floor_lies_where_the_contact_has_it():
 
 
 def test_uneven_ground_is_drawn_as_it_is():
-    scene = scene_of(landed(relief=Waves()))
+    scene = scene_of(landed(terrain=Waves()))
     assert scene.floor is False
     (patch,) = scene.ground
     x, _, z = patch.triangles.points.T

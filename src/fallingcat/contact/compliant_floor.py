@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays.types import Matrix, Vector
 from ..errors import ModelError
 from ..geometry.collision_points import take_feet
@@ -39,9 +40,10 @@ def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
 
 
 @concise
+@former_arguments(relief="terrain")
 @dataclass(frozen=True)
 class CompliantFloor(SpringDamperContact):
-    """Visco-elastic plane, with a ``relief`` or without, under the points of the robot.
+    """Visco-elastic plane, with a ``terrain`` or without, under the points of the robot.
 
     A point below the plane, at depth ``y < 0``, feels ``F_n = max(-K_n y - D_n dy/dt, 0)`` out of it and, along it,
     ``F_t = -K_t (x - x_touchdown) - D_t dx/dt``: [Feurstein] (4.13)-(4.14) with their signs put right and the place of
@@ -85,7 +87,7 @@ class CompliantFloor(SpringDamperContact):
     """of the plane along its normal (m)"""
     radius: float | tuple[float, ...] = 0.0
     """of a ball around each point (m): one for all or one for each"""
-    relief: Terrain | None = None
+    terrain: Terrain | None = None
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
     def __post_init__(self) -> None:
@@ -96,7 +98,7 @@ class CompliantFloor(SpringDamperContact):
         object.__setattr__(self, "points", floor_points(self.points))
         object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)
-        check_terrain(self.relief)
+        check_terrain(self.terrain)
         for name, rule, shape in _NUMBERS:
             given = getattr(self, name)
             if given is UNSAID:
@@ -126,8 +128,8 @@ class CompliantFloor(SpringDamperContact):
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points below the ground touch; balls must fit into the hollows of terrain."""
-        if self.relief is not None:
-            self.relief.check_radius(max(self.radii))
+        if self.terrain is not None:
+            self.terrain.check_radius(max(self.radii))
         return super().begin(model, state)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
@@ -147,7 +149,7 @@ class CompliantFloor(SpringDamperContact):
 
     def rolls(self, i: int) -> bool:
         """True for balls, and for all points on terrain: they remember the way that they have slipped."""
-        return self.radii[i] > 0.0 or self.relief is not None
+        return self.radii[i] > 0.0 or self.terrain is not None
 
     def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
         """Anchor (2) at ``p``, or zero slip."""
@@ -169,4 +171,4 @@ class CompliantFloor(SpringDamperContact):
 
     def ground(self, model: Model) -> Ground:
         """Plane, with terrain if there is one."""
-        return grounded(plane(model, self.normal, self.height), self.relief)
+        return grounded(plane(model, self.normal, self.height), self.terrain)

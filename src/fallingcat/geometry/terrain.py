@@ -89,7 +89,7 @@ class Uneven(NamedTuple):
     """A plane with heights over it."""
 
     plane: Plane
-    relief: Terrain
+    terrain: Terrain
 
     @property
     def flat(self) -> bool:
@@ -103,14 +103,14 @@ class Uneven(NamedTuple):
         A ball that is farther away than its diameter sees the tangent plane straight below it.
         """
         c = self.plane.axes @ p - np.array([self.plane.height, 0.0, 0.0])
-        x, y, at = c[1], c[2], self.relief.slopes(c[1], c[2])
+        x, y, at = c[1], c[2], self.terrain.slopes(c[1], c[2])
         straight = c[0] - at.h
         flat = straight / sqrt(1.0 + at.x * at.x + at.y * at.y)
         near = less(flat, 2.0 * radius)
         top = at.h + where(near, straight, 0.0 * straight)
         for _ in range(NEWTON_STEPS if radius else 1):
             x, y = _nearer(x, y, c, top - at.h, at)
-            at = self.relief.slopes(x, y)
+            at = self.terrain.slopes(x, y)
         axes = _axes(at)
         away = axes[0] @ array([top - at.h, c[1] - x, c[2] - y])
         return Site(where(near, away, flat) - radius, axes @ self.plane.axes)
@@ -120,15 +120,15 @@ class Uneven(NamedTuple):
         return array([self.site(p).height, 0.0, 0.0])
 
 
-def grounded(plane: Plane, relief: Terrain | None) -> Plane | Uneven:
-    """A plane, with a relief if there is one."""
-    return plane if relief is None else Uneven(plane, relief)
+def grounded(plane: Plane, terrain: Terrain | None) -> Plane | Uneven:
+    """A plane, with a terrain if there is one."""
+    return plane if terrain is None else Uneven(plane, terrain)
 
 
-def check_terrain(relief: Any) -> None:
-    """Refuse an object that is neither a relief nor None."""
-    if not (relief is None or isinstance(relief, Terrain)):
-        raise ModelError(f"relief is a Relief, such as a HeightField, not {describe(relief)}")
+def check_terrain(terrain: Any) -> None:
+    """Refuse an object that is neither a terrain nor None."""
+    if not (terrain is None or isinstance(terrain, Terrain)):
+        raise ModelError(f"terrain is a Terrain, such as a HeightField, not {describe(terrain)}")
 
 
 def _nearer(x: Any, y: Any, c: Any, above: Any, at: Slopes) -> tuple[Any, Any]:
@@ -152,10 +152,10 @@ def _axes(at: Slopes) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _derived(relief: Terrain) -> tuple[list[Any], np.ndarray]:
+def _derived(terrain: Terrain) -> tuple[list[Any], np.ndarray]:
     """Traced :class:`Slopes`, and the inputs ``x`` and ``y`` that they are made of."""
     at = Graph().inputs("x", 2)
-    h = relief.height(*at)
+    h = terrain.height(*at)
     h = h if isinstance(h, Traced) else float(h)
     first = jacobian([h], at)[0]
     second = jacobian(first, at)

@@ -24,13 +24,13 @@ DIFFERENCE = 1e-5
 """m: of central differences."""
 
 
-def check_terrain(relief: Terrain, size: float, radius: float = 0.0, seed: int = 0) -> Report:
+def check_terrain(terrain: Terrain, size: float, radius: float = 0.0, seed: int = 0) -> Report:
     """Check the laws of terrain around the origin, for balls or points.
 
     A ball that does not fit into a hollow breaks the last law.
 
     Args:
-        relief: Terrain.
+        terrain: Terrain.
         size: Half width (m) of the square in which it is checked.
         radius: Radius (m) of balls; 0: points.
         seed: Seed of the random places.
@@ -44,59 +44,62 @@ def check_terrain(relief: Terrain, size: float, radius: float = 0.0, seed: int =
     Example:
         >>> from fallingcat.contact import HeightField
         >>> print(check_terrain(HeightField([0.0, 0.02, 0.01, 0.05], spacing=0.5), size=2.0, radius=0.05))
-        relief HeightField: passed
+        terrain HeightField: passed
           plain data      ...  holds        hashable, equal to its copy
           heights         ...  holds        one finite number
           slopes          ...  holds        derivatives, by complex step and differences
           compiled        ...  holds        machine code gives the same numbers
           distance        ...  holds        the gradient of a ball's height is the normal
     """
-    of_type(relief, Terrain, "relief must be a Relief")
+    of_type(terrain, Terrain, "terrain must be a Terrain")
     positive(size, "size")
     if not isinstance(radius, (int, float, np.number)) or not 0.0 <= radius < np.inf:
         raise ModelError(f"radius must be a number (m) that is not negative, got {describe(radius)}")
-    subject, rng = f"relief {type(relief).__name__}", generator(seed)
+    subject, rng = f"terrain {type(terrain).__name__}", generator(seed)
     places = rng.uniform(-size, size, (PLACES, 2))
     depths = rng.uniform(-0.05, 0.0, PLACES) * (radius or 0.02)
     trials: list[tuple[Requirement, list[Any]]] = [
-        (PLAIN_DATA, [(relief,)]),
-        (HEIGHTS, [(relief, *place) for place in places]),
-        (SLOPES, [(relief, *place) for place in places]),
-        (COMPILED, [(relief, places)]),
-        (DISTANCE, [(relief, place, float(depth), float(radius)) for place, depth in zip(places, depths, strict=True)]),
+        (PLAIN_DATA, [(terrain,)]),
+        (HEIGHTS, [(terrain, *place) for place in places]),
+        (SLOPES, [(terrain, *place) for place in places]),
+        (COMPILED, [(terrain, places)]),
+        (
+            DISTANCE,
+            [(terrain, place, float(depth), float(radius)) for place, depth in zip(places, depths, strict=True)],
+        ),
     ]
     return Report.of(subject, (law.tried(subject, cases) for law, cases in trials))
 
 
-def _heights(relief: Terrain, x: float, y: float) -> float:
-    h = relief.height(x, y)
+def _heights(terrain: Terrain, x: float, y: float) -> float:
+    h = terrain.height(x, y)
     return 0.0 if np.shape(h) == () and np.isfinite(float(h)) else np.inf
 
 
-def _slopes(relief: Terrain, x: float, y: float) -> float:
-    found = relief.slopes(x, y)
-    first = [np.imag(relief.height(*at)) / STEP for at in ((x + 1j * STEP, y), (x, y + 1j * STEP))]
-    ahead, behind = ([relief.slopes(x + e, y), relief.slopes(x, y + e)] for e in (DIFFERENCE, -DIFFERENCE))
+def _slopes(terrain: Terrain, x: float, y: float) -> float:
+    found = terrain.slopes(x, y)
+    first = [np.imag(terrain.height(*at)) / STEP for at in ((x + 1j * STEP, y), (x, y + 1j * STEP))]
+    ahead, behind = ([terrain.slopes(x + e, y), terrain.slopes(x, y + e)] for e in (DIFFERENCE, -DIFFERENCE))
     (xx, _), (xy, yy) = (((a.x - b.x), (a.y - b.y)) for a, b in zip(ahead, behind, strict=True))
     second = np.array([xx, xy, yy]) / (2.0 * DIFFERENCE)
     exact = apart(np.array([found.x, found.y], dtype=float), np.array(first))
     return largest(exact * 1e6, apart(np.array([found.xx, found.xy, found.yy], dtype=float), second))
 
 
-def slopes_at(model: Model, x: Vector, *, relief: Terrain) -> Vector:
+def slopes_at(model: Model, x: Vector, *, terrain: Terrain) -> Vector:
     """Slopes of a terrain, for kernels."""
-    return array(list(relief.slopes(x[0], x[1])))
+    return array(list(terrain.slopes(x[0], x[1])))
 
 
-def _compiled(relief: Terrain, places: np.ndarray) -> float:
-    kernel = compile(robots.free_body(), slopes_at, inputs={"x": 2}, relief=relief)
-    expected = np.array([list(relief.slopes(*place)) for place in places], dtype=float)
+def _compiled(terrain: Terrain, places: np.ndarray) -> float:
+    kernel = compile(robots.free_body(), slopes_at, inputs={"x": 2}, terrain=terrain)
+    expected = np.array([list(terrain.slopes(*place)) for place in places], dtype=float)
     return apart(np.asarray(kernel(places)), expected)
 
 
-def _distance(relief: Terrain, place: np.ndarray, depth: float, radius: float) -> float:
+def _distance(terrain: Terrain, place: np.ndarray, depth: float, radius: float) -> float:
     """Error of the distance at a center ``radius + depth`` above ``place``, along the normal there."""
-    ground, at = Uneven(plane(robots.free_body()), relief), relief.slopes(*place)
+    ground, at = Uneven(plane(robots.free_body()), terrain), terrain.slopes(*place)
     normal = np.array([-at.x, -at.y, 1.0], dtype=float) / np.sqrt(1.0 + at.x**2 + at.y**2)
     p = np.array([*place, at.h], dtype=float) + (radius + depth) * normal
     site = ground.site(p, radius)

@@ -199,5 +199,5 @@ def _ground(model: Model, contact: Any, upright: np.ndarray, places: np.ndarray)
     x, y = (
         np.linspace(low - margin, high + margin, PATCH) for low, high in zip(around.min(0), around.max(0), strict=True)
     )
-    heights = np.array([[float(ground.relief.height(a, b)) for b in y] for a in x])
+    heights = np.array([[float(ground.terrain.height(a, b)) for b in y] for a in x])
     return {"floor": False, "ground": (Solid(surface(x, y, heights), H, "#5b6b86"),)}

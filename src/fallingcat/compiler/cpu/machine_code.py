@@ -157,13 +157,13 @@ class MachineCode:
             self._waiting = self.source
             return self._waiting
 
-        return self._library("single", text, ("single", "table"), quick=True)
+        return self._library("single", text, ("single", "work_size"), quick=True)
 
     def better_single(self) -> native.Library:
         """:attr:`single` after :meth:`quick_single`, for another thread: nobody waits while LLVM makes it."""
         text = self._waiting or self.source
         self._waiting = ""
-        return native.Library(self._code("single", lambda: text, False), ("single", "table"))
+        return native.Library(self._code("single", lambda: text, False), ("single", "work_size"))
 
     @once
     def _batch(self) -> native.Library:

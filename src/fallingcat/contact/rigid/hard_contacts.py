@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays import array, concatenate, is_numeric, scale, sqrt
 from ...arrays.types import Matrix, Scalar, Vector
 from ...caching import cached_property
@@ -62,6 +63,7 @@ class Load(NamedTuple):
 
 
 @concise
+@former_arguments(relief="terrain")
 @dataclass(frozen=True)
 class HardContacts(Contact):
     """A rigid plane under the points of the robot.
@@ -111,7 +113,7 @@ class HardContacts(Contact):
     """of a ball around each point (m): one for all or one for each"""
     stops: tuple[Stop, ...] = ()
     """of joints, as :func:`.joint_stops` finds them: each is a ground that a coordinate hits and rests on"""
-    relief: Terrain | None = None
+    terrain: Terrain | None = None
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
     ports = ("contact normal", "contact tangential")
@@ -125,7 +127,7 @@ class HardContacts(Contact):
         object.__setattr__(self, "normal", floor_normal(self.normal))
         restitutions(self.restitution, self.points)
         each_radius(self.radius, self.points)
-        check_terrain(self.relief)
+        check_terrain(self.terrain)
         for name in ("friction", "rest_speed", "frequency", "damping", "tolerance", "height"):
             given, rule = getattr(self, name), "a finite number" + (" that is not negative" if name != "height" else "")
             try:
@@ -163,8 +165,8 @@ class HardContacts(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that rest on the plane are closed, all others open; no point may start below it."""
         checked_points(model, self.points)
-        if self.relief is not None:
-            self.relief.check_radius(max(self.radii, default=0.0))
+        if self.terrain is not None:
+            self.terrain.check_radius(max(self.radii, default=0.0))
         far = beyond(model, state.joints, self.stops, self.tolerance)
         if far:
             raise ModelError(f"{far}: start within its limits")
@@ -471,7 +473,7 @@ class HardContacts(Contact):
 
     def ground(self, model: Model) -> Ground:
         """Plane, with terrain if there is one."""
-        return grounded(plane(model, self.normal, self.height), self.relief)
+        return grounded(plane(model, self.normal, self.height), self.terrain)
 
     def axes(self, model: Model) -> tuple[np.ndarray, ...]:
         """Axes along which each of :attr:`names` moves: 0 its normal, 1 and 2 its tangents.

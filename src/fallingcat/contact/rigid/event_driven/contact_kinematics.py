@@ -26,7 +26,7 @@ class ContactKinematics(NamedTuple):
 
     state: State
     places: Any
-    """``points x 3`` (m): the height over the ground, then along its tangents; 0 for what rolls or is on a relief"""
+    """``points x 3`` (m): the height over the ground, then along its tangents; 0 for what rolls or is on a terrain"""
     J: Any
     """``points x 3 x nv``"""
     biases: Any
@@ -88,10 +88,10 @@ def flat_situation(
     normal: tuple[float, ...] | None,
     height: float,
     radii: tuple[float, ...],
-    relief: Terrain | None,
+    terrain: Terrain | None,
 ) -> Any:
     """``[places; biases; J; C v + g; M^-1; axes]``, flat."""
-    at = situation(model, state, points, grounded(plane(model, normal, height), relief), radii)
+    at = situation(model, state, points, grounded(plane(model, normal, height), terrain), radii)
     J, axes = ([rows.reshape(-1) for rows in each] for each in (at.J, at.axes))
     inverse = at.respond(np.eye(model.nv)).reshape(-1)
     return concatenate([*at.places, *at.biases, *J, at.bias_forces, inverse, *axes])
@@ -104,10 +104,10 @@ def situations(
     normal: tuple[float, ...] | None,
     height: float,
     radii: tuple[float, ...],
-    relief: Terrain | None,
+    terrain: Terrain | None,
 ) -> Callable[[State], ContactKinematics]:
     """:func:`situation` of plain numbers in native code, compiled once for a robot and its points."""
-    about: dict[str, Any] = {"points": points, "normal": normal, "height": height, "radii": radii, "relief": relief}
+    about: dict[str, Any] = {"points": points, "normal": normal, "height": height, "radii": radii, "terrain": terrain}
     kernel = compile(model, flat_situation, state=State._fields, **about)
     k, nv = len(points), model.nv
     ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv, nv * nv]).tolist()

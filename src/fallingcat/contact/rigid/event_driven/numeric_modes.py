@@ -42,7 +42,7 @@ class NumericModes(HardContacts):
 
     def see(self, model: Model, state: State) -> ContactKinematics:
         """Contact kinematics of points and stops, within loop closures, by a kernel."""
-        at = situations(model, self.points, self.normal, self.height, self.radii, self.relief)(state)
+        at = situations(model, self.points, self.normal, self.height, self.radii, self.terrain)(state)
         return project_onto_loops(with_stops(at, model, self.stops), model)
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
