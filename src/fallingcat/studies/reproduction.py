@@ -76,10 +76,10 @@ class Reproduced:
         Returns:
             Values by name.
         """
-        told_ = {"error": self.error} if self.error else {}
+        error = {"error": self.error} if self.error else {}
         return (
             {"study": self.study, "title": self.title, "seconds": self.seconds, "holds": self.holds}
-            | told_
+            | error
             | {"counts": {category: count._asdict() for category, count in self.counts.items()}}
             | {"rows": [row.data() for row in self.rows]}
         )
@@ -185,19 +185,19 @@ def _longest_first(wanted: list[str]) -> list[str]:
 
 
 def reproduced(name: str, fast: bool = False) -> Reproduced:
-    """One study, run and drawn; what goes wrong with it is describe, and the others go on."""
+    """One study, run and drawn; its error is recorded, and the others go on."""
     from ..visualization import Scene
 
     study = load(name)
     study = study.with_parameters(study.table.fast) if fast else study
-    told_ = Reproduced(name, study.table.title, study.table.about)
+    found = Reproduced(name, study.table.title, study.table.about)
     began = time.perf_counter()
     try:
         result = run_study(study)
         figures = study.kind.figures(study, result.observed)
     except FallingCatError as error:
-        return replace(told_, error=str(error), seconds=time.perf_counter() - began)
+        return replace(found, error=str(error), seconds=time.perf_counter() - began)
     except Exception as error:
-        return replace(told_, error=f"{type(error).__name__}: {error}", seconds=time.perf_counter() - began)
+        return replace(found, error=f"{type(error).__name__}: {error}", seconds=time.perf_counter() - began)
     drawn = tuple(block for block in (*figures.above, *figures.below) if not isinstance(block, Scene))
-    return replace(told_, rows=result.rows, figures=drawn, seconds=time.perf_counter() - began)
+    return replace(found, rows=result.rows, figures=drawn, seconds=time.perf_counter() - began)
