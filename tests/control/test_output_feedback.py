@@ -95,7 +95,7 @@ def test_observers_find_the_truth_and_W_falls(tumbler):
     model, state, law = tumbler
     run = fc.simulate(model, state, 12.0, law, dt=1e-2)
     assert run.status == "finished"
-    assert run.integrator == "rkmk4"
+    assert run.integrator == "momentum"
     W = [errors(model, run, law, i).W for i in range(0, len(run), 40)]
     assert (np.diff(W) < 0.0).all()
     x = errors(model, run, law)

@@ -318,7 +318,7 @@ CALLS = [
     (lambda: RUN.ledger.residual(np.zeros(2), np.zeros(3)), r"energy has shape \(3,\), not \(2,\)"),
     (lambda: fc.Trajectory.load(None, CAT), "a path is a text or a Path, not None"),
     (lambda: fc.Trajectory.load("run.npz", "cat"), "the first argument is a Model, not 'cat'"),
-    (lambda: fc.Trajectory.load("run.npz", CAT, "system"), "system is the Problem of a run"),
+    (lambda: fc.Trajectory.load("run.npz", CAT, "system"), "problem is the Problem of a run"),
     # numbers that no float holds, and further arguments
     (lambda: fc.Body(10**400), "the mass of a body is a number"),
     (lambda: fc.Body(1.0, [10**400, 0, 0]), "center is an array of numbers"),

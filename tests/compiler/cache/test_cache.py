@@ -24,7 +24,7 @@ from fallingcat.compiler.cache import files as cache
 from fallingcat.compiler.cache import index as recall
 from fallingcat.compiler.cpu import native
 from fallingcat.compiler.ir.trace import Recipe
-from fallingcat.control.whole_body import problem as whole_body_problem
+from fallingcat.control.whole_body import plan as whole_body_plan
 
 POSIX = pytest.mark.skipif(not cache._POSIX, reason="needs POSIX permissions")
 KEY, OTHER = "a" * 64, "b" * 64
@@ -507,7 +507,7 @@ def test_whole_body_torques_are_not_traced_again(compiled, monkeypatch):
     monkeypatch.setattr(kernel, "trace", lambda recipe, **options: (traced.append(recipe), trace(recipe, **options))[1])
     found = []
     for count in (1, 0):
-        whole_body_problem.plan_of.cache_clear()  # as a new process begins
+        whole_body_plan.plan_of.cache_clear()  # as a new process begins
         traced.clear()
         found.append(fc.control.torques(cat, cat.neutral(), tasks).torques)
         assert len(traced) == count
