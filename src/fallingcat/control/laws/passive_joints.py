@@ -200,7 +200,8 @@ class JointStops(Law):
     resolve it limit it to ``1 / (4 step)``.  It only dissipates energy.
 
     A joint that arrives with inertia ``m`` and speed ``v`` goes 0.55 v / w beyond its limit and leaves with 0.20 v;
-    with more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond.
+    with more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond.  Implicit steps that do not resolve
+    ``w`` stop it, with another rebound: between 0 and 0.3 v.
 
     Equal limits mean none, as in many files.
 
