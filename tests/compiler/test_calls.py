@@ -32,7 +32,7 @@ def test_by_name_is_in_order(call):
 @pytest.mark.parametrize(
     "names", [{"acceleration"}, {"q", "v", "acceleration", "speed"}, {"q", "acc"}, {"q", "v", "acceleration", "a"}]
 )
-def test_wrong_names_are_told(call, names):
+def test_wrong_names_are_reported(call, names):
     k, *_ = call
     with pytest.raises(fc.ModelError, match=r"inverse_dynamics takes q, .*acceleration, each once; given are "):
         k(**dict.fromkeys(names, np.zeros(3)))

@@ -7,11 +7,12 @@ import pytest
 import scipy.linalg
 from hypothesis import given
 from kinds import KINDS
-from laws import GROUPS, algebra, generators, name
+from laws import EXTENDED, GROUPS, algebra, generators, name
 
 from fallingcat.arrays import concatenate
-from fallingcat.lie import SE3, Product, skew
+from fallingcat.lie import SE3, Product, SEk3, skew
 
+GROUPS = [*GROUPS, *EXTENDED]
 every_group = pytest.mark.parametrize("G", GROUPS, ids=name)
 
 
@@ -134,7 +135,7 @@ def test_complex_step_through_exp(G, rng):
 @every_group
 @given(rng=generators())
 def test_selection_embeds_into_se3(G, rng):
-    if isinstance(G, Product):  # not a subgroup of SE(3): the selection speaks of the identity only
+    if isinstance(G, Product) or len(G.identity()) > 4:  # not a subgroup of SE(3)
         assert G.selection.shape == (6, G.dim)
         return
     x, y, g = algebra(G, rng), algebra(G, rng), G.random(rng)
@@ -145,6 +146,21 @@ def test_selection_embeds_into_se3(G, rng):
     close(G.coselection @ S, np.eye(G.dim), 1e-15)
     h = rng.normal(size=6)
     close(G.adt(S.T @ h), S.T @ E.adt(h) @ S)
+
+
+@given(rng=generators())
+def test_one_vector_is_se3_and_every_vector_turns_alike(rng):
+    x, h = algebra(SE3(), rng), rng.normal(size=6)
+    one, three = SEk3(1), SEk3(3)
+    g = one.exp(x)
+    close(g, SE3().exp(x), 0.0)
+    for f in (one.log, one.Ad, one.inverse, one.coordinates):
+        close(f(g), getattr(SE3(), f.__name__)(g), 1e-15)
+    for f in (one.ad, one.adt, one.dexp_left, one.dexp_left_inverse, one.hat):
+        close(f(h), getattr(SE3(), f.__name__)(h), 1e-15)
+    y = np.concatenate([x[:3], x[:3], x[:3], x[3:]])
+    for i in (3, 4, 5):
+        close(three.exp(y)[:3, i], g[:3, 3], 1e-15)
 
 
 @every_group

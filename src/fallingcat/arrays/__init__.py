@@ -34,27 +34,42 @@ from .building import (
     cross,
     from_casadi,
     is_numeric,
-    rigid_product,
     scale,
     skew,
     stack,
     to_casadi,
 )
+from .building import (
+    rigid_product as rigid_product,
+)
 from .composed import absolute, arccos, arcsin, arctan, branch, clip, maximum, minimum, sign
-from .elementwise import any_nonzero, arctan2, cos, exp, is_expression, less, less_equal, log, sin, sqrt, tanh, where
+from .elementwise import any_nonzero as any_nonzero
+from .elementwise import arctan2, cos, exp, less, less_equal, log, sin, sqrt, tanh, where
+from .elementwise import is_expression as is_expression
 from .graph import Graph
-from .linear import factored, inverse_root, solve, solve_tree, solver
+from .linear import factored as factored
+from .linear import inverse_root as inverse_root
+from .linear import solve
+from .linear import solve_tree as solve_tree
+from .linear import solver as solver
 from .map import columns, map_each
-from .signatures import numbers_only, sizes_of, takes, why_numbers_only
-from .structured import gram, half, mirror, skew_mirror, turned
+from .signatures import numbers_only as numbers_only
+from .signatures import sizes_of as sizes_of
+from .signatures import takes as takes
+from .signatures import why_numbers_only as why_numbers_only
+from .structured import gram as gram
+from .structured import half as half
+from .structured import mirror as mirror
+from .structured import skew_mirror as skew_mirror
+from .structured import turned as turned
 from .traced import Traced
 from .while_loop import while_loop
 
+# For user code; the names imported "as" themselves are hooks of the algorithms and the compiler, and may change.
 __all__ = [
     "Graph",
     "Traced",
     "absolute",
-    "any_nonzero",
     "arccos",
     "arcsin",
     "arctan",
@@ -68,12 +83,7 @@ __all__ = [
     "cos",
     "cross",
     "exp",
-    "factored",
     "from_casadi",
-    "gram",
-    "half",
-    "inverse_root",
-    "is_expression",
     "is_numeric",
     "less",
     "less_equal",
@@ -81,25 +91,15 @@ __all__ = [
     "map_each",
     "maximum",
     "minimum",
-    "mirror",
-    "numbers_only",
-    "rigid_product",
     "scale",
     "sign",
     "sin",
-    "sizes_of",
     "skew",
-    "skew_mirror",
     "solve",
-    "solve_tree",
-    "solver",
     "sqrt",
     "stack",
-    "takes",
     "tanh",
     "to_casadi",
-    "turned",
     "where",
     "while_loop",
-    "why_numbers_only",
 ]

@@ -82,6 +82,9 @@ def shape_of(x: Any) -> tuple[int, ...] | None:
         return np.shape(x)
     except ValueError:
         return None
+    except TypeError:  # a list with traced numbers of JAX, which NumPy does not look at
+        inner = {shape_of(each) for each in x}
+        return (len(x), *inner.pop()) if len(inner) == 1 and None not in inner else None  # type: ignore[misc]
 
 
 def holds_numbers(x: Any) -> bool:

@@ -28,7 +28,7 @@ from .building import jax_numpy
 from .elementwise import kind_of
 from .operations import CONDITIONS, FUNCTIONS, OPERATIONS
 from .traced import Traced
-from .types import Scalar, Vector
+from .types import Matrix, Scalar, Vector
 
 STEP: Final = 1e-40
 """Imaginary step: the imaginary part of a function, over it, is its derivative to rounding."""
@@ -75,6 +75,39 @@ def jacobian(outputs: Vector, inputs: Vector) -> np.ndarray:
         for j, slope in slopes.items():
             out[i, j] = slope
     return out
+
+
+def linearized(function: Callable[[Vector], Vector], x: Vector, like: Any = ()) -> tuple[Vector, Matrix]:
+    """Value (k) and Jacobian (k x n) of a function of a vector, at ``x`` (n), for every kind of number.
+
+    Traced numbers are differentiated entry by entry, without loops: for functions of few operations.
+
+    Args:
+        function: Function of a vector, which may use further numbers.
+        x: Place, ``n``.
+        like: Arrays of numbers of the kind that the function uses, where ``x`` may hold plain ones.
+
+    Returns:
+        ``function(x)`` and its Jacobian.
+
+    Example:
+        >>> value, J = linearized(lambda x: np.array([x[0] * x[1], x[1] ** 2]), np.array([3.0, 2.0]))
+        >>> value.tolist(), J.tolist()
+        ([6.0, 4.0], [[2.0, 3.0], [0.0, 4.0]])
+    """
+    traced_ = (e for part in (x, *like) for e in np.asarray(part, dtype=object).flat if type(e) is Traced)
+    graph = next((e.graph for e in traced_), None)
+    if graph is None:
+        value = function(x)
+        ways = [derivative(lambda t, d=d: function(x + t * d), [x, *like]) for d in np.eye(len(x))]  # type: ignore[misc]
+        return value, np.stack(ways, axis=1) if ways else np.zeros((len(value), 0))
+    places = graph.inputs(f"place{len(graph.nodes)}_", len(x))
+    loops, graph.loops = graph.loops, False  # derivatives go through single operations
+    values = np.asarray(function(places), dtype=object)
+    J = jacobian(values, places)
+    found = substitute(np.concatenate([values[:, None], J], axis=1), dict(zip(places, x, strict=True)))
+    graph.loops = loops
+    return found[:, 0], found[:, 1:]
 
 
 def pushed(outputs: Any, directions: Mapping[Traced, Any]) -> list[Any]:

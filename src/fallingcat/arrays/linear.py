@@ -86,13 +86,9 @@ def solve_tree(a: Matrix, b: Vector | Matrix, parents: Sequence[int]) -> Vector 
     if (is_numeric(a) and is_numeric(b)) or jax_numpy(a, b) is not None:
         return solve(a, b)
     root = factored(a, parents)
-
-    def column(x: Any) -> Any:
-        return root.outward([inverse * y for inverse, y in zip(root.inverses, root.inward(x), strict=True)])
-
     if b.ndim == 1:
-        return column(b)
-    return stack(map_each(column, list(b.T)), axis=1) if b.size else b
+        return root.solve(b)
+    return stack(map_each(root.solve, list(b.T)), axis=1) if b.size else b
 
 
 class TreeFactors(NamedTuple):
@@ -118,6 +114,10 @@ class TreeFactors(NamedTuple):
             for i, factor in reversed(self.factors[k]):  # what was found last is needed last
                 x[k] = x[k] - factor * x[i]
         return array(x)
+
+    def solve(self, b: Any) -> Any:
+        """Product ``a^-1 b`` (n)."""
+        return self.outward([inverse * y for inverse, y in zip(self.inverses, self.inward(b), strict=True)])
 
     @property
     def inverse(self) -> Matrix:

@@ -61,7 +61,7 @@ class RepeatBody(LoopBody):
             for node in self.nodes:
                 local[node] = OPERATIONS[node.op].evaluate(*(local.get(a, known.get(a, a)) for a in node.args))
             *x, arrived = [local.get(y, known.get(y, y)) for y in self.outputs]
-            if arrived > 0.0:
+            if arrived.real > 0.0:  # of complex numbers in complex-step derivatives
                 break
         return [x]
 

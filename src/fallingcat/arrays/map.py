@@ -19,7 +19,7 @@ from .operations import CONDITIONS
 from .traced import Traced
 from .types import Matrix
 
-FEWEST = 4
+MIN_LOOP_SIZE = 4
 """Things; fewer are not worth a loop."""
 
 
@@ -47,7 +47,7 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
     """
     columns = list(zip(*things, strict=True))
     graph = _graph(columns)
-    if graph is None or not graph.loops or graph.recording or len(columns) < FEWEST:
+    if graph is None or not graph.loops or graph.recording or len(columns) < MIN_LOOP_SIZE:
         return [function(*xs) for xs in columns]
     forms: dict[Any, list[int]] = {}
     numbers: list[list[Any]] = []
@@ -56,7 +56,7 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
         forms.setdefault(_flatten(xs, numbers[-1]), []).append(k)
     results: list[Any] = [None] * len(columns)
     for form, members in forms.items():
-        if len(members) < FEWEST:
+        if len(members) < MIN_LOOP_SIZE:
             done = [function(*columns[k]) for k in members]
         else:
             done = _together(graph, function, form, [numbers[k] for k in members])

@@ -65,6 +65,14 @@ def _by_inverse(result: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return inverse, -(result * inverse)
 
 
+def _angle(y: Any, x: Any) -> Any:
+    """Angle of the point ``(x, y)``; of complex numbers, with the derivative of its real part."""
+    angle = math.atan2(y.real, x.real)
+    if not (isinstance(x, complex) or isinstance(y, complex)):
+        return angle
+    return complex(angle, (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2))
+
+
 def _around(_: Any, y: Any, x: Any) -> tuple[Any, Any]:
     square = x * x + y * y
     return x / square, -y / square
@@ -96,7 +104,7 @@ FUNCTIONS: Final[dict[str, Operation]] = {
     "exp": _function("exp", _either("exp"), lambda y, x: (y,), cost=(20, 40)),
     "log": _function("log", _either("log"), lambda _, x: (1.0 / x,), cost=(25, 40)),
     "tanh": _function("tanh", _either("tanh"), lambda y, x: (1.0 - y * y,), cost=(30, 60)),
-    "arctan2": _function("arctan2", math.atan2, _around, (60, 100), 2, casadi="atan2", sympy="atan2", c="atan2"),
+    "arctan2": _function("arctan2", _angle, _around, (60, 100), 2, casadi="atan2", sympy="atan2", c="atan2"),
 }
 """Elementary functions, by the name that they have in ``arrays``."""
 

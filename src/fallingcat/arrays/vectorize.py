@@ -13,7 +13,7 @@ from .kinds import floats
 from .operations import OPERATIONS
 from .traced import Traced
 
-RUN = 4096
+SAMPLES_PER_RUN = 4096
 """Samples in one run, which bounds the memory of what comes in between."""
 
 
@@ -35,8 +35,8 @@ def vectorize(function: Callable[..., Any], *xs: np.ndarray, rank: int = 1) -> n
     rows = [x.reshape(prod(lead), prod(own)) for x, own in zip(whole, owns, strict=True)]
     out = np.empty((prod(lead), result.size), dtype=np.result_type(float, *xs))
     steps = [node for node in graph.needed(result) if node.op != "input"]
-    for start in range(0, len(out), RUN):
-        part = slice(start, start + RUN)
+    for start in range(0, len(out), SAMPLES_PER_RUN):
+        part = slice(start, start + SAMPLES_PER_RUN)
         known = {node: x[part, i] for x, nodes in zip(rows, inputs, strict=True) for i, node in enumerate(nodes)}
         for node in steps:
             operands = (known[a] if isinstance(a, Traced) else a for a in node.args)

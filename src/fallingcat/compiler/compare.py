@@ -16,7 +16,7 @@ import numpy as np
 from ..dynamics import coriolis_matrix, forward_dynamics, inverse_dynamics, mass_matrix
 from ..errors import FallingCatError
 from ..model import Model, Passive
-from .kernel import compile
+from .compilation import compile
 
 Call = Callable[[], Any]
 
@@ -26,7 +26,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "forward_dynamics": forward_dynamics,
     "coriolis_matrix": coriolis_matrix,
 }
-"""What is compared unless said otherwise."""
+"""Functions that are compared unless others are named."""
 
 COMPILER = '<mujoco><compiler balanceinertia="true" boundmass="1e-9" boundinertia="1e-12" fusestatic="false"/></mujoco>'
 

@@ -6,46 +6,34 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..arrays.loops import repeats
 from ..arrays.types import Vector
-from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..model.states import shapes_of
-from ..progress import telling
-from . import targets
 from .cache.index import Memory
-from .cpu import native
 from .cpu import numpy_backend as plain
 from .cpu.machine_code import MachineCode
-from .cpu.operation import ELEMENTS
-from .cpu.single_calls import improve, single_calls
+from .cpu.single_calls import improve
 from .cpu.state_blocks import aligned
 from .cpu.threads import once
 from .ir.inputs import (
     FLAT,
     Argument,
-    Shape,
     batch_shape,
     check_batch,
     check_count,
-    check_inputs,
     flat_state,
-    given_state,
     inputs_of,
-    named,
-    parameters_of,
     taken,
 )
 from .ir.program import Program
 from .ir.results import Leaf, rebuild, size
 from .ir.results import named as named_leaves
-from .ir.trace import Face, Recipe, TooLarge, Trace, trace, tried, undisturbed
+from .ir.trace import Face, Recipe, Trace
 
 
 class Kernel:
@@ -66,6 +54,7 @@ class Kernel:
         single: Make code for calls of one state.
 
     Example:
+        >>> from fallingcat.compiler import compile
         >>> from fallingcat.dynamics import mass_matrix
         >>> from fallingcat.model import robots
         >>> cat = robots.two_cylinder_cat()
@@ -167,7 +156,8 @@ class Kernel:
             This kernel.
 
         Example:
-            >>> from fallingcat.dynamics import mass_matrix
+            >>> from fallingcat.compiler import compile
+        >>> from fallingcat.dynamics import mass_matrix
             >>> from fallingcat.model import robots
             >>> k = compile(robots.cat(), mass_matrix).optimized()
         """
@@ -363,69 +353,6 @@ class Kernel:
         return [x.reshape(1, -1) for x in taken]
 
 
-def compile(
-    model: Model,
-    function: Callable[..., Any],
-    *,
-    target: str = "cpu",
-    dtype: str = "float64",
-    inputs: Mapping[str, Shape] | None = None,
-    state: Sequence[str] | None = None,
-    **options: Any,
-) -> Any:
-    """Compile a function of one robot to machine code.
-
-    ``k = compile(model, inverse_dynamics); k(q, v, a)``.  A function of more than two million operations is not
-    compiled: a warning says so, and calls run ``function`` itself, one state after the other.  It has no
-    :attr:`~Kernel.source`, and other targets refuse it.
-
-    Args:
-        model: Robot.
-        function: Any public function ``f(model, state, ...)`` or your own composition of them.
-        target: ``cpu`` for a :class:`Kernel`, or another emitter, such as ``c``, ``cuda``, ``casadi`` or ``jax``.
-        dtype: ``float64`` or ``float32``.
-        inputs: Shapes of further arguments of your own: a length, or a tuple
-            (``{"wrench": 6, "frame": (3, 3), "t": ()}``).  Where the argument after the model is one of them, the
-            function takes no state.
-        state: Fields of the state that a call gives in the place of ``q`` and ``v``, each as an array of its own:
-            ``pose`` (the rows ``[R p]``, 3 x 4), ``joints``, ``twist``, ``rates``.  What is left out is neutral.
-        **options: Passed on to the function (``factorization="passive"``).
-
-    Returns:
-        Kernel, or what the target makes of it.
-
-    Example:
-        >>> from fallingcat.dynamics import mass_matrix
-        >>> from fallingcat.model import robots
-        >>> cat = robots.two_cylinder_cat()
-        >>> compile(cat, mass_matrix, state=["joints"])(np.zeros(2)).shape
-        (8, 8)
-    """
-    inputs = {} if inputs is None else inputs
-    _check_call(model, function, inputs, state, options)
-    with undisturbed():
-        given = given_state(function, inputs, state)
-        return _compiled(Recipe(model, function, dict(inputs), given, options, dtype), target)
-
-
-def compile_step(
-    model: Model,
-    function: Callable[..., Any],
-    inputs: Mapping[str, Shape],
-    state: Sequence[str] | None = None,
-    **options: Any,
-) -> Kernel:
-    """Compile a function that is only iterated, or called for many states.
-
-    No code for single calls is made, and the first code for many states is made quickly; see :func:`compile`.
-    """
-    _check_call(model, function, inputs, state, options)
-    with undisturbed():
-        recipe = Recipe(model, function, dict(inputs), given_state(function, inputs, state), options, "float64")
-        kernel: Kernel = _compiled(recipe, "cpu", single=False)
-        return kernel
-
-
 def _check_threads(threads: Any) -> None:
     if not isinstance(threads, int) or threads < 1:
         raise ModelError(f"threads is a whole number above zero, not {threads!r}")
@@ -434,6 +361,8 @@ def _check_threads(threads: Any) -> None:
 @functools.lru_cache(maxsize=8)
 def _flattener(model: Model) -> Kernel:
     """:func:`flat_state` of one robot."""
+    from .compilation import compile
+
     shapes = dict(zip(State._fields, shapes_of(model), strict=True))
     kernel: Kernel = compile(model, flat_state, inputs=shapes)
     return kernel
@@ -441,65 +370,11 @@ def _flattener(model: Model) -> Kernel:
 
 def _made_of(*recipe: Any) -> Kernel:
     """The kernel of a recipe; for copies and pickles."""
-    with undisturbed():
-        kernel: Kernel = _compiled(Recipe(*recipe), "cpu")
-        return kernel
+    from .compilation import compiled
 
-
-def _compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
-    if recipe.dtype not in ELEMENTS:
-        raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
-    with telling(f"compiling {named(recipe.function)} of {recipe.model.name!r}"):
-        return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
-
-
-def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
-    why = plain.reason()
-    if why is not None:
-        plain.tell(why)
-    kernel = _kernel(recipe, Memory(recipe) if why is None else None, single)
-    if kernel._face.operations is None:
-        plain.tell_uncompiled(recipe)
-    elif single and why is None and native.fast_entry():
-        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": single_calls(kernel), "__doc__": kernel.about})
-    else:
-        kernel.__class__ = type("Kernel", (Kernel,), {"__doc__": kernel.about})
+    kernel: Kernel = compiled(Recipe(*recipe), "cpu")
     return kernel
 
 
 def _batched(shape: tuple[int, ...]) -> str:
     return f"({', '.join(['...', *map(str, shape)])})"
-
-
-def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Mapping[str, Any]) -> None:
-    """Raise an error unless these can be compiled, before anything is traced."""
-    check_model(model)
-    if not model.is_numeric:
-        raise ModelError(f"{model.name!r} has symbols: kernels are of numbers, see fallingcat.symbolic.numbers")
-    if not callable(function):
-        raise ModelError(f"compile takes a function of a model and a state, not {describe(function)}")
-    check_inputs(inputs, state)
-    parameters = parameters_of(function)
-    names = [p.name for p in parameters]
-    anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    for name in (*inputs, *(() if anything else options)):
-        if name not in names:
-            raise ModelError(f"{named(function)} has no argument {name!r}")
-    for name in inputs:
-        if name in options:
-            raise ModelError(f"{name!r} is an input, so it cannot be {describe(options[name])} for good")
-
-
-def _kernel(recipe: Recipe, memory: Memory | None, single: bool) -> Kernel:
-    """Remembered if possible, else traced, or only tried where it is too large for that."""
-    tracing: Callable[[], Trace] = partial(trace, recipe, loops=True if memory is not None else repeats)
-    face = None if memory is None else memory.face()
-    if face is None:
-        try:
-            traced = tracing()
-            face, tracing = traced.face, lambda: traced
-        except TooLarge:
-            face = tried(recipe)
-        if memory is not None:
-            memory.keep(face)
-    return Kernel(recipe, face, tracing, memory, single)

@@ -17,9 +17,9 @@ from .cpu.signatures import signature
 from .cpu.threads import once
 
 Vector: TypeAlias = np.ndarray
-"""Of float64."""
+"""Vector of float64."""
 Integers: TypeAlias = np.ndarray
-"""Of int64."""
+"""Vector of int64."""
 Matrix: TypeAlias = np.ndarray
 """Rows of float64."""
 

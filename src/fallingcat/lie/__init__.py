@@ -29,6 +29,7 @@ from .rotations import skew
 from .schoenflies import Schoenflies
 from .se2 import SE2
 from .se3 import SE3
+from .sek3 import SEk3
 from .so2 import SO2
 from .so3 import SO3
 from .translations import R1, R2, R3
@@ -48,6 +49,7 @@ __all__ = [
     "Helical",
     "Product",
     "PseudoPlanar",
+    "SEk3",
     "Schoenflies",
     "Trivial",
     "quaternions",

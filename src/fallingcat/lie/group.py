@@ -19,7 +19,7 @@ from .rotations import homogeneous, skew, unskew
 
 
 class Group(ABC):
-    """Subgroup of SE(3) (or, for :class:`Product`, several side by side).
+    """Subgroup of SE(3) (or, for :class:`Product`, several side by side; :class:`SEk3` has more vectors).
 
     Elements ``g`` are 4x4 homogeneous matrices, algebra vectors ``x`` have length ``dim`` and embed into se(3) as
     ``selection @ x``.  Velocities are body-fixed (left-trivialised): ``dg/dt = g hat(x)``.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import block, concatenate, scale
-from ..arrays.types import FloatArray, Matrix, Pose, Vector
+from ..arrays.types import FloatArray, Matrix, Pose, Scalar, Vector
 from ..caching import cached_property
 from . import rotations, series
 from .group import Group, constant
@@ -75,18 +75,11 @@ class SE3(Group):
 
     def dexp_left(self, x: Vector) -> Matrix:
         """Left derivative of the exponential."""
-        t, ad = self.squared_angle(x), self.ad(x)
-        b, c, b1, c1 = (f(t) for f in (series.b, series.c, series.b1, series.c1))
-        ad2 = ad @ ad
-        even, odd = scale(c - t * c1, ad2) - scale(c1, ad2 @ ad2), scale(b - t * b1, ad) - scale(b1, ad @ ad2)
-        return np.eye(6) + odd + even
+        return dexp_left(self.ad(x), self.squared_angle(x))
 
     def dexp_left_inverse(self, x: Vector) -> Matrix:
         """Inverse of :meth:`dexp_left`."""
-        t, ad = self.squared_angle(x), self.ad(x)
-        d, d1 = series.d(t), series.d1(t)
-        ad2 = ad @ ad
-        return np.eye(6) - 0.5 * ad + scale(d - t * d1, ad2) - scale(d1, ad2 @ ad2)
+        return dexp_left_inverse(self.ad(x), self.squared_angle(x))
 
     # selection matrix -----------------------------------------------------------------------------------------
 
@@ -111,3 +104,18 @@ class SE3(Group):
         """Flat coordinates of random elements: positions normal, rotations uniform."""
         quaternion = SO3().random_coordinates(rng, *batch)
         return np.concatenate([rng.normal(size=(*batch, 3)), quaternion], axis=-1)
+
+
+def dexp_left(ad: Matrix, t: Scalar) -> Matrix:
+    """``sum ad^k / (k + 1)!`` of a bracket whose eigenvalues are 0 and, twice, +-i angle; ``t`` is angle^2."""
+    b, c, b1, c1 = (f(t) for f in (series.b, series.c, series.b1, series.c1))
+    ad2 = ad @ ad
+    even, odd = scale(c - t * c1, ad2) - scale(c1, ad2 @ ad2), scale(b - t * b1, ad) - scale(b1, ad @ ad2)
+    return np.eye(len(ad)) + odd + even
+
+
+def dexp_left_inverse(ad: Matrix, t: Scalar) -> Matrix:
+    """Inverse of :func:`dexp_left`."""
+    d, d1 = series.d(t), series.d1(t)
+    ad2 = ad @ ad
+    return np.eye(len(ad)) - 0.5 * ad + scale(d - t * d1, ad2) - scale(d1, ad2 @ ad2)

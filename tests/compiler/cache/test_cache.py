@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.compiler import kernel
+from fallingcat.compiler import compilation
 from fallingcat.compiler.cache import files as cache
 from fallingcat.compiler.cache import index as recall
 from fallingcat.compiler.cpu import native
@@ -199,7 +199,7 @@ def test_the_folder_is_looked_at_now_and_then(folder, monkeypatch):
     for i in range(300):
         cache.write(recall.digest(i), b"code")
     assert len(looks) <= 3
-    cache.write("f" * 64, bytes(cache.LIMIT // 50))
+    cache.write("f" * 64, bytes(cache.MAX_CACHE_BYTES // 50))
     assert len(looks) >= 1
 
 
@@ -323,7 +323,7 @@ def test_a_kernel_that_is_known_is_neither_traced_nor_compiled(function, compile
     expected = first(*arguments)
     count = len(compiled)
     assert count > 0
-    monkeypatch.setattr(fc.compiler.kernel, "trace", pytest.fail)
+    monkeypatch.setattr(fc.compiler.compilation, "trace", pytest.fail)
     second = fc.compile(again, function)
     got = second(*arguments)
     assert len(compiled) == count
@@ -503,8 +503,13 @@ def test_whole_body_torques_are_not_traced_again(compiled, monkeypatch):
     """The second process finds the code of the first."""
     cat = fc.robots.cat()
     tasks = [[fc.control.CenterOfMassTask(np.zeros(3))], [fc.control.JointsTask(np.zeros(cat.n))]]
-    traced, trace = [], kernel.trace
-    monkeypatch.setattr(kernel, "trace", lambda recipe, **options: (traced.append(recipe), trace(recipe, **options))[1])
+    traced, trace = [], compilation.trace
+
+    def counted(recipe, **options):
+        traced.append(recipe)
+        return trace(recipe, **options)
+
+    monkeypatch.setattr(compilation, "trace", counted)
     found = []
     for count in (1, 0):
         whole_body_plan.plan_of.cache_clear()  # as a new process begins

@@ -6,10 +6,10 @@ import pytest
 import fallingcat as fc
 from fallingcat import robots
 from fallingcat.arrays import array
+from fallingcat.compiler.compilation import compile_step
 from fallingcat.compiler.cpu import machine_code
 from fallingcat.compiler.cpu import numpy_backend as plain
 from fallingcat.compiler.ir import trace as trace_module
-from fallingcat.compiler.kernel import compile_step
 
 CAT = robots.two_cylinder_cat()
 
@@ -72,8 +72,8 @@ def test_without_machine_code(monkeypatch):
 @pytest.mark.parametrize("often", [0, 3])
 def test_a_stepper_starts_from_what_its_arrays_hold(monkeypatch, native, often):
     """With quick code at first, and good code from the third step on."""
-    monkeypatch.setattr(machine_code, "LARGE", 1)
-    monkeypatch.setattr(machine_code, "OFTEN", often)
+    monkeypatch.setattr(machine_code, "QUICK_CODE_OPERATIONS", 1)
+    monkeypatch.setattr(machine_code, "QUICK_CODE_PASSES", often)
     if not native:
         monkeypatch.setattr(plain, "reason", lambda: "for this test")
         monkeypatch.setattr(plain, "tell", lambda why: None)

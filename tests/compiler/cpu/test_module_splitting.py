@@ -30,10 +30,10 @@ def results(model, function):
 @pytest.mark.parametrize("function", [fc.forward_dynamics, fc.mass_matrix, fc.forward_kinematics, fc.linearize])
 def test_pieces_compute_the_same_bits(function, no_cache, monkeypatch):
     cat, made, emitted = fc.robots.cat(), [], native._emitted
-    monkeypatch.setattr(native, "_emitted", lambda text: made.append(text) or emitted(text))
+    monkeypatch.setattr(native, "_emitted", lambda text, *level: made.append(text) or emitted(text, *level))
     whole = results(cat, function)
     assert len(made) == 2  # one state, batches
-    monkeypatch.setattr(pieces, "LONGEST", 2**13)
+    monkeypatch.setattr(pieces, "MAX_MODULE_LENGTH", 2**13)
     cut = results(cat, function)
     assert len(made) > 6
     for one, other in zip(whole, cut, strict=True):
@@ -43,13 +43,13 @@ def test_pieces_compute_the_same_bits(function, no_cache, monkeypatch):
 def test_a_piece_is_no_longer_than_it_may_be():
     """But for what calls all others, and for chunks that are longer alone."""
     text = fc.compile(fc.robots.humanoid(), fc.mass_matrix_derivative).source
-    assert len(text) > pieces.LONGEST / 4
-    longest = pieces.LONGEST
+    assert len(text) > pieces.MAX_MODULE_LENGTH / 4
+    longest = pieces.MAX_MODULE_LENGTH
     try:
-        pieces.LONGEST = 2**15
+        pieces.MAX_MODULE_LENGTH = 2**15
         *parts, rest = pieces.modules(text)
     finally:
-        pieces.LONGEST = longest
+        pieces.MAX_MODULE_LENGTH = longest
     shared = len(rest)  # each has the helpers that it uses
     assert max(map(len, parts)) <= 2**15 + shared
     chunks = re.compile(r"define (internal )?void @kernel_chunk\d+\(")
@@ -59,11 +59,11 @@ def test_a_piece_is_no_longer_than_it_may_be():
 
 def test_ctrl_c_is_heard_between_pieces(no_cache, monkeypatch):
     """As the kernel of a robot of 120 joints is made, which takes ten seconds."""
-    monkeypatch.setattr(pieces, "LONGEST", 2**13)
+    monkeypatch.setattr(pieces, "MAX_MODULE_LENGTH", 2**13)
     made, emitted = [], native._emitted
 
-    def interrupting(text):
-        made.append(emitted(text))
+    def interrupting(text, *level):
+        made.append(emitted(text, *level))
         if len(made) == 2:
             os.kill(os.getpid(), signal.SIGINT)
         return made[-1]

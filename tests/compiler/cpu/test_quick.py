@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.compiler.compilation import compile_step
 from fallingcat.compiler.cpu import machine_code, native
-from fallingcat.compiler.kernel import compile_step
 
 CAT = fc.robots.two_cylinder_cat()
 
@@ -25,6 +25,18 @@ def describe(made, name, make, text):
     return make(text)
 
 
+def new_number():
+    """A factor of code that no test has made, below 1: states that are multiplied by it again and again stay finite."""
+    return np.random.default_rng().uniform(0.9, 1.0)
+
+
+def join_compilers():
+    """Wait for code that other threads make, of this test or of an earlier one."""
+    for thread in threading.enumerate():
+        if thread.name == "fallingcat compiler":
+            thread.join()
+
+
 @pytest.fixture(scope="module")
 def start():
     q, v = CAT.flatten(CAT.random_state(np.random.default_rng(0)))
@@ -37,8 +49,8 @@ def test_quick_code_has_the_same_bits_and_gives_way(monkeypatch, start, count):
     made = []
     for name in ("quick_code", "object_code"):
         monkeypatch.setattr(native, name, partial(describe, made, name, getattr(native, name)))
-    monkeypatch.setattr(machine_code, "LARGE", 1)
-    monkeypatch.setattr(machine_code, "OFTEN", 50)
+    monkeypatch.setattr(machine_code, "QUICK_CODE_OPERATIONS", 1)
+    monkeypatch.setattr(machine_code, "QUICK_CODE_PASSES", 50)
     kernel = compile_step(CAT, stepped, {"x": len(start)})
     made.clear()  # a first kernel tries whether there is a compiler
     x = np.broadcast_to(start, (*count, len(start)))
@@ -54,7 +66,7 @@ def test_quick_code_for_many_states_has_the_same_bits_and_gives_way(monkeypatch,
     made = []
     for name in ("quick_code", "object_code"):
         monkeypatch.setattr(native, name, partial(describe, made, name, getattr(native, name)))
-    monkeypatch.setattr(machine_code, "OFTEN", 20)
+    monkeypatch.setattr(machine_code, "QUICK_CODE_PASSES", 20)
     x = start * np.linspace(0.5, 1.5, 37)[:, None]
     kernel = compile_step(CAT, stepped, {"x": len(start)})
     made.clear()
@@ -69,14 +81,40 @@ def test_quick_code_for_many_states_has_the_same_bits_and_gives_way(monkeypatch,
     assert "quick_code" not in made
 
 
-def test_single_calls_of_long_code_give_way_in_another_thread(monkeypatch, start):
-    """Quick code at first; well-made code with the same bits takes its place, and is found by the next process."""
+@pytest.mark.parametrize("count", [(), (11,)])
+def test_steps_of_long_code_give_way_in_another_thread(monkeypatch, start, count):
+    """Nobody waits for well-made code; it has the same bits, and the next kernel finds it."""
+    join_compilers()
     made = []
     for name in ("quick_code", "object_code"):
         monkeypatch.setattr(native, name, partial(describe, made, name, getattr(native, name)))
-    monkeypatch.setattr(machine_code, "VAST", 1)
-    monkeypatch.setattr(machine_code, "CALLS", 5)
-    number = np.random.default_rng().normal()  # code that no test has made
+    monkeypatch.setattr(machine_code, "BACKGROUND_OPERATIONS", 1)
+    monkeypatch.setattr(machine_code, "BACKGROUND_CALLS", 50)
+    number = new_number()
+    own = lambda model, x: number * stepped(model, x)  # noqa: E731
+    kernel, x = compile_step(CAT, own, {"x": len(start)}), np.broadcast_to(start, (*count, len(start)))
+    made.clear()
+    few = kernel.iterate(x, rows=5)
+    assert made == ["quick_code"]
+    many = kernel.iterate(x, rows=60)
+    join_compilers()
+    assert made == ["quick_code", "object_code"]
+    assert np.isfinite(many).all()
+    assert np.array_equal(few, many[:5])
+    assert np.array_equal(kernel.iterate(x, rows=60), many)
+    assert kernel._runner._better[not count] is not None
+    assert made == ["quick_code", "object_code"]
+
+
+def test_single_calls_of_long_code_give_way_in_another_thread(monkeypatch, start):
+    """Quick code at first; well-made code with the same bits takes its place, and is found by the next process."""
+    join_compilers()
+    made = []
+    for name in ("quick_code", "object_code"):
+        monkeypatch.setattr(native, name, partial(describe, made, name, getattr(native, name)))
+    monkeypatch.setattr(machine_code, "BACKGROUND_OPERATIONS", 1)
+    monkeypatch.setattr(machine_code, "BACKGROUND_CALLS", 5)
+    number = new_number()
 
     def own(model, state):
         return number * fc.mass_matrix(model, state)
@@ -87,9 +125,7 @@ def test_single_calls_of_long_code_give_way_in_another_thread(monkeypatch, start
     assert made.count("quick_code") == 1
     assert "object_code" not in made[made.index("quick_code") :]
     kernel(q)
-    for thread in threading.enumerate():
-        if thread.name == "fallingcat compiler":
-            thread.join()
+    join_compilers()
     assert made[-1] == "object_code"
     assert isinstance(type(kernel).__call__, types.BuiltinFunctionType)
     assert all(np.array_equal(kernel(q), x) for x in first)

@@ -233,7 +233,7 @@ def test_waists_are_found_where_programs_narrow(wide, narrow):
 
 
 def test_what_does_not_narrow_has_no_waist():
-    none = waists.parted(narrowing(waists.WIDEST + 1, waists.WIDEST + 1)) is None
+    none = waists.parted(narrowing(waists.MAX_CUT_VALUES + 1, waists.MAX_CUT_VALUES + 1)) is None
     assert none
 
 
@@ -269,7 +269,7 @@ def test_ways_that_cannot_be_the_fastest_are_not_planned(monkeypatch, long, dtyp
     while first.closer:
         first = first.closer()
     planned = []
-    monkeypatch.setattr(ways, "LONG", 0.0 if long else ways.LONG)
+    monkeypatch.setattr(ways, "MIN_LONG_STAGES", 0.0 if long else ways.MIN_LONG_STAGES)
     monkeypatch.setattr(ways, "laid_out", lambda stage, kind: planned.append(stage) or whole(stage, kind))
     assert ways.fastest(made, dtype) == first.stages
     assert len(planned) < sum(len(way.stages) for way in every if isinstance(way, stages.Stages)) / 2
@@ -295,9 +295,9 @@ def test_no_copies_make_a_stage_faster_than_the_least():
 
 def test_a_long_program_comes_in_many_short_stages(example, monkeypatch):
     made, arguments, _, expected = example
-    monkeypatch.setattr(ways, "LONG", 0.5)
+    monkeypatch.setattr(ways, "MIN_LONG_STAGES", 0.5)
     best = ways.fastest(made, "float32")
-    assert len(best.stages) - len(stages.stages(made, "float32").stages) in ways.MORE
+    assert len(best.stages) - len(stages.stages(made, "float32").stages) in ways.EXTRA_STAGES
     close(through(best, arguments, len(made.outputs)), expected, 1e-10)
 
 

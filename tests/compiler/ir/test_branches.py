@@ -59,3 +59,38 @@ def test_a_short_branch_is_none():
     x = graph.inputs("x", 2)
     made = program([x], [branch(less(x[0], 0.0), x[1] * x[1], 0.0)])
     assert all(c.guard is None for c in made.chunks)
+
+
+def within(model, x):
+    """Branches within others, whose guards are found there; what two of them need, before a loop and in it."""
+    outer, shared = less(x[0], 0.0), long(x[2])
+    inner = [less(branch(outer, long(0.1 * x[3] + k), 9.0), 0.5 + x[1]) for k in (0.0, 0.4)]
+
+    def summed(z):
+        parts = [branch(near, long(0.1 * (shared + z + k)) + shared, 0.0) for k, near in enumerate(inner)]
+        return branch(outer, long(0.1 * (parts[0] + parts[1])), 0.0)
+
+    found = while_loop(lambda z: (array([summed(0.1 * z[0]), z[1] + 1.0]), z[1] - 2.0), array([summed(x[3]), x[1]]), 4)
+    return concatenate([array([branch(outer, branch(inner[1], long(shared), x[1]), x[1])]), found])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_branches_within_branches_are_those_of_numbers(dtype):
+    kernel = fc.compile(fc.robots.free_body(), within, inputs={"x": 4}, state=None, dtype=dtype)
+    x = np.random.default_rng(1).normal(size=(67, 4)).astype(dtype)
+    expected = np.array([within(None, row) for row in x.astype(float)])
+    found = kernel(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype == "float64" else 1e-4)
+    np.testing.assert_array_equal(found, [kernel(row) for row in x])
+
+
+def test_what_branches_within_one_need_is_guarded_by_that():
+    graph = Graph(loops=True)
+    x = graph.inputs("x", 4)
+    made = program([x], within(None, x))
+    (repeat,) = (c for c in made.chunks if isinstance(c, Repeat))
+    for part in ([c for c in made.chunks if isinstance(c, Chunk)], repeat.chunks):
+        inner = {c.guard: c.within for c in part if c.within is not None}
+        assert len(inner) == 2
+        assert len({*inner.values()}) == 1
+        assert sum(len(c.instructions) for c in part if c.guard is None) < 20

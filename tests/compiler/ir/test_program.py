@@ -11,7 +11,7 @@ from oracles.program_runner import run
 
 import fallingcat as fc
 from fallingcat.arrays import Graph, cos, sin, sqrt, where
-from fallingcat.compiler.ir.program import CHUNK, LONG, program, recut
+from fallingcat.compiler.ir.program import CHUNK_WEIGHT, MAX_WHOLE_LENGTH, program, recut
 from fallingcat.compiler.ir.trace import Recipe, trace
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, lambda a, b: where(a < b, a, b)]
@@ -100,13 +100,14 @@ def test_short_programs_are_whole_in_batches_and_long_ones_in_short_pieces():
     """Compilers take more than linear time for long functions."""
     graph = Graph()
     inputs = graph.inputs("x_", 40)
-    for length in (LONG // 2, 2 * LONG):
+    for length in (MAX_WHOLE_LENGTH // 2, 2 * MAX_WHOLE_LENGTH):
         values = list(inputs)
         while len(graph.nodes) < length:
             values.append(values[-1] * values[-40] + values[-7])
-        p = recut(program([inputs], values[-3:]), LONG)
+        p = recut(program([inputs], values[-3:]), MAX_WHOLE_LENGTH)
         longest = max(len(c.instructions) for c in p.chunks)
-        assert longest == len(p.instructions) if len(p.instructions) <= LONG else longest <= 2 * CHUNK
+        whole = len(p.instructions) <= MAX_WHOLE_LENGTH
+        assert longest == len(p.instructions) if whole else longest <= 2 * CHUNK_WEIGHT
 
 
 def test_programs_without_instructions():

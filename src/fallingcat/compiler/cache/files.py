@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-LIMIT = 256 * 2**20
+MAX_CACHE_BYTES = 256 * 2**20
 """Bytes that the files may take together; ``$FALLINGCAT_CACHE_MIB`` says otherwise."""
 _MAGIC = b"fallingcat cache 1\n"
 _HEAD = len(_MAGIC) + 64 + 1
@@ -52,7 +52,7 @@ class Info(NamedTuple):
     bytes: int
     limit: int
     problem: str | None
-    """why the cache is not used, if it is not"""
+    """reason why the cache is not used, if it is not"""
 
 
 def read(key: str) -> bytes | None:
@@ -222,7 +222,7 @@ def _path() -> Path | None:
 
 def _limit() -> int:
     said = os.environ.get("FALLINGCAT_CACHE_MIB", "")
-    return int(said) * 2**20 if said.isascii() and said.isdigit() and len(said) < 9 else LIMIT
+    return int(said) * 2**20 if said.isascii() and said.isdigit() and len(said) < 9 else MAX_CACHE_BYTES
 
 
 # the files ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Final
 
 AT_LEAST: Final = 32 << 20
 """Bytes: what LLVM takes for the shortest code"""
-SPARE: Final = 16
+SPARE_MAPPINGS: Final = 16
 """Mappings: those of a library and of its linker, and what other threads take meanwhile"""
 _PRIVATE: Final = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
 
@@ -25,11 +25,11 @@ def check_memory(size: int) -> None:
 
 
 def check_mappings() -> None:
-    """MemoryError where the process may have no mappings for another library; kernels that nobody has are freed."""
-    if _mapped([mmap.PAGESIZE] * SPARE):
+    """MemoryError where the process may have no mappings for another library; unreferenced kernels are freed."""
+    if _mapped([mmap.PAGESIZE] * SPARE_MAPPINGS):
         return
     gc.collect()
-    if not _mapped([mmap.PAGESIZE] * SPARE):
+    if not _mapped([mmap.PAGESIZE] * SPARE_MAPPINGS):
         raise MemoryError(
             "this process may have no more memory mappings (vm.max_map_count): keep fewer threads, arrays and kernels, "
             "or allow more"

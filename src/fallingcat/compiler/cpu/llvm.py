@@ -10,13 +10,14 @@ from typing import Any
 
 from ..ir.instructions import Chunk, Loop, Repeat
 from ..ir.program import Program
-from .loop import arguments, call_arguments, loop_text, pointer_to, width
+from .guards import calls, holds_somewhere, loaded
+from .loop import arguments, loop_text, pointer_to, width
 from .operation import Type, declarations, instruction, intrinsics, sincos
 from .while_loop import repeat_text
 
 __all__ = ["Type", "module"]
 
-SHORT = 6
+MIN_OUTPUT_RUN = 6
 """Outputs in a row; fewer are written one by one."""
 
 
@@ -64,10 +65,9 @@ def _body(program: Program, type_: Type, name: str, clear: bool) -> Iterator[str
         yield f"  %clear{k} = getelementptr {type_.text}, ptr %work, i64 {start}"
         size = count * type_.bytes
         yield f"  call void @llvm.memset.p0.i64(ptr align {type_.bytes} %clear{k}, i8 0, i64 {size}, i1 false)"
-    for c, chunk in enumerate(program.chunks):
-        again = ", ptr %work" if isinstance(chunk, Loop) else ""
-        kind = "repeat" if isinstance(chunk, Repeat) else "chunk"
-        yield f"  call void @{name}_{kind}{c}({call_arguments(program)}{again})"
+    kinds = ("repeat" if isinstance(chunk, Repeat) else "chunk" for chunk in program.chunks)
+    labels = [f"{name}_{kind}{c}" for c, kind in enumerate(kinds)]
+    yield from calls(program, program.chunks, labels, type_, name, "")
     yield "  ret void"
     yield "}"
 
@@ -96,7 +96,7 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -
                 out.append(f"  %v{x} = fcmp une {t} {loaded}, {type_.constant(0.0)}")
         return f"%v{x}"
 
-    if chunk.guard is not None:
+    if chunk.choices:
         out += _skipped(program, chunk, type_, name)
     pairs: dict[Any, str] = {}
     for line in chunk.instructions:
@@ -133,25 +133,15 @@ def _skipped(program: Program, chunk: Chunk, type_: Type, name: str) -> Iterator
     """The way past a chunk whose guard holds in no lane: its choices take the other value."""
     t, otherwise, guard = type_.text, chunk.otherwise, chunk.guard
     assert guard is not None
-
-    def loaded(x: int, to: str) -> Iterator[str]:
-        where = program.inputs.get(x)
-        source, index = ("%work", chunk.loads[x]) if where is None else (pointer_to(where.argument, name), where.offset)
-        yield f"  {to}p = getelementptr {t}, ptr {source}, i64 {index}"
-        yield f"  {to} = load {t}, ptr {to}p, align {type_.bytes}"
-
-    yield from loaded(guard, "%guard")
-    yield f"  %holds = fcmp une {t} %guard, {type_.constant(0.0)}"
-    yield f"  %lanes = bitcast {type_.condition} %holds to i{type_.lanes}"
-    yield f"  %any = icmp ne i{type_.lanes} %lanes, 0"
-    yield "  br i1 %any, label %all, label %none"
+    yield from holds_somewhere(program, chunk, guard, type_, name, "%guard")
+    yield "  br i1 %guardany, label %all, label %none"
     yield "none:"
     left = [*((slot, x) for x, slot in chunk.stores.items()), *chunk.kept]
     written = [*(("%work", slot, x) for slot, x in left), *(("%out", place, x) for place, x in chunk.outputs)]
     for k, (to, place, x) in enumerate((to, place, x) for to, place, x in written if x in otherwise):
         value = otherwise[x]
         if isinstance(value, int):
-            yield from loaded(value, f"%other{k}")
+            yield from loaded(program, chunk, value, type_, name, f"%other{k}")
         source = f"%other{k}" if isinstance(value, int) else type_.constant(value)
         yield f"  %to{k} = getelementptr {t}, ptr {to}, i64 {place}"
         yield f"  store {t} {source}, ptr %to{k}, align {type_.bytes}"
@@ -167,7 +157,7 @@ def _runs(program: Program, outputs: list[tuple[int, Any]]) -> list[list[tuple[i
             runs[-1].append((place, x))
         else:
             runs.append([(place, x)])
-    return [part for run in runs for part in ([run] if len(run) >= SHORT else [[item] for item in run])]
+    return [part for run in runs for part in ([run] if len(run) >= MIN_OUTPUT_RUN else [[item] for item in run])]
 
 
 def _follows(program: Program, x: Any, y: Any) -> bool:

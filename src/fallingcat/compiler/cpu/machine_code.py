@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from ..ir.inputs import FLAT, named
-from ..ir.program import LONG, Program, program, recut
+from ..ir.program import MAX_WHOLE_LENGTH, Program, program, recut
 from ..ir.results import is_array, leaves, size
 from ..ir.trace import Face, Recipe, Trace, undisturbed
 from . import array_entry as entry
 from . import llvm, native
 from .operation import ELEMENTS
 from .python_call import has_own_memory, single
-from .threads import once, shares, together
+from .threads import later, once, shares, together
 
 Code = Callable[[str, Callable[[], str], bool], bytes]
 """The object file of a way in, by its name: found again, or compiled from the text that the second argument writes,
 quickly if the third says so."""
-LARGE, OFTEN = 3_000, 5_000
+QUICK_CODE_OPERATIONS, QUICK_CODE_PASSES = 3_000, 5_000
 """Operations of a program from which on code is made quickly at first, and passes after which it is made well."""
-VAST, CALLS = 20_000, 1_000
-"""Operations of a program from which on code for single calls is made quickly at first, and calls after which it is
-made well, in another thread: it takes 1.5 times as long, some microseconds that a second of compiling has to earn."""
-HEARD = 10**9
+BACKGROUND_OPERATIONS, BACKGROUND_CALLS = 20_000, 1_000
+"""Operations of a program from which on code for single calls is made quickly at first, and calls, or passes of steps,
+after which it is made well, in another thread: it takes 1.5 times as long, some microseconds that a second of compiling
+has to earn."""
+OPERATIONS_PER_CALL = 10**9
 """Operations of a call that iterates several blocks: some tenths of a second, between which Ctrl-C is heard."""
 
 
@@ -44,6 +46,7 @@ class MachineCode:
         self._face, self._tracing, self._code = face, tracing, code
         self._work = sum((face.operations or {}).values())
         self._passes, self._seldom = 0, seldom
+        self._better: dict[bool, native.Library | None] = {}  # steps made well in another thread, or to be so
         self._waiting = ""  # text of code that may be made well later
         self.lanes: int = native.cpu().width // np.dtype(recipe.dtype).itemsize
 
@@ -58,7 +61,7 @@ class MachineCode:
     def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         """Every state once."""
         self._passes += -(-len(out) // self.lanes)
-        library = self._quick_batch if self._seldom and self._passes < OFTEN else self._batch
+        library = self._quick_batch if self._seldom and self._passes < QUICK_CODE_PASSES else self._batch
         function = library.function("batch", len(rows) + 1)
         self._parts(function, [*rows, out], threads, self.lanes, self._work, "for a batch of")  # cut between blocks
 
@@ -71,7 +74,7 @@ class MachineCode:
         """Feed outputs back as inputs; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
         lanes, (times, count) = 1 if one else self.lanes, kept.shape[:2]
         function = self._stepping(one, times * every * -(-count // lanes)).function("iterate", len(rows) + 1, counts=4)
-        few = max(1, HEARD // (self._work * times * every * lanes)) * lanes
+        few = max(1, OPERATIONS_PER_CALL // (self._work * times * every * lanes)) * lanes
 
         def part(bounds: tuple[int, int]) -> None:
             for first in range(*bounds, few):
@@ -99,9 +102,23 @@ class MachineCode:
     def _stepping(self, one: bool, passes: int) -> native.Library:
         """The code for that many steps more: made quickly at first, if it is long, and well if there are many."""
         self._passes += passes
-        if self._work >= LARGE and self._passes < OFTEN:
+        if self._work >= BACKGROUND_OPERATIONS and self._passes >= BACKGROUND_CALLS and one not in self._better:
+            self._better[one] = None
+            later(self._improve, one)
+        better = self._better.get(one)
+        if better is not None:
+            return better
+        if self._work >= BACKGROUND_OPERATIONS or (
+            self._work >= QUICK_CODE_OPERATIONS and self._passes < QUICK_CODE_PASSES
+        ):
             return self._quick_one if one else self._quick_block
         return self._iterate_one if one else self._iterate_block
+
+    def _improve(self, one: bool) -> None:
+        lanes = 1 if one else self.lanes
+        with suppress(MemoryError):  # what there is will do
+            code = self._code(f"iterate{lanes}", lambda: self._repeated_text("iterate", lanes), False)
+            self._better[one] = native.Library(code, ("iterate",))
 
     def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
         """Feed outputs back as inputs until the last output is positive, ``most`` times at most."""
@@ -174,7 +191,7 @@ class MachineCode:
         return self._library("batch", self._batch_text, ("blocks", "batch"), quick=True)
 
     def _batch_text(self) -> str:
-        type_, cut = self._type(self.lanes), recut(self.program, LONG)
+        type_, cut = self._type(self.lanes), recut(self.program, MAX_WHOLE_LENGTH)
         return "\n".join([llvm.module(cut, type_, "kernel"), *entry.blocks(cut, type_), *entry.batch(cut, type_)])
 
     @once
@@ -202,11 +219,11 @@ class MachineCode:
         return self._again("until", self.lanes)
 
     def _again(self, which: str, lanes: int, quick: bool = False) -> native.Library:
-        def text() -> str:
-            type_, cut = self._type(lanes), self.program if lanes == 1 else recut(self.program, LONG)
-            return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *getattr(entry, which)(cut, type_)])
+        return self._library(f"{which}{lanes}", lambda: self._repeated_text(which, lanes), (which,), quick)
 
-        return self._library(f"{which}{lanes}", text, (which,), quick)
+    def _repeated_text(self, which: str, lanes: int) -> str:
+        type_, cut = self._type(lanes), self.program if lanes == 1 else recut(self.program, MAX_WHOLE_LENGTH)
+        return "\n".join([llvm.module(cut, type_, "kernel", self.lanes), *getattr(entry, which)(cut, type_)])
 
     def _library(
         self, which: str, text: Callable[[], str], functions: Sequence[str], quick: bool = False

@@ -10,7 +10,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 
-LONGEST = 2**21
+MAX_MODULE_LENGTH = 2**21
 """Characters of a module: LLVM takes about 0.4 s for a million."""
 
 _UNIT = re.compile(r"\n(?=define |declare |@)")
@@ -20,7 +20,7 @@ _CHUNK = re.compile(r"define internal void @\w+_chunk\d+\(")
 
 def modules(text: str) -> list[str]:
     """The module as several ones that are linked together; one that is short stays as it is."""
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_MODULE_LENGTH:
         return [text]
     units = _UNIT.split(text)
     chunks = [unit for unit in units if _CHUNK.match(unit)]
@@ -33,7 +33,7 @@ def _parts(chunks: list[str]) -> Iterator[list[str]]:
     """The chunks in groups that are no longer than a module."""
     part: list[str] = []
     for chunk in chunks:
-        if part and sum(map(len, part)) + len(chunk) > LONGEST:
+        if part and sum(map(len, part)) + len(chunk) > MAX_MODULE_LENGTH:
             yield part
             part = []
         part.append(chunk)

@@ -90,7 +90,7 @@ def _machine(level: int = 1) -> Any:
 
 BYTES_EACH = 32
 """Bytes that LLVM takes for each of a text; measured: up to 13"""
-SHARED = 16
+LIBRARIES_PER_LINKER = 16
 """Libraries of one linker: LLVM keeps 9 KB of each that is gone, as long as one of them is there."""
 
 
@@ -118,7 +118,8 @@ class Library:
             check_mappings()
             check_memory(2 * len(code))
             number = next(_numbers)
-            self._tracker = builder.link(_linker(number // SHARED), f"library{number}")  # it keeps its linker
+            linker = _linker(number // LIBRARIES_PER_LINKER)
+            self._tracker = builder.link(linker, f"library{number}")  # it keeps its linker
 
     def function(self, name: str, arguments: int, counts: int = 1) -> Any:
         """``int name(pointers..., int64...)`` as a ctypes function, which lets other threads run meanwhile."""

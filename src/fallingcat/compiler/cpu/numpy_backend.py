@@ -22,7 +22,7 @@ from ..ir.program import Program, program
 from ..ir.results import flatten
 from ..ir.trace import Face, Recipe, Trace, called
 
-RUN = 512
+STATES_PER_RUN = 512
 """States in one run: their values stay in the processor's cache."""
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {op: getattr(np, row.names["numpy"]) for op, row in OPERATIONS.items()}
@@ -86,8 +86,8 @@ class Plain(ByNumPy):
     def batch(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         """Run the program of all states, one operation at a time."""
         with np.errstate(all="ignore"):  # as in machine code: NaN and infinity pass through
-            for start in range(0, len(out), RUN):
-                self._run([x[start : start + RUN] for x in rows], out[start : start + RUN])
+            for start in range(0, len(out), STATES_PER_RUN):
+                self._run([x[start : start + STATES_PER_RUN] for x in rows], out[start : start + STATES_PER_RUN])
 
     def _run(self, arrays: list[np.ndarray], out: np.ndarray) -> None:
         given = zip(self._traced.inputs, arrays, strict=True)

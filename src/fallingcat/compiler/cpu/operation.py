@@ -19,7 +19,7 @@ SINGLE_SIN = 6  # terms that float32 needs
 OWN = ("sin", "cos", "sqrt")
 """Functions that have code of their own here; the others are those of the C library."""
 ELEMENTS = {"float64": "double", "float32": "float"}
-"""What LLVM calls the numbers of each dtype."""
+"""LLVM type of the numbers of each dtype."""
 
 
 class Type(NamedTuple):

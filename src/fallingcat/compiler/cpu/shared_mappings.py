@@ -15,7 +15,7 @@ INLINE_BYTES = {"set": 256, "cpy": 128}
 _MEMORY = re.compile(
     r"call void @llvm\.mem(set|cpy)\.p0[.\w]*\(ptr ([^,\n]*), (i8|ptr) ([^,\n]*), i64 ([^,\n]*), i1 false\)"
 )
-_DECLARED = re.compile(r"^declare [^@\n]*@((?!llvm\.)[\w.]+)\(", re.MULTILINE)
+_DECLARED = re.compile(r"\ndeclare [^@\n]*@((?!llvm\.)[\w.]+)\(")
 _CALL = re.compile(r"call [^@%\n]*@((?!llvm\.)[\w.]+)\(")
 
 
@@ -30,7 +30,7 @@ def indirect_calls(text: str) -> str:
         @outside.exp = internal constant ptr @exp
     """
     text = _MEMORY.sub(_memory_call, text)
-    declared, used, pieces, done = set(_DECLARED.findall(text)), dict[str, None](), [], 0
+    declared, used, pieces, done = set(_DECLARED.findall(f"\n{text}")), dict[str, None](), [], 0
     for k, call in enumerate(_CALL.finditer(text)):
         name = call[1]
         if name in declared or name in MEMORY:
@@ -45,7 +45,7 @@ def indirect_calls(text: str) -> str:
 
 
 MEMORY = {"memset": "declare void @memset(ptr, i32, i64)", "memcpy": "declare void @memcpy(ptr, ptr, i64)"}
-"""Functions of C that are called for LLVM's; what they return, an argument, nobody looks at"""
+"""Functions of C that are called for LLVM's; what they return, an argument, is not used"""
 
 
 def _memory_call(found: re.Match[str]) -> str:

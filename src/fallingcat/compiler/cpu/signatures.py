@@ -20,7 +20,7 @@ class Signature(NamedTuple):
     result: str
     tree: ast.FunctionDef
     constants: dict[str, Any]
-    """of its module"""
+    """constants of its module, by name"""
 
 
 def signature(function: Callable[..., Any]) -> Signature:

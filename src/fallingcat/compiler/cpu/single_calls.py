@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from ..ir.results import builder, is_array
 from . import machine_code, native
+from .threads import later
 
 Kernel = Any
 """A :class:`fallingcat.compiler.Kernel`, which is made of this."""
 
 
 def single_calls(kernel: Kernel) -> Callable[..., Any]:
-    """The way in for arrays of one state, which hands everything else on: see :data:`.VAST`."""
-    if kernel._work < machine_code.VAST or kernel._memory is None or kernel._memory.knows("single"):
+    """The way in for arrays of one state, which hands everything else on: see :data:`.BACKGROUND_OPERATIONS`."""
+    if kernel._work < machine_code.BACKGROUND_OPERATIONS or kernel._memory is None or kernel._memory.knows("single"):
         return _entry(kernel, kernel._runner.single)
     quick, calls = _entry(kernel, kernel._runner.quick_single()), itertools.count(1)
 
     def call(self: Kernel, *arguments: Any, **options: Any) -> Any:
-        if next(calls) == machine_code.CALLS:
-            with suppress(RuntimeError):  # the interpreter shuts down, or there are too many threads
-                threading.Thread(target=improve, args=[self], name="fallingcat compiler").start()
+        if next(calls) == machine_code.BACKGROUND_CALLS:
+            later(improve, self)
         return quick(*arguments, **options)
 
     return call

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any, TypeVar
 
 from ...caching import cached_property
@@ -32,7 +32,7 @@ class once(cached_property[T]):
             return super().__get__(instance, owner)
 
 
-LEAST = 400_000
+MIN_THREAD_OPERATIONS = 400_000
 """Operations that are worth waking a thread for: some tens of microseconds."""
 
 
@@ -43,13 +43,13 @@ def shares(count: int, threads: int, unit: int, operations: int) -> list[tuple[i
         >>> shares(100, 3, 8, 10**6), shares(100, 3, 8, 10**4), shares(100, 3, 8, 1)
         ([(0, 40), (40, 80), (80, 100)], [(0, 56), (56, 100)], [(0, 100)])
     """
-    worth = max(1, count * operations // LEAST)
+    worth = max(1, count * operations // MIN_THREAD_OPERATIONS)
     share = -(-count // (min(threads, worth) * unit)) * unit
     return [(start, min(start + share, count)) for start in range(0, count, share)]
 
 
 def together(function: Callable[[T], None], parts: Sequence[T]) -> None:
-    """``function`` of every part at the same time; this thread takes the first, and what nobody else takes."""
+    """``function`` of every part at the same time; this thread takes the first and those left over."""
     mine, others = list(parts[:1]), []
     for part in parts[1:]:
         try:
@@ -62,6 +62,12 @@ def together(function: Callable[[T], None], parts: Sequence[T]) -> None:
     finally:
         for other in others:
             other.result()
+
+
+def later(make: Callable[..., None], *arguments: Any) -> None:
+    """``make(*arguments)`` in a thread of its own, for code that nobody waits for."""
+    with suppress(RuntimeError):  # the interpreter shuts down, or there are too many threads
+        threading.Thread(target=make, args=arguments, name="fallingcat compiler").start()
 
 
 @functools.cache

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ..ir.instructions import Input, Repeat
 from ..ir.program import Program
-from .loop import arguments, call_arguments, pointer_to
+from .guards import calls
+from .loop import arguments, pointer_to
 from .operation import Type
 
 
@@ -35,9 +36,9 @@ def repeat_text(program: Program, repeat: Repeat, type_: Type, label: str, name:
         if not e:
             yield f"  %n = phi i64 [ 0, %entry ], [ %n1, %part{last}leave ]"
             yield f"  %before = phi {k} [ {none}, %entry ], [ %after{last}, %part{last}leave ]"
-        for _ in part:
-            yield f"  call void @{label}_chunk{piece}({call_arguments(program)})"
-            piece += 1
+        labels = [f"{label}_chunk{piece + k}" for k in range(len(part))]
+        yield from calls(program, part, labels, type_, name, f"_{e}")
+        piece += len(part)
         yield f"  %sign{e} = getelementptr {t}, ptr %work, i64 {place + len(repeat.symbols)}"
         yield f"  %flag{e} = load {t}, ptr %sign{e}, align {type_.bytes}"
         yield f"  %now{e} = fcmp ogt {t} %flag{e}, {type_.constant(0.0)}"

@@ -17,9 +17,10 @@ import numpy as np
 
 from ...arrays import Traced
 from ...arrays.loops import LoopBody, RepeatBody, repeats, rows_of
+from ..ir.branches import needed
 from ..ir.fuse import fused, lines_of
 from ..ir.instructions import Input, Instruction
-from ..ir.loops import levels, needed, phases
+from ..ir.loops import levels, phases
 from ..ir.program import Program, nodes_of
 from ..ir.schedule import schedule, waiting
 from .plan_search import fastest
@@ -69,7 +70,7 @@ class Repeated(NamedTuple):
 
 CARRIED = -1
 """In the place of an argument: what the last round left."""
-FEW = 2
+MAX_COMMON_ROUNDS = 2
 """Rounds after which most states have arrived, so that most threads of a warp would wait for others."""
 KEEP, EXIT = "keep", "exit"
 """Instructions of rounds: keep a number, and end the rounds where it is positive."""
@@ -100,9 +101,9 @@ class Rounds(NamedTuple):
     """result -> where it goes in the end"""
     most: int
     taken: Some | None = None
-    """of whom, if not of all"""
+    """states that take part; None: all"""
     left: Some | None = None
-    """who has not arrived, for others to go on"""
+    """states that have not arrived, on which another kernel goes on"""
 
 
 def stays(body: LoopBody) -> bool:
@@ -244,15 +245,15 @@ class _Cut:
         if not repeats(loops[0].args[0]):
             return [self._repeated(loops)]
         whole = self._rounds(loops[0])
-        if whole.most <= FEW:
+        if whole.most <= MAX_COMMON_ROUNDS:
             return [whole]
         own = range(self._size, self._size + 2 + len(whole.starts))
         some = Some(own[0], own[1], dict(zip(whole.starts, own[2:], strict=True)))
         self._size = own.stop
         self._zeros.append(some.many)
         return [
-            whole._replace(most=FEW, left=some),
-            whole._replace(most=whole.most - FEW, starts=some.kept, taken=some),
+            whole._replace(most=MAX_COMMON_ROUNDS, left=some),
+            whole._replace(most=whole.most - MAX_COMMON_ROUNDS, starts=some.kept, taken=some),
         ]
 
     def _rounds(self, loop: Traced) -> Rounds:

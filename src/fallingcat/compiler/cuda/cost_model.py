@@ -39,7 +39,7 @@ class Work(NamedTuple):
     moved: int
     """machine instructions that read and write memory"""
     traffic: float
-    """what that takes (s) by itself"""
+    """time (s) of these reads and writes alone"""
 
     @classmethod
     def of(cls, stage: Stage, dtype: str) -> Work:

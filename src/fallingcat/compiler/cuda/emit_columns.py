@@ -13,26 +13,25 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from ..codegen.c_syntax import Real, expression
+from .address_patterns import Pattern, Patterns
 from .column_loops import Repeated, Target
 from .cost_model import REGISTERS, SHARED
 from .emitter import Text
 
-LINES = 256
+LINE_BYTES = 256
 """Bytes of neighbouring states that a block reads and writes at a time: of 32 or 64 states."""
-BESIDE = {"float32": 32, "float64": 45}
-"""Registers for addresses and the like, beside the values of things."""
-LITTLE = {"float32": 4, "float64": 3}
-"""Blocks: what is shared is little if a multiprocessor could hold it so many times."""
-WARPS = (16, 8, 4)
-"""Things, or pairs of them, that a block works at, the most that registers allow."""
-NEAR, FAR = 6, 40
-"""So many instructions before its use a number of shared memory, or of memory, is asked for."""
-SKIPPED = 4
-"""Things: so many more that a result is not for are worth a branch."""
-ONCE = 1.25
-"""Uses of shared numbers, in the mean: up to these they are read together."""
-PROFILES = 6
-"""Patterns of places that a thread keeps at hand; more come from a table."""
+ADDRESS_REGISTERS = {"float32": 32, "float64": 45}
+"""Registers of a thread for addresses and loop counters, in addition to those of values."""
+MIN_SHARED_COPIES = {"float32": 4, "float64": 3}
+"""Two blocks share a multiprocessor if its shared memory could hold their shared numbers this many times."""
+WARP_COUNTS = (16, 8, 4)
+"""Warps (or pairs of warps) of a block; the first count that registers allow is taken."""
+SHARED_LOOKAHEAD, GLOBAL_LOOKAHEAD = 6, 40
+"""Instructions between the load of a number from shared, or global, memory and its use: they hide the latency."""
+MIN_SKIPPED_COLUMNS = 4
+"""A branch skips a part of the code if at least this many columns do not need it."""
+MAX_MEAN_USES = 1.25
+"""Mean number of uses of a shared number up to which neighbours are read together, 16 bytes at a time."""
 
 
 class Layout(NamedTuple):
@@ -43,7 +42,7 @@ class Layout(NamedTuple):
     together: int
     """things that a warp (or a pair of warps, by its lanes) takes at a time, one or two"""
     warps: int
-    """of a block, or pairs"""
+    """warps, or pairs of warps, of a block"""
     least: int
     """blocks that a multiprocessor should be able to hold"""
     groups: int
@@ -57,10 +56,10 @@ def laid_out(stage: Repeated, dtype: str) -> Layout:
     size = 8 if dtype == "float64" else 4
     each = stage.alive * size // 4
     together = 2 if 2 * each <= 170 else 1
-    lanes, groups = LINES // size, -(-stage.things // together)
-    least = 2 if LITTLE[dtype] * len(stage.shared) * LINES <= SHARED else 1
-    needed = min(255, BESIDE[dtype] + together * each)
-    warps = next((w for w in WARPS if REGISTERS // (lanes * w * least) >= needed), WARPS[-1])
+    lanes, groups = LINE_BYTES // size, -(-stage.things // together)
+    least = 2 if MIN_SHARED_COPIES[dtype] * len(stage.shared) * LINE_BYTES <= SHARED else 1
+    needed = min(255, ADDRESS_REGISTERS[dtype] + together * each)
+    warps = next((w for w in WARP_COUNTS if REGISTERS // (lanes * w * least) >= needed), WARP_COUNTS[-1])
     return Layout(lanes, together, min(groups, warps), least, groups)
 
 
@@ -106,14 +105,14 @@ class _Pool:
     """Shared numbers of a block in the order of their uses: those used once are read several at a time, 16 bytes."""
 
     def __init__(self, places: dict[int, int], asked: list[int], real: Real, lanes: int) -> None:
-        size = LINES // lanes
+        size = LINE_BYTES // lanes
         self._real, self._lanes = real, lanes
-        self.several = 16 // size if len(asked) <= ONCE * len(places) else 1
+        self.several = 16 // size if len(asked) <= MAX_MEAN_USES * len(places) else 1
         self.order = [*dict.fromkeys(asked)]
         self.place = {x: k for k, x in enumerate(self.order)}
         self._sources = [places[x] for x in self.order]
         self._sources += self._sources[-1:] * (-len(self.order) % self.several)
-        self._chunk = LINES * self.several
+        self._chunk = LINE_BYTES * self.several
         self.bytes = self._chunk * len(self._sources) // self.several
         self.fits = self.bytes <= SHARED
         if not self.fits:
@@ -135,7 +134,7 @@ class _Pool:
         yield f"    for (unsigned k = warp; k < {len(self._sources) // self.several}; k += {warps}) {{"
         yield f"        const int{wide} e = __ldg((const int{wide} *){name}_shared + k);"
         for part, entry in enumerate(entries):
-            into = f"w + {self._chunk} * k + {LINES // self._lanes * part}"
+            into = f"w + {self._chunk} * k + {LINE_BYTES // self._lanes * part}"
             yield f"        fc_bring({into}, fc_place({entry}, s, out, n));"
         yield "    }"
         yield "    fc_brought();"
@@ -162,45 +161,6 @@ def first_needed(stage: Repeated) -> dict[int, int]:
             if isinstance(x, int):
                 first[x] = min(first.get(x, stage.things), first[line.value])
     return first
-
-
-class Pattern(NamedTuple):
-    """Places of a number for each thing: ``profile[thing] + offset``, for things from ``first`` to ``end`` alone."""
-
-    profile: int
-    offset: int
-    first: int
-    end: int
-
-
-class Patterns:
-    """Profiles that the places of many numbers follow: those of a matrix are one for its columns, one offset a row.
-
-    Example:
-        >>> patterns = Patterns()
-        >>> [patterns.of({0: 10, 1: 20, 2: 30}), patterns.of({1: 21, 2: 31}), patterns.of({0: 5, 1: 6})]
-        [Pattern(profile=0, offset=0, first=0, end=3), Pattern(profile=0, offset=1, first=1, end=3), Pattern(profile=1,
-        offset=0, first=0, end=2)]
-    """
-
-    def __init__(self) -> None:
-        self.profiles: list[dict[int, int]] = []
-
-    def of(self, places: dict[int, int]) -> Pattern | None:
-        """The pattern of these places (thing -> place); None where things are left out between, or all profiles are."""
-        first, end = min(places), max(places) + 1
-        if len(places) < end - first:
-            return None
-        for number, profile in enumerate(self.profiles):
-            apart = {place - profile[k] for k, place in places.items() if k in profile}
-            if len(apart) == 1:
-                offset = apart.pop()
-                profile.update((k, place - offset) for k, place in places.items() if k not in profile)
-                return Pattern(number, offset, first, end)
-        if len(self.profiles) == PROFILES:
-            return None
-        self.profiles.append(dict(places))
-        return Pattern(len(self.profiles) - 1, 0, first, end)
 
 
 class _Tables:
@@ -253,7 +213,7 @@ class _Body:
         near: dict[int, str] = {}
         reached = 0
         for at, line in enumerate(stage.lines):
-            if self._first[line.value] >= reached + SKIPPED:
+            if self._first[line.value] >= reached + MIN_SKIPPED_COLUMNS:
                 reached = self._first[line.value]
                 made.append(f"if (thing + {self._layout.together} <= {reached}) continue;  // the rest is for others")
             for x in self._asked.get(at, ()):
@@ -324,10 +284,10 @@ class _Body:
         for at, line in enumerate(stage.lines):
             for x in dict.fromkeys(x for x in line.operands if isinstance(x, int)):
                 if x in stage.rows and x not in seen:
-                    asked.setdefault(max(0, at - FAR), []).append(x)
+                    asked.setdefault(max(0, at - GLOBAL_LOOKAHEAD), []).append(x)
                     seen[x] = at
-                elif x in stage.shared and seen.get(x, -NEAR) <= at - NEAR:
-                    asked.setdefault(max(0, at - NEAR), []).append(x)
+                elif x in stage.shared and seen.get(x, -SHARED_LOOKAHEAD) <= at - SHARED_LOOKAHEAD:
+                    asked.setdefault(max(0, at - SHARED_LOOKAHEAD), []).append(x)
                     seen[x] = at
         return asked
 

@@ -8,7 +8,7 @@ from .emitter import Columns, Text, fitted, opening, statements
 from .spilling import reading_ahead
 from .stages import Stage
 
-FAR = 300
+GLOBAL_LOOKAHEAD = 300
 """Instructions before its use at which a number is asked for that the same kernel wrote: the compiler does not move
 that past what is written, and the cache takes its time."""
 
@@ -22,7 +22,7 @@ def text(stage: Stage, arguments: int, dtype: str, name: str) -> Text:
     arithmetic.  The compiler must not know what is the same each time: it would keep that in registers.
     """
     real, fit = Real(dtype), fitted(stage, dtype)
-    fit = fit._replace(moves=fit.moves._replace(steps=reading_ahead(fit.moves.steps, FAR)))
+    fit = fit._replace(moves=fit.moves._replace(steps=reading_ahead(fit.moves.steps, GLOBAL_LOOKAHEAD)))
     size, block = len(stage.outputs), fit.block
     pointers = ", ".join(f'"+l"({x})' for x in ("p", "o", *(f"a{k}" for k in range(1, arguments))))
     lines = [

@@ -104,7 +104,7 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
 
 
 class Columns:
-    """Arguments that nobody writes, and results that nobody reads here again: number ``k`` of all states is a row."""
+    """Read-only arguments and write-only results: number ``k`` of all states is a row."""
 
     first = "a0"
     """the pointer to the first argument"""
@@ -142,7 +142,7 @@ class Fit(NamedTuple):
     block: int
     """threads"""
     least: int
-    """of such blocks that it should be able to hold"""
+    """blocks of this shape that a multiprocessor should be able to hold"""
     moves: Plan
     shared: int
     """bytes of dynamic shared memory"""
@@ -164,7 +164,7 @@ def fitted(stage: Stage, dtype: str, shape: Shape | None = None, beside: int = 0
 
 
 ALL = ("i = i < count ? i : count - 1;  // the threads that are left over repeat the last state",)
-"""How a thread finds its state: it is the one of its number."""
+"""Statement by which a thread finds its state: that of its own number."""
 
 
 def opening(name: str, fit: Fit, arguments: int, real: Real, find: Sequence[str] = ALL, more: str = "") -> list[str]:

@@ -15,12 +15,12 @@ from typing import NamedTuple
 from ..ir.instructions import Input, Instruction
 from ..ir.program import Program
 from ..ir.schedule import schedule
-from .rematerialization import LATE, late_values
+from .rematerialization import LATE_VALUE_SHARE, late_values
 
-WIDEST = 64
-"""Values: a wider waist is none."""
+MAX_CUT_VALUES = 64
+"""Largest number of values in a cut that is worth two kernels."""
 START, END = -1, -3
-"""Of paths; values have numbers that are not negative."""
+"""Source and sink of the flow network; values of a program are numbered from 0."""
 
 
 class Parts(NamedTuple):
@@ -28,10 +28,10 @@ class Parts(NamedTuple):
 
     program: Program
     cuts: tuple[int, ...]
-    """how many instructions come before each part but the first: they find its waist"""
+    """number of instructions before each part but the first"""
 
 
-def parted(program: Program, share: float = LATE) -> Parts | None:
+def parted(program: Program, share: float = LATE_VALUE_SHARE) -> Parts | None:
     """The program in two parts, if it has a waist after :func:`.late_values`; each in an order for few registers."""
     waist = _waist(program, share)
     if not waist:
@@ -58,7 +58,7 @@ def parted(program: Program, share: float = LATE) -> Parts | None:
     return Parts(replace(program, inputs=inputs, instructions=[*first, *second], outputs=outputs), (len(first),))
 
 
-def parted_again(parts: Parts, share: float = LATE) -> Parts | None:
+def parted_again(parts: Parts, share: float = LATE_VALUE_SHARE) -> Parts | None:
     """With the last part in two, if that has a waist of its own."""
     program, (*_, start) = parts
     before, last = program.instructions[:start], program.instructions[start:]
@@ -109,7 +109,7 @@ def _waist(program: Program, share: float) -> set[int]:
     for x in program.outputs:
         if isinstance(x, int) and x in late:
             arcs[2 * x + 1].add(END)
-    for _ in range(WIDEST + 1):
+    for _ in range(MAX_CUT_VALUES + 1):
         path = _path(arcs)
         if not path:
             near = _leading(arcs)

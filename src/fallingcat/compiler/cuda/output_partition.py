@@ -25,9 +25,9 @@ class Shares(NamedTuple):
 
     program: Program
     cuts: tuple[int, ...]
-    """how many instructions come before each part but the first"""
+    """number of instructions before each part but the first"""
     results: list[list[int]]
-    """of each of the last parts"""
+    """results of each of the last parts"""
 
     @property
     def ordered(self) -> Parts:

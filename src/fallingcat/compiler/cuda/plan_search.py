@@ -23,11 +23,11 @@ from .output_partition import Shares, shared_out
 from .rematerialization import recompute
 from .stages import LARGEST, Stages, connected, length, stages
 
-PRICES = (2, 4, 8)
+REPEATED_INSTRUCTIONS = (2, 4, 8)
 """Instructions that may be repeated for each value that need not be kept."""
-LONG = 3
+MIN_LONG_STAGES = 3
 """Stages, at least, of a long program."""
-MORE = (4, 8, 16)
+EXTRA_STAGES = (4, 8, 16)
 """Stages, beyond the fewest, in which a long program is tried."""
 WAISTS, EARLY, SHORT = 2, 0.45, 3_600
 """Waists of a long program, the share of inputs that values depend on after them, and the length of its stages then."""
@@ -42,7 +42,7 @@ def fastest(program: Program, dtype: str) -> Stages:
     What a way takes is known once its registers are planned, which takes long.  So it is always the way that could take
     the least of which more is found out, until there is nothing more to find out about that.
     """
-    judge = _Judge(dtype, length(program, dtype) > LONG * LARGEST)
+    judge = _Judge(dtype, length(program, dtype) > MIN_LONG_STAGES * LARGEST)
     heap = [judge.first(k, way) for k, way in enumerate((_long_ways if judge.long else _ways)(program, dtype))]
     heapify(heap)
     while heap[0].closer:
@@ -52,9 +52,9 @@ def fastest(program: Program, dtype: str) -> Stages:
 
 def _long_ways(program: Program, dtype: str) -> Iterator[Stages | Shares]:
     """Ways for a program with hundreds of values at every cut: in many short stages they wait in memory."""
-    for way in (program, recompute(program, PRICES[0])):
+    for way in (program, recompute(program, REPEATED_INSTRUCTIONS[0])):
         ordered = _ordered(way)
-        for more in MORE:
+        for more in EXTRA_STAGES:
             yield stages(ordered, dtype, more=more)
     parts = parted(program, EARLY)
     while parts and len(parts.cuts) <= WAISTS:
@@ -71,7 +71,8 @@ def _ways(program: Program, dtype: str) -> Iterator[Stages]:
         if not plain.stages[0].laid.moves.places:  # nothing waits that registers do not hold
             yield plain
             return
-    again = [_ordered(way) for way in (recompute(program, price) for price in PRICES) if way is not program]
+    tried = (recompute(program, price) for price in REPEATED_INSTRUCTIONS)
+    again = [_ordered(way) for way in tried if way is not program]
     parts = parted(program)
     for way, cuts in [(whole, ()), *((way, ()) for way in again), *([parts] if parts else [])]:
         few = plain if way is whole else stages(way, dtype, cuts=cuts)

@@ -11,15 +11,15 @@ from dataclasses import replace
 from ..ir.instructions import Input, Instruction
 from ..ir.program import Program
 
-SHARED = 0.5
+COMMON_INPUT_SHARE = 0.5
 """An input that reaches this share of the results matters to all of the robot."""
-LATE = 0.85
+LATE_VALUE_SHARE = 0.85
 """A value belongs to the way out if it depends on this share of such inputs."""
-PRICE = 8
-"""So many instructions may be repeated for each value that need not be kept."""
+MAX_REPEATED_INSTRUCTIONS = 8
+"""Instructions that may be repeated for each value that need not stay in registers."""
 
 
-def recompute(program: Program, price: float = PRICE) -> Program:
+def recompute(program: Program, price: float = MAX_REPEATED_INSTRUCTIONS) -> Program:
     """The same function, with cheap values of the way in computed anew on the way out."""
     late = late_values(program)
     by = {line.value: line for line in program.instructions}
@@ -33,7 +33,7 @@ def recompute(program: Program, price: float = PRICE) -> Program:
     return _with_copies(program, late, again)
 
 
-def late_values(program: Program, share: float = LATE) -> set[int]:
+def late_values(program: Program, share: float = LATE_VALUE_SHARE) -> set[int]:
     """Values that depend on this ``share`` of the inputs that matter to all of the robot: those of the way out."""
     reaches: dict[int, int] = {}  # results, as the bits of a whole number
     for place, x in enumerate(program.outputs):
@@ -44,7 +44,7 @@ def late_values(program: Program, share: float = LATE) -> set[int]:
         for x in line.operands:
             if isinstance(x, int):
                 reaches[x] = reaches.get(x, 0) | mine
-    many = SHARED * sum(isinstance(x, int) for x in program.outputs)
+    many = COMMON_INPUT_SHARE * sum(isinstance(x, int) for x in program.outputs)
     shared = [x for x in program.inputs if reaches.get(x, 0).bit_count() >= many]
     depends = {x: 1 << k for k, x in enumerate(shared)}
     late = set()

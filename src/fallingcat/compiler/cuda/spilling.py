@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from ..ir.instructions import Input, Instruction
 
-AHEAD = 24
-"""So many instructions before its use a value is asked for."""
+LOAD_LOOKAHEAD = 24
+"""Instructions between the load of a value and its use: they hide the latency of memory."""
 
 
 class Step(NamedTuple):
@@ -69,7 +69,7 @@ class _Hand:
     def __init__(self, inputs: dict[int, Input], keep: int) -> None:
         self.steps: list[Step] = []
         self.next_use: dict[int, int] = {}
-        """of each value at hand, the line"""
+        """line of the next use of each value in registers"""
         self.places = 0
         self._inputs, self._keep = inputs, keep
         self._farthest: list[tuple[int, int]] = []  # (-next use, value), some out of date
@@ -158,7 +158,7 @@ def _ahead(steps: list[Step]) -> list[Step]:
     read: set[int] = set()
     for step in steps:
         moves = step.kind == "back" or (step.kind == "read" and step.value in read)  # else the compiler moves it itself
-        at = _earlier(out, AHEAD, ("aside", step.place)) if moves else len(out)
+        at = _earlier(out, LOAD_LOOKAHEAD, ("aside", step.place)) if moves else len(out)
         read.add(step.value)
         out.insert(at, step)
     return out

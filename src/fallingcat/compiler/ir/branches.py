@@ -1,7 +1,8 @@
 """Branches: instructions that only a condition asks for, which are skipped where it does not hold.
 
 :func:`.branch` marks a condition as a guard.  Its choices ``select(guard, a, b)`` and all that nothing but their ``a``
-needs form stretches of their own; a processor that finds the guard false goes on with ``b``.
+needs form stretches of their own; a processor that finds the guard false goes on with ``b``.  Where nothing but the
+``a`` of another guard needs all these choices, the one is within the other, without which not even they are made.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class Stretch(NamedTuple):
     lines: list[Instruction]
     roots: list[int]
     """values that others need"""
+    within: int | None = None
+    """guard without which not even its choices are needed"""
 
 
 def guarded(
@@ -30,13 +33,16 @@ def guarded(
     guards: Collection[int],
     results: Iterable[Any],
     elsewhere: Mapping[int, set[int | None]] | None = None,
+    outer: Mapping[int | None, int] | None = None,
 ) -> dict[int, int]:
-    """Guard of each value that nothing else asks for.
+    """Guard of each value that nothing else asks for; of what several ask for, the one that these are within.
 
-    ``results`` are needed in any case; ``elsewhere`` are guards of the uses of values by other instructions.
+    ``results`` are needed in any case; ``elsewhere`` are guards of the uses of values by other instructions, ``outer``
+    those that guards are within.
     """
     if not guards:
         return {}
+    outer = outer or {}
     asked: dict[int, set[int | None]] = {x: set(by) for x, by in (elsewhere or {}).items()}
     for x in results:
         if type(x) is int:
@@ -45,8 +51,9 @@ def guarded(
     for line in reversed(lines):
         by, chosen = asked.get(line.value, {None}), line.op == "select" and line.operands[0] in guards
         own: int | None = line.operands[0] if chosen else None
-        if not chosen and len(by) == 1 and line.value not in guards:
-            own = next(iter(by))
+        if not chosen and line.value not in guards:
+            by = by if len(by) == 1 else {outer.get(guard, guard) for guard in by}
+            own = next(iter(by)) if len(by) == 1 else None
         if own is not None:
             owner[line.value] = own
         for k, x in enumerate(line.operands):
@@ -58,12 +65,24 @@ def guarded(
     return {x: guard for x, guard in owner.items() if count[guard] >= MIN_BRANCH}
 
 
-def guarded_rounds(repeat: Repeat, guards: Collection[int]) -> dict[int, int]:
+def nested(
+    lines: Sequence[Instruction],
+    guards: Collection[int],
+    results: Sequence[Any],
+    elsewhere: Mapping[int, set[int | None]] | None = None,
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Guard of each value, see :func:`guarded`, and the guard that each guard is within."""
+    owner = guarded(lines, guards, results, elsewhere)
+    outer = outer_guards(lines, owner, results, elsewhere)
+    return guarded(lines, guards, results, elsewhere, outer) if outer else owner, outer  # type: ignore[arg-type]
+
+
+def nested_rounds(repeat: Repeat, guards: Collection[int]) -> tuple[dict[int, int], dict[int, int]]:
     """The same of the values of a round, at any of whose ends all outputs are needed."""
-    return guarded(repeat.instructions, guards, [x for _, outputs in repeat.exits for x in outputs])
+    return nested(repeat.instructions, guards, [x for _, outputs in repeat.exits for x in outputs])
 
 
-def uses(lines: Sequence[Instruction], owner: Mapping[int, int]) -> dict[int, set[int | None]]:
+def uses(lines: Iterable[Instruction], owner: Mapping[int, int]) -> dict[int, set[int | None]]:
     """Guards under which instructions read each value; None: in any case."""
     found: dict[int, set[int | None]] = {}
     for line in lines:
@@ -75,23 +94,83 @@ def uses(lines: Sequence[Instruction], owner: Mapping[int, int]) -> dict[int, se
     return found
 
 
-def stretches(lines: list[Instruction], owner: Mapping[int, int], results: Collection[Any]) -> list[Stretch]:
-    """Instructions in an order in which those of a guard are together wherever they can be.
+def outer_guards(
+    lines: Sequence[Instruction],
+    owner: Mapping[int, int],
+    results: Iterable[Any],
+    elsewhere: Mapping[int, set[int | None]] | None = None,
+) -> dict[int, int]:
+    """Guard that each guard is within, where there is one: all of its choices are asked for under that alone."""
+    asked, known = uses(lines, owner), {x for x in results if type(x) is int}
+    by: dict[int, set[int | None]] = {}
+    for line in lines:
+        own, x = owner.get(line.value), line.value
+        if own is not None and line.op == "select" and line.operands[0] == own:
+            wanted = asked.get(x, set()) | (elsewhere or {}).get(x, set()) | ({None} if x in known else set())
+            by.setdefault(own, set()).update(wanted - {own})
+    found = {guard: asks.pop() for guard, asks in by.items() if len(asks) == 1}
+    inner = {guard: outer for guard, outer in found.items() if outer is not None}
+    return {guard: outer for guard, outer in inner.items() if outer not in inner}  # one in another, no more
+
+
+def stretches(
+    lines: list[Instruction], owner: Mapping[int, int], results: Collection[Any], outer: Mapping[int, int] | None = None
+) -> list[Stretch]:
+    """Instructions in an order in which those of a guard, and of what it is within, are together wherever they can be.
 
     A value has the level of its operands, and one more when it leaves the branch of one of them: branches of one level
-    do not depend on each other.
+    do not depend on each other.  Guards are known before what they guard.
     """
     if not any(line.value in owner for line in lines):
         return [Stretch(None, lines, [x for x in results if type(x) is int])] if lines else []
-    level: dict[int, int] = {}
+    within, level = outer or {}, _levels(lines, owner, outer or {})
     groups: dict[tuple[int, bool, int | None], list[Instruction]] = {}
     for line in lines:
         own = owner.get(line.value)
-        before = [x for x in line.operands if type(x) is int and x in level]
-        level[line.value] = max((level[x] + (owner.get(x) not in (None, own)) for x in before), default=0)
         groups.setdefault((level[line.value], own is not None, own), []).append(line)
     place = {line.value: key for key, group in groups.items() for line in group}
     needed = {x for x in results if type(x) is int}
     needed |= {x for line in lines for x in line.operands if type(x) is int and place.get(x) != place[line.value]}
-    order = sorted(groups, key=lambda key: key[:2])
-    return [Stretch(key[2], groups[key], [x.value for x in groups[key] if x.value in needed]) for key in order]
+    order = sorted(groups, key=lambda key: (*key[:2], _within(within, key[2]) or -1))
+    made = ((key[2], groups[key], [x.value for x in groups[key] if x.value in needed]) for key in order)
+    return [Stretch(*about, _within(within, about[0])) for about in made]
+
+
+def _levels(lines: list[Instruction], owner: Mapping[int, int], outer: Mapping[int, int]) -> dict[int, int]:
+    """Level of each value.
+
+    Guards may come after what they guard: their levels are found first, from what they are made of.
+    """
+    guards = {*owner.values(), *outer.values()}
+    first, known = needed(lines, guards), dict.fromkeys(guards, 0)
+    while (found := _levels_after(first, owner, outer, known)) and any(found.get(x, 0) != known[x] for x in guards):
+        known = {guard: found.get(guard, 0) for guard in guards}
+    return _levels_after(lines, owner, outer, known)
+
+
+def _levels_after(
+    lines: list[Instruction], owner: Mapping[int, int], outer: Mapping[int, int], known: Mapping[int, int]
+) -> dict[int, int]:
+    """Level of each value, given those of guards."""
+    level: dict[int, int] = {}
+    for line in lines:
+        own = owner.get(line.value)
+        most = 0 if own is None else max(known[own], known[outer.get(own, own)])
+        for x in line.operands:
+            if type(x) is int and x in level:
+                most = max(most, level[x] + (owner.get(x, own) != own))
+        level[line.value] = most
+    return level
+
+
+def needed(lines: list[Instruction], results: Iterable[Any]) -> list[Instruction]:
+    """Without the instructions whose results nobody asks for."""
+    wanted = set(results)
+    for line in reversed(lines):
+        if line.value in wanted:
+            wanted.update([x for x in line.operands if type(x) is int])
+    return [line for line in lines if line.value in wanted]
+
+
+def _within(outer: Mapping[int, int], guard: int | None) -> int | None:
+    return None if guard is None else outer.get(guard)

@@ -17,11 +17,11 @@ from ...model import Model, State
 from ...model.states import check_record, of_arrays, shapes_of
 
 Shape = int | tuple[int, ...]
-"""Of an input: a vector's length, or a shape; ``()`` is one number."""
+"""Shape of an input: a vector's length, or a tuple; ``()`` is one number."""
 FLAT: Final = ("q", "v")
-"""How a state is given unless fields of it are asked for: as :meth:`Model.flatten` makes it."""
+"""Arguments that give the state unless fields of it are named: as :meth:`Model.flatten` makes them."""
 MOST_AXES: Final = 60
-"""Of a batch: NumPy's arrays have at most 64."""
+"""Largest number of axes of a batch: NumPy's arrays have at most 64."""
 MOST_NUMBERS: Final = 1 << 44
 """More are larger than the memory that a process can address."""
 
@@ -31,7 +31,7 @@ UNITS: Final = {
     "forces": "on base and joints (N, N m)",
     "point": "in the axes of its link (m)",
 }
-"""What further arguments of public functions are."""
+"""Meaning of further arguments of public functions."""
 
 
 class Argument(NamedTuple):

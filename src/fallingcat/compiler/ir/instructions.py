@@ -39,10 +39,19 @@ class Chunk:
     """(place in the workspace, value or float): what loops read"""
     guard: int | None = None
     """condition without which it is skipped, but for its choices by that: see :mod:`.branches`"""
+    within: int | None = None
+    """condition without which it is skipped with its choices"""
 
     def move(self, to: Callable[[int], int]) -> None:
         """Other places in the workspace."""
         self.kept = [(to(place), x) for place, x in self.kept]
+
+    @property
+    def choices(self) -> list[int]:
+        """Values that it leaves where it is skipped."""
+        left = [*self.stores, *(x for _, x in (*self.kept, *self.outputs))]
+        known = self.otherwise
+        return [x for x in left if x in known]
 
     @property
     def otherwise(self) -> dict[int, Any]:
@@ -65,7 +74,7 @@ class Loop:
     shared: dict[int, Input]
     """value -> where the number is that all use"""
     results: list[tuple[Input, int]]
-    """where the numbers start that a value takes"""
+    """start of the numbers that a value takes, and the value"""
     segments: list[tuple[int, int]]
     """(first thing, shift): from this one on, results in OUT lie so much further on"""
 
@@ -93,17 +102,17 @@ class Repeat:
     outputs: list[Any]
     """the new numbers (values or floats), and whether they have arrived"""
     sooner: list[list[Any]]
-    """what outputs are already after a part of the round, if they have arrived"""
+    """outputs after each part of the round at which it may end, if they have arrived there"""
     symbols: list[int]
     """values: the numbers of the last round"""
     starts: list[Any]
-    """where they come from at first (Input), or floats"""
+    """first values of these numbers: inputs or floats"""
     shared: dict[int, Input]
     """value -> where the number is that all rounds use"""
     old: int
-    """where in the workspace the numbers of the last round lie"""
+    """place of the numbers of the last round in the workspace"""
     new: int
-    """where those of this round do, and after them whether they have arrived"""
+    """place of the numbers of this round, followed by the flag that they have arrived"""
     parts: list[list[Chunk]] = field(default_factory=list)
     """chunks up to each place at which a round may end"""
 

@@ -12,14 +12,15 @@ from typing import Any
 
 from ...arrays import Traced
 from ...arrays.loops import LoopBody, RepeatBody, rows_of
+from .branches import needed
 from .buffer_allocation import Areas
 from .fuse import fused, lines_of
 from .instructions import OUT, TABLE, WORK, Chunk, Input, Instruction, Loop, Repeat
 
-FEWEST = 4
+MIN_LOOP_SIZE = 4
 """Angles; fewer are not worth a loop."""
 
-SHORTEST = 8
+MIN_SEGMENT_SIZE = 8
 """Things in a segment of the output that a loop writes itself."""
 
 
@@ -197,7 +198,7 @@ class Layout:
         """Sines and cosines of inputs, all in one loop before everything else."""
         number, place = self._number, self._inputs
         angles = sorted({number[node.args[0]] for node in nodes}, key=place.__getitem__)
-        if len(angles) < FEWEST:
+        if len(angles) < MIN_LOOP_SIZE:
             return
         copies: list[tuple[int, Any]] = []
         angle, lines, results = self._next, [], []
@@ -292,15 +293,6 @@ def _segments(places: list[int]) -> list[tuple[int, int]] | None:
     """Positions where consecutive places jump; None where a stretch is short."""
     starts = [k for k in range(len(places)) if not k or places[k] != places[k - 1] + 1]
     ends = [*starts[1:], len(places)]
-    if len(starts) > 1 and min(e - s for s, e in zip(starts, ends, strict=True)) < SHORTEST:
+    if len(starts) > 1 and min(e - s for s, e in zip(starts, ends, strict=True)) < MIN_SEGMENT_SIZE:
         return None
     return [(k, places[k] - k - places[0]) for k in starts]
-
-
-def needed(lines: list[Instruction], results: Any) -> list[Instruction]:
-    """Without the instructions whose results nobody asks for."""
-    wanted = set(results)
-    for line in reversed(lines):
-        if line.value in wanted:
-            wanted.update([x for x in line.operands if type(x) is int])
-    return [line for line in lines if line.value in wanted]

@@ -21,16 +21,22 @@ import numpy as np
 from ...arrays import Traced
 from ...arrays.operations import CONDITIONS
 from ...caching import cached_property
-from .branches import guarded, guarded_rounds, stretches, uses
+from .branches import needed, nested, nested_rounds, stretches, uses
 from .fuse import fused, lines_of
 from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
-from .loops import Layout, levels, needed, phases
+from .loops import Layout, levels, phases
 from .schedule import schedule
 
-CHUNK = 150  # weight of a chunk, in operations
-LONG = 10_000  # a program without loops that is no longer stays whole in batches: values stay in registers
-STORE = 4  # weight of an output
-TRIED = 2_000  # instructions between loops, up to which several orders are tried
+CHUNK_WEIGHT = 150
+"""Operations of a chunk."""
+MAX_WHOLE_LENGTH = 10_000
+"""Instructions of a program without loops up to which it stays whole in batches: values stay in registers."""
+STORE_WEIGHT = 4
+"""Weight of an output, in operations."""
+MAX_REORDERED_LENGTH = 2_000
+"""Instructions between loops that no guard skips, up to which several orders are tried."""
+Owners = tuple[dict[int, int], dict[int, int]]
+"""Guard of each value, and of each guard that it is within."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Program:
     clear: list[tuple[int, int]] = field(default_factory=list)
     """(first place, number) in the workspace: zero before anything else"""
     first_slot: int = 0
-    """of the workspace; before it lies what loops read and write"""
+    """first free slot of the workspace; those before it are read and written by loops"""
 
     @cached_property
     def conditions(self) -> frozenset[int]:
@@ -70,7 +76,9 @@ class Program:
         return dict(counts)
 
 
-def program(arguments: Sequence[np.ndarray], outputs: Iterable[Any], fuse: bool = True, chunk: int = CHUNK) -> Program:
+def program(
+    arguments: Sequence[np.ndarray], outputs: Iterable[Any], fuse: bool = True, chunk: int = CHUNK_WEIGHT
+) -> Program:
     """The program that computes ``outputs`` (traced numbers and floats) from the traced inputs in ``arguments``."""
     flat = list(outputs)
     where = {x: Input(a, i) for a, argument in enumerate(arguments) for i, x in enumerate(argument.flat)}
@@ -108,7 +116,10 @@ def _with_loops(
         by_phase.setdefault(phase[line.value], []).append(line)
     roots = [*results, *layout.kept]
     guards = {number[x] for x in nodes[0].graph.guards if x in number}
-    owner = guarded(lines, guards, [*results, *layout.always], _read_by_rounds(layout, guards))
+    rounds = [step for p in range(-1, layout.last + 1) for step in layout.step(p) if isinstance(step, Repeat)]
+    owners = [nested_rounds(repeat, guards) for repeat in rounds]
+    always, by_rounds = [*results, *layout.always], _read_by_rounds(rounds, owners)
+    owner, outer = nested(lines, guards, always, by_rounds)
     if len(by_phase) > 1:
         known = {line.value: phase[line.value] for line in lines}
         roots += [
@@ -121,31 +132,31 @@ def _with_loops(
     chunks: list[Chunk | Loop | Repeat] = []
     written = _places(results, layout.direct)
     for p in range(-1, 1 + max([layout.last, *by_phase])):
-        for guard, part, needs in stretches(by_phase.get(p, []), owner, roots):
-            mine = schedule(part, inputs, needs, TRIED)
+        for guard, part, needs, within in stretches(by_phase.get(p, []), owner, roots, outer):
+            mine = schedule(part, inputs, needs, MAX_REORDERED_LENGTH if guard is None else 0)
             everywhere += mine
-            chunks += _chunks(mine, written, chunk, layout.kept, guard)
+            chunks += _chunks(mine, written, chunk, layout.kept, guard, within)
         chunks += layout.step(p)
     chunks += _rest(results, everywhere, chunk, layout.direct)
     slots = _connect([c for c in chunks if isinstance(c, Chunk)], layout.kept, layout.size)
     everything = {**inputs, **layout.places}
-    for each in (c for c in chunks if isinstance(c, Repeat)):
-        slots = _cut(each, inputs, chunk, slots, guards)
+    for each, own in zip(rounds, owners, strict=True):
+        slots = _cut(each, inputs, chunk, slots, own)
         everything |= each.places
     return Program(sizes, everything, everywhere, results, chunks, slots, layout.table, layout.clear, layout.size)
 
 
-def _read_by_rounds(layout: Layout, guards: set[int]) -> dict[int, set[int | None]]:
+def _read_by_rounds(rounds: list[Repeat], owners: list[Owners]) -> dict[int, set[int | None]]:
     """Guards under which loops that repeat read each value."""
     read: dict[int, set[int | None]] = {}
-    for repeat in (step for p in range(-1, layout.last + 1) for step in layout.step(p) if isinstance(step, Repeat)):
-        by = uses(repeat.instructions, guarded_rounds(repeat, guards))
+    for repeat, (owner, _) in zip(rounds, owners, strict=True):
+        by = uses(repeat.instructions, owner)
         for x in repeat.shared:
             read.setdefault(x, set()).update(by.get(x, {None}))
     return read
 
 
-def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int, guards: set[int]) -> int:
+def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int, owners: Owners) -> int:
     """The instructions of a round in chunks, whose own slots of the workspace begin at ``first``; where they end."""
     made = {line.value for line in repeat.instructions}
     kept: dict[int, list[int]] = {}
@@ -158,13 +169,14 @@ def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int, guard
             elif not repeat.stays(i, x):
                 copies.kept.append((place + i, x))
     known: set[int] = set()
-    owner = guarded_rounds(repeat, guards)
+    owner, outer = owners
     for copies, (_, outputs) in zip(passed_on, repeat.exits, strict=True):
         lines = [line for line in needed(repeat.instructions, outputs) if line.value not in known]
         known.update(line.value for line in lines)
         repeat.parts.append([])
-        for guard, part, needs in stretches(lines, owner, outputs):
-            repeat.parts[-1] += _chunks(schedule(part, inputs, needs, TRIED), {}, chunk, kept, guard)
+        for guard, part, needs, within in stretches(lines, owner, outputs, outer):
+            mine = schedule(part, inputs, needs, MAX_REORDERED_LENGTH if guard is None else 0)
+            repeat.parts[-1] += _chunks(mine, {}, chunk, kept, guard, within)
         repeat.parts[-1].append(copies)
     slots = _connect(repeat.chunks, kept, first)
     outside = {x: place.offset for x, place in repeat.shared.items() if place.argument == WORK}
@@ -230,16 +242,17 @@ def _chunks(
     size: int,
     kept: dict[int, list[int]] | None = None,
     guard: int | None = None,
+    within: int | None = None,
 ) -> list[Chunk]:
     """The program in pieces of similar weight, cut where few values wait; stores weigh more, for compilers."""
     kept = kept or {}
-    weights = [1 + STORE * (len(places.get(x.value, ())) + len(kept.get(x.value, ()))) for x in lines]
+    weights = [1 + STORE_WEIGHT * (len(places.get(x.value, ())) + len(kept.get(x.value, ()))) for x in lines]
     waiting = _waiting(lines, kept)
     chunks: list[Chunk] = []
     start = 0
     while start < len(lines):
         end = _end(weights, waiting, start, size)
-        chunk = Chunk(lines[start:end], guard=guard)
+        chunk = Chunk(lines[start:end], guard=guard, within=within)
         for line in chunk.instructions:
             chunk.outputs += [(place, line.value) for place in places.get(line.value, ())]
             chunk.kept += [(place, line.value) for place in kept.get(line.value, ())]
@@ -302,6 +315,6 @@ def _connect(chunks: list[Chunk], kept: dict[int, list[int]] | None = None, firs
 
 
 def _read(chunk: Chunk) -> list[int]:
-    """The values that a chunk's guard and instructions read, its own among them."""
+    """The values that a chunk's guards and instructions read, its own among them."""
     read = [x for line in chunk.instructions for x in line.operands if isinstance(x, int)]
-    return read if chunk.guard is None else [chunk.guard, *read]
+    return [*(guard for guard in (chunk.guard, chunk.within) if guard is not None), *read]

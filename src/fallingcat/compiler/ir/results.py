@@ -44,7 +44,7 @@ class Node(NamedTuple):
 
     kind: type
     keys: tuple[Any, ...]
-    """of a dict; the fields of a record; none of a tuple or list"""
+    """keys of a dict, fields of a record; none for a tuple or list"""
     parts: tuple[Leaf | Constant | Node, ...]
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 from .instructions import Input, Instruction
 
-SMALL = 15_000
+MAX_EXACT_INSTRUCTIONS = 15_000
 """Up to so many instructions the size of each expression is counted exactly; beyond, its depth stands in."""
 
 
@@ -25,7 +25,7 @@ def schedule(
     """
     at = {line.value: k for k, line in enumerate(lines)}  # from here on a value is the number of its instruction
     operands = [_once([at[x] for x in line.operands if type(x) is int and x in at]) for line in lines]
-    weight = _sizes(operands) if len(lines) <= SMALL else _depths(operands)
+    weight = _sizes(operands) if len(lines) <= MAX_EXACT_INSTRUCTIONS else _depths(operands)
     roots = list(dict.fromkeys(at[x] for x in results if isinstance(x, int) and x in at))
     starts: list[Callable[[int], int]] = [lambda k: -weight[k], lambda k: lines[k].value]
     sequences = [sorted(roots, key=start) for start in starts]

@@ -53,9 +53,9 @@ class Face(NamedTuple):
     state: tuple[str, ...]
     """the first of them, which say the state"""
     result: Result
-    """how to put flat outputs together"""
+    """structure of the result, into which flat outputs are put"""
     operations: dict[str, int] | None
-    """how many of each kind, before fusing; None: too many for a kernel"""
+    """number of operations of each kind, before fusing; None: too many for a kernel"""
 
 
 class Trace(NamedTuple):
@@ -69,7 +69,7 @@ class Trace(NamedTuple):
     outputs: list[Any]
     """flat: traced numbers and floats"""
     result: Result
-    """how to put flat outputs together"""
+    """structure of the result, into which flat outputs are put"""
     graph: Graph
 
     @property

@@ -22,7 +22,7 @@ from ..cpu.threads import making, once
 from ..cuda.column_loops import stays
 from ..cuda.nvrtc import Code
 from ..ir.inputs import named
-from ..ir.program import LONG, Program, program, recut
+from ..ir.program import MAX_WHOLE_LENGTH, Program, program, recut
 from ..ir.trace import Recipe, undisturbed
 from .handler import handler, version
 from .launcher import Launch, launcher
@@ -157,7 +157,7 @@ class Foreign:
     def _text(self, lanes: int) -> str:
         inputs, outputs = self._expressions(True)
         made = program(inputs, outputs, fuse=native.cpu().fma)
-        cut = made if lanes == 1 else recut(made, LONG)
+        cut = made if lanes == 1 else recut(made, MAX_WHOLE_LENGTH)
         type_ = llvm.Type(ELEMENTS[self._recipe.dtype], lanes)
         lines = [llvm.module(cut, type_, "kernel", self._lanes), "declare ptr @malloc(i64)\ndeclare void @free(ptr)"]
         for outside in ELEMENTS.values():
@@ -168,7 +168,7 @@ class Foreign:
 def _registered(code: bytes, element: str) -> str:
     """The name that XLA knows the code by: its digest, since XLA may keep what calls it in files, for other processes.
 
-    The code stays as long as the process: nobody knows when XLA calls it for the last time.
+    The code stays as long as the process: XLA does not say when it calls it for the last time.
     """
     import jax
 

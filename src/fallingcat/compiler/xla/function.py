@@ -133,5 +133,5 @@ def _reason() -> str | None:
 @functools.cache
 def _tell(why: str) -> None:
     """Say once that XLA compiles kernels itself, and why."""
-    told = f"target='jax' lets XLA compile the program, for seconds instead of calling machine code: {why}"
-    warnings.warn(told, RuntimeWarning, stacklevel=6)
+    message = f"target='jax' lets XLA compile the program, for seconds instead of calling machine code: {why}"
+    warnings.warn(message, RuntimeWarning, stacklevel=6)

@@ -24,9 +24,9 @@ class Launch(NamedTuple):
     function: int
     """``CUfunction``"""
     states: int
-    """of a block"""
+    """states of a block"""
     threads: int
-    """of a block"""
+    """threads of a block"""
     shared: int
     """bytes of dynamic shared memory"""
 

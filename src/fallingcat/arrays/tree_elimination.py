@@ -1,0 +1,61 @@
+"""Linear equations with the zeros of a tree, whose matrix need not be symmetric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .building import array, is_numeric, jax_numpy
+from .linear import solve
+from .types import Matrix
+
+
+class TreeElimination:
+    """Elimination of ``a`` (n, n) from the tips of a tree inwards, once for all right sides; it fills no zero.
+
+    Entry (i, j) is zero unless one is above the other.  Pivots are those of the diagonal: ``a`` is definite, or nearly.
+
+    Args:
+        a: Matrix, ``n x n``.
+        parents: Row next above each row in the tree, -1 at a root.
+
+    Example:
+        >>> a = np.array([[3.0, 1.0, 2.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])  # 1 and 2 on 0
+        >>> TreeElimination(a, [-1, 0, 0]).solve(a @ np.array([[1.0], [2.0], [3.0]])).round(12).T.tolist()
+        [[1.0, 2.0, 3.0]]
+    """
+
+    def __init__(self, a: Matrix, parents: Sequence[int]) -> None:
+        self._a, self._above = a, list[list[int]]()
+        for parent in parents:
+            self._above.append([parent, *self._above[parent]] if parent >= 0 else [])
+        if is_numeric(a) or jax_numpy(a) is not None:
+            return
+        rows = self._rows = np.array(a, dtype=object)
+        self._inverses: list[Any] = [0.0] * len(parents)
+        self._factors: list[list[Any]] = [[] for _ in parents]
+        for k in reversed(range(len(parents))):
+            inverse = self._inverses[k] = 1.0 / rows[k, k]
+            for i in self._above[k]:
+                factor = rows[i, k] * inverse
+                for j in self._above[k]:
+                    rows[i, j] = rows[i, j] - factor * rows[k, j]
+                self._factors[k].append(factor)
+
+    def solve(self, b: Matrix) -> Matrix:
+        """Solution ``x`` (n, m) of ``a @ x = b``; zeros of columns stay zeros where they can."""
+        if not hasattr(self, "_rows"):
+            return solve(self._a, b)
+        columns = [self._column(list(column)) for column in np.asarray(b, dtype=object).T]
+        return np.array(columns, dtype=object).reshape(b.shape[1], len(self._rows)).T
+
+    def _column(self, x: list[Any]) -> list[Any]:
+        for k in reversed(range(len(x))):
+            for i, factor in zip(self._above[k], self._factors[k], strict=True):
+                x[i] = x[i] - factor * x[k]
+        for k, inverse in enumerate(self._inverses):
+            above = sum((self._rows[k, i] * x[i] for i in reversed(self._above[k])), start=0.0)
+            x[k] = (x[k] - above) * inverse
+        return list(array(x)) if x else x

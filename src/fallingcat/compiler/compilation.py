@@ -1,0 +1,140 @@
+"""Compilation of functions of one robot: checked, traced or found in the cache, and made a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ..arrays.loops import repeats
+from ..dynamics.checks import check_model
+from ..errors import ModelError, describe
+from ..model import Model
+from ..progress import telling
+from . import targets
+from .cache.index import Memory
+from .cpu import native
+from .cpu import numpy_backend as plain
+from .cpu.operation import ELEMENTS
+from .cpu.single_calls import single_calls
+from .ir.inputs import Shape, check_inputs, given_state, named, parameters_of
+from .ir.trace import Recipe, TooLarge, Trace, trace, tried, undisturbed
+from .kernel import Kernel
+
+
+def compile(
+    model: Model,
+    function: Callable[..., Any],
+    *,
+    target: str = "cpu",
+    dtype: str = "float64",
+    inputs: Mapping[str, Shape] | None = None,
+    state: Sequence[str] | None = None,
+    **options: Any,
+) -> Any:
+    """Compile a function of one robot to machine code.
+
+    ``k = compile(model, inverse_dynamics); k(q, v, a)``.  A function of more than two million operations is not
+    compiled: a warning says so, and calls run ``function`` itself, one state after the other.  It has no
+    :attr:`~Kernel.source`, and other targets refuse it.
+
+    Args:
+        model: Robot.
+        function: Any public function ``f(model, state, ...)`` or your own composition of them.
+        target: ``cpu`` for a :class:`Kernel`, or another emitter, such as ``c``, ``cuda``, ``casadi`` or ``jax``.
+        dtype: ``float64`` or ``float32``.
+        inputs: Shapes of further arguments of your own: a length, or a tuple
+            (``{"wrench": 6, "frame": (3, 3), "t": ()}``).  Where the argument after the model is one of them, the
+            function takes no state.
+        state: Fields of the state that a call gives in the place of ``q`` and ``v``, each as an array of its own:
+            ``pose`` (the rows ``[R p]``, 3 x 4), ``joints``, ``twist``, ``rates``.  What is left out is neutral.
+        **options: Passed on to the function (``factorization="passive"``).
+
+    Returns:
+        Kernel, or what the target makes of it.
+
+    Example:
+        >>> import numpy as np
+        >>> from fallingcat.dynamics import mass_matrix
+        >>> from fallingcat.model import robots
+        >>> cat = robots.two_cylinder_cat()
+        >>> compile(cat, mass_matrix, state=["joints"])(np.zeros(2)).shape
+        (8, 8)
+    """
+    inputs = {} if inputs is None else inputs
+    _check_call(model, function, inputs, state, options)
+    given = given_state(function, inputs, state)
+    return compiled(Recipe(model, function, dict(inputs), given, options, dtype), target)
+
+
+def compile_step(
+    model: Model,
+    function: Callable[..., Any],
+    inputs: Mapping[str, Shape],
+    state: Sequence[str] | None = None,
+    **options: Any,
+) -> Kernel:
+    """Compile a function that is only iterated, or called for many states.
+
+    No code for single calls is made, and the first code for many states is made quickly; see :func:`compile`.
+    """
+    _check_call(model, function, inputs, state, options)
+    recipe = Recipe(model, function, dict(inputs), given_state(function, inputs, state), options, "float64")
+    kernel: Kernel = compiled(recipe, "cpu", single=False)
+    return kernel
+
+
+def compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
+    """Kernel of a recipe, or what another target makes of it; ``single`` makes code for calls of one state."""
+    if recipe.dtype not in ELEMENTS:
+        raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
+    with undisturbed(), telling(f"compiling {named(recipe.function)} of {recipe.model.name!r}"):
+        return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
+
+
+def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
+    why = plain.reason()
+    if why is not None:
+        plain.tell(why)
+    kernel = _kernel(recipe, Memory(recipe) if why is None else None, single)
+    if kernel._face.operations is None:
+        plain.tell_uncompiled(recipe)
+    elif single and why is None and native.fast_entry():
+        kernel.__class__ = type("Kernel", (Kernel,), {"__call__": single_calls(kernel), "__doc__": kernel.about})
+    else:
+        kernel.__class__ = type("Kernel", (Kernel,), {"__doc__": kernel.about})
+    return kernel
+
+
+def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Mapping[str, Any]) -> None:
+    """Raise an error unless these can be compiled, before anything is traced."""
+    check_model(model)
+    if not model.is_numeric:
+        raise ModelError(f"{model.name!r} has symbols: kernels are of numbers, see fallingcat.symbolic.numbers")
+    if not callable(function):
+        raise ModelError(f"compile takes a function of a model and a state, not {describe(function)}")
+    check_inputs(inputs, state)
+    parameters = parameters_of(function)
+    names = [p.name for p in parameters]
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in (*inputs, *(() if anything else options)):
+        if name not in names:
+            raise ModelError(f"{named(function)} has no argument {name!r}")
+    for name in inputs:
+        if name in options:
+            raise ModelError(f"{name!r} is an input, so it cannot be {describe(options[name])} for good")
+
+
+def _kernel(recipe: Recipe, memory: Memory | None, single: bool) -> Kernel:
+    """Remembered if possible, else traced, or only tried where it is too large for that."""
+    tracing: Callable[[], Trace] = partial(trace, recipe, loops=True if memory is not None else repeats)
+    face = None if memory is None else memory.face()
+    if face is None:
+        try:
+            traced = tracing()
+            face, tracing = traced.face, lambda: traced
+        except TooLarge:
+            face = tried(recipe)
+        if memory is not None:
+            memory.keep(face)
+    return Kernel(recipe, face, tracing, memory, single)
