@@ -179,7 +179,7 @@ def test_a_run_is_that_of_the_coupled_robot():
     rng = np.random.default_rng(4)
     model = following(fc.robots.random_tree(rng, 5, ["revolute"]), rng)
     start = model.random_state(rng)
-    run = fc.simulate(model, start, 0.02, controller=fc.control.JointSpring(3.0), dt=1e-3)
+    run = fc.simulate(model, start, 0.02, laws=fc.control.JointSpring(3.0), dt=1e-3)
     free = freed(model, start)
     couples = [
         fc.model.Couple(j.name, j.name, j.mimic.leader, (j.mimic.offset, j.mimic.ratio))

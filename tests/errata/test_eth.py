@@ -271,7 +271,7 @@ def test_jacobian_of_motion_constraints(seed):
 
 
 @seeds
-def test_where_an_actuator_pulls(seed):
+def test_where_an_actuator_acts(seed):
     """(3.52): Jacobians of the centers of mass; a force between two links needs those of its points of application."""
     model, state, rng = robot(seed)
     a, b = 1, len(model.links) - 1

@@ -50,6 +50,8 @@ class Motion(NamedTuple):
 
     tree: Sequence[Node]
     places: Places
+    poses: list[Pose]
+    """``4 x 4`` of each link, in the base"""
     axes: list[Matrix]
     moved: list[Matrix]
     """``ad(nu) s`` (6 x k) with the parent's twist: what turning the joint does to the twist behind it"""
@@ -105,7 +107,8 @@ def motion_of(
         turns[link] = turns[link] + turn
     total, gain, turning = (inward(tree, x, lambda node, value: value) for x in (inertias, gains, turns))
     stays = turning if wrenches and representation != "body" else None
-    return Motion(tree, geo.places, axes, moved, axes_dot, geo.twists, inertias, bias, forces, total, gain, stays)
+    about = (tree, geo.places, geo.poses, axes, moved, axes_dot, geo.twists)
+    return Motion(*about, inertias, bias, forces, total, gain, stays)
 
 
 def _body(H: Pose, body: RigidInertia, nu: Twist, a: Vector) -> tuple[RigidInertia, _Gain, Wrench]:

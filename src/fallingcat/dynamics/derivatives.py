@@ -18,7 +18,7 @@ from ..model import Model, State
 from ..model.literals import Representation
 from ..records import concise
 from .checks import check_robot, check_state, vector
-from .derivative_sweeps import Motion, changes, motion_of
+from .derivative_sweeps import Changes, Motion, changes, motion_of
 from .forward import forward_dynamics
 from .inverse import inverse_dynamics
 from .mass import mass_matrix
@@ -107,7 +107,7 @@ def inverse_dynamics_derivatives(
             *by_directions(model, state, forces, like=[*state, acceleration]), mass_matrix(model, state)
         )
     motion = motion_of(model, state, wrenches, representation)
-    return InverseDerivatives(*_at(model, state, motion, acceleration), _mass_matrix(model, motion))
+    return InverseDerivatives(*_at(model, state, motion, acceleration), mass_of(model, motion))
 
 
 @takes(forces="nv")
@@ -145,7 +145,7 @@ def forward_dynamics_derivatives(
     _check_regular(model, state)
     if all(joint.kind.fixed_axes for joint in model.joints):
         motion = motion_of(model, state, wrenches, representation)  # all from one sweep
-        M = _mass_matrix(model, motion)
+        M = mass_of(model, motion)
         pulls = [s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)]
         by_q, by_v = _at(model, state, motion, solve_tree(M, forces - motion.places.vector(pulls), places_above(model)))
     else:
@@ -162,7 +162,8 @@ def _check_regular(model: Model, state: State) -> None:
         forward_dynamics(model, state, np.zeros(model.nv))
 
 
-def _mass_matrix(model: Model, motion: Motion) -> Matrix:
+def mass_of(model: Model, motion: Motion) -> Matrix:
+    """Mass matrix (nv x nv) from the same sweep."""
     momenta = map_each(lambda L, s: L @ s, motion.total, motion.axes)
     blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()}
     return with_rotors(model, motion.places.symmetric(blocks))
@@ -170,7 +171,11 @@ def _mass_matrix(model: Model, motion: Motion) -> Matrix:
 
 def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
     """The derivatives of the forces by configuration and by velocity, at an acceleration."""
-    found = changes(model, state, motion, acceleration)[1]
+    return by_motion(motion, changes(model, state, motion, acceleration)[1])
+
+
+def by_motion(motion: Motion, found: Sequence[Changes]) -> tuple[Matrix, Matrix]:
+    """The same from :func:`.changes`."""
     by_q: dict[tuple[int, int], Matrix] = {}
     by_v: dict[tuple[int, int], Matrix] = {}
     for i, k in motion.above():

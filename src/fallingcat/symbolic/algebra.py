@@ -18,9 +18,9 @@ from ..arrays.operations import FUNCTIONS
 from ..errors import ModelError
 from .polynomials import DIGIT, Polynomial, Ring, Turn
 
-WHOLE: Final = 60
+MAX_EXPANDED_TERMS: Final = 60
 """Terms that enter quotients, in all: up to here quotients are written out, beyond parts of them get names."""
-LONG: Final = 12
+MAX_UNNAMED_TERMS: Final = 12
 """Terms of a part of a large quotient: a longer one gets a name."""
 
 
@@ -222,12 +222,12 @@ def evaluated(algebra: Algebra, graph: Graph, outputs: Any, given: Mapping[str, 
     whole = _Values(algebra, given, {})
     quotients = [node for node in graph.needed(outputs) if not whole.adds(node)]
     entering = sorted({a for node in quotients for a in _operands(node) if a in whole.known}, key=lambda a: a.index)
-    large = sum(len(whole.known[a].terms) for a in entering) > WHOLE
+    large = sum(len(whole.known[a].terms) for a in entering) > MAX_EXPANDED_TERMS
     named = {a: algebra.part(whole.known[a]) for a in entering} if large else {}
     inside = _Values(algebra, given, whole.known | named)
     for node in quotients:
         p = inside.computed(node)
-        inside.known[node] = algebra.part(p) if large and len(p.terms) > LONG else p
+        inside.known[node] = algebra.part(p) if large and len(p.terms) > MAX_UNNAMED_TERMS else p
     found = _Values(algebra, given, inside.known | whole.known)
     return [dusted(algebra.cleared(found.of(x))) for x in outputs]
 

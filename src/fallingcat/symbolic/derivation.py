@@ -7,14 +7,12 @@ from typing import Any
 
 import sympy
 
-from .. import dynamics as dyn
 from ..caching import cached_property
 from ..compiler.ir.results import Result
-from ..lie import SE3
 from ..model import Model, State
-from ..model.literals import Place, Representation
 from .coordinates import accelerations, check_names, coordinates, velocities
 from .frames import angle_groups, coordinate_rates
+from .link_kinematics import LinkKinematics
 from .matrices import each, shaped
 from .parameters import Symbols, numbers, symbols
 from .polynomials import Polynomial
@@ -24,7 +22,7 @@ from .size import check_links, check_terms
 from .tracing import Tracer
 
 
-class Derivation:
+class Derivation(LinkKinematics):
     """Closed forms of a robot's equations, computed on demand; see :func:`derive`.
 
     ``d["M"]`` is a SymPy matrix (or vector, or expression); :attr:`names` lists the quantities. The symbols are those
@@ -149,77 +147,6 @@ class Derivation:
     def numeric(self) -> Model:
         """Robot with numeric parameters."""
         return numbers(self.model, self.values)
-
-    # places -----------------------------------------------------------------------------------------------------
-
-    def pose(self, place: Place) -> Any:
-        """Pose ``H_w_link`` of a link or frame.
-
-        Args:
-            place: Link or frame.
-
-        Returns:
-            ``4 x 4`` matrix.
-        """
-        return self.of(dyn.link_pose, place)
-
-    def twist(self, place: Place, representation: Representation = "body") -> Any:
-        """Twist ``[v; w]`` of a link or frame.
-
-        Args:
-            place: Link or frame.
-            representation: ``"body"``, ``"mixed"`` or ``"inertial"``.
-
-        Returns:
-            Vector, 6.
-        """
-        return self.of(dyn.link_twist, place, representation)
-
-    def jacobian(self, place: Place, representation: Representation = "body") -> Any:
-        """Jacobian of a link or frame, body-fixed (``Jnu``), mixed (``Jodot`` on top) or inertial.
-
-        Args:
-            place: Link or frame.
-            representation: ``"body"``, ``"mixed"`` or ``"inertial"``.
-
-        Returns:
-            ``6 x nv`` matrix.
-        """
-        return self.of(dyn.jacobian, place, representation)
-
-    def jacobian_derivative(self, place: Place, representation: Representation = "body") -> Any:
-        """Time derivative ``dJ/dt`` of the Jacobian of a link or frame.
-
-        Args:
-            place: Link or frame.
-            representation: ``"body"``, ``"mixed"`` or ``"inertial"``.
-
-        Returns:
-            ``6 x nv`` matrix.
-        """
-        return self.of(dyn.jacobian_derivative, place, representation)
-
-    def adjoint(self, place: Place) -> Any:
-        """Adjoint ``Ad(H_w_link)``, which maps twists of a link to the world.
-
-        Args:
-            place: Link or frame.
-
-        Returns:
-            ``6 x 6`` matrix.
-        """
-        return self.of(lambda model, state: SE3().Ad(dyn.link_pose(model, state, place)))
-
-    def planar(self, H: Any) -> Any:
-        """Pose of the plane (3 x 3) from one of space (4 x 4).
-
-        Args:
-            H: Pose, ``4 x 4``.
-
-        Returns:
-            ``3 x 3`` matrix.
-        """
-        return sympy.ImmutableMatrix(H.extract([0, 1, 3], [0, 1, 3]))
 
     # time -------------------------------------------------------------------------------------------------------
 

@@ -154,7 +154,8 @@ def mapped(model: Model, change: Callable[[Parameter, Any], Any]) -> Model:
         for i, frame in enumerate(model.frames)
     )
     gravity: Any = [change(Parameter("gravity", f"g_{axis}"), x) for axis, x in zip(_AXES, model.gravity, strict=True)]
-    return replace(model, links=links, joints=joints, gravity=gravity, frames=frames, loops=(), actuators=())
+    none: dict[str, Any] = dict.fromkeys(("loops", "actuators", "force_elements", "tendons"), ())
+    return replace(model, links=links, joints=joints, gravity=gravity, frames=frames, **none)
 
 
 def _body(link: Link, i: int, change: Callable[[Parameter, Any], Any]) -> Body:

@@ -20,7 +20,7 @@ Powers = tuple[tuple[str, int], ...]
 
 
 _SHORT, _PLAIN = 40, 10**6
-"""Terms of a sum, and numbers in it, beyond which nobody looks for factors."""
+"""Terms of a sum, and numbers in it, beyond which factors are not sought."""
 
 
 @concise

@@ -1,7 +1,7 @@
 """[Mishra] Table I, derived: three forms of the reduced equations of every robot on a group at once.
 
 A robot whose base moves in a group G is, when nothing pulls, its Lagrangian ``l = mu' Mb mu / 2 + rates' Lq rates / 2``
-with the locked velocity ``mu = V + A rates``.  Here ``Mb(q)``, ``A(q)``, ``Lq(q)`` are functions that nobody has said:
+with the locked velocity ``mu = V + A rates``.  Here ``Mb(q)``, ``A(q)``, ``Lq(q)`` are unspecified functions:
 what is found holds for all of them, and so for every robot.  The equations are ``diag(Mb, Lq) dxi/dt + force = 0`` with
 ``xi = [mu; rates]``; a form of them is a matrix with ``force = Gamma xi``.
 """

@@ -12,7 +12,7 @@ from .frames import terms_of
 MAX_LINKS: Final = 500
 """Largest number of links: more cannot have less than :data:`MAX_TERMS`, and to count them takes minutes."""
 MAX_TERMS: Final = 20_000
-"""Largest number of terms of the inertias of all links: more would take minutes, and nobody would read the result."""
+"""Largest number of terms of the inertias of all links: more would take minutes and be unreadable."""
 ADVICE: Final = "lock joints (model.lock), or compile a kernel of it (fallingcat.compile, fallingcat export)"
 
 
