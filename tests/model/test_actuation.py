@@ -30,7 +30,7 @@ def test_joints_with_actuators_are_driven_and_without_any_all_are(tmp_path):
 @pytest.mark.filterwarnings("ignore::fallingcat.FileWarning")
 def test_joints_of_actuators_that_are_not_read_are_driven_too(tmp_path):
     path = tmp_path / "leg.xml"
-    servo = '<position joint="knee" kp="3" timeconst="0.1"/></actuator>'
+    servo = '<general joint="knee" dyntype="user"/></actuator>'
     path.write_text(MJCF.replace("</actuator>", servo))
     leg = fc.load(path)
     assert [actuator.joint for actuator in leg.actuators] == ["toe", "hip", "hip"]

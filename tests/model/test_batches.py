@@ -7,7 +7,7 @@ import pytest
 from laws import GROUPS, name
 
 import fallingcat as fc
-from fallingcat.arrays.vectorize import RUN, vectorize
+from fallingcat.arrays.vectorize import SAMPLES_PER_RUN, vectorize
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE2, SE3, SO3, Product
 from fallingcat.model import State, robots
@@ -153,10 +153,10 @@ def test_a_joint_quaternion_of_many_is_brought_to_length_one_or_named():
 def test_many_is_each_across_runs_and_batch_shapes():
     rng = np.random.default_rng(5)
     group = SE3()
-    q, x = group.random_coordinates(rng, RUN + 3, 1), rng.normal(size=(2, 6))
+    q, x = group.random_coordinates(rng, SAMPLES_PER_RUN + 3, 1), rng.normal(size=(2, 6))
     moved = vectorize(group.moved, q, x)
-    assert moved.shape == (RUN + 3, 2, 7)
-    for i in (0, RUN - 1, RUN, RUN + 2):
+    assert moved.shape == (SAMPLES_PER_RUN + 3, 2, 7)
+    for i in (0, SAMPLES_PER_RUN - 1, SAMPLES_PER_RUN, SAMPLES_PER_RUN + 2):
         np.testing.assert_allclose(moved[i, 1], group.moved(q[i, 0], x[1]), rtol=0, atol=1e-13)
     slope = vectorize(group.moved, q[:3, 0] + 0j, 1e-20j * x[0]).imag / 1e-20  # complex steps pass through
     np.testing.assert_allclose(slope[1][:3], group.element(q[1, 0])[:3, :3] @ x[0][:3], atol=1e-13)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 Mix = tuple[tuple[str, float], ...]
 """Joints that one drive moves, and the force on each per force of the drive."""
 Drives = tuple[str | Mix, ...]
-INDEPENDENT = 1e-10
+RANK_TOLERANCE = 1e-10
+"""Smallest singular value of independent drives."""
 
 
 def drives(given: Any, joints: Sequence[Joint]) -> Drives | None:
@@ -49,7 +50,7 @@ def matrix(model: Model) -> np.ndarray:
         for one in (_by_default(model) if model.driven is None else model.driven)
     ]
     joints = np.concatenate([np.zeros((0, model.n)), *rows])
-    if len(joints) and np.linalg.matrix_rank(joints, INDEPENDENT) < len(joints):
+    if len(joints) and np.linalg.matrix_rank(joints, RANK_TOLERANCE) < len(joints):
         raise ModelError(f"two drives of {model.name!r} do the same: what they bring about together is one drive")
     return np.hstack([np.zeros((len(joints), model.m)), joints])
 
@@ -63,11 +64,41 @@ def without(driven: Drives | None, still: Set[str]) -> Drives | None:
 
 
 def _by_default(model: Model) -> Drives:
-    """The joints that actuators move, or those that lead them; all joints, where there are no actuators."""
+    """The joints that actuators move, or those that lead them, and mixes of joints under fixed tendons.
+
+    All joints, where there are no actuators.  Sites and spatial tendons have no constant row.
+    """
     if not model.actuators:
         return model.joint_names
-    moved = {model.leaders[model.joint_index(actuator.joint)] for actuator in model.actuators}
-    return tuple(model.joints[i].name for i in sorted(moved))
+    moved = {model.leaders[model.joint_index(a.joint)] for a in model.actuators if a.transmission is None}
+    alone = tuple(model.joints[i].name for i in sorted(moved))
+    pulled = dict.fromkeys(a.tendon for a in model.actuators if a.tendon is not None)
+    mixes = [_tendon_mix(model, tendon) for tendon in model.tendons if tendon.name in pulled and tendon.joints]
+    return (*alone, *_independent(model, alone, mixes))
+
+
+def _tendon_mix(model: Model, tendon: Any) -> Mix:
+    """Forces on leading joints per force along a fixed tendon."""
+    row: dict[str, float] = {}
+    for name, c in zip(tendon.over, tendon.coefficients, strict=True):
+        i = model.joint_index(name)
+        mimic = model.joints[i].mimic
+        leader = model.joints[model.leaders[i]].name
+        row[leader] = row.get(leader, 0.0) + c * (mimic.ratio if mimic else 1.0)
+    return tuple((name, c) for name, c in row.items() if c)
+
+
+def _independent(model: Model, alone: Sequence[str], mixes: Sequence[Mix]) -> list[Mix]:
+    """Mixes that do what no other drive does."""
+    places = {name: i for i, name in enumerate(model.rate_joints)}
+    eye, kept = np.eye(model.n), list[Mix]()
+    rows = [eye[i] for name, i in places.items() if name in alone]
+    for mix in mixes:
+        row = sum((c * eye[places[name]] for name, c in mix), np.zeros(model.n))
+        if np.linalg.matrix_rank(np.array([*rows, row]), RANK_TOLERANCE) > len(rows):
+            rows.append(row)
+            kept.append(mix)
+    return kept
 
 
 def _names(one: str | Mix) -> list[str]:

@@ -185,7 +185,7 @@ class Body(Frozen):
             %)']
         """
         if not self.is_numeric:
-            return []  # nobody knows yet
+            return []  # symbols have no values yet
         if self.mass == 0.0:
             return ["the mass is zero"]
         low, mid, high = self.principal_inertia

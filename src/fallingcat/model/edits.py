@@ -17,8 +17,10 @@ from .actuation import without
 from .body import Body, sum_bodies
 from .joint import Joint
 from .joints import Fixed
+from .keyframes import rerooted
 from .link import Frame, Link
 from .loops import Loop
+from .tendons import Tendon
 
 if TYPE_CHECKING:
     from .model import Model
@@ -40,7 +42,7 @@ def reroot(self: Model, link: str) -> Model:
         target = self.parents[target - 1]
     joints = [j.reversed() if i in path else j for i, j in enumerate(self.joints)]
     _check_base(self, sorted(path), link)
-    return replace(self, joints=tuple(joints))
+    return replace(self, joints=tuple(joints), **rerooted(self, sorted(path)))
 
 
 def _check_base(model: Model, path: list[int], link: str) -> None:
@@ -76,8 +78,18 @@ def lock(self: Model, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
             H = joint.transform(state.joints[self.q_slices[i]])
             edited[i] = Joint(joint.name, Fixed(), joint.parent, joint.child, H)
     still = {joint.name for joint in edited if isinstance(joint.kind, Fixed)}
-    actuators = tuple(actuator for actuator in self.actuators if actuator.joint not in still)
-    return replace(self, joints=tuple(edited), actuators=actuators, driven=without(self.driven, still))
+    tendons = _locked_tendons(self, state.joints, {j.name for j in edited if j.kind.nv == 0})
+    kept = {tendon.name for tendon in tendons}
+    actuators = tuple(a for a in self.actuators if a.joint not in still and a.tendon in (None, *kept))
+    edits: dict[str, Any] = {"actuators": actuators, "tendons": tendons, "driven": without(self.driven, still)}
+    return replace(self, joints=tuple(edited), **edits)
+
+
+def _locked_tendons(model: Model, joints: np.ndarray, still: set[str]) -> tuple[Tendon, ...]:
+    """Tendons of a robot whose joints ``still`` are welded at their coordinates in ``joints``."""
+    places = zip(model.joints, model.q_slices, strict=True)
+    at = {j.name: j.coordinates(joints[q])[0] for j, q in places if j.name in still and j.kind.nq == 1}
+    return tuple(left for tendon in model.tendons if (left := tendon.locked(at)) is not None)
 
 
 def merge_fixed(self: Model) -> Model:

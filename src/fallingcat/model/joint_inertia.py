@@ -13,7 +13,7 @@ from .body import Body
 if TYPE_CHECKING:
     from .model import Model
 
-NOTHING: Final = 1e-14
+ROUNDING_INERTIA: Final = 1e-14
 """Inertia that is rounding, relative to what the same motion gives to all that hangs on it with its joints locked."""
 _SE3 = SE3()
 
@@ -29,7 +29,7 @@ class Resistance(NamedTuple):
     @property
     def none(self) -> np.ndarray:
         """True where some direction is resisted by nothing (bodies)."""
-        return np.asarray((_scaled(self)[0] <= NOTHING).any(axis=1))
+        return np.asarray((_scaled(self)[0] <= ROUNDING_INERTIA).any(axis=1))
 
 
 def resistances(model: Model, *bodies: Sequence[Body]) -> list[Resistance]:
@@ -57,7 +57,7 @@ def resistances(model: Model, *bodies: Sequence[Body]) -> list[Resistance]:
 def idle_links(model: Model) -> tuple[str, ...]:
     """Massless links whose motion, relative to what carries them, nothing resists at any shape.
 
-    None where parameters are expressions, of which nobody knows yet.
+    None where parameters are expressions, which have no values yet.
     """
     if not model.is_numeric:
         return ()
@@ -78,7 +78,7 @@ def _idle_together(model: Model, light: set[str]) -> tuple[str, ...]:
     unit = np.sqrt(np.diag(M))
     unit[unit == 0.0] = 1.0
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
-    moved = np.abs(vectors[:, values <= NOTHING]).max(axis=1, initial=0.0) > 1e-6
+    moved = np.abs(vectors[:, values <= ROUNDING_INERTIA]).max(axis=1, initial=0.0) > 1e-6
     return tuple(
         link.name
         for link, own in zip(model.links, places, strict=True)
@@ -112,7 +112,7 @@ def _scaled(felt: Resistance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _inverse(felt: Resistance) -> np.ndarray:
     """``D^-1`` along what resists, zero along what does not."""
     values, vectors, unit = _scaled(felt)
-    some = values > NOTHING
+    some = values > ROUNDING_INERTIA
     weights = np.where(some, 1.0 / np.where(some, values, 1.0), 0.0)
     turned = vectors / unit[:, :, None]
     return np.asarray((turned * weights[:, None, :]) @ turned.swapaxes(1, 2))

@@ -15,18 +15,26 @@ from ..errors import ModelError, describe
 from ..lie import Group, Product
 from . import actuation, edits, flat_vectors, states, summary
 from . import joint_inertia as resistance
+from . import keyframes as recorded
 from . import mimics as followers
 from .actuator import Actuator
 from .body import Frozen, frozen_array
 from .configuration import Configuration
+from .force_elements import ForceElement
 from .joint import Joint, Limits
+from .keyframes import Keyframe
 from .link import Frame, Link
 from .loops import Loop
-from .names import check_actuators, check_frames, check_loops, index, pairs_of_links, records
+from .names import check_actuators, check_forces, check_frames, check_loops, index, pairs_of_links, records
 from .state import State
+from .tendons import Tendon
 from .tree import followed, ordered, root
 
 GRAVITY = (0.0, 0.0, -9.81)
+_PARTS = {"links": Link, "joints": Joint, "frames": Frame, "loops": Loop, "actuators": Actuator} | {
+    "force_elements": ForceElement,
+    "tendons": Tendon,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +81,19 @@ class Model(Frozen):
     """see :meth:`drive`; None: the joints of ``actuators``, or all where there are none"""
     apart: tuple[tuple[str, str], ...] = ()
     """links that do not push each other in runs with :class:`fallingcat.control.SelfContact`, by the robot's file"""
+    start: Keyframe | None = None
+    """configuration of :meth:`neutral`, see :meth:`start_at`; None: identities"""
+    named_states: tuple[Keyframe, ...] = ()
+    """states of :attr:`keyframes`"""
+    force_elements: tuple[ForceElement, ...] = ()
+    """forces on links that are built into the robot: they act in runs"""
+    tendons: tuple[Tendon, ...] = ()
+    """cords over joints or along points: their springs, friction and limits act in runs"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):
             raise ModelError(f"the base is a group of fallingcat.lie, not {describe(self.base)}")
-        for part, kind in (
-            ("links", Link),
-            ("joints", Joint),
-            ("frames", Frame),
-            ("loops", Loop),
-            ("actuators", Actuator),
-        ):
+        for part, kind in _PARTS.items():
             object.__setattr__(self, part, records(getattr(self, part), part, kind))
         by_name = {link.name: link for link in self.links}
         joints = followed(ordered([link.name for link in self.links], self.joints))
@@ -93,9 +103,11 @@ class Model(Frozen):
         object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
         check_frames(self)
         check_loops(self)
+        check_forces(self)
         check_actuators(self)
         object.__setattr__(self, "apart", pairs_of_links(self.apart, [link.name for link in self.links]))
         object.__setattr__(self, "driven", actuation.drives(self.driven, self.joints))
+        object.__setattr__(self, "named_states", recorded.checked(self.named_states, self.start))
         if self.driven is not None:
             _ = self.actuation  # an error where drives depend on each other
         if any(joint.mimic for joint in joints):
@@ -304,6 +316,16 @@ class Model(Frozen):
         """Coordinates of all joints at :meth:`neutral`."""
         return states.neutral_joints(self)
 
+    @cached_property
+    def neutral_pose(self) -> FloatArray:
+        """Pose of the base (4 x 4) at :meth:`neutral`."""
+        return states.neutral_pose(self)
+
+    @cached_property
+    def keyframes(self) -> dict[str, State]:
+        """States by name: those of the robot's file, and of :meth:`add_keyframes`."""
+        return {each.name: each.state(self) for each in self.named_states}
+
     # states ---------------------------------------------------------------------------------------------------
 
     def state(
@@ -334,7 +356,7 @@ class Model(Frozen):
         Returns:
             State of this robot.
         """
-        return states.make(self, states.pose_of(pose, position, quaternion, rpy), joints, twist, rates)
+        return states.make(self, states.pose_of(self, pose, position, quaternion, rpy), joints, twist, rates)
 
     def standing(self, ground: Any, joints: Vector | Mapping[str, Vector] | None = None, **base: Any) -> State:
         """State at rest on the ground.
@@ -349,12 +371,10 @@ class Model(Frozen):
         Returns:
             State of this robot.
         """
-        if not callable(getattr(ground, "place", None)):
-            raise ModelError(f"ground is a contact, such as fc.contact.CompliantFloor(...), not {describe(ground)}")
-        return ground.place(self, self.state(joints=joints, **base))
+        return states.standing(self, ground, self.state(joints=joints, **base))
 
     def neutral(self) -> State:
-        """State at rest with every group at its identity; a joint that may not stand there, at its nearest stop.
+        """State at rest: the start of its file or :meth:`start_at`, else identities; beyond a stop, the stop.
 
         Returns:
             State of this robot.
@@ -385,5 +405,6 @@ class Model(Frozen):
 
     reroot, lock, merge_fixed, replace_body = edits.reroot, edits.lock, edits.merge_fixed, edits.replace_body
     drive, close_loops, open_loops = edits.drive, edits.close_loops, edits.open_loops
+    start_at, add_keyframes = recorded.start_at, recorded.add_keyframes
 
     __repr__, _repr_html_ = summary.model_text, summary.model_table

@@ -57,11 +57,38 @@ def check_loops(model: Model) -> None:
     no_twins("loop", [loop.name for loop in model.loops])
 
 
-def check_actuators(model: Model) -> None:
-    """Raise an error unless the joints of actuators exist, and have one degree of freedom."""
+def check_forces(model: Model) -> None:
+    """Raise an error unless the parts that force elements and tendons name exist."""
+    places = {*(link.name for link in model.links), *(frame.name for frame in model.frames)}
     joints = {joint.name: joint.kind.nv for joint in model.joints}
+    for what, parts in (("force element", model.force_elements), ("tendon", model.tendons)):
+        for part in parts:
+            for place in part.places:
+                if place not in places:
+                    raise ModelError(f"{what} {part.name!r} acts on the link {place!r}, which does not exist")
+        no_twins(what, [part.name for part in parts])
+    for tendon in model.tendons:
+        for name in tendon.joints:
+            if joints.get(name) != 1:
+                why = "has not one degree of freedom" if name in joints else "does not exist"
+                raise ModelError(f"tendon {tendon.name!r} goes over the joint {name!r}, which {why}")
+
+
+def check_actuators(model: Model) -> None:
+    """Raise an error unless the joints of actuators exist, and have one degree of freedom; or tendons and places."""
+    joints = {joint.name: joint.kind.nv for joint in model.joints}
+    places = {*(link.name for link in model.links), *(frame.name for frame in model.frames)}
+    tendons = {tendon.name for tendon in model.tendons}
     for actuator in model.actuators:
-        if joints.get(actuator.joint) != 1:
+        if actuator.transmission is not None:
+            if actuator.tendon is not None and actuator.tendon not in tendons:
+                raise ModelError(
+                    f"actuator {actuator.name!r} drives the tendon {actuator.tendon!r}, which does not exist"
+                )
+            for place in actuator.transmission.places:
+                if place not in places:
+                    raise ModelError(f"actuator {actuator.name!r} acts on the link {place!r}, which does not exist")
+        elif joints.get(actuator.joint) != 1:
             why = "has not one degree of freedom" if actuator.joint in joints else "does not exist"
             raise ModelError(f"actuator {actuator.name!r} drives the joint {actuator.joint!r}, which {why}")
     no_twins("actuator", [actuator.name for actuator in model.actuators])

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, describe
+from ..errors import ModelError, describe, meant
 from ..lie import SE3, Trivial
-from .body import Body, frozen_pose
+from ..lie.rotations import homogeneous
+from .body import Body, frozen_array, frozen_pose
 from .joint import Joint
 from .joints import Fixed, Free
+from .keyframes import START, Keyframe
 from .link import Frame, Link
 from .model import Model
 from .shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
@@ -86,13 +88,13 @@ def combine(
 ) -> Model:
     """Several robots and objects in one world, as one model on a fixed base.
 
-    The base link of each part takes the name of the part; all its other links, joints, frames and actuators are called
-    ``PART/NAME``.  What floats hangs on a free joint with the name of the part, whose coordinates are its pose in the
-    world, ``[x, y, z, quaternion xyzw]``; what is fixed stands where ``placements`` says.
+    The base link of each part takes the name of the part; all its other links, joints, frames, actuators and keyframes
+    are called ``PART/NAME``.  What floats hangs on a free joint with the name of the part, whose coordinates are its
+    pose in the world, ``[x, y, z, quaternion xyzw]``; ``placements`` says where it starts, and where fixed parts stand.
 
     Args:
         parts: Robots and objects by name.
-        placements: Poses (4 x 4) of fixed parts in the world; the identity if left out.
+        placements: Poses (4 x 4) in the world, or positions (3); left out, where parts start themselves.
         name: Of the scene.
         gravity: ``3`` (m/s^2); None: that of the first part.
 
@@ -107,19 +109,30 @@ def combine(
         ('arm/joint1', 'arm/joint2', 'arm/joint3', 'cube')
         >>> scene.state(joints={"cube": [0.3, 0.0, 0.05, 0.0, 0.0, 0.0, 1.0]}).joints[3:6]
         array([0.3 , 0.  , 0.05])
+        >>> combine({"left": cube, "right": cube}, {"right": [0.3, 0.0, 0.0]}).neutral().joints[7:10]
+        array([0.3, 0. , 0. ])
     """
     _check(parts, placements)
     links, joints, frames, actuators, apart = [Link(WORLD)], list[Joint](), list[Frame](), list[Any](), list[Any]()
+    starts, named = dict[str, Any](), list[Keyframe]()
+    elements, tendons = list[Any](), list[Any]()
     driven: list[Any] | None = [] if any(part.driven is not None for part in parts.values()) else None
     for key, part in parts.items():
         own = _Names(key, part)
         links += [replace(link, name=own.link(link.name)) for link in part.links]
         free = isinstance(part.base, SE3)
-        H = np.eye(4) if free else frozen_pose((placements or {}).get(key, np.eye(4)), f"placement of {key!r}")
+        start, carrier = part.start or Keyframe(START), key if free else None
+        if placements is not None and key in placements:
+            start = replace(start, pose=_placement(placements[key], key))
+        H = np.eye(4) if free or start.pose is None else start.pose
         joints.append(Joint(key, Free() if free else Fixed(), WORLD, key, H))
+        starts |= start.prefixed(key, carrier).joints
+        named += [each.prefixed(key, carrier) for each in part.named_states]
         joints += [own.joint(joint) for joint in part.joints]
         frames += [replace(frame, name=own.other(frame.name), link=own.link(frame.link)) for frame in part.frames]
-        actuators += [replace(a, name=own.other(a.name), joint=own.other(a.joint)) for a in part.actuators]
+        actuators += [a.renamed(own.other(a.name), own.joints, own.places, own.tendons) for a in part.actuators]
+        elements += [e.renamed(own.other(e.name), own.places) for e in part.force_elements]
+        tendons += [x.renamed(own.tendons[x.name], own.joints, own.places) for x in part.tendons]
         apart += [(own.link(a), own.link(b)) for a, b in part.apart]
         if driven is not None:
             driven += own.drives()
@@ -134,7 +147,18 @@ def combine(
         actuators=tuple(actuators),
         driven=None if driven is None else tuple(driven),
         apart=tuple(apart),
+        start=Keyframe(START, None, starts) if starts else None,
+        named_states=tuple(named),
+        force_elements=tuple(elements),
+        tendons=tuple(tendons),
     )
+
+
+def _placement(given: Any, key: str) -> np.ndarray:
+    """Pose of a part; a position alone turns nothing."""
+    if np.shape(given) != (3,):
+        return frozen_pose(given, f"placement of {key!r}")
+    return homogeneous(np.eye(3), frozen_array(given, (3,), f"placement of {key!r}"))
 
 
 class _Names:
@@ -142,6 +166,11 @@ class _Names:
 
     def __init__(self, key: str, part: Model) -> None:
         self._key, self._part = key, part
+        self.joints = {joint.name: self.other(joint.name) for joint in part.joints}
+        self.places = {name: self.link(name) for name in part.link_names} | {
+            frame.name: self.other(frame.name) for frame in part.frames
+        }
+        self.tendons = {tendon.name: self.other(tendon.name) for tendon in part.tendons}
 
     def link(self, name: str) -> str:
         return self._key if name == self._part.link_names[0] else self.other(name)
@@ -173,5 +202,5 @@ def _check(parts: Any, placements: Any) -> None:
                 f"{key!r} has loops: combine its open tree, part.open_loops(), and close them in the scene"
             )
     for key in placements or {}:
-        if key not in parts or not isinstance(parts[key].base, Trivial):
-            raise ModelError(f"placements are of fixed parts; the pose of {key!r} is given by a state")
+        if key not in parts:
+            raise ModelError(f"placements are of parts of the scene, and {key!r} is none{meant(key, parts)}")

@@ -30,7 +30,7 @@ QUATERNION_TOLERANCE = 1e-2  # three printed digits, single precision: a quatern
 def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     """Checked state; see :meth:`Model.state`."""
     given = State(
-        np.eye(4) if pose is None else pose,
+        model.neutral_pose.copy() if pose is None else pose,
         _by_name(model, joints, model.neutral_joints.copy(), model.q_slices, "joints"),
         np.zeros(model.m) if twist is None else twist,
         _by_name(model, rates, np.zeros(model.n), model.v_slices, "rates"),
@@ -43,12 +43,15 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     return State(*_side_by_side(model, made))
 
 
-def pose_of(pose: Pose | None, position: Vector | None, quaternion: Vector | None, rpy: Vector | None) -> Pose | None:
+def pose_of(
+    model: Model, pose: Pose | None, position: Vector | None, quaternion: Vector | None, rpy: Vector | None
+) -> Pose | None:
     """Pose of the base (4 x 4) as it is given, or made of its parts; None where nothing is given.
 
     Args:
+        model: Robot, whose neutral pose has the part that is left out.
         pose: ``4 x 4``, without the others.
-        position: ``3`` (m); the origin where it is left out.
+        position: ``3`` (m).
         quaternion: ``4``, ``xyzw``, not with ``rpy``.
         rpy: ``3`` (rad): roll, pitch and yaw, ``R = R_z(yaw) R_y(pitch) R_x(roll)``.
     """
@@ -58,11 +61,13 @@ def pose_of(pose: Pose | None, position: Vector | None, quaternion: Vector | Non
         raise ModelError("pose says where the base is and how it is turned: leave out position, quaternion and rpy")
     if quaternion is not None and rpy is not None:
         raise ModelError("quaternion and rpy both turn the base: give one of them")
-    p = checked_field(np.zeros(3) if position is None else position, (3,), "position")
+    neutral = model.neutral_pose
+    p = checked_field(neutral[:3, 3] if position is None else position, (3,), "position")
     if rpy is not None:
         turn = checked_field(rpy, (3,), "rpy")
     else:
-        turn = checked_field(np.array([0.0, 0.0, 0.0, 1.0]) if quaternion is None else quaternion, (4,), "quaternion")
+        own = _SO3.coordinates(homogeneous(neutral[:3, :3], np.zeros(3)))
+        turn = checked_field(own if quaternion is None else quaternion, (4,), "quaternion")
         turn = checked_coordinates(_SO3, turn, "quaternion") if is_numeric(turn) else turn
 
     def placed(p: Any, turn: Any) -> Any:
@@ -130,14 +135,33 @@ def _check_all(fine: np.ndarray, rule: str) -> None:
         raise ModelError(f"state {which}: {rule}" if which else rule)
 
 
+def neutral_pose(model: Model) -> np.ndarray:
+    """Pose at which the base starts, or the identity where there is none in its group."""
+    given = None if model.start is None else model.start.pose
+    neutral = np.eye(4) if given is None or not model.base.contains(given, POSE_TOLERANCE) else given.copy()
+    neutral.setflags(write=False)
+    return neutral
+
+
 def neutral_joints(model: Model) -> np.ndarray:
-    """Identity of every joint's group, or the nearest stop."""
+    """Coordinates at which joints start, or the identity of every group; beyond a stop, the stop."""
     neutral = model.configuration.neutral.joints.copy()
     for joint, place, limits in _moving(model):
+        given = None if model.start is None else model.start.joints.get(joint.name)
+        if given is not None and given.shape == (joint.nq,):
+            neutral[place] = given
         if joint.nq == 1:
             neutral[place] = neutral[place].clip(limits.lower, limits.upper)
     neutral.setflags(write=False)
     return neutral
+
+
+def standing(model: Model, ground: Any, state: State) -> State:
+    """See :meth:`Model.standing`."""
+    if not callable(getattr(ground, "place", None)):
+        raise ModelError(f"ground is a contact, such as fc.contact.CompliantFloor(...), not {describe(ground)}")
+    placed: State = ground.place(model, state)
+    return placed
 
 
 def _moving(model: Model) -> Iterator[tuple[Joint, slice, Limits]]:

@@ -23,7 +23,7 @@ def model_text(model: Model) -> str:
 
 def model_table(model: Model) -> str:
     """HTML table of a model and of its joints."""
-    counts = [(name, str(len(getattr(model, name)))) for name in ("links", "frames", "loops", "actuators")]
+    counts = [(name, str(len(getattr(model, name)))) for name in ("links", "frames", "loops", "tendons", "actuators")]
     rows = [("base", str(model.base)), ("joint dof", str(model.n)), ("mass", _mass(model)), *counts]
     joints = [
         (

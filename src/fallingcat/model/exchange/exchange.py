@@ -263,7 +263,9 @@ def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str,
             raise ModelError(f"{library} writes {what} as {' '.join(place.writing.q)}, which is no point of {group}")
         names = list(group.coordinate_names)
         for i, word in enumerate(place.writing.q):
-            _put(q_order, place.q + i, q + names.index("angle" if word in ("cos", "sin") else word), library)
+            alike = place.writing.q == group.coordinate_names  # two angles of one name too
+            ours = i if alike else names.index("angle" if word in ("cos", "sin") else word)
+            _put(q_order, place.q + i, q + ours, library)
         for i, k in enumerate(place.writing.v):
             _put(v_order, place.v + i, v + k, library)
         cosines += [place.q + i for i, word in enumerate(place.writing.q) if word == "cos"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,7 @@ WRITINGS: Final = {
     "Spherical": Writing(("qx", "qy", "qz", "qw"), (0, 1, 2)),
     "Planar": Writing(("x", "y", "cos", "sin"), (0, 1, 2)),
     "Translation": Writing(("x", "y", "z"), (0, 1, 2)),
+    "Universal": Writing(("angle", "angle"), (0, 1)),
     "RevoluteUnaligned": _ANGLE,
     "RevoluteUnboundedUnaligned": _WHEEL,
     "HelicalUnaligned": _ANGLE,
@@ -28,6 +30,42 @@ WRITINGS: Final = {
     **{f"RUB{axis}": _WHEEL for axis in "XYZ"},
     **{f"P{axis}": _DISTANCE for axis in "XYZ"},
 }
+
+
+class JointPart(NamedTuple):
+    """One joint of a chain that a joint of Pinocchio stands for; most stand for one."""
+
+    suffix: str
+    """after the name of the joint; empty for a joint of one part"""
+    kind: str
+    """kind of joint in Pinocchio, such as ``RX``"""
+    joint: Any
+    placement: np.ndarray
+    """``4 x 4``: after the part before, or after the placement of the joint"""
+    q: int
+    """first place in Pinocchio's coordinates"""
+    v: int
+
+
+def joint_parts(joint: Any) -> list[JointPart]:
+    """Chain that a joint of Pinocchio stands for: a composite one those in it, ``SphericalZYX`` three hinges."""
+    return [part._replace(suffix="".join(f"/{word}" for word in part.suffix.split())) for part in _parts(joint)]
+
+
+def _parts(joint: Any) -> Iterator[JointPart]:
+    kind = joint.shortname().removeprefix("JointModel")
+    exact = joint.extract() if hasattr(joint, "extract") else joint
+    if kind == "Composite":
+        for i, (inner, H) in enumerate(zip(exact.joints, exact.jointPlacements, strict=True)):
+            before = np.array(H.homogeneous)
+            for part in _parts(inner):
+                yield part._replace(suffix=f"{i} {part.suffix}".strip(), placement=before @ part.placement)
+                before = np.eye(4)
+    elif kind == "SphericalZYX":
+        for i, axis in enumerate("ZYX"):
+            yield JointPart(axis.lower(), f"R{axis}", None, np.eye(4), joint.idx_q + i, joint.idx_v + i)
+    else:
+        yield JointPart("", kind, exact, np.eye(4), joint.idx_q, joint.idx_v)
 
 
 def pinocchio(model: Model, like: Any) -> Exchange:
@@ -52,17 +90,19 @@ def pinocchio(model: Model, like: Any) -> Exchange:
         >>> q.shape == (like.nq,)
         True
     """
-    if not all(hasattr(like, name) for name in ("names", "joints", "idx_qs", "idx_vs")):
+    if not all(hasattr(like, name) for name in ("names", "joints", "parents")):
         raise ModelError(f"like is a pinocchio.Model, not {describe(like)}")
     places = {}
-    for name, joint, q, v in list(zip(like.names, like.joints, like.idx_qs, like.idx_vs, strict=True))[1:]:
-        kind = joint.shortname().removeprefix("JointModel")
-        if kind == "Mimic":
-            _check_follows(model, name, joint.extract())
-            continue
-        if kind not in WRITINGS:
-            raise ModelError(f"Pinocchio's joint {name!r} is of the kind {kind}, which has no counterpart here")
-        places[name] = Spot(q, v, WRITINGS[kind])
+    for name, joint in list(zip(like.names, like.joints, strict=True))[1:]:
+        for part in joint_parts(joint):
+            if part.kind == "Mimic":
+                _check_follows(model, name, part.joint)
+                continue
+            if part.kind not in WRITINGS:
+                raise ModelError(
+                    f"Pinocchio's joint {name!r} is of the kind {part.kind}, which has no counterpart here"
+                )
+            places[name + part.suffix] = Spot(part.q, part.v, WRITINGS[part.kind])
     base = [name for name, parent in zip(like.names, like.parents, strict=True) if not parent and name in places]
     base = [name for name in base if name not in {joint.name for joint in model.joints}]
     return exchange(model, "Pinocchio", places.pop(base[0]) if base else None, places)
