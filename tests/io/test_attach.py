@@ -110,7 +110,7 @@ def test_what_is_wrong_is_said(folder):
     assert "the model 'hand' has no body 'thumb'" in refused(path, arm.replace('body="palm"', 'body="thumb"'))
     assert "the file 'ghost.xml' does not exist" in refused(path, arm.replace("hand/hand.xml", "ghost.xml"))
     assert "more than one body is called 'left_palm'" in refused(path, arm.replace("right_", "left_"))
-    assert "<attach> has no attribute 'frame'" in refused(path, arm.replace('body="palm"', 'frame="palm"'))
+    assert "has no frame 'palm'" in refused(path, arm.replace('body="palm"', 'frame="palm"'))
     assert "<frame> has no element <attached>" in refused(path, arm.replace("<attach ", "<attached "))
     (folder / "hand" / "hand.xml").write_text(HAND.replace("density", "densty"))
     words = refused(folder / "arm.xml")
@@ -121,8 +121,10 @@ def test_what_is_wrong_is_said(folder):
 def test_models_stay_in_the_robots_folder(folder):
     (folder / "robots").mkdir()
     path = folder / "robots" / "arm.xml"
-    words = refused(path, (folder / "arm.xml").read_text().replace("hand/hand.xml", "../hand/hand.xml"))
-    assert f'leads out of the robot\'s folder (load with inside="{folder}"' in words
+    path.write_text((folder / "arm.xml").read_text().replace("hand/hand.xml", "../hand/hand.xml"))
+    assert f"are read, up to '{folder}': inside=" in read(path)[1][0]
+    with pytest.raises(FileError, match="leads out of the robot's folder"):
+        read(path, inside=folder / "robots")
     assert read(path, inside=folder)[0].mass == read(folder / "arm.xml")[0].mass
 
 

@@ -57,7 +57,7 @@ def answer(path, text):
     ("name", "text", "words"),
     [
         ("r.xml", mjcf("<joint/>" * 7), "a body has 6 joints at most"),
-        ("r.xml", mjcf("<geom size='.1'/>" * 20_001), "at most 20,000 geoms and frames"),
+        ("r.xml", mjcf("<geom size='.1'/>" * 20_001), "at most 20,000 geoms, sites and frames"),
         ("r.xml", mjcf("<body><joint/><joint axis='1 0 0'/></body>" * 5_001), "at most 10,000 links"),
         ("r.urdf", urdf("<joint/>" * 10_001), "at most 10,000 joints, not 10,001"),
         ("r.urdf", urdf("<x/>" * 200_000), "at most 200,000 elements"),
@@ -97,7 +97,7 @@ def test_an_axis_has_a_sane_length(tmp_path):
     assert "an axis is a vector of length 1, and its length is 1e-200" in messages[0]
 
 
-def test_mass_ratios_are_told_of_toml_too(tmp_path):
+def test_mass_ratios_are_reported_of_toml_too(tmp_path):
     text = toml(HELIX.replace("mass=1\n", "mass=1e14\n") + "pitch = 0.1\n")
     _, messages = answer(tmp_path / "r.toml", text)
     told = "'b' is 1e+14 times as heavy as 'a': forward dynamics will lose its digits"

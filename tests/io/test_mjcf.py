@@ -86,9 +86,13 @@ class TestBase:
     def test_the_caller_chooses_among_several_robots(self, load):
         arm, ball = ARM.replace("'a'", "'arm'").replace("'b'", "'tip'").replace("'j'", "'k'"), BALL
         scene = f"<body name='box' pos='0 1 0'><freejoint/>{ball}</body>{FREE}{arm}<body name='table'>{ball}</body>"
-        words = rejected(load, scene)
+        words = rejected(load, scene, base="planar")
         assert "3 bodies move on their own: 'a', 'box', 'arm'" in words
-        assert words.endswith('(choose with root="a", or all with root="world")')
+        assert words.endswith('(choose with root="a", or leave base out)')
+        world, (message,) = load(scene)
+        assert world.link_names == load(scene, root="world")[0].link_names == ("world", "box", "a", "b", "tip")
+        assert "3 bodies move on their own: 'a', 'box', 'arm'; all are read" in message
+        assert message.endswith('root="a" reads one of them, root="world" all without this warning')
         robot, messages = load(scene, root="a")
         assert (robot.link_names, str(robot.base)) == (("a", "b"), "SE(3)")
         assert [m.split(": ")[-1] for m in messages] == [
@@ -239,10 +243,10 @@ class TestInertia:
 
 class TestWarnings:
     def test_one_for_each_kind(self, load):
-        before = "<default><joint frictionloss='.1' damping='1' springdamper='.1 1'/></default>"
+        before = "<default><joint frictionloss='.1' damping='1 2'/></default>"
         _, messages = load(FREE.replace("</body></body>", f"<body><joint/>{BALL}</body></body></body>"), before)
         assert len(messages) == 1
-        assert "'springdamper' is not read" in messages[0]
+        assert "only the linear part of 'damping' is read" in messages[0]
         assert "(2 times in the file)" in messages[0]
 
     def test_zero_is_not_worth_one(self, load):
@@ -252,8 +256,9 @@ class TestWarnings:
         rope = "<tendon><fixed name='t'><joint joint='j' coef='1'/></fixed></tendon>"
         after = f"{rope}<actuator><general tendon='t'/></actuator><sensor><jointpos joint='j'/></sensor>"
         _, messages = load(f"{FREE}</worldbody>{after}<worldbody>")
-        assert len(messages) == 1
-        assert messages[0].endswith("checked and not kept: <tendon> (1), <actuator> (1), <sensor> (1)")
+        assert messages[0].endswith("checked and not kept: <sensor> (1)")
+        assert "actuators are off unless a law commands them" in messages[1]
+        assert len(messages) == 2
 
 
 class TestIncludes:
@@ -269,7 +274,7 @@ class TestIncludes:
 
     def test_errors_and_warnings_name_the_file_that_holds_them(self, folder):
         arm = folder / "parts" / "arm.xml"
-        arm.write_text(f"<mujoco>\n<body name='b'>\n<joint name='j' springdamper='1 1'/>{BALL}</body></mujoco>")
+        arm.write_text(f"<mujoco>\n<body name='b'>\n<joint name='j' damping='1 1'/>{BALL}</body></mujoco>")
         model, (message,) = read(folder / "robot.xml")
         assert model.joint_names == ("j",)
         assert message.startswith(f"{arm}:3: <joint name='j'>")
@@ -283,10 +288,16 @@ class TestIncludes:
         robot = folder / "robots" / "walker" / "robot.xml"
         robot.parent.mkdir(parents=True)
         robot.write_text((folder / "robot.xml").read_text().replace("parts/", "../../parts/"))
+        model, (message,) = read(robot)
+        assert message.endswith(f"are read, up to '{folder}': inside='{folder}' reads them without a remark")
+        assert model.link_names == read(robot, inside=folder)[0].link_names
+        assert (model.link_names, []) == (read(folder / "robot.xml")[0].link_names, read(robot, inside=folder)[1])
+        deep = robot.parent / "a" / "b" / "robot.xml"  # four folders below what it includes
+        deep.parent.mkdir(parents=True)
+        deep.write_text((folder / "robot.xml").read_text().replace("parts/", "../../../../parts/"))
         with pytest.raises(FileError) as caught:
-            read(robot)
+            read(deep)
         assert f'(load with inside="{folder}" to read files from there)' in str(caught.value)
-        assert read(robot, inside=folder)[0].link_names == read(folder / "robot.xml")[0].link_names
         with pytest.raises(FileError, match="leads out"):
             read(robot, inside=folder / "robots")
         with pytest.raises(FallingCatError, match="a folder that the robot's file lies in"):
@@ -360,7 +371,7 @@ def test_a_chain_that_is_too_long(load):
 @pytest.mark.parametrize(
     ("geom", "told"), [('margin="0.01"', True), ("", False), ('margin="0.01" contype="0" conaffinity="0"', False)]
 )
-def test_margins_are_told(tmp_path, geom, told):
+def test_margins_are_reported(tmp_path, geom, told):
     path = tmp_path / "ball.xml"
     path.write_text(
         f'<mujoco><worldbody><body name="b"><freejoint/><geom size="0.1" {geom}/></body></worldbody></mujoco>'

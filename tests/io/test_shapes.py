@@ -109,7 +109,7 @@ class TestMJCF:
         "<geom type='box' size='.1 .1 .1' group='3'/>"
     )
     BEFORE = (
-        "<default><geom friction='1'/><default class='ball'><geom type='sphere' size='.7'/></default></default>"
+        "<default><geom density='900'/><default class='ball'><geom type='sphere' size='.7'/></default></default>"
         "<asset><material name='green' rgba='0 1 0 1'/></asset>"
     )
 

@@ -201,7 +201,7 @@ def test_a_flood_of_mistakes_stays_readable(tmp_path):
     assert len(str(caught.value)) < 5000
 
 
-def test_physics_is_strict_and_can_be_told_to_warn(robot):
+def test_physics_is_strict_and_can_be_set_to_warn(robot):
     text = PAIR.replace("inertia = [1, 1, 1]", "inertia = [1, 1, 3]")
     with pytest.raises(fc.FileError, match=r"'a': .*triangle.*'b': .*triangle.*physics=\"warn\""):
         robot(text)

@@ -27,6 +27,7 @@ from .diagnostics import FileWarning, Options, Reader, check_path
 _WORDS: Final = {
     "fixed": ("merge", "keep"),
     "physics": ("strict", "warn"),
+    "faults": ("strict", "warn"),
     "massless": ("keep", "weld"),
     "xacro": ("refuse", "expand", "skip"),
     "loops": ("open", "close"),
@@ -41,6 +42,7 @@ def load(
     base: str | Group | None = None,
     fixed: Literal["merge", "keep"] = "merge",
     physics: Literal["strict", "warn"] = "strict",
+    faults: Literal["strict", "warn"] = "strict",
     gravity: Vector | None = None,
     inside: str | os.PathLike[str] | None = None,
     root: str | None = None,
@@ -48,7 +50,7 @@ def load(
     xacro: Literal["refuse", "expand", "skip"] = "refuse",
     loops: Literal["open", "close"] | None = None,
 ) -> Model:
-    """Load a robot from a file: ``.urdf``, ``.xml`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
+    """Load a robot from a file: ``.urdf``, ``.xml`` or ``.mjcf`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
 
     A name like ``"talos_description"`` that is no file is looked up in ``robot_descriptions`` and among installed
     packages, where its files are on this machine; nothing is fetched.
@@ -63,10 +65,14 @@ def load(
         fixed: ``"keep"`` keeps links on fixed joints as links; otherwise their bodies join the parent's and they become
             frames.
         physics: ``"warn"`` reads inertias that no body can have, with a warning.
+        faults: ``"warn"`` reads a URDF with faults, with a warning for each that says how it is taken: a missing mass
+            or inertia (zero), an element that is there twice (the first), a parent link that is missing (massless), a
+            mimic of a joint that does not exist (none), macros (left out); and as ``physics="warn"``.
         gravity: In place of the file's, 3 (m/s^2).
-        inside: Folder that none of the files of an MJCF robot may leave; None: that of the file itself.
+        inside: Folder that none of the files of an MJCF robot may leave; None: that of the file itself, and with a
+            warning up to three above it.
         root: Body of the world that is the robot, where several move on their own (MJCF); ``"world"`` takes all of
-            them.
+            them, as None does with a warning.
         massless: ``"weld"`` fixes joints that move no mass.
         xacro: ``"expand"`` expands macros first, with the package xacro: it evaluates what stands in the file, so only
             for files that you trust; ``"skip"`` passes over macros that are left in a URDF.
@@ -90,7 +96,7 @@ def load(
         ...     load(file)
         <Model 'brick': base SE(3), 1 links, 0 joint dof, 1 kg>
     """
-    words = {"fixed": fixed, "physics": physics, "massless": massless, "xacro": xacro, "loops": loops}
+    words = {"fixed": fixed, "physics": physics, "faults": faults, "massless": massless, "xacro": xacro, "loops": loops}
     model, messages = read(path, base=base, gravity=gravity, inside=inside, root=root, **words)
     if messages:
         warnings.warn(FileWarning("\n".join(messages)), stacklevel=2)
@@ -124,7 +130,9 @@ def examine(path: str | os.PathLike[str], **options: Any) -> Examined:
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model to a ``.urdf`` or ``.toml`` file, as a whole or not at all.
+    """Write a model to a ``.urdf``, ``.xml`` (MJCF) or ``.toml`` file, as a whole or not at all.
+
+    A :class:`FileWarning` names what a format does not hold and the motion does not need.
 
     Args:
         model: Robot.
@@ -152,13 +160,15 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         raise FileError(f"URDF has no loops, as {names} of this robot", file=path, hint=hint)
     if suffix == ".urdf":
         from .urdf.writer import save as write
+    elif suffix == ".xml":
+        from .mjcf.writer import save as write
     elif suffix == ".toml":
         from .toml.reader import save as write
     elif suffix in WRITERS:
         WRITERS[suffix](model, path)
         return
     else:
-        endings = ", ".join((".urdf", ".toml", *WRITERS))
+        endings = ", ".join((".urdf", ".xml", ".toml", *WRITERS))
         raise FileError(f"models are written to {endings} files, not to {suffix!r}", file=path)
     write(model, path)
 
@@ -169,7 +179,9 @@ def from_pinocchio_model(peer: Any) -> Model:
     The base is what the one joint of the universe moves in, where it stands at the origin and has more than one
     coordinate (``root_joint``); any other robot is fixed to the link ``universe``.  Links are named after Pinocchio's
     body frames at their joints.  Joints have our order, depth first; ``fc.exchange.pinocchio(model, peer)`` takes
-    states there and back.  Mimic joints follow here too; composite joints are refused by name.
+    states there and back.  Mimic joints follow here too.  Composite joints become chains with massless links between
+    (joints ``NAME/0``, ``NAME/1``, ...), ``SphericalZYX`` three hinges (``NAME/z``, ``NAME/y``, ``NAME/x``); ellipsoid
+    joints are refused by name.  Crossed limits are none, with a warning.
 
     Args:
         peer: ``pinocchio.Model``.
@@ -231,7 +243,7 @@ def _read(reader: Reader) -> Model:
     if suffix in READERS:
         return _read_by_other(reader, suffix)
     expand = reader.options.xacro == "expand" and suffix != ".toml"
-    if suffix not in (".urdf", ".xml", ".toml") and not (expand and suffix == ".xacro"):
+    if suffix not in (".urdf", ".xml", ".mjcf", ".toml") and not (expand and suffix == ".xacro"):
         trusted = 'if you trust it, xacro="expand" expands it'
         endings = ", ".join((".urdf", ".xml", *READERS))
         hint = trusted if suffix == ".xacro" else f"the name ends in {endings} or .toml"
@@ -247,13 +259,13 @@ def _read(reader: Reader) -> Model:
 
         return read_toml(data, reader)
     root = parse(data, reader)
-    if root.tag == "mujoco" and suffix == ".xml":
+    if root.tag == "mujoco" and suffix in (".xml", ".mjcf"):
         from .mjcf import read_mjcf
 
         return read_mjcf(root, reader)
     if root.tag != "robot":
         wanted = "<robot>" if suffix == ".urdf" else "<mujoco> or <robot>"
-        advice = "MJCF belongs into a .xml file" if root.tag == "mujoco" else None
+        advice = "MJCF belongs into a .xml or .mjcf file" if root.tag == "mujoco" else None
         reader.fail(root, f"the root element is {wanted}", advice)
     from .urdf.reader import read_urdf
 
@@ -274,7 +286,11 @@ def _read_by_other(reader: Reader, suffix: str) -> Model:
 
 
 def _check_format(suffix: str, function: Any) -> None:
-    if not suffix.startswith(".") or suffix != suffix.lower() or suffix in (".urdf", ".xml", ".toml", ".xacro"):
+    if (
+        not suffix.startswith(".")
+        or suffix != suffix.lower()
+        or suffix in (".urdf", ".xml", ".mjcf", ".toml", ".xacro")
+    ):
         raise ModelError(f"the ending of a file format is like '.sdf', and not one of the library's, not {suffix!r}")
     if not callable(function):
         raise ModelError(f"files are read and written by functions, not by {describe(function)}")
@@ -319,7 +335,7 @@ def _options(
             choices = " or ".join(f'"{choice}"' for choice in known)
             raise FallingCatError(f"{name} is {choices}, not {describe(word)}")
     vector = None if gravity is None else frozen_array(gravity, (3,), "gravity")
-    if root is not None and not (isinstance(root, str) and PurePath(path).suffix.lower() == ".xml"):
+    if root is not None and not (isinstance(root, str) and PurePath(path).suffix.lower() in (".xml", ".mjcf")):
         raise FallingCatError(f"root is the name of a body of an MJCF file, not {describe(root)}")
     return Options(base=base, gravity=vector, inside=_folder(inside, path), root=root, **words)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..lie import SE3, Group
-from ..model import Actuator, Fixed, Frame, Joint, Link, Model
+from ..model import Actuator, Fixed, ForceElement, Frame, Joint, Link, Model, Tendon
 from ..model.actuation import Drives
+from ..model.keyframes import Keyframe
 from ..model.model import GRAVITY
 from .diagnostics import Located, Reader
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MIN_MASS
@@ -35,11 +36,17 @@ class Parts:
     actuators: Sequence[Actuator] = ()
     driven: Drives | None = None
     apart: Sequence[tuple[str, str]] = ()
+    start: Keyframe | None = None
+    named_states: Sequence[Keyframe] = ()
+    force_elements: Sequence[ForceElement] = ()
+    tendons: Sequence[Tendon] = ()
 
     def model(self) -> Model:
         """The model as it stands."""
         links, joints, frames = tuple(self.links), tuple(self.joints), tuple(self.frames)
-        rest = (), tuple(self.actuators), self.driven, tuple(self.apart)
+        states = self.start, tuple(self.named_states)
+        forces = tuple(self.force_elements), tuple(self.tendons)
+        rest = (), tuple(self.actuators), self.driven, tuple(self.apart), *states, *forces
         return Model(self.name, self.base, links, joints, self.gravity, frames, *rest)
 
 

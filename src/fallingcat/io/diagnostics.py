@@ -59,6 +59,7 @@ class Options:
     base: Group | None = None
     fixed: Literal["merge", "keep"] = "merge"
     physics: Literal["strict", "warn"] = "strict"
+    faults: Literal["strict", "warn"] = "strict"
     gravity: np.ndarray | None = None
     inside: Path | None = None
     root: str | None = None
@@ -135,9 +136,22 @@ class Reader:
         self._seen[kind or text] = _Remark(len(self.warnings), message, {_where(place)})
         self.warnings.append(message)
 
+    def fault(self, place: Located | None, rule: str, taken: str) -> None:
+        """A rule is broken: an error, or with ``faults="warn"`` a warning that says how the file is ``taken``.
+
+        Example:
+            >>> reader = Reader("robot.urdf", Options(faults="warn"))
+            >>> reader.fault(Place(9, "<inertial>"), "the <mass> is missing", "zero")
+            >>> reader.warnings
+            ['robot.urdf:9: <inertial>: the <mass> is missing: zero']
+        """
+        if self.options.faults == "strict":
+            self.fail(place, rule, f'repair the file, or load it with faults="warn": {taken}')
+        self.warn(place, f"{rule}: {taken}")
+
     def physics(self, problems: Sequence[tuple[Located | None, str]]) -> None:
         """Laws of physics are broken, the worst first: an error, or a warning where ``physics="warn"`` asks for it."""
-        if self.options.physics == "strict":
+        if "warn" not in (self.options.physics, self.options.faults):
             self.fail(*problems[0], 'repair the file, or load it as it is with physics="warn"')
         for place, problem in problems:
             self.warn(place, problem, kind="physics")

@@ -41,7 +41,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write to a new file beside ``path``, then put it in its place: nobody ever sees half a file.
+    """Write to a new file beside ``path``, then put it in its place: no reader ever sees half a file.
 
     An existing file keeps its permissions, a new one has the usual ones; of a symbolic link the target is replaced.
     Linux gives the new file no name before it is whole: a process that is killed leaves nothing behind.

@@ -45,7 +45,9 @@ def _possible(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Reade
     by_name, found = {joint.name: joint for joint in joints}, {}
     for name, one in asked.items():
         if one.leader not in by_name:
-            reader.fail(one.place, f"the joint {one.leader!r}, which is to be mimicked, does not exist")
+            rule = f"the joint {one.leader!r}, which is to be mimicked, does not exist"
+            reader.fault(one.place, rule, "the joint is independent")
+            continue
         for joint in (by_name[name], by_name[one.leader]):
             if joint.kind.nq > 1 or (joint.name == name and not joint.kind.nq):
                 reader.warn(one.place, f"a {joint.kind.name} joint cannot {_role(joint, name)}: the tag is ignored")

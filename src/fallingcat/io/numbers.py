@@ -90,6 +90,16 @@ def vector(
     return np.array(values, dtype=float)
 
 
+def written(numbers: object) -> str:
+    """Shortest text that gives the same floats back; no negative zeros.
+
+    Example:
+        >>> written([0.1, -0.0, 2])
+        '0.1 0.0 2.0'
+    """
+    return " ".join(repr(float(x) + 0.0) for x in np.asarray(numbers, dtype=float))
+
+
 def _hint(text: str) -> str | None:
     if "${" in text or "$(" in text:
         return 'a leftover of xacro? xacro="expand" runs it, if you trust the file'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ from ..model import (
     Translational,
     Universal,
 )
+from ..model.exchange.pinocchio import WRITINGS, JointPart, joint_parts
+from .diagnostics import FileWarning, Place, Reader
 
 _Axis = tuple[float, float, float]
 _AXES: Final[dict[str, _Axis]] = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
@@ -45,7 +48,7 @@ _KINDS: Final[dict[str, Callable[[Any], JointKind]]] = {
     "Translation": lambda _: Translational(),
     "Universal": lambda joint: Universal(_axis(joint.axis1), _axis(joint.axis2)),
     "RevoluteUnaligned": lambda joint: Revolute(_axis(joint.axis)),
-    "RevoluteUnboundedUnaligned": lambda joint: Continuous(_axis(joint.axis)),
+    "RevoluteUnboundedUnaligned": lambda joint: Continuous(_wheel_axis(joint)),
     "PrismaticUnaligned": lambda joint: Prismatic(_axis(joint.axis)),
     "HelicalUnaligned": lambda joint: Helical(_axis(joint.axis), joint.pitch),
 }
@@ -56,44 +59,63 @@ def from_pinocchio_model(peer: Any) -> Model:
     """See :func:`fallingcat.from_pinocchio_model`."""
     if not all(hasattr(peer, name) for name in ("names", "joints", "jointPlacements", "inertias", "frames")):
         raise ModelError(f"peer is a pinocchio.Model, not {describe(peer)}")
-    mimics = [_mimic(peer, i) for i in range(peer.njoints)]
-    kinds = [_kind(name, joint) for name, joint in list(zip(peer.names, peer.joints, strict=True))[1:]]
+    chains = [joint_parts(joint) for joint in peer.joints]
+    kinds = [[_kind(name, part) for part in chain] for name, chain in zip(peer.names, chains, strict=True)][1:]
     placements = [np.array(H.homogeneous) for H in peer.jointPlacements][1:]
     roots = [i for i in range(1, peer.njoints) if peer.parents[i] == 0]
-    floats = len(roots) == 1 and kinds[roots[0] - 1].name in _BASES and _identity(placements[roots[0] - 1])
+    first = kinds[roots[0] - 1] if len(roots) == 1 else []
+    floats = len(first) == 1 and first[0].name in _BASES and _identity(placements[roots[0] - 1])
     names = _link_names(peer)
-    links = tuple(Link(names[i], _body(peer.inertias[i])) for i in range(floats, peer.njoints))
-    joints = tuple(
-        Joint(
-            peer.names[i],
-            kinds[i - 1],
-            names[peer.parents[i]],
-            names[i],
-            placements[i - 1],
-            limits=_limits(peer, i, kinds[i - 1]),
-            armature=_armature(peer, i),
-            passive=_passive(peer, i),
-            mimic=mimics[i],
-        )
-        for i in range(1 + floats, peer.njoints)
-    )
-    base = _BASES[kinds[roots[0] - 1].name] if floats else Trivial()
-    if floats and _armature(peer, roots[0]).any():
+    links = [Link(names[i], _body(peer.inertias[i])) for i in range(floats, peer.njoints)]
+    joints: list[Joint] = []
+    reader = Reader("pinocchio.Model")
+    for i in range(1 + floats, peer.njoints):
+        chain = _chain(peer, i, chains[i], kinds[i - 1], names, reader)
+        joints += chain
+        links += [Link(joint.child) for joint in chain[:-1]]
+    base = _BASES[first[0].name] if floats else Trivial()
+    if floats and _armature(peer, chains[roots[0]][0], first[0]).any():
         raise ModelError(f"Pinocchio's joint {peer.names[roots[0]]!r} is the base here, and a base has no armature")
-    gravity = np.array(peer.gravity.linear)
-    return Model(peer.name or "robot", base, links, joints, gravity, tuple(_frames(peer, names, floats)))
+    gravity, frames = np.array(peer.gravity.linear), tuple(_frames(peer, names, floats))
+    for message in reader.warnings:
+        warnings.warn(FileWarning(message), stacklevel=3)
+    return Model(peer.name or "robot", base, tuple(links), tuple(joints), gravity, frames)
 
 
-def _kind(name: str, joint: Any) -> JointKind:
+def _chain(
+    peer: Any, i: int, parts: list[JointPart], kinds: list[JointKind], names: list[str], reader: Reader
+) -> list[Joint]:
+    """Joints that Pinocchio's joint ``i`` stands for, with massless links ``LINK/PART`` between them."""
+    chain, parent, H = [], names[peer.parents[i]], np.array(peer.jointPlacements[i].homogeneous)
+    for part, kind in zip(parts, kinds, strict=True):
+        child = names[i] if part is parts[-1] else f"{names[i]}{part.suffix}"
+        name = f"{peer.names[i]}{part.suffix}"
+        limits, passive = _limits(peer, part, kind, name, reader), _passive(peer, part, kind)
+        rest = limits, _armature(peer, part, kind), passive, _mimic(peer, i)
+        chain.append(Joint(name, kind, parent, child, H @ part.placement, np.eye(4), *rest))
+        parent, H = child, np.eye(4)
+    return chain
+
+
+def _kind(name: str, part: JointPart) -> JointKind:
     """Our kind of a joint; Pinocchio's ``RX`` is a hinge about x, ``RUBX`` a wheel, ``PX`` a slider, ``HX`` a screw."""
-    short, exact = joint.shortname().removeprefix("JointModel"), joint.extract()
+    short = part.kind
     if short == "Mimic":
-        return _follower_kind(exact)
+        return _follower_kind(part.joint)
     if short in _KINDS:
-        return _KINDS[short](exact)
+        return _KINDS[short](part.joint)
     if short[:-1] in _ALIGNED and short[-1] in _AXES:
-        return _ALIGNED[short[:-1]](_AXES[short[-1]], exact)
+        return _ALIGNED[short[:-1]](_AXES[short[-1]], part.joint)
     raise ModelError(f"Pinocchio's joint {name!r} is of the kind {short}, which has no counterpart here")
+
+
+def _wheel_axis(joint: Any) -> _Axis:
+    """Axis of an unbounded hinge, by a quarter turn: Pinocchio does not tell it."""
+    data, q = joint.createData(), np.zeros(joint.idx_q + 2)
+    q[joint.idx_q + 1] = 1.0
+    joint.calc(data, q)
+    w = SE3().log(np.array(data.M.homogeneous))[3:]
+    return _axis(w / np.linalg.norm(w))
 
 
 def _follower_kind(joint: Any) -> JointKind:
@@ -152,23 +174,28 @@ def _frames(peer: Any, names: list[str], floats: bool) -> list[Frame]:
     return frames
 
 
-def _armature(peer: Any, i: int) -> np.ndarray:
-    return np.array(peer.armature[peer.idx_vs[i] : peer.idx_vs[i] + peer.nvs[i]])
+def _armature(peer: Any, part: JointPart, kind: JointKind) -> np.ndarray:
+    return np.array(peer.armature[part.v : part.v + kind.nv]) if part.kind != "Mimic" else np.zeros(kind.nv)
 
 
-def _passive(peer: Any, i: int) -> Passive:
+def _passive(peer: Any, part: JointPart, kind: JointKind) -> Passive:
     """Damping and dry friction of a joint with one degree of freedom."""
-    v = peer.idx_vs[i]
-    return Passive(float(peer.damping[v]), float(peer.upperDryFrictionLimit[v])) if peer.nvs[i] == 1 else Passive()
+    if kind.nv != 1 or part.kind == "Mimic":
+        return Passive()
+    return Passive(float(peer.damping[part.v]), float(peer.upperDryFrictionLimit[part.v]))
 
 
-def _limits(peer: Any, i: int, kind: JointKind) -> Limits:
+def _limits(peer: Any, part: JointPart, kind: JointKind, name: str, reader: Reader) -> Limits:
     """End stops and bounds of a joint with one coordinate; Pinocchio writes the largest float where there is none."""
-    if kind.nq != 1 or peer.nqs[i] != 1:
+    q, v = part.q, part.v
+    if kind.nq != 1 or part.kind == "Mimic" or len(WRITINGS[part.kind].q) != 1:  # a wheel is written as cos, sin
         return Limits()
-    q, v = peer.idx_qs[i], peer.idx_vs[i]
     found = (peer.lowerPositionLimit[q], peer.upperPositionLimit[q], peer.velocityLimit[v], peer.effortLimit[v])
     lower, upper, velocity, effort = (
         float(x) if abs(x) < np.finfo(float).max else float(np.sign(x) * np.inf) for x in found
     )
+    if lower > upper:
+        text = f"the lower limit lies above the upper one ({lower:g} > {upper:g}): the joint has no end stops here"
+        reader.warn(Place(label=f"joint {name!r}"), text)
+        lower, upper = -np.inf, np.inf
     return Limits(lower, upper, velocity, effort)

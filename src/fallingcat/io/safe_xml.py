@@ -69,17 +69,18 @@ class Element:
 
 
 def only(reader: Reader, element: Element, tag: str) -> Element | None:
-    """The one child with this tag, or None; two are an error.
+    """The one child with this tag, or None; two are a fault.
 
     Example:
         >>> root = parse(b"<robot><link/><link/></robot>", Reader("r.urdf"))
         >>> only(Reader("r.urdf"), root, "link")
         Traceback (most recent call last):
         fallingcat.errors.FileError: r.urdf:1: <link>: there may be only one <link> inside <robot>
+        (repair the file, or load it with faults="warn": the first is taken)
     """
     found = element.all(tag)
     if len(found) > 1:
-        reader.fail(found[1], f"there may be only one <{tag}> inside <{element.tag}>")
+        reader.fault(found[1], f"there may be only one <{tag}> inside <{element.tag}>", "the first is taken")
     return found[0] if found else None
 
 
@@ -90,7 +91,7 @@ def parse(data: bytes, reader: Reader) -> Element:
 
 
 def _parsed(data: bytes, reader: Reader, lenient: bool = True) -> Element:
-    """The root; prefixes that nobody declared are declared in a second attempt, if this is the first."""
+    """The root; undeclared prefixes are declared in a second attempt, if this is the first."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser
 
@@ -99,7 +100,7 @@ def _parsed(data: bytes, reader: Reader, lenient: bool = True) -> Element:
     parser = DefusedXMLParser(target=builder, encoding="utf-8", forbid_dtd=True, forbid_entities=True)
     expat_parser = builder.parser = parser.parser
     expat_parser.XmlDeclHandler = builder.declaration
-    expat_parser.DefaultHandlerExpand = None  # it would be called for every comment and CDATA, and nobody listens
+    expat_parser.DefaultHandlerExpand = None  # it would be called for every comment and CDATA, in vain
     try:
         parser.feed(data)
         root: Element | None = parser.close()

@@ -1,4 +1,4 @@
-"""Actuators of joints: motors, servos, and whatever else pulls by ``gain control + bias``; data of the model.
+"""Actuators: motors, servos, muscles, and whatever else pulls by ``gain activation + bias``; data of the model.
 
 MuJoCo knows one actuator, ``<general>``: ``<motor>``, ``<position>``, ``<velocity>``, ... are ways to fill it in, and
 so are the elements of default classes, one after the other.
@@ -15,58 +15,77 @@ import numpy as np
 from ...model import Actuator, Joint, Limits
 from ..numbers import number, vector
 from ..safe_xml import Element
+from .activation import ATTRIBUTES, CURVES, RATES, UNKNOWN, activation_of, muscle_of, number_of
+from .at_rest import AtRest
 from .defaults import Defaults
 from .files import FilesReader
 from .ignored import Tally
 from .parts import fresh
 from .settings import choice
+from .transmissions import NAMED, Transmissions, is_looked_at, joint_name
 
 _INF: Final = float("inf")
-_TRANSMISSIONS: Final = ("joint", "jointinparent")  # the same for a joint with one degree of freedom
-_SILENT: Final = {"name", "class", "group", "user", "lengthrange", *_TRANSMISSIONS}
+_SILENT: Final = {"name", "class", "group", "user", "lengthrange", *NAMED}
 _SHARED: Final = {"gear", "ctrlrange", "ctrllimited", "forcerange", "forcelimited", "inheritrange"}
 TYPES: Final = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
 _AFFINE: Final = {**TYPES, "biastype": "affine"}
-_GENERAL: Final = frozenset([*TYPES, "gainprm", "biasprm"])
-_ACTIVATION: Final = ("dynprm", "actdim", "actearly", "actlimited", "actrange")  # none where the dyntype is none
+_TYPES_READ: Final = {
+    "dyntype": ("none", "integrator", "filter", "filterexact", "muscle"),
+    "gaintype": ("fixed", "affine", "muscle"),
+    "biastype": ("none", "affine", "muscle"),
+}
+_GENERAL: Final = frozenset([*TYPES, "gainprm", "biasprm", "dynprm"])
+_MUSCLE: Final = ("timeconst", "tausmooth", "range", "force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
 _OFF: Final = "actuators are off unless a law commands them, such as fc.control.Actuators"
-
-
-def is_looked_at(element: Element) -> bool:
-    """True for an actuator that pulls on a joint."""
-    inside = element.parent is not None and element.parent.tag == "actuator"
-    return inside and any(name in element.attributes for name in _TRANSMISSIONS)
 
 
 def read_actuators(
     root: Element,
-    joints: Sequence[Joint],
+    transmissions: Transmissions,
     defaults: Defaults,
     reader: FilesReader,
     tally: Tally,
     felt: Callable[[str], float],
+    drawn: AtRest,
 ) -> list[Actuator]:
-    """The actuators of joints with one degree of freedom, in MuJoCo's order; joints have ``felt`` inertias."""
-    by_name = {joint.name: joint for joint in joints}
-    given = [element for section in root.all("actuator") for element in section if is_looked_at(element)]
+    """The actuators of the robot, in MuJoCo's order; joints have ``felt`` inertias, ``drawn`` is the robot as drawn."""
+    every = [element for section in root.all("actuator") for element in section]
+    for element in (element for element in every if not is_looked_at(element)):
+        tally.note(f"<{element.tag}> of a body is not read", element)
+    given = [element for element in every if is_looked_at(element)]
     taken = {element.get("name") for element in given}
     found = []
     for element in given:
-        joint = by_name.get(next(element.get(name) for name in _TRANSMISSIONS if name in element.attributes))
-        if joint is None:  # of a body that is no part of the robot
+        joint = transmissions.joint(element)
+        if joint is None and joint_name(element) is not None:  # of a body that is no part of the robot
             continue
         drive = Drive()
         for each in (*defaults.actuators[defaults.named(element, "class", "main")], element):
             drive = drive.with_element(each, reader)
-        odd = drive.odd if joint.kind.nv == 1 else f"on a joint of type {joint.kind.name!r}"
+        numbers = _numbers(drive, element, joint.limits if joint else Limits(), reader)
+        on, odd = None, drive.odd
+        if joint is None:
+            on = transmissions.of(element, np.array([*numbers["gear"], *[0.0] * 6][:6]))
+            if on is None:  # of a body that is no part of the robot
+                continue
+            odd = on if isinstance(on, str) else odd or ("with 'dampratio'" if drive.ratio else "")
+        elif joint.kind.nv != 1:
+            odd = f"on a joint of type {joint.kind.name!r}"
         if odd:
             tally.note(f"<{element.tag}> {odd} is not read", element)
             continue
-        name = element.get("name") or fresh(f"{joint.name}_{element.tag}", taken)
-        numbers = _numbers(drive, element, joint.limits, reader)
-        if drive.ratio:
+        numbers["gear"] = 1.0 if "site" in element.attributes else float(numbers["gear"][0])
+        whole = element.get("tendon") or element.get("site") or element.get("cranksite")
+        name = element.get("name") or fresh(f"{joint.name if joint else whole}_{element.tag}", taken)
+        if joint is not None and drive.ratio:
             drive = drive.damped(felt(joint.name), numbers["gear"])
-        found.append(drive.actuator(name, joint.name, **numbers))
+        made = drive.actuator(name, joint.name if joint else "", transmission=on, **numbers)
+        if made.kind == "muscle":
+            whole_muscle = muscle_of(made, drive.curve, element, drawn, reader, tally)
+            if whole_muscle is None:
+                continue
+            made = whole_muscle
+        found.append(made)
         tally.note(_OFF, element)
     return found
 
@@ -81,7 +100,7 @@ def driven_joints(names: Set[str], joints: Sequence[Joint], actuators: Sequence[
 def pulled(root: Element) -> set[str]:
     """Names of the joints that actuators pull on, whatever their kind."""
     given = [element for section in root.all("actuator") for element in section if is_looked_at(element)]
-    return {element.attributes[name] for element in given for name in _TRANSMISSIONS if name in element.attributes}
+    return {name for element in given if (name := joint_name(element)) is not None}
 
 
 @dataclass(frozen=True)
@@ -90,6 +109,12 @@ class Drive:
 
     gain: float = 1.0
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    slope: tuple[float, float] = (0.0, 0.0)
+    """change of the gain by x and dx/dt"""
+    dynamics: tuple[float, ...] = (1.0, 0.0, 0.0)
+    """numbers of the activation"""
+    curve: tuple[float, ...] = ()
+    """numbers of a muscle"""
     types: Mapping[str, str] = field(default_factory=lambda: TYPES)
     kinds: tuple[str, ...] = ()
     """the elements that filled it in, the last one last"""
@@ -124,11 +149,43 @@ class Drive:
         ratio = number(reader, element, "dampratio", default=-kv)
         if "dampratio" in element.attributes and (ratio < 0.0 or "kv" in element.attributes):
             reader.fail(element, "'dampratio' is not negative, and stands without 'kv'")
-        return Drive(kp, (0.0, -kp, ratio), _AFFINE, mixed=mixed)
+        slow = number(reader, element, "timeconst", default=0.0)
+        types = {**_AFFINE, "dyntype": "filterexact"} if slow else _AFFINE
+        dynamics = (slow, 0.0, 0.0) if slow else self.dynamics
+        return Drive(kp, (0.0, -kp, ratio), dynamics=dynamics, types=types, mixed=mixed)
+
+    def _intvelocity(self, element: Element, reader: FilesReader) -> Drive:
+        drive = self._position(element, reader)
+        return replace(drive, dynamics=(1.0, 0.0, 0.0), types={**_AFFINE, "dyntype": "integrator"})
+
+    def _damper(self, element: Element, reader: FilesReader) -> Drive:
+        kv, known = self._servo(element, "kv", -self.slope[1], 0.0, reader)
+        return Drive(0.0, slope=(0.0, -kv), types={**TYPES, "gaintype": "affine"}, mixed=not known)
+
+    def _cylinder(self, element: Element, reader: FilesReader) -> Drive:
+        area = number(reader, element, "area", default=1.0)
+        if "diameter" in element.attributes:
+            area = np.pi / 4.0 * number(reader, element, "diameter") ** 2
+        first, second, third = vector(reader, element, "bias", 3, default=(0.0, 0.0, 0.0)).tolist()
+        slow = number(reader, element, "timeconst", default=1.0)
+        types = {"dyntype": "filter", "gaintype": "fixed", "biastype": "affine"}
+        return Drive(area, (first, second, third), dynamics=(slow, 0.0, 0.0), types=types, mixed=self.kinds != ())
+
+    def _muscle(self, element: Element, reader: FilesReader) -> Drive:
+        known = self.curve or CURVES
+        times = vector(reader, element, "timeconst", 2, default=(self.dynamics if self.curve else RATES)[:2]).tolist()
+        smooth = number(reader, element, "tausmooth", default=self.dynamics[2] if self.curve else 0.0)
+        ends = vector(reader, element, "range", 2, default=known[:2]).tolist()
+        keys = ("force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
+        rest = [number(reader, element, key, default=x) for key, x in zip(keys, known[2:], strict=True)]
+        types = dict.fromkeys(TYPES, "muscle")
+        return Drive(
+            dynamics=(*times, smooth), curve=(*ends, *rest), types=types, mixed=self.kinds not in ((), ("muscle",))
+        )
 
     def _velocity(self, element: Element, reader: FilesReader) -> Drive:
         kv, known = self._servo(element, "kv", self.gain, 1.0, reader)
-        return Drive(kv, (0.0, 0.0, -kv), _AFFINE, mixed=not known)
+        return Drive(kv, (0.0, 0.0, -kv), types=_AFFINE, mixed=not known)
 
     def _servo(
         self, element: Element, key: str, inherited: float, usual: float, reader: FilesReader
@@ -141,10 +198,14 @@ class Drive:
     def _general(self, element: Element, reader: FilesReader) -> Drive:
         """Types by their words, and as many of the first numbers as are given."""
         types = {key: element.get(key, self.types[key]) for key in TYPES}
-        gain = vector(reader, element, "gainprm", (1, 10), default=(self.gain,))[0]
+        gains = vector(reader, element, "gainprm", (1, 10), default=(self.gain,)).tolist()
+        slope = [*gains[1:3], *self.slope[len(gains[1:3]) :]]
+        rates = vector(reader, element, "dynprm", (1, 10), default=self.dynamics).tolist()[:3]
+        curve = tuple([*gains, *(self.curve or (0.0,) * 9)[len(gains) :]][:9]) if "muscle" in types.values() else ()
         given: list[float] = vector(reader, element, "biasprm", (1, 10), default=self.bias)[:3].tolist()
         first, second, third = [*given, *self.bias[len(given) :]]
-        return Drive(float(gain), (first, second, third), types, mixed=self.mixed)
+        dynamics = (*rates, *self.dynamics[len(rates) :])
+        return Drive(gains[0], (first, second, third), (slope[0], slope[1]), dynamics, curve, types, mixed=self.mixed)
 
     def _unknown(self, element: Element, _reader: FilesReader) -> Drive:
         return Drive(types={**TYPES, "gaintype": element.tag})
@@ -163,18 +224,28 @@ class Drive:
     def odd(self) -> str:
         """Reason why no actuator of ours is this one, in words; none if one is."""
         for key, word in self.types.items():
-            if word != TYPES[key] and (key, word) != ("biastype", "affine"):
+            if word not in _TYPES_READ[key]:
                 return f"with {key} {word!r}"
+        muscles = {self.types[key] == "muscle" for key in ("gaintype", "biastype")}
+        if len(muscles) > 1:
+            return "with a gain or a bias alone that is of a muscle"
+        if number_of(self.others.get("actdim", "-1")) > 1.0:
+            return "with 'actdim'"
         inherits = self.shared.get("inheritrange", "0") != "0"
         if inherits and ("ctrlrange" in self.shared or {*self.kinds} != {"position"}):
             return "with 'inheritrange' beside a range, or of a class that is for other actuators"
         if self.mixed:
             return "with gains of a class that is for other actuators"
-        return next((f"with {key!r}" for key in self.others), "")
+        return next((f"with {key!r}" for key in self.others if key not in ATTRIBUTES), "")
 
     def actuator(self, name: str, joint: str, **numbers: Any) -> Actuator:
         """The actuator, of the kind that says it shortest."""
         gain, bias = self.gain, self.bias if self.types["biastype"] == "affine" else (0.0, 0.0, 0.0)
+        numbers |= {"activation": activation_of(self.types["dyntype"], self.dynamics, self.others)}
+        if self.types["gaintype"] == "muscle":
+            return Actuator(name, joint, "muscle", **{"muscle": UNKNOWN} | numbers)
+        if self.types["gaintype"] == "affine" and any(self.slope):
+            return Actuator(name, joint, "general", gain=gain, bias=bias, gain_slope=self.slope, **numbers)
         if gain == 1.0 and not any(bias):
             return Actuator(name, joint, "motor", **numbers)
         if bias[:2] == (0.0, -gain):
@@ -185,9 +256,13 @@ class Drive:
 
 
 _FILLED: Final[dict[str, tuple[Callable[[Drive, Element, FilesReader], Drive], tuple[str, ...]]]] = {
-    "general": (Drive._general, (*_GENERAL, *_ACTIVATION)),
+    "general": (Drive._general, (*_GENERAL, "dynprm")),
     "motor": (Drive._motor, ()),
-    "position": (Drive._position, ("kp", "kv", "dampratio")),
+    "position": (Drive._position, ("kp", "kv", "dampratio", "timeconst")),
+    "intvelocity": (Drive._intvelocity, ("kp", "kv", "dampratio")),
+    "damper": (Drive._damper, ("kv",)),
+    "cylinder": (Drive._cylinder, ("timeconst", "area", "diameter", "bias")),
+    "muscle": (Drive._muscle, (*_MUSCLE,)),
     "velocity": (Drive._velocity, ("kv",)),
 }
 """Function that fills in an element, and the attributes that it reads."""
@@ -202,7 +277,7 @@ def _numbers(drive: Drive, element: Element, limits: Limits, reader: FilesReader
             reader.fail(element, "the joint of an actuator with 'inheritrange' has a range")
         middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * part * (limits.upper - limits.lower)
         control = middle - half, middle + half
-    gear = float(vector(reader, full, "gear", (1, 6), default=(1.0,))[0])
+    gear = vector(reader, full, "gear", (1, 6), default=(1.0,)).tolist()
     return {"gear": gear, "control_range": control, "force_range": _range(full, "force", reader)}
 
 
@@ -210,7 +285,7 @@ def _range(element: Element, what: str, reader: FilesReader) -> tuple[float, flo
     """A range counts where ``limited`` says so, or says nothing."""
     limited = choice(reader, element, f"{what}limited", ("true", "false", "auto"), "auto")
     lower, upper = vector(reader, element, f"{what}range", 2, default=(0.0, 0.0)).tolist()
-    if limited == "false" or (limited == "auto" and (lower, upper) == (0.0, 0.0)):
+    if limited == "false" or (limited == "auto" and lower >= upper):
         return -_INF, _INF
     if lower >= upper:
         reader.fail(element, f"the lower end of '{what}range' lies below the upper end", f"{lower:g} and {upper:g}")

@@ -7,8 +7,10 @@ from typing import Final
 
 from ..safe_xml import Element
 from .files import Files, FilesReader
+from .flexible import without_flexible
 from .ignored import Tally
 from .references import References, all_below, check_assets
+from .replicate import with_copies
 from .schema import check_elements
 from .source import Source, read_source
 
@@ -27,6 +29,8 @@ class Models:
     def read(self, root: Element, folder: Path, depth: int = 0) -> Source:
         """Check a model and put into each ``<attach>`` what it attaches; the model's source."""
         reader = self.reader
+        with_copies(root, reader, self.files)
+        without_flexible(root, reader)
         check_elements(root, reader)
         source = read_source(root, folder, reader, self.tally)
         wanted = [e for world in root.all("worldbody") for e in all_below(world) if e.tag == "attach"]
@@ -61,6 +65,12 @@ class Models:
             if bodies[0].parent is not None and bodies[0].parent.tag == "frame":
                 self.reader.fail(element, "a body that stands in a <frame> is not attached", "attach the whole model")
             found = bodies
+        elif "frame" in element.attributes:
+            name = element.get("frame")
+            found = [e for world in worlds for e in world.all("frame") if e.get("name") == name]
+            if not found:
+                rule = f"the world of the model {element.get('model')[:80]!r} has no frame {name[:80]!r}"
+                self.reader.fail(element, rule, "attach the whole model")
         element.tag = ATTACHED
         self.sources[id(element)] = source
         element.children = [self._copied(child, element, element.get("prefix")) for child in found]

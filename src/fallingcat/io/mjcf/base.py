@@ -34,7 +34,8 @@ def find_robot(bodies: Sequence[BodyPart], reader: Reader, tally: Tally) -> Chos
         freedom[top] += 6 if body.free is not None else len(body.joints)
     candidates = {names[i]: i for i, _ in freedom.most_common() if i}
     chosen = _chosen(bodies, candidates, freedom, reader)
-    base = _base(bodies, [i for i in candidates.values() if chosen in (None, i)], freedom, reader)
+    tried = [i for i in candidates.values() if chosen in (None, i)]
+    base = _base(bodies, tried, freedom, reader) if chosen != 0 else 0
     top = base if chosen is None else chosen
     if top == 0:
         return Chosen(0, [True] * len(bodies))
@@ -58,14 +59,22 @@ def top_bodies(bodies: Sequence[BodyPart]) -> list[int]:
 def _chosen(
     bodies: Sequence[BodyPart], candidates: Mapping[str, int], freedom: Mapping[int, int], reader: Reader
 ) -> int | None:
-    """The body of the world that ``root`` names (0 for the world, with all there is); None: nobody needs to choose."""
+    """The body of the world that ``root`` names (0 for the world, with all there is); None: nobody needs to choose.
+
+    Where several bodies move on their own and no one chooses, all are read.
+    """
     root = reader.options.root
     if root is None:
         movers = [i for i in candidates.values() if freedom[i]]
         if len(movers) > 1 and any(bodies[i].free is not None for i in movers):
             names = [name for name, i in candidates.items() if freedom[i]]
-            rule = f"a robot has one root, and {len(movers)} bodies move on their own: {_listed(names)}"
-            reader.fail(bodies[movers[0]].element, rule, f'choose with root="{names[0]}", or all with root="{WORLD}"')
+            rule = f"{len(movers)} bodies move on their own: {_listed(names)}"
+            if not isinstance(reader.options.base, Trivial | None):
+                hint = f'choose with root="{names[0]}", or leave base out'
+                reader.fail(bodies[movers[0]].element, f"a robot has one root, and {rule}", hint)
+            choice = f'root="{names[0]}" reads one of them, root="{WORLD}" all without this warning'
+            reader.warn(bodies[movers[0]].element, f"{rule}; all are read, as one scene on a fixed base: {choice}")
+            return 0
         return None
     if root == WORLD:
         if not isinstance(reader.options.base, Trivial | None):
@@ -84,8 +93,6 @@ def _listed(names: Sequence[str]) -> str:
 def _base(bodies: Sequence[BodyPart], tops: Sequence[int], freedom: Mapping[int, int], reader: Reader) -> int:
     """The free one of ``tops``, or the one that ``base=...`` lifts off the world, or the world."""
     free = [i for i in tops if bodies[i].free is not None]
-    if reader.options.root == WORLD:
-        return 0
     if free:
         return free[0]
     group = reader.options.base

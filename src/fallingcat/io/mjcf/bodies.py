@@ -14,16 +14,22 @@ from ..limits import MAX_INERTIA, MAX_LINKS, MAX_MASS, MAX_SHAPES
 from ..numbers import number, vector
 from ..safe_xml import Element
 from .files import FilesReader
-from .geometry import Geom, read_geom
+from .geometry import Geom, placed, read_geom
 from .ignored import Tally
 from .joints import JointPart, check_free, is_free, read_joint
-from .poses import pose
+from .poses import orientation, pose
 from .settings import Settings, boolean
 from .shapes import bits
 from .source import Source
 
 MOST_JOINTS: Final = 6
 """Joints of one body: so many ways it can move."""
+
+_CONTACT: Final = ("friction", "condim", "solref", "solimp", "priority", "solmix", "gap")
+_CHOSEN: Final = (
+    "contact parameters of geoms ('friction', 'condim', 'solref', 'solimp', 'priority', 'gap') are not read: friction "
+    "and stiffness are those of the contact that you choose, such as fc.contact.CompliantFloor(..., friction=0.8)"
+)
 
 
 @dataclass
@@ -38,6 +44,12 @@ class BodyPart:
     free: Element | None = None
     joints: list[JointPart] = field(default_factory=list)
     geoms: list[Geom] = field(default_factory=list)
+    sites: list[tuple[Element, np.ndarray]] = field(default_factory=list)
+    """with their poses in the body"""
+    gravcomp: float = 0.0
+    """part of the weight that is carried"""
+    inertial_axes: np.ndarray | None = None
+    """``3 x 3``: axes of its ``<inertial>``, in the body"""
     inertial: Body | None = None
     settings: Settings = field(default_factory=Settings)
     moves: bool = False
@@ -84,7 +96,7 @@ class Walk:
             return self._body(element, scope)
         if id(element) in self.attached:
             return _Scope(scope.body, scope.H, "main", self.attached[id(element)])
-        if element.tag in ("frame", "geom"):
+        if element.tag in ("frame", "geom", "site"):
             self._count_shape(element)
         if element.tag == "frame":
             H = scope.H @ pose(element, settings, self.reader)
@@ -92,8 +104,13 @@ class Walk:
         if element.tag == "geom":
             full = defaults.applied(element, scope.childclass)
             body.geoms.append(read_geom(full, scope.H, scope.source, self.reader))
+            if any(name in full.attributes for name in _CONTACT) and bits(body.geoms[-1]) != (0, 0):
+                self.tally.note(_CHOSEN, element)
             if number(self.reader, full, "margin", default=0.0) > 0.0 and bits(body.geoms[-1]) != (0, 0):
                 self.tally.note("the 'margin' of a geom is not read: contacts begin where shapes touch", element)
+        elif element.tag == "site":
+            full = defaults.applied(element, scope.childclass)
+            body.sites.append((element, scope.H @ placed(full, settings, self.reader)))
         elif scope.body == 0 and element.tag in ("joint", "freejoint", "inertial"):
             self.reader.fail(element, f"the world has no <{element.tag}>", "put it into a <body>")
         elif element.tag in ("joint", "freejoint"):
@@ -102,14 +119,14 @@ class Walk:
             if body.inertial is not None:
                 self.reader.fail(element, "a body has one <inertial> at most")
             body.inertial = _inertial(element, scope.H, settings, self.reader)
+            body.inertial_axes = scope.H[:3, :3] @ orientation(element, settings, self.reader)
         return None
 
     def _body(self, element: Element, scope: _Scope) -> _Scope:
         H = scope.H @ pose(element, scope.source.settings, self.reader)
         self.bodies.append(BodyPart(element, scope.body, H, settings=scope.source.settings))
         self._count_link(element)
-        if number(self.reader, element, "gravcomp", default=0.0):
-            self.tally.note("'gravcomp' is not read: gravity acts on the whole mass", element)
+        self.bodies[-1].gravcomp = number(self.reader, element, "gravcomp", default=0.0)
         if boolean(self.reader, element, "mocap", False):
             self.tally.note("a 'mocap' body is read as fixed to the world", element)
         childclass = scope.source.defaults.named(element, "childclass", scope.childclass)
@@ -142,7 +159,7 @@ class Walk:
     def _count_shape(self, element: Element) -> None:
         self.shapes += 1
         if self.shapes > MAX_SHAPES:
-            self.reader.fail(element, f"a robot has at most {MAX_SHAPES:,} geoms and frames")
+            self.reader.fail(element, f"a robot has at most {MAX_SHAPES:,} geoms, sites and frames")
 
 
 def _inertial(element: Element, H: np.ndarray, settings: Settings, reader: FilesReader) -> Body:

@@ -45,6 +45,11 @@ class Defaults:
         attributes = self.classes[name].get(element.tag, {})
         return self.reader.twin(element, _overridden(attributes, element.attributes)) if attributes else element
 
+    def applied_as(self, element: Element, tag: str) -> Element:
+        """The element with the attributes that its class has for ``tag``, of which it is one."""
+        attributes = self.classes[self.named(element, "class", "main")].get(tag, {})
+        return self.reader.twin(element, _overridden(attributes, element.attributes)) if attributes else element
+
     def named(self, element: Element, attribute: str, otherwise: str) -> str:
         """The class in an attribute, which must exist."""
         name = element.get(attribute, otherwise)
@@ -58,7 +63,7 @@ class Defaults:
             default, name = stack.pop()
             here = self.classes[name]
             for child in default:  # own attributes first: nested classes copy them, wherever they stand
-                if child.tag in ("joint", "geom", "mesh", "material"):
+                if child.tag in ("joint", "geom", "mesh", "material", "site", "tendon"):
                     here[child.tag] = _overridden(here.get(child.tag, {}), child.attributes)
             self.actuators[name] += tuple(child for child in default if child.tag in (*_ACTUATORS, *_ODD_ACTUATORS))
             stack.extend([(child, self._begin(child, name)) for child in default.all("default")])

@@ -10,13 +10,14 @@ import numpy as np
 from ...caching import cached_property
 from ...lie import SE3
 from ...lie.rotations import homogeneous, matrix_from_quaternion
-from ...model import Couple, Loop, Model, Pin, Weld
-from ..numbers import number, vector
+from ...model import Couple, CoupledSums, FixedTendon, Loop, Model, Pin, Weld
+from ..numbers import vector
 from ..safe_xml import Element
+from .at_rest import AtRest, refs
 from .bodies import BodyPart
 from .files import FilesReader
 from .ignored import Tally
-from .parts import WORLD, Naming
+from .parts import WORLD
 from .poses import pose
 from .settings import Settings, boolean
 
@@ -52,6 +53,8 @@ class Equalities:
     def _loop(self, element: Element, name: str) -> Loop | None:
         if element.tag == "joint":
             return self._couple(element, name)
+        if element.tag == "tendon":
+            return self._coupled_sums(element, name)
         ends = self._ends(element) if element.tag in ("connect", "weld") else None
         if ends is None:
             return None
@@ -109,6 +112,23 @@ class Equalities:
         coefficients = shifted.coef + np.eye(1, len(shifted.coef))[0] * self._refs[joint]
         return Couple(name, joint, other, tuple(coefficients.tolist()))
 
+    def _coupled_sums(self, element: Element, name: str) -> Loop | None:
+        """One fixed tendon that follows another: their lengths differ from those as drawn by a polynomial."""
+        fixed = {tendon.name: tendon for tendon in self.model.tendons if isinstance(tendon, FixedTendon)}
+        first, second = fixed.get(element.get("tendon1")), fixed.get(element.get("tendon2"))
+        if first is None or (second is None and "tendon2" in element.attributes):
+            return None
+        given = vector(self.reader, element, "polycoef", (1, 5), default=_LINEAR)
+        drawn = AtRest(self.model, self._refs)
+        start = float(np.asarray(first.arm(drawn).length))
+        if second is None:
+            return CoupledSums(name, first.over, first.coefficients, coefficients=(given[0] + start,))
+        behind = float(np.asarray(second.arm(drawn).length))
+        shifted = np.polynomial.Polynomial(given)(np.polynomial.Polynomial([-behind, 1.0]))
+        coefficients = shifted.coef + np.eye(1, len(shifted.coef))[0] * start
+        sums = (first.over, first.coefficients, second.over, second.coefficients)
+        return CoupledSums(name, *sums, tuple(coefficients.tolist()))
+
     @cached_property
     def _places(self) -> set[str]:
         return {*self.model.link_names, *(frame.name for frame in self.model.frames)}
@@ -127,11 +147,7 @@ class Equalities:
     @cached_property
     def _refs(self) -> dict[str, float]:
         """The coordinates at which the robot stands as drawn."""
-        naming, refs = Naming(self.bodies), {}
-        for part in (part for body in self.bodies for part in body.joints):
-            unit = self.settings.angle if part.element.get("type", "hinge") == "hinge" else 1.0
-            refs[naming.joint(part.element)] = unit * number(self.reader, part.element, "ref", default=0.0)
-        return refs
+        return refs(self.bodies)
 
     def _seen(self, first: str, second: str | None) -> np.ndarray:
         """Coordinates of the first place to those of the second (None: the world), as drawn."""

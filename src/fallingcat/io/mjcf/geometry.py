@@ -16,7 +16,7 @@ from ..limits import MAX_INERTIA, MAX_LENGTH, MAX_MASS
 from ..numbers import number, vector
 from ..safe_xml import Element
 from .poses import pose, shortest_turn
-from .settings import boolean, choice
+from .settings import Settings, boolean, choice
 from .source import Source
 
 DENSITY: Final = 1000.0
@@ -108,6 +108,13 @@ def read_geom(element: Element, H: np.ndarray, source: Source, reader: Reader) -
     return Geom(element, kind, (x, y, z), H @ placement, source)
 
 
+def placed(element: Element, settings: Settings, reader: Reader) -> np.ndarray:
+    """``4 x 4``: the pose of a site, by ``fromto`` or as of other elements."""
+    if "fromto" in element.attributes:
+        return _from_to(element, choice(reader, element, "type", TYPES, "sphere"), reader)[0]
+    return pose(element, settings, reader)
+
+
 def weigh(geom: Geom, reader: Reader) -> Body:
     """The body of a geom, in the frame of the body that it belongs to; massless for the ground."""
     element, source = geom.element, geom.source
@@ -118,7 +125,9 @@ def weigh(geom: Geom, reader: Reader) -> Body:
     if heavy == 0.0:
         return Body()
     if geom.kind == "sdf":
-        reader.fail(element, "the inertia of an sdf is not known", 'give the body an <inertial>, or the geom mass="0"')
+        rule = "the inertia of an sdf is not known (give the body an <inertial>, or the geom mass='0')"
+        reader.fault(element, rule, "it has no mass")
+        return Body()
     if geom.kind == "mesh":
         return _mesh(geom, heavy, reader)
     if "mesh" in element.attributes:

@@ -35,6 +35,13 @@ class JointPart:
     limits: Limits
     armature: float
     passive: Passive
+    ref: float = 0.0
+    """Coordinate at which the body stands as drawn."""
+    springref: float = 0.0
+    """Coordinate at which springs of the joint and of tendons are at rest."""
+    time_constant: float = 0.0
+    """Time constant of a ``springdamper`` (s); 0: there is none."""
+    damping_ratio: float = 0.0
 
 
 def is_free(element: Element) -> bool:
@@ -47,7 +54,8 @@ def check_free(element: Element, reader: FilesReader, tally: Tally) -> None:
     if _armature(element, reader):
         tally.note(FREE_ROTOR, element)
     if choice(reader, element, "align", ("true", "false", "auto"), "auto") == "true":
-        reader.fail(element, "'align' moves the frame of a free body to its inertia, and is not read", "remove it")
+        rule = "'align' moves the frame of a free body to its inertia, and is not read"
+        reader.fault(element, rule, "its frame stays where it is")
 
 
 def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: FilesReader, tally: Tally) -> JointPart:
@@ -73,15 +81,16 @@ def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: File
     ends = _range(element, kind, settings, reader)
     limits = Limits(*(ends or (-np.inf, np.inf)), effort=_effort(element, reader, tally))
     x, y, z = axis.tolist()
+    more = (ref, _springref(element, kind, settings, reader), *_springdamper(element, reader))
     if kind == "slide":  # where a slider sits makes no difference
         position(element, "pos", reader)
         before = homogeneous(np.eye(3), -ref * axis)
-        return JointPart(element, Prismatic((x, y, z)), before, np.eye(4), limits, armature, passive)
+        return JointPart(element, Prismatic((x, y, z)), before, np.eye(4), limits, armature, passive, *more)
     before, after = _anchor(element, H, reader)
     if ref:
         before = before @ homogeneous(clean(about(axis, -ref)), np.zeros(3))
     hinge = (Continuous if ends is None else Revolute)((x, y, z))
-    return JointPart(element, hinge, before, after, limits, armature, passive)
+    return JointPart(element, hinge, before, after, limits, armature, passive, *more)
 
 
 def _armature(element: Element, reader: FilesReader) -> float:
@@ -102,10 +111,21 @@ def _passive(element: Element, kind: str, settings: Settings, reader: FilesReade
         if any(more):
             tally.note(_CURVED.format(name), element)
         given[ours] = first
-    if "springdamper" in element.attributes and vector(reader, element, "springdamper", 2).any():
-        tally.note("'springdamper' is not read: MuJoCo makes a spring and a damper of it and of the mass", element)
-    rest = number(reader, element, "springref", default=0.0) * (settings.angle if kind == "hinge" else 1.0)
-    return Passive(**given, rest=rest if given["stiffness"] and kind != "ball" else 0.0)
+    if kind == "ball" and any(_springdamper(element, reader)):
+        tally.note("the 'springdamper' of a ball joint is not read", element)
+    rest = _springref(element, kind, settings, reader)
+    spring = given["stiffness"] or any(_springdamper(element, reader))
+    return Passive(**given, rest=rest if spring and kind != "ball" else 0.0)
+
+
+def _springdamper(element: Element, reader: FilesReader) -> tuple[float, float]:
+    """Time constant (s) and damping ratio; they count where both are positive."""
+    time, ratio = vector(reader, element, "springdamper", 2, default=(0.0, 0.0)).tolist()
+    return (time, ratio) if min(time, ratio) > 0.0 else (0.0, 0.0)
+
+
+def _springref(element: Element, kind: str, settings: Settings, reader: FilesReader) -> float:
+    return number(reader, element, "springref", default=0.0) * (settings.angle if kind == "hinge" else 1.0)
 
 
 def _effort(element: Element, reader: FilesReader, tally: Tally) -> float:
@@ -139,7 +159,10 @@ def _range(element: Element, kind: str, settings: Settings, reader: FilesReader)
     limited = choice(reader, element, "limited", ("true", "false", "auto"), "auto")
     lower, upper = vector(reader, element, "range", 2, default=(0.0, 0.0)).tolist()
     if limited == "auto":
-        if (lower, upper) == (0.0, 0.0):
+        if lower > upper:
+            rule = f"the lower end of 'range' lies below the upper end: {lower:g} and {upper:g}"
+            reader.fault(element, rule, "no limit, as in MuJoCo")
+        if lower >= upper:
             return None
         if not settings.autolimits:
             reader.fail(element, "with autolimits='false' a joint with a 'range' says whether it is 'limited'")

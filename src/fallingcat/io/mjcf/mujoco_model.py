@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,10 +11,8 @@ from ...errors import ModelError, describe
 from ...lie import SE3, Trivial
 from ...lie.rotations import about, homogeneous, matrix_from_quaternion
 from ...model import (
-    Actuator,
     Body,
     Continuous,
-    Joint,
     JointKind,
     Limits,
     Model,
@@ -26,19 +24,22 @@ from ...model import (
 from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..safe_xml import Element
-from .actuators import TYPES, Drive, driven_joints
+from .actuators import driven_joints
 from .base import find_robot
 from .bodies import BodyPart
+from .force_elements import fluid_drag, gravity_compensation
 from .ignored import Tally
 from .joints import FREE_ROTOR, JointPart
-from .parts import fresh, make_pieces
+from .keyframes import Coordinates, start_of
+from .mujoco_forces import MujocoForces
+from .parts import make_pieces
 from .poses import clean
+from .settings import Settings
+from .sites import Place, Sites, read_sites
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
 _KINDS: Final = ("free", "ball", "slide", "hinge")
 _ON_JOINTS: Final = (0, 1)  # mjTRN_JOINT, mjTRN_JOINTINPARENT
-_NEWER: Final = ("armature", "damping", "dampingpoly", "delay")  # not all releases have them
-_UNREAD: Final = "actuators that are no drives by gain and bias of a joint with one degree of freedom are not read"
 
 
 def read_mujoco_model(peer: Any, reader: Reader) -> Model:
@@ -55,7 +56,8 @@ def read_mujoco_model(peer: Any, reader: Reader) -> Model:
     if free is not None and peer.dof_armature[peer.jnt_dofadr[peer.body_jntadr[robot.base]]]:
         tally.note(FREE_ROTOR, free)
     pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
-    actuators = _actuators(peer, pieces.joints, tally)
+    sites = read_sites(bodies, robot.kept, [*pieces.link_places], tally)
+    states = Coordinates(bodies, robot.base)
     parts = Parts(
         name=peer.names.split(b"\0", 1)[0].decode() or "robot",
         base=SE3() if robot.base else Trivial(),
@@ -65,35 +67,41 @@ def read_mujoco_model(peer: Any, reader: Reader) -> Model:
         joint_places=pieces.joint_places,
         gravity=np.array(peer.opt.gravity),
         virtual=pieces.virtual,
-        actuators=actuators,
-        driven=driven_joints({_pulled(peer, i) for i in range(peer.nu)} - {""}, pieces.joints, actuators),
+        frames=sites.frames,
+        force_elements=[
+            *gravity_compensation(bodies, masses, robot.kept),
+            *fluid_drag(bodies, masses, robot.kept, _fluid(peer), tally),
+        ],
+        start=start_of(bodies, robot.base),
+        named_states=[
+            states.keyframe(peer.key(i).name or f"key{i}", peer.key_qpos[i], peer.key_qvel[i]) for i in range(peer.nkey)
+        ],
     )
+    model = _with_forces(assemble(parts, reader), peer, MujocoForces(peer, bodies, robot.kept, tally), sites)
     tally.report()
-    return assemble(parts, reader)
+    return model
 
 
-def _actuators(peer: Any, joints: Sequence[Joint], tally: Tally) -> list[Actuator]:
-    """Those that pull on a joint with one degree of freedom by ``gain control + bias``."""
-    sizes, found = {joint.name: joint.kind.nv for joint in joints}, []
-    taken = {peer.actuator(i).name for i in range(peer.nu)}
-    for i in range(peer.nu):
-        joint = _pulled(peer, i)
-        plain = not (peer.actuator_dyntype[i] or peer.actuator_gaintype[i] or peer.actuator_biastype[i] > 1)
-        finite = np.isfinite([peer.actuator_gainprm[i, 0], *peer.actuator_biasprm[i, :3]]).all()
-        newer = any(np.any(getattr(peer, f"actuator_{name}", np.zeros(peer.nu))[i]) for name in _NEWER)
-        if sizes.get(joint) != 1 or newer or not plain or not finite:
-            tally.note(_UNREAD, None)
-            continue
-        first, second, third = peer.actuator_biasprm[i, :3].tolist()
-        types = TYPES | ({"biastype": "affine"} if peer.actuator_biastype[i] else {})
-        drive = Drive(float(peer.actuator_gainprm[i, 0]), (first, second, third), types)
-        ranges = {}
-        for ours, theirs in (("control_range", "ctrl"), ("force_range", "force")):
-            if getattr(peer, f"actuator_{theirs}limited")[i]:
-                ranges[ours] = tuple(getattr(peer, f"actuator_{theirs}range")[i].tolist())
-        name = peer.actuator(i).name or fresh(f"{joint}_actuator", taken)
-        found.append(drive.actuator(name, joint, gear=float(peer.actuator_gear[i, 0]), **ranges))
-    return found
+def _fluid(peer: Any) -> Settings:
+    """The fluid around the robot."""
+    opt = peer.opt
+    return Settings(density=float(opt.density), viscosity=float(opt.viscosity), wind=tuple(opt.wind.tolist()))
+
+
+def _with_forces(model: Model, peer: Any, forces: MujocoForces, sites: Sites) -> Model:
+    """The model with its tendons and actuators."""
+
+    def site(j: int) -> Place | None:
+        return forces.place(int(peer.site_bodyid[j]), _pose(peer.site_pos[j], peer.site_quat[j]))
+
+    def geom(j: int) -> Place | None:
+        return forces.place(int(peer.geom_bodyid[j]), _pose(peer.geom_pos[j], peer.geom_quat[j]))
+
+    model = replace(model, tendons=tuple(forces.tendons(model, site, geom)))
+    places = [sites.places.get(str(peer.site(j).name)) for j in range(peer.nsite)]
+    actuators = forces.actuators(model, [None if place is None else place.name for place in places])
+    named = {_pulled(peer, i) for i in range(peer.nu)} - {""}
+    return replace(model, actuators=tuple(actuators), driven=driven_joints(named, model.joints, actuators))
 
 
 def _pulled(peer: Any, i: int) -> str:
@@ -113,6 +121,11 @@ def _body(peer: Any, i: int) -> BodyPart:
         else:
             part.joints.append(_joint(peer, j, joint))
     part.moves = bool(peer.body_weldid[i])
+    part.gravcomp = float(peer.body_gravcomp[i])
+    part.inertial_axes = _pose(np.zeros(3), peer.body_iquat[i])[:3, :3]
+    for j in (j for j in range(peer.nsite) if peer.site_bodyid[j] == i):
+        site = Element("site", _named(peer.site(j).name), 0, element)
+        part.sites.append((site, _pose(peer.site_pos[j], peer.site_quat[j])))
     return part
 
 
@@ -129,7 +142,8 @@ def _joint(peer: Any, j: int, element: Element) -> JointPart:
     elif kind == _HINGE and ref:
         before = before @ homogeneous(clean(about(axis, -ref)), np.zeros(3))
     armature = float(peer.dof_armature[peer.jnt_dofadr[j]])
-    return JointPart(element, _kind(kind, axis, limited), before, after, limits, armature, _passive(peer, j))
+    own = 0.0 if kind == _BALL else ref
+    return JointPart(element, _kind(kind, axis, limited), before, after, limits, armature, _passive(peer, j), own)
 
 
 def _passive(peer: Any, j: int) -> Passive:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from ...lie import SE3, Trivial
@@ -11,6 +12,7 @@ from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
 from .actuators import driven_joints, pulled, read_actuators
+from .at_rest import AtRest, base_pose, refs
 from .attach import Models
 from .base import find_robot
 from .bodies import Walk
@@ -18,10 +20,16 @@ from .contact_exclusions import links_apart
 from .equalities import Equalities
 from .files import with_includes
 from .folders import home
+from .force_elements import fluid_drag, gravity_compensation
 from .ignored import Tally
 from .inertia import felt_by_joints, weigh_bodies
+from .keyframes import Coordinates, read_keyframes, start_of
 from .parts import make_pieces
 from .references import References
+from .sites import read_sites
+from .springs import with_springdampers
+from .tendons import Tendons
+from .transmissions import Transmissions
 
 
 def read_mjcf(root: Element, reader: Reader) -> Model:
@@ -50,11 +58,7 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
     robot = find_robot(bodies, reader, tally)
     masses = weigh_bodies(bodies, robot, reader, tally)
     pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
-    felt = cache(lambda: felt_by_joints(bodies, masses))
-    places = pieces.joint_places
-    actuators = read_actuators(
-        root, pieces.joints, source.defaults, reader, tally, lambda joint: felt().get(id(places[joint]), 0.0)
-    )
+    sites = read_sites(bodies, robot.kept, [*pieces.link_places], tally)
     name = root.get("model")
     if name:
         check_name(reader, root, "robot", name)
@@ -68,11 +72,34 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         gravity=settings.gravity,
         needs_mass=True,
         virtual=pieces.virtual,
-        actuators=actuators,
-        driven=driven_joints(pulled(root), pieces.joints, actuators),
         apart=links_apart(root, pieces.geoms, tally),
+        start=start_of(bodies, robot.base),
+        named_states=read_keyframes(root, Coordinates(bodies, robot.base), reader, tally),
+        frames=sites.frames,
+        force_elements=[
+            *gravity_compensation(bodies, masses, robot.kept),
+            *fluid_drag(bodies, masses, robot.kept, settings, tally),
+        ],
     )
     model = assemble(parts, reader)
+    tendons = Tendons(root, model, bodies, robot.kept, sites, source.defaults, reader, tally)
+    model = replace(model, tendons=tuple(tendons.read()))
+    inertias = cache(lambda: felt_by_joints(bodies, masses))
+
+    def felt(joint: str) -> float:
+        return inertias().get(id(pieces.joint_places[joint]), 0.0)
+
+    model = with_springdampers(model, bodies, felt)
+    actuators = read_actuators(
+        root,
+        Transmissions(model, sites, reader),
+        source.defaults,
+        reader,
+        tally,
+        felt,
+        AtRest(model, refs(bodies), base_pose(bodies, robot.kept, model)),
+    )
+    model = replace(model, actuators=tuple(actuators), driven=driven_joints(pulled(root), model.joints, actuators))
     if reader.options.loops == "close":
         model = model.close_loops(*Equalities(root, model, bodies, settings, reader).loops(tally))
     tally.report()

@@ -11,7 +11,6 @@ from ..names import Names
 from ..numbers import number
 from ..safe_xml import Element
 from ..uris import check_uri
-from .actuators import is_looked_at
 from .ignored import Tally
 
 MAX_PIXELS: Final = 2**26
@@ -85,11 +84,8 @@ class References:
             listed = ", ".join(f"<{tag}> ({count})" for tag, count in kinds.items())
             text = f"equalities are not read, the robot is a tree and its joints are independent: {listed}"
             tally.note(f'{text}; load with loops="close" keeps them', constraints[0])
-        passed = [name for name in _SECTIONS if name != "equality"]
-        counts = {
-            name: sum(not (is_looked_at(e) or e.tag == "exclude") for s in self.root.all(name) for e in s)
-            for name in passed
-        }
+        passed = [name for name in _SECTIONS if name not in ("equality", "keyframe", "tendon", "actuator")]
+        counts = {name: sum(e.tag != "exclude" for s in self.root.all(name) for e in s) for name in passed}
         listed = ", ".join(f"<{name}> ({count})" for name, count in counts.items() if count)
         if listed:
             self.reader.warn(self.root, f"checked and not kept: {listed}")
@@ -104,9 +100,6 @@ def check_assets(root: Element, reader: Reader) -> None:
         for name, text in asset.attributes.items():
             if name.startswith("file") and text.strip():
                 check_uri(reader, asset, text, climbs=True)
-    for deformable in root.all("deformable"):
-        for flex in deformable.all("flex"):
-            reader.fail(flex, "a <flex> bends, and is not read", "a robot here is made of rigid bodies")
 
 
 def _check_size(asset: Element, rows: str, columns: str, reader: Reader) -> None:

@@ -40,7 +40,7 @@ _ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
         "default": "class",
         "body": f"name childclass {_POSE} fuse gravcomp mocap simple sleep user",
         "frame": f"name childclass {_POSE}",
-        "attach": "model body prefix",
+        "attach": "model body frame prefix",
         "inertial": f"{_POSE} mass diaginertia fullinertia",
         "joint": f"name class {_JOINT}",
         "freejoint": "name group align",
@@ -89,7 +89,7 @@ _NUMBERS: Final[dict[str, int | tuple[int, int]]] = {
     "armature": 1, "frictionloss": 1, "gravcomp": 1, "springref": 1, "margin": 1, "boundmass": 1, "boundinertia": 1,
     "settotalmass": 1, "inertiagrouprange": 2,
 }  # fmt: skip
-_BUILDERS: Final = ("replicate", "composite", "flexcomp", "plugin")
+_BUILDERS: Final = ("plugin",)
 _TEXT: Final = frozenset(
     ["name", "class", "childclass", "model", "file", "prefix", "text", "key", "value", "objname", "refname"]
 )
@@ -138,6 +138,8 @@ def _check_default(top: Element, reader: Reader) -> None:
 
 
 def _check_attributes(element: Element, known: frozenset[str], reader: Reader) -> None:
+    for name in [name for name in _NUMBERS if name in element.attributes and not element.attributes[name].strip()]:
+        del element.attributes[name]  # nothing is said, as in MuJoCo
     for name in element.attributes:
         if name not in known:
             hint = _near(name, known) or "it is misspelt, or newer than this reader"

@@ -43,6 +43,12 @@ class Settings:
     """True if only the name of a mesh counts, not the path before it."""
     fitaabb: bool = False
     """True if a shape that is fitted to a mesh encloses it; False: it has its inertia."""
+    density: float = 0.0
+    """Density of the fluid around the robot (kg/m^3)."""
+    viscosity: float = 0.0
+    """Viscosity of the fluid (Pa s)."""
+    wind: tuple[float, ...] = (0.0, 0.0, 0.0)
+    """Velocity of the fluid, world axes (m/s)."""
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
 
 
@@ -85,7 +91,8 @@ def _compiler(compiler: Element, reader: Reader, tally: Tally) -> dict[str, Any]
     if choice(reader, compiler, "coordinate", ("local", "global"), "local") == "global":
         reader.fail(compiler, "global coordinates are not read", "MuJoCo up to 2.3.3 converts such a file")
     if boolean(reader, compiler, "alignfree", False):
-        reader.fail(compiler, "alignfree moves the frame of a free body to its inertia, and is not read", "remove it")
+        rule = "alignfree moves the frame of a free body to its inertia, and is not read"
+        reader.fault(compiler, rule, "frames stay where they are")
     if boolean(reader, compiler, "fusestatic", False):
         tally.note("'fusestatic' is not read: fixed bodies are merged or kept as load(fixed=...) says", compiler)
     for name in ("meshdir", "texturedir", "assetdir"):
@@ -148,9 +155,11 @@ _COMPILER: Final[dict[str, tuple[str, Callable[[Element, Reader, str], Any]]]] =
 def _option(option: Element, reader: Reader, tally: Tally) -> dict[str, Any]:
     if "timestep" in option.attributes and number(reader, option, "timestep") <= 0.0:
         reader.fail(option, "the time step is positive", f"is {option.get('timestep')[:40]}")
+    found: dict[str, Any] = {}
     for name in _FLUID:
         if name in option.attributes and vector(reader, option, name, (1, 3)).any():
-            tally.note("the forces of a fluid ('density', 'viscosity', 'wind') are not read", option)
-    if "gravity" not in option.attributes:
-        return {}
-    return {"gravity": vector(reader, option, "gravity", 3)}
+            found[name] = vector(reader, option, name, (1, 3)).tolist()
+    if "wind" in found and len(found["wind"]) != 3:
+        reader.fail(option, "the 'wind' has three numbers", f"is {option.get('wind')[:40]!r}")
+    settings = {key: tuple(x) if key == "wind" else x[0] for key, x in found.items()}
+    return settings | ({"gravity": vector(reader, option, "gravity", 3)} if "gravity" in option.attributes else {})

@@ -61,7 +61,9 @@ from .values import UNIT_TOLERANCE
 from .writer import document
 
 MOST_ERRORS: Final = 20  # said in one message
-_HEADER: Final = re.compile(r"^[ \t]*\[\[[ \t]*[\"']?(link|joint|frame|actuator|loop)[\"']?[ \t]*\]\]", re.MULTILINE)
+NAMED: Final = ("link", "joint", "frame", "actuator", "loop", "keyframe", "tendon", "force_element")
+"""Tables of which a file may have several, each with a name."""
+_HEADER: Final = re.compile(rf"^[ \t]*\[\[[ \t]*[\"']?({'|'.join(NAMED)})[\"']?[ \t]*\]\]", re.MULTILINE)
 
 
 class Complaint(NamedTuple):
@@ -121,7 +123,7 @@ class _Places:
 
     def __init__(self, text: str, raw: dict[str, Any]) -> None:
         self.raw = raw
-        self.lines: dict[str, list[int]] = {"link": [], "joint": [], "frame": [], "actuator": [], "loop": []}
+        self.lines = {key: list[int]() for key in NAMED}
         line, end = 1, 0
         for header in _HEADER.finditer(text):
             line, end = line + text.count("\n", end, header.start()), header.start()
@@ -186,7 +188,7 @@ def _fail(reader: Reader, complaints: Sequence[Complaint], hint: str | None = No
 
 def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     check_name(reader, None, "robot", robot.name)
-    names = {key: Names(key, reader) for key in ("link", "joint", "frame", "actuator", "loop")}
+    names = {key: Names(key, reader) for key in NAMED}
     for key in names:
         for i, table in enumerate(getattr(robot, key)):
             names[key].add(table.name, places.of(key, i))
@@ -208,6 +210,10 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
         actuators=_actuators(robot, places, reader),
         driven=_driven(robot, joints, reader),
         apart=[(first, second) for first, second in robot.apart],
+        start=None if robot.start is None else robot.start.build(),
+        named_states=[table.build() for table in robot.keyframe],
+        force_elements=_forces(robot, "force_element", names, places, reader),
+        tendons=_forces(robot, "tendon", names, places, reader),
     )
     check_numbers(parts, reader)
     check_tree(parts, reader)
@@ -270,13 +276,33 @@ def _actuators(robot: RobotTable, places: _Places, reader: Reader) -> list[Actua
     sizes, found = {joint.name: joint.build().nv for joint in robot.joint}, []
     for i, table in enumerate(robot.actuator):
         place = places.of("actuator", i)
-        if sizes.get(table.joint) != 1:
+        if table.joint is not None and sizes.get(table.joint) != 1:
             why = "has not one degree of freedom" if table.joint in sizes else "does not exist"
             reader.fail(place, f"it drives the joint {table.joint!r}, which {why}")
         try:
             found.append(table.build())
         except FallingCatError as error:
             reader.fail(place, str(error))
+    return found
+
+
+def _forces(robot: RobotTable, key: str, names: dict[str, Names], places: _Places, reader: Reader) -> list[Any]:
+    """Tendons or force elements; what they name exists."""
+    sizes = {joint.name: joint.build().nv for joint in robot.joint}
+    found: list[Any] = []
+    for i, table in enumerate(getattr(robot, key)):
+        place = places.of(key, i)
+        try:
+            found.append(table.build())
+        except FallingCatError as error:
+            reader.fail(place, str(error))
+        for link in found[-1].places:
+            if link not in names["link"] and link not in names["frame"]:
+                reader.fail(place, _no_link("the link", link, list(names["link"].places)[:1000]))
+        for joint in getattr(found[-1], "joints", ()):
+            if sizes.get(joint) != 1:
+                why = "has not one degree of freedom" if joint in sizes else "does not exist"
+                reader.fail(place, f"it goes over the joint {joint!r}, which {why}")
     return found
 
 
@@ -309,10 +335,26 @@ def _check_references(robot: RobotTable, names: dict[str, Names], places: _Place
             if name not in links and name not in frames:
                 near = known if len(complaints) < MOST_ERRORS else []
                 complaints.append(Complaint(places.of("loop", i), _no_link(f"the {side} link", name, near)))
+    complaints += _strange_states(robot, places)
     strange = dict.fromkeys(name for pair in robot.apart for name in pair if name not in links)
     complaints += [Complaint(Place(None, "apart"), _no_link("the link", name, known)) for name in strange]
     if complaints:
         _fail(reader, complaints)
+
+
+def _strange_states(robot: RobotTable, places: _Places) -> list[Complaint]:
+    """Complaints of keyframes: the joints that they name exist, with as many numbers."""
+    kinds = {table.name: table.build() for table in robot.joint}
+    tables: list[Any] = [] if robot.start is None else [(Place(None, "start"), robot.start, {})]
+    tables += [(places.of("keyframe", i), table, table.rates) for i, table in enumerate(robot.keyframe)]
+    found = []
+    for place, table, rates in tables:
+        for key, numbers, what in [*((*x, "nq") for x in table.joints.items()), *((*x, "nv") for x in rates.items())]:
+            if key not in kinds:
+                found.append(Complaint(place, _no_link("the joint", key, list(kinds)[:1000])))
+            elif len(numbers) != getattr(kinds[key], what):
+                found.append(Complaint(place, f"joint {key!r} has {getattr(kinds[key], what)} numbers"))
+    return found
 
 
 def _no_link(what: str, name: str, known: list[str]) -> str:

@@ -1,83 +1,41 @@
 """The tables of a TOML robot, as pydantic checks them; what they mean is said in :mod:`fallingcat.io.toml.reader`."""
 
+# ruff: noqa: RUF012 (pydantic copies defaults)
 from __future__ import annotations
 
 from typing import Annotated, Any, Final, Self
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
-from ...lie import Group, rotations
+from ...lie import Group
 from ...model import Couple, Loop, Pin, Rolling, Shape, Weld
-from ...model.actuator import Actuator, ActuatorKind
 from ...model.joints import KINDS, LIBRARY, JointKind, Reversed
 from ...model.loops import KINDS as LOOP_KINDS
 from ...model.shapes import KINDS as SHAPES
 from ..base_names import BASES
 from ..limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_PAIRS, MAX_SHAPES
+from .force_tables import ActuatorTable, ForceElementTable, TendonTable
 from .parts import OWN, made, moved
+from .placed import KeyframeTable, Placed, StartTable, Table
 from .values import (
     Armature,
     Axis,
     Gravity,
     Inertia,
-    Interval,
     Length,
     Mass,
     Name,
     Names,
     Pitch,
     Point,
-    Quaternion,
-    RollPitchYaw,
-    Rotation,
     numbers,
-    rolled,
-    turned,
     wrong,
 )
 
 ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
 """Names of other formats for joints of this one."""
 LIBRARY_JOINTS: Final = frozenset(kind.name for kind in LIBRARY)
-
-
-class Table(BaseModel):
-    """A table of the file: no unknown keys, no text that happens to look like a number."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
-
-
-class Placed(Table):
-    """Placement: a position and at most one way of turning it (rad)."""
-
-    position: Point = (0.0, 0.0, 0.0)  # type: ignore[assignment]  # the validator makes a tuple of the list
-    angle: FiniteFloat | None = None
-    rpy: RollPitchYaw | None = None
-    quaternion: Quaternion | None = None
-    rotation: Rotation | None = None
-
-    @model_validator(mode="after")
-    def _one_rotation(self) -> Self:
-        given = [key for key in ("angle", "rpy", "quaternion", "rotation") if getattr(self, key) is not None]
-        if len(given) > 1:
-            raise wrong(f"only one of {', '.join(given)} may be given")
-        return self
-
-    def placement(self) -> np.ndarray:
-        """``4 x 4``: coordinates of what is placed to coordinates of what it is placed on."""
-        H = np.eye(4)
-        H[:3, 3] = self.position
-        if self.angle is not None:
-            H[:3, :3] = turned(self.angle)
-        elif self.rpy is not None:
-            H[:3, :3] = rolled(self.rpy)
-        elif self.quaternion is not None:
-            q = np.array(self.quaternion)
-            H[:3, :3] = rotations.matrix_from_quaternion(q / np.linalg.norm(q))
-        elif self.rotation is not None:
-            H[:3, :3] = self.rotation
-        return H
 
 
 class BaseTable(Table):
@@ -245,26 +203,6 @@ class FrameTable(Placed):
     link: Name
 
 
-class ActuatorTable(Table):
-    """Drive of a joint; unlimited where nothing is said."""
-
-    name: Name
-    joint: Name
-    type: ActuatorKind = "motor"
-    gear: FiniteFloat = 1.0
-    kp: FiniteFloat = 0.0
-    kv: FiniteFloat = 0.0
-    control_range: Interval | None = None
-    force_range: Interval | None = None
-    gain: FiniteFloat = 1.0
-    bias: Annotated[list[FiniteFloat], numbers("a bias", 3)] | None = None
-
-    def build(self) -> Actuator:
-        """The actuator."""
-        more = _given(self, "control_range", "force_range", "bias")
-        return Actuator(self.name, self.joint, self.type, self.gear, self.kp, self.kv, gain=self.gain, **more)
-
-
 LOOPS: Final[dict[str, tuple[str, ...]]] = {
     "pin": ("first", "second", "first_point", "second_point"),
     "weld": ("first", "second", "position", "angle", "rpy", "quaternion", "rotation"),
@@ -349,7 +287,11 @@ class RobotTable(Table):
     joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
     frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []
     actuator: Annotated[list[ActuatorTable], Field(max_length=MAX_LINKS)] = []
+    tendon: Annotated[list[TendonTable], Field(max_length=MAX_LINKS)] = []
+    force_element: Annotated[list[ForceElementTable], Field(max_length=MAX_LINKS)] = []
     loop: Annotated[list[LoopTable], Field(max_length=MAX_LINKS)] = []
+    keyframe: Annotated[list[KeyframeTable], Field(max_length=MAX_LINKS)] = []
+    start: StartTable | None = None
     symbols: SymbolsTable = SymbolsTable()
 
 
@@ -367,7 +309,11 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("joint", "mimic"): MimicTable,
     ("frame",): FrameTable,
     ("actuator",): ActuatorTable,
+    ("tendon",): TendonTable,
+    ("force_element",): ForceElementTable,
     ("loop",): LoopTable,
+    ("keyframe",): KeyframeTable,
+    ("start",): StartTable,
     ("symbols",): SymbolsTable,
 }
 """Type of table at each path of keys."""

@@ -37,7 +37,7 @@ def decoded(data: bytes, reader: Reader) -> str:
 
 
 def parsed(text: str, reader: Reader) -> dict[str, Any]:
-    """The tables of a text, with no number that nobody would write."""
+    """The tables of a text, without absurd numbers."""
     for character, most in MOST.items():
         if text.count(character) > most:
             reader.fail(None, f"a file has at most {most:,} times {character!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -13,16 +14,19 @@ from ...lie import Group
 from ...lie.charts import EulerZYX
 from ...model import Actuator, Body, Frame, Joint, JointKind, Limits, Link, Loop, Model, Reversed, Shape
 from ...model.joints import KINDS
+from ...model.keyframes import Keyframe
 from ...model.loops import KINDS as LOOPS
 from ...model.shapes import Mesh
 from ..base_names import BASES
 from ..diagnostics import Reader
 from ..names import Names
 from ..uris import seen_from
+from .force_tables import actuator_extras, element_table, tendon_table
 from .parts import OWN, written
 from .tables import JointTable
 from .values import rolled, turned
 
+_BARE: Final = re.compile("[A-Za-z0-9_-]+")
 RESERVED: Final = set(JointTable.model_fields) - {"axis", "axis2", "pitch", OWN}
 """Keys of the table of every joint."""
 
@@ -46,12 +50,16 @@ def document(model: Model, path: str | os.PathLike[str]) -> str:
     head = {"name": model.name, "base": _base(model.base), "gravity": model.gravity}
     head |= {} if model.driven is None else {"driven": model.driven}
     head |= {"apart": model.apart} if model.apart else {}
+    head |= {} if model.start is None else {"start": _keyframe(model.start)}
     tables = ["\n".join(_lines(head))]
     tables += [_table("link", _link(link, path)) for link in model.links]
     tables += [_table("joint", _joint(joint)) for joint in model.joints]
     tables += [_table("frame", _frame(frame)) for frame in model.frames]
+    tables += [_table("tendon", tendon_table(tendon, _placed)) for tendon in model.tendons]
+    tables += [_table("force_element", element_table(element)) for element in model.force_elements]
     tables += [_table("actuator", _actuator(actuator)) for actuator in model.actuators]
     tables += [_table("loop", _loop(loop)) for loop in model.loops]
+    tables += [_table("keyframe", {"name": each.name, **_keyframe(each)}) for each in model.named_states]
     return "\n\n".join(tables) + "\n"
 
 
@@ -119,7 +127,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
 
 
 def _actuator(actuator: Actuator) -> dict[str, Any]:
-    table: dict[str, Any] = {key: getattr(actuator, key) for key in ("name", "joint")}
+    table: dict[str, Any] = {key: x for key in ("name", "joint") if (x := getattr(actuator, key))}
     table |= {"type": actuator.kind, "gear": actuator.gear}
     table |= {key: getattr(actuator, key) for key in ("kp", "kv") if getattr(actuator, key)}
     if actuator.kind == "general":
@@ -130,7 +138,7 @@ def _actuator(actuator: Actuator) -> dict[str, Any]:
             table[key] = ends
         elif np.isfinite(ends).any():
             raise ModelError(f"the {key} of actuator {actuator.name!r} is infinite on one side")
-    return table
+    return table | actuator_extras(actuator)
 
 
 def _loop(loop: Loop) -> dict[str, Any]:
@@ -142,6 +150,13 @@ def _loop(loop: Loop) -> dict[str, Any]:
     for key, value in written(loop, {"type"}).items():
         table |= _placed(value, f"placement of loop {loop.name!r}") if key == "placement" else {key: value}
     return table
+
+
+def _keyframe(given: Keyframe) -> dict[str, Any]:
+    table = {} if given.pose is None else {"position": given.pose[:3, 3]}
+    table |= {} if given.pose is None else _placed(given.pose, f"pose of keyframe {given.name!r}")
+    table |= {} if given.twist is None else {"twist": given.twist}
+    return table | {key: x for key in ("joints", "rates") if (x := getattr(given, key))}
 
 
 def _plain(kind: JointKind) -> tuple[JointKind, bool]:
@@ -179,7 +194,9 @@ def _placed(H: np.ndarray, what: str) -> dict[str, Any]:
 def _check_names(model: Model, path: str | os.PathLike[str]) -> None:
     """Refuse to write what cannot be read back."""
     reader = Reader(path)
-    for kind in ("link", "joint", "frame", "actuator", "loop"):
+    for each in model.named_states:
+        each.state(model)  # an error where it is none of this robot
+    for kind in ("link", "joint", "frame", "actuator", "loop", "tendon", "force_element"):
         names = Names(kind, reader)
         for thing in getattr(model, f"{kind}s"):
             names.add(thing.name, None)
@@ -194,7 +211,7 @@ def _table(header: str, table: dict[str, Any]) -> str:
 
 def _lines(table: dict[str, Any]) -> Iterator[str]:
     for key, value in table.items():
-        yield f"{key} = {_value(value)}"
+        yield f"{key if _BARE.fullmatch(key) else _string(key)} = {_value(value)}"
 
 
 def _value(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from ...lie import SE3
+from ...lie import SE3, Trivial
 from ...lie.rotations import homogeneous
 from ...model import (
     Body,
@@ -29,6 +29,7 @@ from ...model import (
     Planar,
     Prismatic,
     Revolute,
+    Spherical,
 )
 from ..assembly import Parts, assemble
 from ..diagnostics import Reader
@@ -45,7 +46,9 @@ _AXIAL: Final[dict[str, Callable[[tuple[float, float, float]], JointKind]]] = {
     "continuous": Continuous,
     "prismatic": Prismatic,
 }
+_OTHER: Final[dict[str, Callable[[], JointKind]]] = {"fixed": Fixed, "floating": Free, "spherical": Spherical}
 _TYPES: Final = (*_AXIAL, "fixed", "floating", "planar")
+_MOMENTS: Final = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
 _ROUNDING: Final = 4e-16  # of sin and cos at multiples of pi/2
 
@@ -79,7 +82,24 @@ def read_urdf(root: Element, reader: Reader) -> Model:
         joint_places=joint_names.places,
     )
     strays.report()
-    return assemble(_without_free_root(parts, reader), reader).close_loops(*couples)
+    parts = _without_free_root(_with_missing_parents(parts, reader), reader)
+    return assemble(parts, reader).close_loops(*couples)
+
+
+def _with_missing_parents(parts: Parts, reader: Reader) -> Parts:
+    """A parent called world that is not there is the world, as in Drake; another one is a fault, and massless."""
+    missing = {joint.parent: joint for joint in parts.joints if joint.parent not in parts.link_places}
+    for name, joint in missing.items():
+        place = parts.joint_places[joint.name]
+        rule = f"the parent link {name!r} does not exist"
+        if name == "world" and reader.options.base is None:
+            reader.warn(place, f"{rule}: the base is fixed, as in Drake, where it is the world")
+            parts = replace(parts, base=Trivial())
+        elif name != "world":
+            reader.fault(place, rule, "a massless link")
+        places = {**parts.link_places, name: place}
+        parts = replace(parts, links=[Link(name), *parts.links], link_places=places)
+    return parts
 
 
 def _without_free_root(parts: Parts, reader: Reader) -> Parts:
@@ -121,23 +141,39 @@ def _body(link: Element, reader: Reader) -> Body:
     inertial = only(reader, link, "inertial")
     if inertial is None:
         return Body()
-    mass, inertia = only(reader, inertial, "mass"), only(reader, inertial, "inertia")
-    if mass is None or inertia is None:
-        reader.fail(inertial, f"the <{'mass' if mass is None else 'inertia'}> is missing", "a frame has no <inertial>")
+    value, about_center = _mass(inertial, reader), _moments(inertial, reader)
+    H = _origin(inertial, reader)
+    if np.array_equal(H[:3, :3], np.eye(3)):
+        return Body(value, H[:3, 3], about_center)
+    return Body(value, np.zeros(3), about_center).moved(H)
+
+
+def _mass(inertial: Element, reader: Reader) -> float:
+    mass = only(reader, inertial, "mass")
+    if mass is None or "value" not in mass.attributes:
+        reader.fault(mass or inertial, "the mass is missing", "zero")
+        return 0.0
     value = number(reader, mass, "value")
     if value < 0.0:
         reader.fail(mass, "the mass is not negative", f"is {value:g}")
     if 0.0 < value < MIN_MASS:
         reader.fail(mass, f"a mass is zero or at least {MIN_MASS:g} kg, not {value:g}")
-    xx, yy, zz = (number(reader, inertia, name) for name in ("ixx", "iyy", "izz"))
-    xy, xz, yz = (number(reader, inertia, name) for name in ("ixy", "ixz", "iyz"))
+    return value
+
+
+def _moments(inertial: Element, reader: Reader) -> np.ndarray:
+    """Inertia about the center of mass, in the axes of the ``<inertial>``."""
+    inertia = only(reader, inertial, "inertia")
+    if inertia is None:
+        reader.fault(inertial, "the <inertia> is missing", "zero, a point mass")
+        return np.zeros((3, 3))
+    for name in [name for name in _MOMENTS if name not in inertia.attributes]:
+        reader.fault(inertia, f"the attribute {name!r} is missing", "zero")
+    xx, yy, zz, xy, xz, yz = (number(reader, inertia, name, default=0.0) for name in _MOMENTS)
     about_center = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if np.abs(about_center).max() > MAX_INERTIA:
         reader.fail(inertia, f"the inertia is at most {MAX_INERTIA:g} kg m^2")
-    H = _origin(inertial, reader)
-    if np.array_equal(H[:3, :3], np.eye(3)):
-        return Body(value, H[:3, 3], about_center)
-    return Body(value, np.zeros(3), about_center).moved(H)
+    return about_center
 
 
 def _origin(element: Element, reader: Reader) -> np.ndarray:
@@ -186,8 +222,10 @@ def _cos(angle: float) -> float:
 
 def _joint(joint: Element, reader: Reader) -> Joint:
     kind_name = joint.get("type")
-    if kind_name not in _TYPES:
+    if kind_name not in (*_TYPES, "spherical"):
         reader.fail(joint, f"the type of a joint is one of {', '.join(_TYPES)}, not {kind_name[:80]!r}")
+    if kind_name == "spherical":
+        reader.warn(joint, "a spherical joint: an extension of Bullet and MuJoCo, which other readers refuse")
     parent, child = (_end(joint, side, reader) for side in ("parent", "child"))
     if parent == child:
         reader.fail(joint, f"parent and child are the same link, {parent!r}")
@@ -202,7 +240,7 @@ def _joint(joint: Element, reader: Reader) -> Joint:
     elif kind_name in _AXIAL:
         kind = _AXIAL[kind_name](axis)
     else:
-        kind = Fixed() if kind_name == "fixed" else Free()
+        kind = _OTHER[kind_name]()
     if kind.nv == 0:
         passive = Passive()
     return Joint(joint.get("name"), kind, parent, child, placement, offset, limits, passive=passive)
@@ -222,7 +260,7 @@ def _axis(joint: Element, kind: str, reader: Reader) -> tuple[float, float, floa
         if kind == "planar":
             reader.warn(joint, "a planar joint without <axis> moves in the y-z plane: URDF's normal is then x")
         return 1.0, 0.0, 0.0
-    no_axis = kind in ("fixed", "floating")
+    no_axis = kind in _OTHER
     x, y, z = vector(reader, element, "xyz", 3, default=(1.0, 0.0, 0.0) if no_axis else None).tolist()
     if no_axis:
         return 1.0, 0.0, 0.0

@@ -33,14 +33,9 @@ def read_shape(reader: Reader, shape: Element, placement: np.ndarray, colors: Co
 
     None where it has no volume; ``colors`` are those of materials, by name.
     """
-    geometry = only(reader, shape, "geometry")
-    if geometry is None:
-        reader.fail(shape, "a shape needs a <geometry>")
-    kinds = [child for child in geometry if child.tag in _SIZES]
-    if len(kinds) != 1:
-        tags = ", ".join(f"<{tag}>" for tag in _SIZES)
-        reader.fail(geometry, f"a geometry is one of {tags}, not {len(kinds)} of them")
-    kind = kinds[0]
+    kind = _geometry(reader, shape)
+    if kind is None:
+        return []
     sizes = {attribute: _size(reader, kind, attribute) for attribute in _SIZES[kind.tag]}
     scale = _scale(reader, kind) if kind.tag == "mesh" else np.ones(3)
     materials = shape.all("material")
@@ -53,6 +48,21 @@ def read_shape(reader: Reader, shape: Element, placement: np.ndarray, colors: Co
         folder = os.path.dirname(os.path.abspath(reader.file))
         return [Mesh(kind.get("filename"), folder, tuple(scale.tolist()), placement=placement, color=color)]
     return [_KINDS[kind.tag](**sizes, placement=placement, color=color)]
+
+
+def _geometry(reader: Reader, shape: Element) -> Element | None:
+    """The one geometry of a shape; where it has none, what is only drawn is left out, what touches is a fault."""
+    geometry = only(reader, shape, "geometry")
+    kinds = [child for child in geometry or () if child.tag in _SIZES]
+    if len(kinds) == 1:
+        return kinds[0]
+    rule = f"a geometry is one of {', '.join(f'<{tag}>' for tag in _SIZES)}, not {len(kinds)} of them"
+    rule = "a shape needs a <geometry>" if geometry is None else rule
+    if shape.tag == "visual" and not kinds:
+        reader.warn(geometry or shape, f"{rule}: the shape is not drawn")
+    else:
+        reader.fault(geometry or shape, rule, "the first is taken" if kinds else "the shape is left out")
+    return kinds[0] if kinds else None
 
 
 def read_materials(reader: Reader, materials: Sequence[Element], colors: Colors) -> Color | None:

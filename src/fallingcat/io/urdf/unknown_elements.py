@@ -97,8 +97,8 @@ class Strays:
 
     def _xacro(self, element: Element) -> None:
         """A macro that nobody expanded: who knows which links are in it."""
-        if self.reader.options.xacro != "skip":
-            hint = 'expand it with xacro="expand", if you trust the file, or pass over it with xacro="skip"'
+        if self.reader.options.xacro != "skip" and self.reader.options.faults != "warn":
+            hint = 'pass over it with xacro="skip", or expand it with xacro="expand", if you trust the file'
             self.reader.fail(element, "this is xacro, not URDF", hint)
         self._note(element, "the macro <{}> was not expanded and is passed over", element.tag)
 

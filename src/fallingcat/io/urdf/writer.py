@@ -1,11 +1,11 @@
 """A model as URDF, for those who read nothing else.
 
-URDF has hinges, sliders, floating and planar joints, a base that is always free, and no gravity.  A model that says
-more is refused, with the name of the joint: TOML says everything.  Frames become massless links on fixed joints, as
-which they come back.  A hinge without end stops is a ``revolute`` joint whose ``<limit>`` has no ``lower``, ``upper``;
-an effort or a velocity without limit is 1e308, because other readers want a number.
-
-Shapes are written, except ellipsoids, which URDF does not have.
+URDF has hinges, sliders, floating and planar joints, and a base that is free or fixed as its reader likes.  What a
+model says beyond that and the tree does not need (gravity, gains of actuators, armature, springs, ellipsoids) is left
+out, with a warning; a joint or a base that URDF cannot express is refused by name: TOML says everything.  Frames become
+massless links on fixed joints, as which they come back.  A hinge without end stops is a ``revolute`` joint whose
+``<limit>`` has no ``lower``, ``upper``; an effort or a velocity without limit is 1e308, because other readers want a
+number.
 
 Numbers survive to the last digit, except rotations: URDF knows only roll, pitch and yaw, which give the matrix back to
 1e-15 (also at a pitch of 90 degrees, where they are not unique).
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -23,7 +24,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ...errors import ModelError
-from ...lie import SE3
+from ...lie import SE3, Trivial
 from ...lie.charts import EulerZYX
 from ...model import (
     Body,
@@ -39,15 +40,18 @@ from ...model import (
     Prismatic,
     Revolute,
     Shape,
+    Spherical,
 )
+from ...model.actuator import Actuator
 from ...model.joints.axial import Axial
-from ...model.model import GRAVITY
 from ...model.shapes import Mesh
-from ..diagnostics import Reader
+from ..diagnostics import FileWarning, Reader
 from ..files import write_text
 from ..limits import UNLIMITED
 from ..names import Names, check_name
+from ..numbers import written
 from ..uris import seen_from
+from .expressible import expressible
 from .reader import _z_to
 
 TYPES: Final = {
@@ -57,17 +61,22 @@ TYPES: Final = {
     Fixed: "fixed",
     Free: "floating",
     Planar: "planar",
+    Spherical: "spherical",
 }
 _ROUNDING: Final = 1e-15
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a URDF file."""
-    write_text(path, document(model, path))
+    notes: list[str] = []
+    write_text(path, document(model, path, notes))
+    if notes:
+        lines = (f"{os.fspath(path)}: {note}" for note in dict.fromkeys(notes))
+        warnings.warn(FileWarning("\n".join(lines)), stacklevel=3)
 
 
-def document(model: Model, path: str | os.PathLike[str] = "robot.urdf") -> str:
-    """The text of the file; ``path`` is only for messages.
+def document(model: Model, path: str | os.PathLike[str] = "robot.urdf", notes: list[str] | None = None) -> str:
+    """The text of the file; ``path`` is only for messages, ``notes`` get what it leaves out.
 
     Example:
         >>> from fallingcat.model import Link
@@ -86,6 +95,8 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.urdf") -> str:
         </robot>
         <BLANKLINE>
     """
+    actuators = model.actuators
+    model = expressible(model, [] if notes is None else notes)
     _check(model, path)
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={quoteattr(model.name)}>"]
     for link in model.links:
@@ -95,6 +106,7 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.urdf") -> str:
     taken = {joint.name for joint in model.joints}
     for part in _depth_first(model):
         lines += _joint(part) if isinstance(part, Joint) else _weld(part, taken)
+    lines += [line for actuator in actuators if actuator.joint for line in _transmission(actuator)]
     return "\n".join([*lines, "</robot>"]) + "\n"
 
 
@@ -102,15 +114,8 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.urdf") -> str:
 
 
 def _check(model: Model, path: str | os.PathLike[str]) -> None:
-    if type(model.base) is not SE3:
-        moves = f"moves in {model.base}" if model.m else "is fixed"
-        raise _refused(f"the base of {model.name!r} {moves}, and a URDF's base is free")
-    if not np.array_equal(model.gravity, GRAVITY):
-        raise _refused(f"the gravity of {model.name!r} is {model.gravity.tolist()}, and a URDF has none of its own")
-    if model.actuators:
-        raise _refused(f"{model.name!r} has actuators, which URDF does not have")
-    if model.driven is not None:
-        raise _refused(f"{model.name!r} says what is driven, which URDF does not")
+    if type(model.base) not in (SE3, Trivial):
+        raise _refused(f"the base of {model.name!r} moves in {model.base}, and a URDF's base is free or fixed")
     reader = Reader(path)
     check_name(reader, None, "robot", model.name)
     links, joints = Names("link", reader), Names("joint", reader)
@@ -143,20 +148,18 @@ def _inertial(body: Body) -> list[str]:
     moments = {f"i{'xyz'[i]}{'xyz'[j]}": inertia[i, j] for i in range(3) for j in range(i, 3)}
     return [
         "    <inertial>",
-        *([f'      <origin xyz="{_text(body.center)}"/>'] if body.center.any() else []),
-        f'      <mass value="{_text([body.mass])}"/>',
+        *([f'      <origin xyz="{written(body.center)}"/>'] if body.center.any() else []),
+        f'      <mass value="{written([body.mass])}"/>',
         f"      <inertia {_attributes(moments)}/>",
         "    </inertial>",
     ]
 
 
 def _shape(tag: str, shape: Shape, path: str | os.PathLike[str]) -> list[str]:
-    if shape.kind == "ellipsoid":
-        return []
-    sizes = " ".join(f'{key}="{_text(np.atleast_1d(getattr(shape, key)))}"' for key in shape.sizes)
+    sizes = " ".join(f'{key}="{written(np.atleast_1d(getattr(shape, key)))}"' for key in shape.sizes)
     if isinstance(shape, Mesh):
-        sizes = f'filename={quoteattr(seen_from(path, shape))} scale="{_text(shape.scale)}"'
-    rgba = None if shape.color is None else f'<color rgba="{_text(shape.color)}"/>'
+        sizes = f'filename={quoteattr(seen_from(path, shape))} scale="{written(shape.scale)}"'
+    rgba = None if shape.color is None else f'<color rgba="{written(shape.color)}"/>'
     return [
         f"    <{tag}>",
         *(f"  {line}" for line in _origin(shape.placement)),
@@ -173,13 +176,9 @@ def _joint(joint: Joint) -> list[str]:
     kind = TYPES.get(type(joint.kind))
     if kind is None:
         raise _refused(f"joint {joint.name!r} is of the kind {joint.kind.name!r}, which URDF does not have")
-    if joint.armature.any():
-        raise _refused(f"joint {joint.name!r} has an armature, which URDF does not have")
     origin, axis = joint.placement, None
     if isinstance(joint.kind, Planar):
         origin, axis = _plane(joint)
-    elif not np.array_equal(joint.offset, np.eye(4)):
-        raise _refused(f"joint {joint.name!r} has an offset on the side of its child, which URDF does not have")
     elif isinstance(joint.kind, Axial):
         axis = joint.kind.axis
     return [
@@ -187,7 +186,7 @@ def _joint(joint: Joint) -> list[str]:
         *_origin(origin),
         f"    <parent link={quoteattr(joint.parent)}/>",
         f"    <child link={quoteattr(joint.child)}/>",
-        *([f'    <axis xyz="{_text(axis)}"/>'] if axis is not None else []),
+        *([f'    <axis xyz="{written(axis)}"/>'] if axis is not None else []),
         *_limit(joint),
         *_dynamics(joint),
         *_mimic(joint),
@@ -216,15 +215,8 @@ def _plane(joint: Joint) -> tuple[np.ndarray, tuple[float, float, float]]:
 
 def _limit(joint: Joint) -> list[str]:
     limits, kind = joint.limits, joint.kind
-    stops = [limits.lower, limits.upper]
     if limits == Limits() and not isinstance(kind, (Revolute, Prismatic)):  # other readers want one for these
         return []
-    if not isinstance(kind, Axial):
-        raise _refused(f"joint {joint.name!r} has limits, which URDF gives to hinges and sliders only")
-    if isinstance(kind, Continuous) and np.isfinite(stops).any():
-        raise _refused(f"joint {joint.name!r} is continuous and has an end stop; make it revolute")
-    if np.isfinite(stops).sum() == 1:
-        raise _refused(f"joint {joint.name!r} has an end stop on one side only, which URDF does not have")
     given = {key: x for key, x in vars(limits).items() if math.isfinite(x)}
     for key in ("effort", "velocity"):  # which the format requires
         given.setdefault(key, UNLIMITED)
@@ -232,10 +224,24 @@ def _limit(joint: Joint) -> list[str]:
 
 
 def _dynamics(joint: Joint) -> list[str]:
-    if joint.passive.stiffness:
-        raise _refused(f"joint {joint.name!r} has a spring, which URDF does not have")
     given = {"damping": joint.passive.damping, "friction": joint.passive.friction}
     return [f"    <dynamics {_attributes(given)}/>"] if any(given.values()) else []
+
+
+def _transmission(actuator: Actuator) -> list[str]:
+    """A drive as ``ros_control`` has it: its joint, interface and gear."""
+    interface = {"position": "Position", "velocity": "Velocity"}.get(actuator.kind, "Effort")
+    return [
+        f"  <transmission name={quoteattr(actuator.name)}>",
+        "    <type>transmission_interface/SimpleTransmission</type>",
+        f"    <joint name={quoteattr(actuator.joint)}>",
+        f"      <hardwareInterface>hardware_interface/{interface}JointInterface</hardwareInterface>",
+        "    </joint>",
+        f"    <actuator name={quoteattr(actuator.name)}>",
+        f"      <mechanicalReduction>{written([actuator.gear])}</mechanicalReduction>",
+        "    </actuator>",
+        "  </transmission>",
+    ]
 
 
 def _weld(frame: Frame, taken: set[str]) -> list[str]:
@@ -249,20 +255,15 @@ def _weld(frame: Frame, taken: set[str]) -> list[str]:
 
 def _origin(H: np.ndarray) -> list[str]:
     R, p = H[:3, :3], H[:3, 3]
-    parts = [f'xyz="{_text(p)}"'] if p.any() else []
+    parts = [f'xyz="{written(p)}"'] if p.any() else []
     if not np.array_equal(R, np.eye(3)):
         yaw, pitch, roll = EulerZYX().from_matrix(R)
-        parts.append(f'rpy="{_text([roll, pitch, yaw])}"')
+        parts.append(f'rpy="{written([roll, pitch, yaw])}"')
     return [f"    <origin {' '.join(parts)}/>"] if parts else []
 
 
 def _attributes(numbers: dict[str, float]) -> str:
-    return " ".join(f'{key}="{_text([x])}"' for key, x in numbers.items())
-
-
-def _text(numbers: object) -> str:
-    """The shortest text that gives the same floats back; no negative zeros."""
-    return " ".join(repr(float(x) + 0.0) for x in np.asarray(numbers, dtype=float))
+    return " ".join(f'{key}="{written([x])}"' for key, x in numbers.items())
 
 
 # order --------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,82 @@
+"""Elements of MJCF that make or change bodies: copies, attached frames, what is left out on request."""
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from tests.support.mujoco_beside import loaded, mujoco
+
+FLEX = '<flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01"/>'
+BALL = '<body name="b" pos=".3 0 0"><joint name="j" axis="0 1 0"/><geom name="g" size=".1" pos=".1 0 0"/>{}</body>'
+
+
+def same_as_mujoco(model, peer):
+    """Mass matrices are equal at a random state, and links have the names of bodies."""
+    data = mujoco.MjData(peer)
+    data.qpos[:] = np.random.default_rng(0).normal(size=peer.nq)
+    mujoco.mj_forward(peer, data)
+    M = np.zeros((peer.nv, peer.nv))
+    mujoco.mj_fullM(peer, *((M, data.qM) if hasattr(data, "qM") else (data, M)))
+    np.testing.assert_allclose(fc.mass_matrix(model, model.from_mujoco(data.qpos)), M, atol=1e-12)
+    assert model.joint_names == tuple(peer.joint(i).name for i in range(peer.njnt))
+
+
+@pytest.mark.parametrize("count", [2, 10, 11])
+def test_copies_are_those_of_mujoco(tmp_path, count):
+    arm = BALL.format("<replicate count='2' sep='_' euler='10 0 0'><body name='c'><joint name='k'/>"
+                      "<geom size='.05' pos='0 .1 0'/></body></replicate>")  # fmt: skip
+    text = f"<replicate count='{count}' offset='.5 .1 0' euler='0 20 30' sep='-'>{arm}</replicate>"
+    model, peer, _ = loaded(tmp_path, f"<mujoco><worldbody>{text}</worldbody></mujoco>")
+    same_as_mujoco(model, peer)
+
+
+@pytest.mark.parametrize("wrong", ["count='-1'", "count='1000000'", "count='2' turn='1'", ""])
+def test_wrong_copies_are_refused(tmp_path, wrong):
+    with pytest.raises(fc.FileError, match="<replicate>"):
+        loaded(tmp_path, f"<mujoco><worldbody><replicate {wrong}>{BALL.format('')}</replicate></worldbody></mujoco>")
+
+
+def test_flexible_bodies_are_left_out_on_request(tmp_path):
+    text = f"<mujoco><worldbody>{BALL.format('')}{FLEX}</worldbody></mujoco>"
+    refused = r'a <flexcomp> makes a body that bends, and is not read .*faults="warn": it is left out'
+    with pytest.raises(fc.FileError, match=refused):
+        loaded(tmp_path, text)
+    model, _, said = loaded(tmp_path, text, faults="warn")
+    assert model.joint_names == ("j",)
+    assert "it is left out" in said[0]
+
+
+def test_frames_of_free_bodies_stay_on_request(tmp_path):
+    body = "<body name='b'><freejoint/><geom size='.1' pos='.3 0 0'/></body>"
+    text = f"<mujoco><compiler alignfree='true'/><worldbody>{body}</worldbody></mujoco>"
+    with pytest.raises(fc.FileError, match=r'alignfree.*faults="warn": frames stay where they are'):
+        loaded(tmp_path, text)
+    assert loaded(tmp_path, text, faults="warn")[0].links[0].body.center[0] == pytest.approx(0.3)
+
+
+def test_a_frame_of_another_model_is_attached(tmp_path):
+    (tmp_path / "hand.xml").write_text(
+        f"<mujoco><worldbody><frame name='f' pos='0 0 .2' euler='90 0 0'>{BALL.format('')}</frame>"
+        "<body name='other'><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    asset = "<asset><model name='hand' file='hand.xml'/></asset>"
+    arm = "<body name='a'><joint name='i'/><geom size='.1'/><frame pos='1 0 0'>{}</frame></body>"
+    attach = "<attach model='hand' frame='f' prefix='left_'/>"
+    model, peer, _ = loaded(tmp_path, f"<mujoco>{asset}<worldbody>{arm.format(attach)}</worldbody></mujoco>")
+    same_as_mujoco(model, peer)
+    wrong = arm.format(attach.replace("'f'", "'g'"))
+    with pytest.raises(fc.FileError, match="has no frame 'g'"):
+        loaded(tmp_path, f"<mujoco>{asset}<worldbody>{wrong}</worldbody></mujoco>")
+
+
+@pytest.mark.parametrize("words", ["range=''", "range='1 1'", "range='-1 1' limited='false'"])
+def test_a_range_without_room_is_no_limit(tmp_path, words):
+    body = f"<body name='b'><joint name='j' {words}/><geom size='.1' pos='.3 0 0'/></body>"
+    model, peer, _ = loaded(tmp_path, f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    assert not peer.jnt_limited[0]
+    assert model.limits[0].lower == -np.inf
+
+
+def test_files_may_end_in_mjcf(tmp_path):
+    (tmp_path / "r.mjcf").write_text(f"<mujoco><worldbody>{BALL.format('')}</worldbody></mujoco>")
+    assert fc.load(tmp_path / "r.mjcf").joint_names == ("j",)
