@@ -154,22 +154,6 @@ def test_laws_of_contacts_hold_for_balls() -> None:
     fc.testing.check_contact(fc.contact.HardContacts(("body",), friction=0.1, radius=RADIUS), ball(), spinning)
 
 
-def test_prepared_contacts_are_the_same() -> None:
-    """Many balls on a robot: one kernel for all modes gives what each mode gives."""
-    dog = fc.robots.quadruped()
-    feet = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
-    floor = fc.contact.HardContacts(feet, friction=0.6, radius=(0.02, 0.0, 0.03, 0.02))
-    fast = floor.prepared(dog)
-    assert fast is not None
-    assert fast.radii == floor.radii
-    rng, mode = np.random.default_rng(0), ("stick", "slide", "open", "slide")
-    state, memory, applied = dog.random_state(rng), rng.normal(size=32), np.zeros(dog.nv)
-    one, other = (c.touch(dog, mode, state, memory, applied) for c in (floor, fast))
-    for port in floor.ports:
-        np.testing.assert_allclose(other.forces[port], one.forces[port], rtol=1e-8, atol=1e-7)
-    np.testing.assert_allclose(other.guards, one.guards, rtol=1e-7, atol=1e-7)
-
-
 def test_rollouts_of_rolling_balls_agree_with_runs() -> None:
     floor = fc.contact.CompliantFloor(("body",), **SPRINGS, friction=0.3, radius=RADIUS)
     starts = [

@@ -5,32 +5,52 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.emulated_gpu import emulated
+from support.meshes import stone
 from support.object_scenes import at, table
 
 from fallingcat.contact import BodyContacts, CompliantBodies, body_pairs
+from fallingcat.geometry.hulls import hull_of
 from fallingcat.model import combine, rigid_object
 from fallingcat.model.shapes import Sphere
 from fallingcat.simulation import step
 
 pytestmark = pytest.mark.slow
 CC = shutil.which("gcc") or shutil.which("cc")
-KINDS = ["rigid", "compliant"]
+KINDS = ["rigid", "compliant", "meshes"]
 
 
 def scene(kind: str) -> tuple[dict, tuple]:
-    """Two balls on a table, one of which hits the other."""
+    """Two balls on a table, one of which hits the other; or two meshes."""
+    if kind == "meshes":
+        return meshes()
     balls = {name: rigid_object(Sphere(0.05), mass=0.5) for name in ("a", "b")}
     model = combine({"table": table(), **balls})
     pairs = body_pairs(model)
     touch = BodyContacts(pairs) if kind == "rigid" else CompliantBodies(pairs, stiffness=1e4, damping=30.0)
     places = [*at(0.0, 0.0, 0.05), *at(0.1005 * np.cos(0.1), 0.1005 * np.sin(0.1), 0.05)]
     start = model.state(joints=places, rates=[1.0, 0.0, 0.0, 0.0, 5.0, 3.0, *np.zeros(6)])
+    return begun(model, touch, start)
+
+
+def begun(model, touch, start) -> tuple[dict, tuple]:
     about = {"problem": model, "contact": touch, "dt": 1e-3, "driven": False, "state": start}
     return about, (*model.flatten(start), step(**about).begin(start))
+
+
+def meshes() -> tuple[dict, tuple]:
+    """A tetrahedron that hits another with its tip."""
+    tip = hull_of(np.array([[0.0, 0.0, -0.05], [0.05, 0.0, 0.05], [-0.05, 0.05, 0.05], [-0.05, -0.05, 0.05]]))
+    with tempfile.TemporaryDirectory() as folder:
+        model = combine({name: stone(Path(folder), f"{name}.obj", tip) for name in ("a", "b")})
+        touch = CompliantBodies(body_pairs(model), stiffness=1e4, damping=30.0)
+    start = model.state(joints=[*at(0.0, 0.0, 0.0), *at(0.0, 0.0, 0.102)], rates=[*np.zeros(8), -1.0, 1.0, 2.0, 3.0])
+    return begun(model, touch, start)
 
 
 def after(about: dict, target: str, x: tuple, count: int = 5) -> np.ndarray:

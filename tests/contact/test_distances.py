@@ -116,7 +116,7 @@ def test_a_mesh_counts_as_its_convex_hull(tmp_path: Path) -> None:
         distances(flat, flat.neutral())
 
 
-def test_what_cannot_be_asked_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_asked_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     model = three((Sphere(0.1),), (), (Sphere(0.1),))
     with pytest.raises(ModelError, match="'b' is no link of 'three' with collision shapes"):
         distances(model, model.neutral(), [("a", "b")])

@@ -32,7 +32,7 @@ def standing(model, points, rng, bent=0.3):
 def held(model, points, state, **options):
     """Contacts that are all closed at ``state``, wherever it is, and their memory."""
     contact = HardContacts(points, normal=(0.0, 0.0, 1.0), **options)
-    places = [np.concatenate([np.roll(position(model, state, p), 1), np.zeros(5)]) for p in points]
+    places = [np.concatenate([np.roll(position(model, state, p), 1), np.zeros(2)]) for p in points]
     return contact, ("stick",) * len(points), np.concatenate(places)
 
 
@@ -120,18 +120,6 @@ def test_redundant_rows_share_the_shortest_solution(seed):
     agree("pseudo-inverse", found.forces, -np.linalg.pinv(J @ J.T, rcond=1e-10) @ (J @ free), 1e-10)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_redundant_rows_stay_near_given_shares(seed):
-    """Of all forces that hold the rows, the ones nearest to those given: their difference is in the range of J."""
-    rng = np.random.default_rng(seed)
-    J, free, near = rng.normal(size=(12, 6)), rng.normal(size=6), rng.normal(size=12)
-    found = hold(lambda forces: forces, J, J, free, np.zeros(12), near)
-    agree("J motion = 0", J @ found.motion, np.zeros(12), 1e-12)
-    agree("motion", found.motion, free + J.T @ found.forces, 1e-12)
-    beyond = np.eye(12) - J @ np.linalg.pinv(J)
-    agree("what J cannot reach stays as given", beyond @ found.forces, beyond @ near, 1e-10)
-
-
 @pytest.mark.parametrize("near", [1.0, 1e-3, 1e-6])
 def test_points_that_nearly_depend_on_each_other_are_calmed(near):
     """Two rows that differ by ``near``: 6e-7 m/s were left of 1 m/s at 1e-6, and a stop was found over and over."""
@@ -194,7 +182,7 @@ def test_every_kind_of_number(kind):
 
     rng = np.random.default_rng(0)
     q, v = np.array([0.1, 0.2, 0.0]), 0.1 * rng.normal(size=3)
-    memory = np.array([0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.05, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0])
+    memory = np.array([0.0, 0.25, 0.0, 0.0, 0.0, 0.0, -0.05, 0.0, 1.0, 0.0])
     inputs = (q, v, memory, rng.normal(size=3))
     agree(f"kind {kind}", KINDS[kind](everything, *inputs), everything(*inputs), 1e-7)
 

@@ -1,6 +1,6 @@
 """Hard contacts in simulations: balls that bounce and rest, blocks that stick and slide, feet, walking rims, floors."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -221,72 +221,6 @@ def test_the_limit_of_a_stiff_floor(stiffness):
     assert hard.status == soft.status == "finished"
     gap = np.abs(hard.poses[-1] - soft.poses[-1]).max()
     assert gap < 2e3 / stiffness
-
-
-def sliding(seed, friction=1.2):
-    """A quadruped on four feet that slide, each its own way, and the floor in that mode."""
-    dog, rng = fc.robots.quadruped(), np.random.default_rng(seed)
-    feet = tuple(frame.name for frame in dog.frames)
-    joints = np.tile([0.0, 0.6, -1.2], 4)
-    low = fc.link_pose(dog, dog.state(joints=joints), feet[0])[2, 3]
-    still = dog.state(pose=at(0.0, 0.0, -low), joints=joints)
-    normals = np.array([fc.jacobian(dog, still, foot, "mixed")[2] for foot in feet])
-    v = rng.normal(size=dog.nv)
-    v = v - np.linalg.pinv(normals) @ (normals @ v)
-    floor = HardContacts(feet, friction=friction)
-    state = still._replace(twist=v[: dog.m], rates=v[dog.m :])
-    return dog, state, floor, *floor.begin(dog, state)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_jam_stops_a_first_point_and_only_takes_energy(seed):
-    """Forces as they are, for as long as it takes: what no step resolves happens at once."""
-    dog, state, floor, mode, memory = sliding(seed)
-    assert mode == ("slide",) * 4
-    jump = floor.seize(dog, mode, state, memory, np.zeros(dog.nv), np.inf)
-    assert jump.name.startswith("jam ")
-    agree("loss", fc.kinetic_energy(dog, state) - fc.kinetic_energy(dog, jump.state), jump.loss, 1e-11)
-    assert jump.loss > 0.0
-    speeds, ways = [], [floor.kept(memory, i).way for i in range(4)]
-    for foot, way in zip(floor.points, ways, strict=True):
-        up, *along = (fc.jacobian(dog, state, foot, "mixed")[:3] @ jump.state.velocity)[[2, 0, 1]]
-        agree("on the ground", up, 0.0, 1e-12, scale=1.0)
-        speeds.append(way @ along)
-    first = floor.points.index(jump.name.removeprefix("jam "))
-    agree("stopped", speeds[first], 0.0, 1e-12, scale=1.0)
-    assert min(speeds) > -1e-12
-
-
-def test_what_no_step_holds_is_no_jam_unless_it_happens_at_once():
-    dog, state, floor, mode, memory = sliding(0)
-    with pytest.raises(fc.NumericsError, match="no step, however small, holds front_left_foot, "):
-        floor.seize(dog, mode, state, memory, np.zeros(dog.nv), 1e-6)
-
-
-@pytest.mark.slow
-def test_a_light_quadruped_that_is_pushed_moves_the_same_with_steps_of_1_ms():
-    """2.5 kg, dampers as fast as 2000 / s: energy leaked, feet chattered (30 events for 15), 0.07 mm off after 1 s."""
-    dog = fc.robots.quadruped()
-    links = [
-        replace(x, body=fc.Body(x.body.mass * 2.5 / 18.0, x.body.center, x.body.inertia * 2.5 / 18.0))
-        for x in dog.links
-    ]
-    dog = replace(dog, links=tuple(links))
-    feet, joints = tuple(frame.name for frame in dog.frames), np.tile([0.0, 0.6, -1.2], 4)
-    low = fc.link_pose(dog, dog.state(joints=joints), feet[0])[2, 3]
-    start = dog.state(pose=at(0.0, 0.0, -low), joints=joints)
-
-    def stands(t, state):
-        push = 10.0 * (state.pose[:3, :3].T @ [1.0, 1.0, 0.0]) if 0.05 <= t < 0.15 else np.zeros(3)
-        return np.concatenate([push, np.zeros(3), 20.0 * (joints - state.joints) - 0.5 * state.rates])
-
-    runs = [
-        fc.simulate(dog, start, 0.4, stands, HardContacts(feet, friction=0.8), dt=dt, integrator="rkmk4")
-        for dt in (None, 2.5e-4)
-    ]
-    assert [run.status for run in runs] == ["finished"] * 2
-    agree("base", runs[0].poses[-1], runs[1].poses[-1], 1e-6)
-    assert len(runs[0].events) <= 20
 
 
 @dataclass(frozen=True)

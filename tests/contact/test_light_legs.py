@@ -72,7 +72,7 @@ def test_forces_do_not_depend_on_the_ratio_of_masses(how, bent, ratio):
     F = fc.contact.contact_forces(model, state, applied, points)
     agree("forces", F.reshape(-1), exact, tolerance)
     floor = fc.contact.HardContacts(points)
-    places = [np.concatenate([np.roll(fc.link_pose(model, state, p)[:3, 3], 1), np.zeros(5)]) for p in points]
+    places = [np.concatenate([np.roll(fc.link_pose(model, state, p)[:3, 3], 1), np.zeros(2)]) for p in points]
     shared = floor.point_forces(model, ("stick",) * len(points), state, np.concatenate(places), applied)
     agree("forces of a floor", shared.reshape(-1), exact, tolerance)
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_resolved_is_named(monkeypatch):
     with pytest.raises(fc.NumericsError, match=r"the forces of front_left_foot, .* cannot be resolved"):
         fc.contact.contact_forces(dog, state, applied, feet)
     floor = fc.contact.HardContacts(feet)
-    mode, memory = ("stick",) * 4, np.zeros(32)
+    mode, memory = ("stick",) * 4, np.zeros(20)
     guards = floor.guards(dog, mode, state, memory, applied)
     assert guards[-1] < 0.0
     with pytest.raises(fc.NumericsError, match=r"that hold front_left_foot, .* cannot be resolved"):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.contact import patches
+from fallingcat.contact import HardContacts, patches
+from fallingcat.geometry.contact_points import positions
 from fallingcat.simulation import BatchSimulator, Implicit, build_problem
 from fallingcat.simulation.integrators.implicit import stepped
 from fallingcat.simulation.law_parameters import apart
@@ -90,3 +91,25 @@ def test_hard_steps_leave_out_what_does_not_touch(monkeypatch):
     assert ends[0].pose[0, 2, 3] < 0.03
     for ours, all_points in zip(*ends, strict=True):
         np.testing.assert_allclose(ours, all_points, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("contact", [fc.contact.CompliantFloor, HardContacts])
+def test_links_that_are_far_change_nothing(monkeypatch, contact):
+    """Steps of quadrupeds beside and on the ground: looked at link by link first, and patch by patch alone."""
+    (model, points), rng, many = studded(), np.random.default_rng(2), []
+    level = contact(points, friction=0.7)
+    for height in np.linspace(0.0, 0.3, 8):
+        state = model.random_state(rng)
+        lowest = level.ground(model).site(np.zeros(3)).axes[0]
+        pose = state.pose.copy()
+        pose[:3, 3] += (height - min(positions(model, state, points) @ lowest)) * lowest
+        many.append(state._replace(pose=pose))
+    ends = []
+    for links in (1, 100):
+        monkeypatch.setattr(patches, "MIN_LINKS", links)
+        alike = replace(level, height=-1e-18 * links)  # else the first code would be taken again
+        robots = BatchSimulator(model, many, (), alike, dt=1e-3)
+        robots.step(1)
+        ends.append(robots.state)
+    for ours, patch_by_patch in zip(*ends, strict=True):
+        np.testing.assert_allclose(ours, patch_by_patch, rtol=1e-9, atol=1e-9)

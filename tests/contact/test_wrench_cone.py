@@ -83,7 +83,7 @@ def test_the_wrench_of_48_is_gathered_from_the_forces_at_corners():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: WrenchCone(3, (0, 1), (0, 1)), "place of a sole"),
+        (lambda: WrenchCone(3, (0, 1), (0, 1)), "the link of a sole"),
         (lambda: WrenchCone("foot", (1.0, 0.0), (0.0, 1.0)), "along of the sole 'foot' is a pair of coordinates"),
         (lambda: WrenchCone("foot", (0.0, 1.0), (0.0, 0.0)), "across of the sole 'foot'"),
         (lambda: WrenchCone("foot", (0.0, np.nan), (0.0, 1.0)), "along of the sole"),

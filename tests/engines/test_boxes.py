@@ -81,7 +81,7 @@ def test_explicit_methods_integrate_the_same_law(name: str, method: str) -> None
 
 
 @pytest.mark.parametrize("dt", [1e-3, 4e-3])
-def test_rollouts_and_fleets_take_the_same_steps(dt: float) -> None:
+def test_rollouts_and_batches_take_the_same_steps(dt: float) -> None:
     """Bit for bit, all of them: braking, light boxes; a rollout's own default is as right as that of a run."""
     for name in ("braking 10000/1000", "light 0.2 kg"):
         scene = SCENES[name]
@@ -104,7 +104,7 @@ def test_rollouts_by_default_are_right() -> None:
         assert error(name, motion(end)) < DEFAULT
 
 
-def test_masses_of_a_fleet_do_not_change_where_boxes_stop() -> None:
+def test_masses_of_a_batch_do_not_change_where_boxes_stop() -> None:
     """Coulomb's distance does not depend on the mass; parameters of each robot reach the friction limit."""
     scene = light(1.0, duration=0.4)
     model, state, laws, floor = scene.ours()

@@ -71,7 +71,7 @@ def test_methods_with_error_control_are_at_the_reference(name: str, method: str)
     assert joints < 1e-3
 
 
-def test_rollouts_and_fleets_take_the_same_steps() -> None:
+def test_rollouts_and_batches_take_the_same_steps() -> None:
     scene = SCENES["solo12_sliding"]()
     one = scene.simulate(integrator="implicit", dt=1e-3).state(-1)
     options = {"integrator": "implicit", "dt": 1e-3, "passive": False}

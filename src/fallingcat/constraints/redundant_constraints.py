@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import any_nonzero, is_numeric, scale, solve, solve_tree
+from ..arrays import any_nonzero, concatenate, factored, is_numeric, scale, solve_tree, solver
+from ..arrays.linear import TreeFactors
 from ..arrays.types import Matrix, Vector
+from ..caching import cached_property
 from ..dynamics import mass_matrix
 from ..dynamics.sweeps import places_above
 from ..errors import NumericsError
@@ -49,11 +51,10 @@ class Held(NamedTuple):
     """negative where the forces do not bring about what they should: they could not be resolved"""
 
 
-def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector, near: Vector = 0.0) -> Held:
+def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) -> Held:
     """The forces ``x`` with ``J (free + M^-1 K' x) = demand``.
 
-    Where rows of ``J`` depend on each other it is the one whose difference to ``near`` is in the range of ``J``: for
-    ``K = J`` the nearest.
+    Where rows of ``J`` depend on each other it is the one in the range of ``J``: for ``K = J`` the least.
 
     ``G = J M^-1 K'`` is singular exactly where rows of ``J`` depend on each other, which is a matter of geometry.  So
     ``N``, the projector onto what ``J`` cannot reach, comes from ``J`` and not from ``G``, whose eigenvalues spread as
@@ -68,32 +69,71 @@ def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector, 
     array([9.81, 9.81])
     """
     if isinstance(J, np.ndarray) and not any_nonzero(J):  # no rows, or of links that cannot move beside each other
-        return Held(near + np.zeros(len(J)), free, 1.0)
-    filled, beyond = regular(J, J @ respond(K.T))
+        return Held(np.zeros(len(J)), free, 1.0)
+    filled, beyond = regular(J, respond.between(J, K) if isinstance(respond, TreeResponse) else J @ respond(K.T))
+    symmetric = K is J and _of_expressions(filled)  # half the operations of an elimination
+    solved = factored(filled, range(-1, len(J) - 1)).solve if symmetric else solver(filled)
     demand = demand - beyond(demand)
-    x, near = np.zeros(len(J)), near + np.zeros(len(J))
+    x = np.zeros(len(J))
     for _ in range(REFINEMENT_ROUNDS):
         x = x - beyond(x)
-        more = solve(filled, demand - J @ (free + respond(K.T @ (near + x))))
+        more = solved(demand - J @ (free + respond(K.T @ x)))
         x = x + more
-        if is_numeric(more) and np.abs(more).max() <= MIN_CORRECTION * np.abs(near + x).max():
+        if is_numeric(more) and np.abs(more).max() <= MIN_CORRECTION * np.abs(x).max():
             break
-    motion = free + respond(K.T @ (near + x))
+    motion = free + respond(K.T @ x)
     missed, wanted = J @ motion - demand, J @ free - demand
-    return Held(near + x, motion, MAX_RESIDUAL**2 * (wanted @ wanted) + ROUNDING_ACCELERATION**2 - missed @ missed)
+    return Held(x, motion, MAX_RESIDUAL**2 * (wanted @ wanted) + ROUNDING_ACCELERATION**2 - missed @ missed)
 
 
 def regular(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
-    """``G + c N^2``, which is regular, and the product of vectors with ``N``; see :func:`hold`."""
+    """``G + c N^2``, which is regular, and the product of vectors with ``N``; see :func:`hold`.
+
+    Rows that share no coordinate are independent: ``N`` has a block for each set of them that hangs together.
+    """
     JJ = J @ J.T
     eps = MIN_SQUARED_SINGULAR_VALUE * _mean_diagonal(JJ)
-    filled, dense = JJ + scale(eps, np.eye(len(J))), range(-1, len(J) - 1)
+    filled, blocks = JJ + scale(eps, np.eye(len(J))), _blocks(JJ)
 
-    def beyond(b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
-        return scale(eps, solve_tree(filled, b, dense))
+    def within(rows: np.ndarray, b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
+        return scale(eps, solve_tree(filled[np.ix_(rows, rows)], b, range(-1, len(rows) - 1)))
 
-    N = beyond(np.eye(len(J)))
-    return G + scale(_mean_diagonal(G), N @ N), beyond
+    def beyond(b: Any) -> Any:
+        found = [within(rows, b[rows]) for rows in blocks]
+        return found[0] if len(blocks) == 1 else concatenate(found)[np.argsort(np.concatenate(blocks))]
+
+    squares = [within(rows, within(rows, np.eye(len(rows)))) for rows in blocks]
+    return G + scale(_mean_diagonal(G), _block_diagonal(blocks, squares)), beyond
+
+
+def _blocks(A: Any) -> list[np.ndarray]:
+    """Sets of rows of a symmetric matrix of expressions without entries between them; numbers are one set."""
+    n = len(A)
+    if not _of_expressions(A):
+        return [np.arange(n)]
+    home = list(range(n))
+    for i in range(n):
+        for j in range(i):
+            if home[i] != home[j] and any_nonzero(A[i : i + 1, j]):
+                old, new = home[i], home[j]
+                home = [new if x == old else x for x in home]
+    # rows are eliminated from the last on: those with few neighbours first fill few zeros
+    degree = np.array([sum(any_nonzero(A[i : i + 1, j]) for j in range(n)) for i in range(n)])
+    sets = [np.flatnonzero(np.array(home) == first) for first in dict.fromkeys(home)]
+    return [rows[np.argsort(-degree[rows], kind="stable")] for rows in sets]
+
+
+def _of_expressions(A: Any) -> bool:
+    return isinstance(A, np.ndarray) and A.dtype == object
+
+
+def _block_diagonal(blocks: Sequence[np.ndarray], parts: Sequence[Any]) -> Any:
+    if len(blocks) == 1:
+        return parts[0]
+    whole = np.zeros((sum(map(len, blocks)),) * 2, dtype=object)
+    for rows, part in zip(blocks, parts, strict=True):
+        whole[np.ix_(rows, rows)] = part
+    return whole
 
 
 def resolved(held: Held, points: Sequence[str], what: str) -> Held:
@@ -107,10 +147,36 @@ def _mean_diagonal(A: Any) -> Any:
     return sum((A[i, i] for i in range(1, len(A))), start=A[0, 0]) * (1.0 / len(A))
 
 
-def responding(model: Model, state: State) -> Response:
-    """``forces (nv or nv x k) -> M^-1 forces``: the accelerations that generalised forces cause, from tips to base."""
-    M, above = mass_matrix(model, state), places_above(model)
-    return lambda forces: solve_tree(M, forces, above)
+class TreeResponse:
+    """Function ``forces (nv or nv x k) -> M^-1 forces`` for a mass matrix with the zeros of a tree."""
+
+    def __init__(self, mass: Matrix, above: Sequence[int]) -> None:
+        self.mass, self.above = mass, above
+
+    @cached_property
+    def _root(self) -> TreeFactors | None:
+        """Factors of a matrix of expressions; None: numbers are solved by libraries."""
+        return factored(self.mass, self.above) if _of_expressions(self.mass) else None
+
+    def __call__(self, forces: Any) -> Any:
+        """Accelerations that generalised forces cause."""
+        if self._root is None or forces.ndim > 1:
+            return solve_tree(self.mass, forces, self.above)
+        return self._root.solve(forces)
+
+    def between(self, J: Matrix, K: Matrix) -> Matrix:
+        """``J M^-1 K'``: of expressions by ``M = L' D L`` from tips to the root, so that rows keep their zeros."""
+        root = self._root
+        if root is None:
+            return J @ self(K.T)
+        left = np.array([root.inward(row) for row in J], dtype=object)
+        right = left if K is J else np.array([root.inward(row) for row in K], dtype=object)
+        return (left * root.inverses) @ right.T
+
+
+def responding(model: Model, state: State) -> TreeResponse:
+    """Accelerations that generalised forces cause, from tips to base."""
+    return TreeResponse(mass_matrix(model, state), places_above(model))
 
 
 def check_consistent(J: Matrix, demand: Vector, names: Sequence[str], what: str) -> None:

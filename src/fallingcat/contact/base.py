@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays.arguments import holds_numbers, look_first
+from ..arrays.arguments import look_first
 from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..caching import cached_property
-from ..dynamics.checks import check_fields, check_model
 from ..errors import ModelError, NumericsError, describe
 from ..geometry.body_pairs import BodyPair
 from ..geometry.contact_points import Ground, each_radius, point_motions
 from ..model import Model, State
 from ..records import concise
+from .argument_checks import ARGUMENT_CHECKS
 from .default_springs import DEFAULT_STEP
 from .placement import rest_on
 
@@ -54,33 +54,6 @@ class Touch(NamedTuple):
     """error of a step in what the contact holds, in units of what is allowed: above 1, steps are shortened"""
     motion: Any = None
     """``nv``: the acceleration under all forces, where the contact had to work it out"""
-
-
-def _look(contact: Contact, model: Any, mode: Any, state: Any, memory: Vector, applied: Vector) -> None:
-    """Check the arguments of a method of a contact by kind and shape; values are not looked at."""
-    check_fields(model, state)
-    contact.check_mode(mode)
-    for name, x, size in (("memory", memory, contact.memory_size), ("applied", applied, model.nv)):
-        shape = getattr(x, "shape", None)
-        if shape is None or len(shape) != 1 or size not in (None, shape[0]) or not holds_numbers(x):
-            raise ModelError(f"{name} is an array of {'' if size is None else f'{size} '}numbers, not {describe(x)}")
-
-
-def _look_at_jump(
-    contact: Contact, model: Any, mode: Any, guard: Any, state: Any, memory: Vector, applied: Vector
-) -> None:
-    _look(contact, model, mode, state, memory, applied)
-    if isinstance(guard, bool) or not isinstance(guard, (int, np.integer)) or guard < 0:
-        raise ModelError(f"guard is the number of a guard, not {describe(guard)}")
-
-
-_LOOKS: Mapping[str, Callable[..., None]] = {
-    "begin": lambda contact, model, state: check_fields(model, state),
-    "touching": lambda contact, mode: contact.check_mode(mode),
-    **dict.fromkeys(["forces", "guards", "memory_rate", "touch", "point_forces"], _look),
-    "jump": _look_at_jump,
-    "prepared": lambda contact, model: check_model(model),
-}
 
 
 class Contact(ABC):
@@ -127,7 +100,7 @@ class Contact(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        look_first(cls, _LOOKS)
+        look_first(cls, ARGUMENT_CHECKS)
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
@@ -138,6 +111,18 @@ class Contact(ABC):
     def parts(self) -> tuple[Contact, ...]:
         """Contacts of which it consists, in the order of their points: by default itself."""
         return (self,)
+
+    def on_robot(self, model: Model, step: float = DEFAULT_STEP) -> tuple[Model, Contact]:
+        """Contact with points on a robot, and the model that has them.
+
+        Args:
+            model: Robot.
+            step: Time step (s).
+
+        Returns:
+            Both as they are by default; a floor without points takes all collision shapes of the robot.
+        """
+        return model, self
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> Contact:
         """Contact with the parameters that follow from the robot and from the time step.
@@ -213,26 +198,6 @@ class Contact(ABC):
         Returns:
             Generalized forces (nv) for each of :attr:`ports`.
         """
-
-    def seize(
-        self, model: Model, mode: Mode, state: State, memory: np.ndarray, applied: np.ndarray, within: float
-    ) -> Jump:
-        """Event where forces grow so fast that no step, however small, holds the points.
-
-        By default an error that names the points.
-
-        Args:
-            model: Robot.
-            mode: Mode.
-            state: Configuration and velocity.
-            memory: Memory of the contact.
-            applied: Generalized forces (nv) of everything else.
-            within: Time (s), shorter than any step, within which the event happens.
-
-        Returns:
-            The event.
-        """
-        raise self.unheld(mode)
 
     def unheld(self, mode: Mode, time: float | None = None) -> NumericsError:
         """Error of a step in which held points move, or energy is created, however short it is.
@@ -397,16 +362,16 @@ class Contact(ABC):
         """
         return ""
 
-    def prepared(self, model: Model) -> Contact | None:
-        """Contact for plain numbers, where modes are too many or too large to be compiled one by one.
+    def unlocated(self, model: Model) -> str:
+        """Reason why events of the contact are not located on a robot.
 
         Args:
             model: Robot.
 
         Returns:
-            Contact, or None: each mode is compiled when it begins.
+            Text; empty where they are, by default on every robot.
         """
-        return None
+        return ""
 
 
-look_first(Contact, _LOOKS)
+look_first(Contact, ARGUMENT_CHECKS)

@@ -12,11 +12,11 @@ import numpy as np
 from ..arrays import any_nonzero, array, concatenate, less, scale, where
 from ..arrays.types import Vector
 from ..caching import cached_property
-from ..compiler.kernel import compile_step
+from ..compiler.compilation import compile_step
 from ..constraints.redundant_constraints import plane_axes
 from ..dynamics.checks import positive
 from ..errors import ModelError, describe
-from ..geometry.body_pairs import BodyPair
+from ..geometry.body_pairs import BodyPair, way_apart
 from ..geometry.body_touch import body_touches
 from ..geometry.contact_points import Ground
 from ..lie.group import constant
@@ -216,18 +216,18 @@ class SteppedBodies(SteppedContacts):
         """Refuse states (fields ``N x ...``) in which a point is below the ground, or a body in another."""
         if self.source is not None:
             self.source.begin(model, many.at(0))
-        self._check_depths(place_kernel(model, gaps_at, self)(many.pose[:, :3], many.joints))
+        self._check_depths(model, place_kernel(model, gaps_at, self)(many.pose[:, :3], many.joints))
 
-    def _check_depths(self, heights: np.ndarray) -> None:
+    def _check_depths(self, model: Model, heights: np.ndarray) -> None:
         for i, name in enumerate(self.names):
             deepest = DEEPEST_START if self._springs is None else DEEPEST_SOFT_START
             allowed = deepest if self._count <= i < len(self.points) else self.tolerance
             robot = int(np.argmin(heights[:, i]))
             if heights[robot, i] < -allowed:
                 which = f" of scene {robot}" if len(heights) > 1 else ""
-                raise ModelError(
-                    f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: give a state in touch or apart"
-                )
+                between = self._count <= i < len(self.points)
+                way = way_apart(model, self._pairs, i - self._count) if between else "give a state in touch or apart"
+                raise ModelError(f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: {way}")
 
     # rows -------------------------------------------------------------------------------------------------------
 

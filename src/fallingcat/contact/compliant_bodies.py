@@ -12,7 +12,7 @@ from ..arrays import array
 from ..arrays.types import FloatArray, Matrix, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
-from ..geometry.body_pairs import BodyPair
+from ..geometry.body_pairs import BodyPair, way_apart
 from ..geometry.body_touch import body_touches
 from ..geometry.contact_points import Ground, Site
 from ..model import Model, State
@@ -64,7 +64,7 @@ class CompliantBodies(SpringDamperContact):
 
     ports = HardContacts.ports
     beside_loops = False
-    buried, unburied = "deep in another body", "give a state in touch or apart"
+    buried = "deep in another body"
 
     def __post_init__(self) -> None:
         check_body_pairs(self.pairs, self.friction)
@@ -205,6 +205,10 @@ class CompliantBodies(SpringDamperContact):
             own = heights[:, start : start + len(part.points)]
             SpringDamperContact.check_heights(part, model, own)
             start += len(part.points)
+
+    def way_out(self, model: Model, i: int) -> str:
+        """Advice to a user whose bodies start in each other."""
+        return way_apart(model, self.pairs, i)
 
     def impedance(self, model: Model, state: State) -> tuple[FloatArray, FloatArray]:
         """Stiffness and damping of all points, as if all touched."""

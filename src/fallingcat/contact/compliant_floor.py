@@ -12,6 +12,7 @@ from ..arrays.types import Matrix, Vector
 from ..errors import ModelError
 from ..geometry.collision_points import take_feet
 from ..geometry.contact_points import Ground, Site, each_radius, floor_normal, floor_points, plane
+from ..geometry.reduced_points import shape_points
 from ..geometry.terrain import Terrain, check_terrain, grounded
 from ..model import Model, State
 from ..records import concise
@@ -20,6 +21,8 @@ from .default_springs import DEFAULT_STEP, default_springs
 from .spring_damper import UNSAID, SpringDamperContact
 from .support_points import Pressed
 
+SUPPORTING_POINTS = 4
+"""Points that carry a robot whose collision shapes all may touch."""
 _PAIR, _ONE = "two finite numbers that are not negative, (normal, tangential)", "a finite number"
 _NUMBERS = (
     ("stiffness", _PAIR, (2,)),
@@ -27,7 +30,7 @@ _NUMBERS = (
     ("height", _ONE, ()),
     ("friction", f"{_ONE} that is not negative", ()),
 )
-"""What the numbers of a floor have to be, and their shapes."""
+"""Parameters of a floor with the rule that they obey and their shapes."""
 
 
 def _fits(given: Any, shape: tuple[int, ...], *, signed: bool) -> bool:
@@ -72,8 +75,9 @@ class CompliantFloor(SpringDamperContact):
         True
     """
 
-    points: tuple[str, ...]
-    """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii"""
+    points: tuple[str, ...] = ()
+    """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii; left out, all collision
+    shapes of the robot"""
     stiffness: tuple[float, float] = UNSAID
     """normal, tangential (N/m); left out, both are ``K = m w^2 / points``, with the mass ``m`` of the robot and
     ``w = min(70 rad/s, 0.2 / step)``: it rests 2 mm deep on all points; see :func:`.default_springs`"""
@@ -84,9 +88,9 @@ class CompliantFloor(SpringDamperContact):
     normal: tuple[float, float, float] | None = None
     """out of the ground (world); None: against gravity"""
     height: float = 0.0
-    """of the plane along its normal (m)"""
+    """height of the plane along its normal (m)"""
     radius: float | tuple[float, ...] = 0.0
-    """of a ball around each point (m): one for all or one for each"""
+    """radius of a ball around each point (m): one for all or one for each"""
     terrain: Terrain | None = None
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
@@ -95,7 +99,7 @@ class CompliantFloor(SpringDamperContact):
         if feet is not None:
             for name, pair in self._defaults(feet.model).items():
                 object.__setattr__(self, name, pair)
-        object.__setattr__(self, "points", floor_points(self.points))
+        object.__setattr__(self, "points", floor_points(self.points) if self.points != () else ())
         object.__setattr__(self, "normal", floor_normal(self.normal))
         each_radius(self.radius, self.points)
         check_terrain(self.terrain)
@@ -110,11 +114,24 @@ class CompliantFloor(SpringDamperContact):
                 "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"
             )
 
-    def _defaults(self, model: Model, step: float = DEFAULT_STEP) -> dict[str, Any]:
-        """Springs that were left out: those of :func:`.default_springs`."""
+    def _defaults(
+        self, model: Model, step: float = DEFAULT_STEP, points: tuple[str, ...] | None = None
+    ) -> dict[str, Any]:
+        """Springs that were left out: those of :func:`.default_springs`, on all points or some."""
         missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
-        found: Any = default_springs(model, self.points, step) if missing else ((), ())
+        found: Any = default_springs(model, points or self.points, step) if missing else ((), ())
         return {name: pair for name, pair in zip(("stiffness", "damping"), found, strict=True) if name in missing}
+
+    def on_robot(self, model: Model, step: float = DEFAULT_STEP) -> tuple[Model, CompliantFloor]:
+        """Floor under all collision shapes of a robot, where it has no points, and the model with their frames.
+
+        Springs that were left out are those of a robot on four points, since it never lies on all of them.
+        """
+        if self.points:
+            return model, self
+        found = shape_points(model)
+        springs = self._defaults(model, step, found.points[:SUPPORTING_POINTS])
+        return found.model, replace(self, points=found.points, radius=found.radii, **springs)
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> CompliantFloor:
         """Floor with the springs of :func:`.default_springs` where they were left out."""
@@ -128,6 +145,8 @@ class CompliantFloor(SpringDamperContact):
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points below the ground touch; balls must fit into the hollows of terrain."""
+        if not self.points:
+            raise ModelError("the points of this floor follow from the robot on it: take floor.on_robot(model)")
         if self.terrain is not None:
             self.terrain.check_radius(max(self.radii))
         return super().begin(model, state)

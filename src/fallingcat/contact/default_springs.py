@@ -18,8 +18,8 @@ REST_DEPTH = 2e-3
 GRAVITY = 9.81
 """m/s^2: also for robots in orbit, which may still touch something."""
 DAMPING_RATIO = 0.5
-"""Of a robot that lands on all points without bending its joints: it rebounds with a sixth of its speed."""
-RESOLVED = 0.2
+"""Damping ratio of a robot that lands on all points with stiff joints: it rebounds with a sixth of its speed."""
+MAX_FREQUENCY_STEP = 0.2
 """Largest product of angular frequency and step."""
 
 
@@ -48,7 +48,7 @@ def default_springs(
     check_model(model)
     if not len(points) or not model.nominal.mass > 0.0:
         raise ModelError("springs of a floor follow from the mass of a robot, and from one point or more")
-    omega = min(float(np.sqrt(GRAVITY / REST_DEPTH)), RESOLVED / positive(step, "step"))
+    omega = min(float(np.sqrt(GRAVITY / REST_DEPTH)), MAX_FREQUENCY_STEP / positive(step, "step"))
     share = model.nominal.mass / len(points)
     K, D = share * omega**2, 2.0 * DAMPING_RATIO * share * omega
     return (K, K), (D, D)
@@ -85,7 +85,7 @@ def body_springs(
     """
     check_model(model)
     heaviest = max(_moved_mass(model, model.link_index(name)) for pair in pairs for name in (pair.first, pair.second))
-    omega = min(BODY_FREQUENCY, RESOLVED / positive(step, "step"))
+    omega = min(BODY_FREQUENCY, MAX_FREQUENCY_STEP / positive(step, "step"))
     share = heaviest / max(pair.points for pair in pairs)
     K, D = share * omega**2, 2.0 * DAMPING_RATIO * share * omega
     return (K, K), (D, D)

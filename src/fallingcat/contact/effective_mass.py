@@ -10,10 +10,13 @@ from ..constraints.loop_closure import equations
 from ..dynamics import mass_matrix
 from ..model import Model
 from .base import Contact
-from .compliant_contact import point_rows
+from .point_contact import point_rows
 
 MAX_MOBILITY = 1e9
 """1/kg: of points that nothing with mass holds; springs and dampers do, in steps that foresee them."""
+
+FACE_POINTS = 4
+"""Points by which a link touches flat ground at once, as the face of a box does."""
 
 
 @functools.lru_cache(maxsize=8)
@@ -24,6 +27,21 @@ def effective_mass(model: Model, floor: Contact) -> float:
     """
     M = np.asarray(mass_matrix(model, model.neutral()), dtype=float)
     return float(largest_mobility(M[None], *point_mobility(model, floor))[0])
+
+
+@functools.lru_cache(maxsize=8)
+def touching_mobility(model: Model, floor: Contact) -> float:
+    """:func:`effective_mass` (1/kg) of points that touch at once: at most :data:`FACE_POINTS` of the loosest.
+
+    A robot may have points all over it.
+    """
+    state = model.neutral()
+    J, M = point_rows(floor, model, state), np.asarray(mass_matrix(model, state), dtype=float)
+    try:
+        each = np.linalg.eigvalsh(J @ np.linalg.solve(M, J.transpose(0, 2, 1)))
+    except np.linalg.LinAlgError:  # as in largest_mobility
+        return effective_mass(model, floor)
+    return min(effective_mass(model, floor), FACE_POINTS * float(each.max(initial=0.0)))
 
 
 def point_mobility(model: Model, floor: Contact) -> tuple[np.ndarray, np.ndarray]:

@@ -1,17 +1,19 @@
 """Patches: contact points of a link that lie together, left out of a step where all are high above the ground.
 
 A robot has points all over its links and stands on a few of them.  The height of its lowest point tells whether a patch
-may touch in a step; the others cost no more than that.
+may touch in a step; the others cost no more than that.  Of links that are high above the ground, which a ball around
+their points tells, not even patches are looked at.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import absolute, branch, cross, minimum
+from ..arrays import absolute, branch, cross, less, minimum, where
 from ..dynamics.spatial import motion_to_child
 from ..dynamics.sweeps import nodes, outward
 from ..geometry.contact_points import Ground
@@ -22,6 +24,9 @@ MIN_POINTS = 4
 PATCH_POINTS, LINK_PATCHES = 2, 6
 """Points of a patch at most, or more where a link would have more patches than about these: three points of a foot that
 touch are in as many patches, and each patch takes a comparison and some sums."""
+MIN_LINKS = 8
+"""Links with patches from which on each is looked at as a whole first: most are far, where it saves 0.2 us a step; it
+costs 0.1 us where a link is near, as feet are."""
 CLEARANCE = 5e-3
 """m: height that a patch keeps over the ground in a step for which it is left out, beside twice the way that it moves.
 At 1 ms an impact would have to change its velocity by 5 m/s in one step; such steps are found, and taken in parts."""
@@ -37,6 +42,10 @@ class LinkPatches(NamedTuple):
     """``3``: of the ball, in the link frame"""
     radius: float
     """m"""
+
+    def bottom(self, height: Any, radii: Sequence[float]) -> Any:
+        """Height (m) of the lowest place of the ball whose center is at a ``height``, around balls of these radii."""
+        return height - (self.radius + max(radii[i] for part in self.patches for i in part))
 
     def margin(self, speed: Any, spin: Any, dt: Any, part: float = 1.0) -> Any:
         """Height (m) from which on a point stays above the ground for ``dt`` (s), with a ``part`` of the clearance.
@@ -99,6 +108,15 @@ def margins(
     return heights
 
 
+def ball_bottoms(
+    model: Model, ground: Ground, state: State, found: Sequence[LinkPatches], radii: Sequence[float]
+) -> list[Any]:
+    """:meth:`LinkPatches.bottom` (m) of each link at a state, over flat ground."""
+    poses = outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
+    centers = [poses[x.link][:3, :3] @ x.center + poses[x.link][:3, 3] for x in found]
+    return [x.bottom(ground.site(center).height, radii) for x, center in zip(found, centers, strict=True)]
+
+
 def _clusters(points: list[int], places: Sequence[np.ndarray], most: int) -> list[list[int]]:
     """Points halved along the longest side of their box until no part has more than ``most``."""
     if len(points) <= most:
@@ -110,16 +128,66 @@ def _clusters(points: list[int], places: Sequence[np.ndarray], most: int) -> lis
     return [*_clusters(order[:half], places, most), *_clusters(order[half:], places, most)]
 
 
-def guarded(near: Any, x: Any, other: Any = 0.0) -> Any:
+class Near(NamedTuple):
+    """Conditions that a patch may touch in a step."""
+
+    link: Any
+    """condition that its link may; None: nobody asks"""
+    patch: Any
+
+
+class Look(NamedTuple):
+    """Patches of a link before a step: which of them may touch in it."""
+
+    nears: list[Near]
+    heights: list[Any]
+    """m: of the lowest point of each"""
+    bottom: Any
+    """m: a height above which all of them are"""
+
+    @classmethod
+    def of(cls, bottom: Any, heights: list[list[Any]], margin: Any, links: int) -> Look:
+        """Patches of one of so many ``links`` whose points are at ``heights`` (m), near if one is below the ``margin``.
+
+        Of many links most are far: if ``bottom`` (m) is above the margin, nobody looks at heights.
+        """
+        lowest = [functools.reduce(_lower, part) for part in heights]
+        link = less(bottom, margin) if links >= MIN_LINKS else None
+        known = lowest if link is None else [branch(link, height, bottom) for height in lowest]
+        return cls([Near(link, less(height, margin)) for height in known], lowest, bottom)
+
+    def touched(self, low: Any) -> Any:
+        """Number of those that were left out, and are below ``low`` (m)."""
+        pairs = zip(self.nears, self.heights, strict=True)
+        missed = sum(where(less(height, low), where(near.patch, 0.0, 1.0), 0.0) for near, height in pairs)
+        link = self.nears[0].link
+        return missed if link is None else branch(link, missed, where(less(self.bottom, low), 1.0, 0.0))
+
+
+def _lower(a: Any, b: Any) -> Any:
+    """The lower of two heights; numbers that are not finite end a run anyway."""
+    return where(less(a, b), a, b)
+
+
+def guarded(near: Near | None, x: Any, other: Any = 0.0) -> Any:
     """``x`` of a patch where it is near (None: it always is), else the ``other``."""
-    return x if near is None else branch(near, x, other)
+    return x if near is None else _on_link(near, branch(near.patch, x, other), other)
 
 
-def summed(nears: Sequence[Any], terms: Sequence[Any], start: Any = 0.0) -> Any:
-    """Sum of the terms of points, patch by patch, as ``nears`` says."""
-    parts: dict[int, list[int]] = {}
+def _on_link(near: Near, x: Any, other: Any = 0.0) -> Any:
+    return x if near.link is None else branch(near.link, x, other)
+
+
+def summed(nears: Sequence[Near | None], terms: Sequence[Any], start: Any = 0.0) -> Any:
+    """Sum of the terms of points, patch by patch and link by link, as ``nears`` says."""
+    links: dict[int | None, dict[int, list[int]]] = {}
     for i, near in enumerate(nears):
-        parts.setdefault(id(near), []).append(i)
-    for part in parts.values():
-        start = start + guarded(nears[part[0]], sum((terms[i] for i in part[1:]), start=terms[part[0]]))
+        link = id(near) if near is None or near.link is None else id(near.link)
+        links.setdefault(link, {}).setdefault(id(near), []).append(i)
+    for patches in links.values():
+        firsts = [nears[part[0]] for part in patches.values()]
+        parts = [sum((terms[i] for i in part[1:]), start=terms[part[0]]) for part in patches.values()]
+        parts = [x if near is None else branch(near.patch, x, 0.0) for near, x in zip(firsts, parts, strict=True)]
+        whole = sum(parts[1:], start=parts[0])
+        start = start + (whole if firsts[0] is None else _on_link(firsts[0], whole))
     return start

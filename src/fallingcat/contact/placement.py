@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..geometry.contact_points import positions
-from ..model import Model, State
+from ..model import Free, Model, State
 
 if TYPE_CHECKING:
     from .base import Contact
@@ -21,6 +21,7 @@ MOST_SHIFTS = 50
 
 def rest_on(contact: Contact, model: Model, state: State) -> State:
     """State, or batch of states, at rest on the ground of a contact; see :meth:`.Contact.place`."""
+    model, contact = contact.on_robot(model)
     if state.batch:
         flat = State(*(x.reshape(-1, *x.shape[len(state.batch) :]) for x in state))
         placed = State.stack([rest_on(contact, model, flat.at(i)) for i in range(len(flat.pose))])
@@ -36,7 +37,10 @@ def rest_on(contact: Contact, model: Model, state: State) -> State:
         pose = np.array(state.pose)
         pose[:3, 3] -= shift * normal
         if not model.base.contains(pose, 1e-9):
-            raise ModelError(f"the base {model.base} of {model.name!r} does not move along the normal of the ground")
+            rule = f"the base {model.base} of {model.name!r} does not move along the normal of the ground"
+            free = next((joint.name for joint in model.joints if isinstance(joint.kind, Free)), None)
+            call = f"model.state(joints={{{free!r}: [x, y, z, 0, 0, 0, 1]}})"
+            raise ModelError(rule if free is None else f"{rule}: give poses of its free bodies, as {call}")
         state = model.state(pose, state.joints)
         if abs(shift) <= HEIGHT_TOLERANCE:
             return state

@@ -11,7 +11,7 @@ from ..arrays.types import Vector
 from ..errors import ModelError
 from ..model import Model
 from .bristle import anchor_rate, anchor_travel, cone_direction, cone_share
-from .compliant_contact import PointContact
+from .point_contact import PointContact
 from .support_points import Landing, Support
 from .theta_weights import ThetaWeights
 

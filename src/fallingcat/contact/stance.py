@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays import concatenate, scale, takes
 from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Vector
@@ -20,15 +21,16 @@ from ..model import Frame, Model, State
 _WORLD = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
+@former_arguments(place="link")
 def corners(
-    model: Model, place: str, outline: Sequence[Sequence[float]] | tuple[float, float]
+    model: Model, link: str, outline: Sequence[Sequence[float]] | tuple[float, float]
 ) -> tuple[Model, tuple[str, ...]]:
     """Model with a frame at each corner of a flat foot, and their names: a surface is its corners.
 
     Args:
         model: Robot.
-        place: Link or frame of the foot.
-        outline: Corners (x, y) or (x, y, z) in the frame of ``place`` (m), or length and width of a rectangle
+        link: Link or frame of the foot.
+        outline: Corners (x, y) or (x, y, z) in the frame of ``link`` (m), or length and width of a rectangle
             around its origin.
 
     Returns:
@@ -49,12 +51,12 @@ def corners(
     if given.ndim != 2 or given.shape[1] not in (2, 3) or not np.isfinite(given).all():
         raise ModelError(f"the outline of a foot is a list of points (x, y) or (x, y, z), not {outline!r}")
     check_model(model)
-    foot = model.frame(place)
+    foot = model.frame(link)
     frames = []
     for k, corner in enumerate(given, start=1):
         H = np.eye(4)
         H[: len(corner), 3] = corner
-        frames.append(Frame(f"{place}_{k}", foot.link, foot.placement @ H))
+        frames.append(Frame(f"{link}_{k}", foot.link, foot.placement @ H))
     return replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays import concatenate, cross
 from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Vector, Wrench
@@ -49,6 +50,7 @@ class Margins(NamedTuple):
         return (self.normal > 0.0) & (self.sliding <= 1.0) & (self.turning <= 1.0) & (self.room >= 0.0)
 
 
+@former_arguments(place="link")
 @dataclass(frozen=True)
 class WrenchCone:
     """Rectangular sole with friction, in the x-y plane of a link or frame.
@@ -66,7 +68,7 @@ class WrenchCone:
         [ 0.002 -0.1  ] False
     """
 
-    place: str
+    link: str
     along: tuple[float, float]
     """m: x from heel to toe"""
     across: tuple[float, float]
@@ -74,17 +76,17 @@ class WrenchCone:
     friction: float = 0.6
 
     def __post_init__(self) -> None:
-        if not isinstance(self.place, str):
-            raise ModelError(f"the place of a sole is the name of a link or frame, not {describe(self.place)}")
+        if not isinstance(self.link, str):
+            raise ModelError(f"the link of a sole is the name of a link or frame, not {describe(self.link)}")
         for what in ("along", "across"):
-            object.__setattr__(self, what, _interval(getattr(self, what), f"{what} of the sole {self.place!r}"))
+            object.__setattr__(self, what, _interval(getattr(self, what), f"{what} of the sole {self.link!r}"))
         try:
             mu = float(self.friction)
         except (TypeError, ValueError, OverflowError):
             mu = np.nan
         if not 0.0 < mu < 1e6:
             raise ModelError(
-                f"friction of the sole {self.place!r} is a number above zero, not {describe(self.friction)}"
+                f"friction of the sole {self.link!r} is a number above zero, not {describe(self.friction)}"
             )
         object.__setattr__(self, "friction", mu)
 
@@ -146,7 +148,7 @@ class WrenchCone:
         Returns:
             Wrench (6; N, N m) in the frame of the sole.
         """
-        return fixed_at(model, state, self.place, wrenches=wrenches).wrench(torques)
+        return fixed_at(model, state, self.link, wrenches=wrenches).wrench(torques)
 
     def gathered(self, model: Model, state: State, forces: Matrix, points: Sequence[str]) -> Wrench:
         """Wrench on the sole of forces at points.
@@ -163,7 +165,7 @@ class WrenchCone:
         check_robot(model, state)
         if shape_of(forces) != (len(named_points(points)), 3) or not points:
             raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {describe(forces)}")
-        H, places = link_pose(model, state, self.place), positions(model, state, named_points(points))
+        H, places = link_pose(model, state, self.link), positions(model, state, named_points(points))
         parts = [concatenate([f, cross(p - H[:3, 3], f)]) for p, f in zip(places, forces, strict=True)]
         whole = sum(parts[1:], start=parts[0])
         return concatenate([H[:3, :3].T @ whole[:3], H[:3, :3].T @ whole[3:]])
@@ -182,7 +184,7 @@ class WrenchCone:
         except (TypeError, ValueError, OverflowError):
             w = np.zeros(0)
         if w.shape[-1:] != (6,):
-            raise ModelError(f"a wrench on the sole {self.place!r} has 6 numbers, not {describe(wrench)}")
+            raise ModelError(f"a wrench on the sole {self.link!r} has 6 numbers, not {describe(wrench)}")
         normal = w[..., 2]
         presses = normal > 0.0
         least = np.where(presses, normal, 1.0)

@@ -12,10 +12,13 @@ import numpy as np
 from ..dynamics.checks import check_model
 from ..dynamics.sweeps import nodes, outward
 from ..errors import ModelError
+from ..lie.rotations import homogeneous
 from ..model import Model
+from ..model.shapes import Mesh
 from .collision_pairs import Couple, Side, joints_between, reachable
 from .collision_points import balls
 from .distances import check_pairs
+from .hulls import mesh_hull
 from .manifold import point_count
 from .signed_distance import Solid, meet, thick
 
@@ -100,6 +103,16 @@ def _found(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[Bod
     return tuple(found)
 
 
+def way_apart(model: Model, pairs: Sequence[BodyPair], point: int) -> str:
+    """Advice to a user whose bodies start in each other, at one of the points of all pairs."""
+    pair = [pair for pair in pairs for _ in range(pair.points)][point]
+    between = joints_between(model, model.link_index(pair.first), model.link_index(pair.second))
+    joint = next((joint.name for joint in reversed(between) if joint.kind.nv == FREE), between[-1].name)
+    given = "[x, y, z, 0, 0, 0, 1]" if any(x.name == joint and x.kind.nv == FREE for x in between) else "..."
+    call = f"model.state(joints={{{joint!r}: {given}}})"
+    return f"{pair.first!r} and {pair.second!r} overlap there, start in touch or apart, as {call} says"
+
+
 def _all(model: Model) -> list[tuple[int, int]]:
     """Pairs of links that may touch."""
     apart = {frozenset(pair) for pair in model.apart}
@@ -125,12 +138,17 @@ def _alone(model: Model, i: int, j: int) -> bool:
 
 @lru_cache(maxsize=64)
 def _sides(model: Model, i: int) -> list[Side]:
-    """Collision shapes of a link; of a mesh or ellipsoid the points that stand for it."""
+    """Collision shapes of a link: of a mesh its convex hull, of an ellipsoid the points that stand for it."""
     sides = []
     for shape in model.links[i].collisions:
         solid = thick(shape)
         if solid is not None:
             sides.append(Side(i, shape.placement, solid))
+            continue
+        if isinstance(shape, Mesh):
+            middle, hull = mesh_hull(shape)
+            placement = shape.placement @ homogeneous(np.eye(3), middle)
+            sides.append(Side(i, placement, hull))  # type: ignore[arg-type]  # it has all that a Solid has
             continue
         for center, radius in balls(shape):
             placement = np.array(shape.placement)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays import concatenate, cross, skew
 from ..arrays.types import Matrix, Vector
 from ..dynamics import jacobian, jacobian_derivative, link_pose
@@ -40,7 +41,7 @@ class Plane(NamedTuple):
     @property
     def axes(self) -> np.ndarray:
         """Normal and tangents as rows (3 x 3)."""
-        return np.vstack([self.normal, self.tangents])
+        return np.concatenate([self.normal[None], self.tangents])
 
     @property
     def flat(self) -> bool:
@@ -138,13 +139,14 @@ def _plane(model: Model, normal: tuple[float, ...] | None, height: float) -> Pla
     return Plane(constant(n), constant(np.array([first, np.cross(n, first)])), float(height))
 
 
-def position(model: Model, state: State, place: str) -> Vector:
+@former_arguments(place="link")
+def position(model: Model, state: State, link: str) -> Vector:
     """Position of the origin of a link or frame.
 
     Args:
         model: Robot.
         state: Configuration; velocities are not used.
-        place: Link or frame.
+        link: Link or frame.
 
     Returns:
         Position (3, world, m).
@@ -155,22 +157,23 @@ def position(model: Model, state: State, place: str) -> Vector:
         >>> position(arm, arm.neutral(), "end_effector")
         array([0., 0., 4.])
     """
-    return link_pose(model, state, place)[:3, 3]
+    return link_pose(model, state, link)[:3, 3]
 
 
 def positions(model: Model, state: State, places: Sequence[str]) -> list[Vector]:
     """:func:`position` of several, from one sweep over the robot."""
-    poses, frames = world_poses(model, state), [model.frame(place) for place in places]
+    poses, frames = world_poses(model, state), [model.frame(link) for link in places]
     return [(poses[model.link_index(frame.link)] @ frame.placement)[:3, 3] for frame in frames]
 
 
-def point_jacobian(model: Model, state: State, place: str) -> Matrix:
+@former_arguments(place="link")
+def point_jacobian(model: Model, state: State, link: str) -> Matrix:
     """Jacobian of the origin of a link or frame.
 
     Args:
         model: Robot.
         state: Configuration; velocities are not used.
-        place: Link or frame.
+        link: Link or frame.
 
     Returns:
         ``3 x nv`` matrix: maps ``[twist; rates]`` to the velocity in world axes (m/s).
@@ -181,21 +184,21 @@ def point_jacobian(model: Model, state: State, place: str) -> Matrix:
         >>> point_jacobian(arm, arm.neutral(), "end_effector")[0]
         array([3., 2., 1.])
     """
-    return jacobian(model, state, place, "mixed")[:3]
+    return jacobian(model, state, link, "mixed")[:3]
 
 
-def rim_jacobian(model: Model, state: State, place: str, normal: Vector, radius: float) -> Matrix:
+def rim_jacobian(model: Model, state: State, link: str, normal: Vector, radius: float) -> Matrix:
     """Jacobian ``J`` (3 x nv) of the point of a ball that touches the ground: ``v + r n x w``.
 
-    The ball of ``radius`` (m) is around the origin of ``place``, and the ground has the ``normal`` (3, world).
+    The ball of ``radius`` (m) is around the origin of ``link``, and the ground has the ``normal`` (3, world).
     """
-    J = jacobian(model, state, place, "mixed")
+    J = jacobian(model, state, link, "mixed")
     return J[:3] if radius == 0.0 else J[:3] + (radius * skew(normal)) @ J[3:]
 
 
-def point_bias(model: Model, state: State, place: str) -> Vector:
+def point_bias(model: Model, state: State, link: str) -> Vector:
     """``dJ/dt v`` (3): its acceleration when the quasi-velocity is constant."""
-    return jacobian_derivative(model, state, place, "mixed")[:3] @ state.velocity
+    return jacobian_derivative(model, state, link, "mixed")[:3] @ state.velocity
 
 
 class PointMotion(NamedTuple):
@@ -231,8 +234,8 @@ def point_motions(model: Model, state: State, places: Sequence[str]) -> list[Poi
     geo, R = geometry(model, state), state.pose[:3, :3]
     rates = [state.twist, *(node.rates for node in geo.tree)]
     motions, of_links = [], dict[int, tuple[Any, Any]]()
-    for place in places:
-        frame = model.frame(place)
+    for name in places:
+        frame = model.frame(name)
         link = model.link_index(frame.link)
         if link not in of_links:
             path = sorted(set(ancestors(geo.tree, link)))
@@ -291,7 +294,7 @@ def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...])
 def checked_points(model: Model, points: tuple[str, ...]) -> None:
     """Refuse points that are no link or frame of the model, and points named twice."""
     check_model(model)
-    for place in points:
-        model.frame(place)
+    for link in points:
+        model.frame(link)
     if len(set(points)) != len(points):
         raise ModelError(f"a contact point is named twice: {', '.join(points)}")

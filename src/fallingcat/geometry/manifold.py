@@ -23,8 +23,8 @@ FAR = 1.0
 INSIDE = 1e-9
 """m: by which corners may be outside of a face that they are on"""
 EDGE_BIAS = 0.02
-"""Of the smallest half size: by which two edges have to be farther apart than faces to touch in one point.  Faces that
-are nearly parallel keep their four points."""
+"""Margin, relative to the smallest half size, by which two edges must be farther apart than faces to touch in one
+point: faces that are nearly parallel keep their four points."""
 ALIGNED = 0.999
 """cosine of the angle between a face and the direction of a capsule's contact up to which it lies on the face"""
 WAYS = np.array([[np.cos(a), np.sin(a)] for a in np.deg2rad([56.0, 146.0, 236.0, 326.0])])
@@ -47,7 +47,8 @@ class Manifold(NamedTuple):
 
 def point_count(a: Solid, b: Solid) -> int:
     """Number of points of the manifold of two solids, in any order."""
-    return {(3, 3): 4, (3, 1): 2}.get((max(a.extent, b.extent), min(a.extent, b.extent)), 1)
+    counts = {(3, 3): 4, (3, 1): 2, (4, 4): 4, (4, 3): 4, (4, 1): 4}
+    return counts.get((max(a.extent, b.extent), min(a.extent, b.extent)), 1)
 
 
 def manifolds(pairs: Sequence[Couple], poses: Sequence[Any]) -> list[Manifold]:
@@ -61,7 +62,8 @@ def manifolds(pairs: Sequence[Couple], poses: Sequence[Any]) -> list[Manifold]:
 
 
 def _flat(kind: Callable[..., Proximity], *given: Any) -> Any:
-    found = _MANIFOLDS[kind](*given) if kind in _MANIFOLDS else _single(kind(*given))
+    several = getattr(kind, "manifold", None) or _MANIFOLDS.get(kind)
+    found = _single(kind(*given)) if several is None else several(*given)
     return concatenate([found.heights, found.normal, *found.points])
 
 
@@ -160,7 +162,7 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     )
     corners = _overlap(face, *face.seen(where(second, H_a, H_b), where(second, half_a, half_b)))
     met, heights, points = H_a[:3, 3] + H_a[:3, :3] @ edges.place, [], []
-    for k, (x, y, z) in enumerate(_carrying(corners)):
+    for k, (x, y, z) in enumerate(carrying(corners)):
         at = face.origin + face.axes.T @ array([x, y, face.half[2] + 0.5 * z])
         heights.append(where(crossing, edges.apart if k == 0 else FAR, z))
         points.append(where(crossing, met, at))
@@ -168,7 +170,7 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     return Manifold(array(heights), normal, points)
 
 
-class _Corner(NamedTuple):
+class Corner(NamedTuple):
     """A corner of the polygon in which two faces overlap."""
 
     place: Any
@@ -179,7 +181,7 @@ class _Corner(NamedTuple):
     """condition that it is one"""
 
 
-def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[_Corner]:
+def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[Corner]:
     """Candidates for the corners of the polygon in which the rectangle ``c + s p + t q`` is over a face."""
     h, found, size = face.half[:2], [], array([sqrt(p @ p), sqrt(q @ q)])
     for k, (along, across) in enumerate(((p, q), (q, p))):
@@ -188,7 +190,7 @@ def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[_Corner]:
             low, high, there = _clipped(middle[:2], along[:2], h)
             for t in (low, high):
                 seen = size * (array([t, side]) if k == 0 else array([side, t]))
-                found.append(_Corner(middle + scale(t, along), seen, there))
+                found.append(Corner(middle + scale(t, along), seen, there))
     area = p[0] * q[1] - p[1] * q[0]
     upright = less(1e-12 * (p @ p) * (q @ q), area * area)
     inverse = 1.0 / where(upright, area, 1.0)
@@ -197,11 +199,11 @@ def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[_Corner]:
         s, t = (x * q[1] - y * q[0]) * inverse, (p[0] * y - p[1] * x) * inverse
         there = less(where(upright, _larger(absolute(s), absolute(t)) - 1.0 - INSIDE, 1.0), 0.0)
         place = array([side_x * h[0], side_y * h[1], c[2] + s * p[2] + t * q[2]])
-        found.append(_Corner(place, size * array([s, t]), there))
+        found.append(Corner(place, size * array([s, t]), there))
     return found
 
 
-def _carrying(corners: Sequence[_Corner]) -> list[Any]:
+def carrying(corners: Sequence[Corner]) -> list[Any]:
     """Places of four corners: those farthest along :data:`WAYS`, and always the deepest."""
     places = [_most([way @ x.seen for x in corners], corners) for way in WAYS]
     deepest = _most([-x.place[2] for x in corners], corners)
@@ -215,7 +217,7 @@ def _carrying(corners: Sequence[_Corner]) -> list[Any]:
     return found
 
 
-def _most(scores: Sequence[Any], corners: Sequence[_Corner]) -> Any:
+def _most(scores: Sequence[Any], corners: Sequence[Corner]) -> Any:
     """The place (3) of the corner with the highest score; one that is far above the face if none is there."""
     most, best = NEVER, array([0.0, 0.0, FAR])
     for score, corner in zip(scores, corners, strict=True):

@@ -25,6 +25,8 @@ FLAT = 1e-9
 """sine of the angle below which edges and faces are parallel: then they meet in their middles"""
 TIE = 1e-9
 """m: by which edges have to be farther apart than faces to count"""
+BOX = 3
+"""extent of a box, see :attr:`.Solid.extent`"""
 NEVER = -1e9
 """m: the separation along an axis that is none"""
 
@@ -94,8 +96,10 @@ Pose = Any
 def meeting(first: Solid, second: Solid) -> Callable[[Pose, Any, Any, Pose, Any, Any], Proximity]:
     """Function ``(pose, half, radius, pose, half, radius) -> Proximity`` for two solids of these extents.
 
-    The first is no less a box than the second.
+    The first is no less a box than the second.  A convex hull (:class:`.Hull`) has a function of its own.
     """
+    if first.extent > BOX:
+        return first.meeting(second)  # type: ignore[attr-defined]
     try:
         return _MEETINGS[first.extent, second.extent]
     except KeyError:
@@ -132,11 +136,11 @@ def _capsule_and_ball(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, 
 
 def _capsules(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
     p, e, q, f = H_a[:3, 3], H_a[:3, 2], H_b[:3, 3], H_b[:3, 2]
-    s, t = _nearest_of_segments(p - q, e, half_a[2], f, half_b[2])
+    s, t = nearest_of_segments(p - q, e, half_a[2], f, half_b[2])
     return _thick(p + scale(s, e), r_a, q + scale(t, f), r_b)
 
 
-def _nearest_of_segments(w: Any, e: Any, a: Any, f: Any, b: Any) -> tuple[Any, Any]:
+def nearest_of_segments(w: Any, e: Any, a: Any, f: Any, b: Any) -> tuple[Any, Any]:
     """Parameters ``s, t`` of least ``|w + s e - t f|``, with unit vectors ``e``, ``f``, ``|s| <= a`` and ``|t| <= b``.
 
     Parallel segments are nearest in the middle of where they are beside each other.
@@ -285,7 +289,7 @@ def separations(H_a: Pose, half_a: Vector, H_b: Pose, half_b: Vector) -> tuple[W
     edges, e, f = _edges(half_a, half_b, R, d)
     p = half_a * _side(edges.normal) * (1.0 - e)
     q = d - R @ (half_b * _side(R.T @ edges.normal) * (1.0 - f))
-    crossing = edges._replace(place=p + scale(_along(p - q, e, R @ f), e))
+    crossing = edges._replace(place=p + scale(along_line(p - q, e, R @ f), e))
     return _faces(half_a, half_b, R, d), _faces(half_b, half_a, R.T, R.T @ d), crossing
 
 
@@ -322,7 +326,7 @@ def _unit(number: Any) -> Any:
     return array([where(less(absolute(number - axis), 0.5), 1.0, 0.0) for axis in range(3)])
 
 
-def _along(w: Any, e: Any, f: Any) -> Any:
+def along_line(w: Any, e: Any, f: Any) -> Any:
     """``s`` of the point ``p + s e`` of a line that is nearest to another, ``q + t f``; ``w = p - q``."""
     turn = e @ f
     sine = 1.0 - turn * turn

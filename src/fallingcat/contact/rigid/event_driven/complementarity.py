@@ -13,12 +13,12 @@ STICK, SLIDE, OPEN = "stick", "slide", "open"
 UNBOUNDED_FRICTION = 1e100
 """A coefficient of friction that holds every point that pushes."""
 ROUNDING_RESIDUAL = 1e-13
-"""What rounding leaves of the law, relative to the largest velocity (both scaled by the points' masses)."""
+"""Residual of the contact law that is rounding, relative to the largest velocity (scaled by the points' masses)."""
 ACCEPTED_RESIDUAL = 1e-6
-"""What Newton's method may leave where it comes no further: points that nearly depend on each other."""
+"""Residual that is accepted where Newton's method stalls: points that nearly depend on each other."""
 MAX_DRIFT_MISMATCH = 5e-5
-"""What redundant points may demand differently, of all that is demanded, because each has drifted its own way: 1e-3
-m/s^2 (:data:`.MAX_ACCELERATION_ERROR`) of two times gravity."""
+"""Largest relative difference between the demands of redundant points, which drift apart: 1e-3 m/s^2
+(:data:`.MAX_ACCELERATION_ERROR`) of two times gravity."""
 MIN_SINGULAR_VALUE = 1e-11
 """Singular values, relative to the largest, of impulses that change nothing."""
 MAX_NEWTON_STEPS = 20
@@ -65,7 +65,7 @@ class Collision:
     before: np.ndarray
     rows: tuple[list[int], ...]
     target: np.ndarray
-    """of each point's normal velocity (m/s)"""
+    """normal velocity of each point after the impact (m/s)"""
     friction: float | np.ndarray | None
     """one number, or one for each point"""
 

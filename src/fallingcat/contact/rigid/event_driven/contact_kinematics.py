@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ....arrays import array, concatenate, cross
+from ....arrays import array, cross
 from ....arrays.differentiate import derivative
-from ....compiler import compile, fields
 from ....constraints.redundant_constraints import Response, responding
 from ....dynamics import bias_forces
-from ....geometry.contact_points import Ground, PointMotion, plane, point_motions
-from ....geometry.terrain import Terrain, grounded
+from ....geometry.contact_points import Ground, PointMotion, point_motions
 from ....model import Model, State
 
 
@@ -37,8 +31,6 @@ class ContactKinematics(NamedTuple):
     """``M^-1``"""
     axes: Any
     """``points x 3 x 3``: normal and tangents where each is, as rows (world)"""
-    motions: Any = None
-    """``nv x k``: a basis of those that keep loops closed; None: all"""
 
     def speed(self, i: int) -> Any:
         """The velocity (3, m/s) of a point."""
@@ -78,45 +70,3 @@ def _pressed(motion: PointMotion, v: Any, ground: Ground, radius: float) -> tupl
     turning = derivative(lambda t: ground.site(p + t * speed, radius).axes, like=[p, speed])
     bias = bias + radius * cross(turning[0], motion.J_turn @ v)
     return place, axes @ J, axes @ bias + turning @ (J @ v), axes
-
-
-def flat_situation(
-    model: Model,
-    state: State,
-    *,
-    points: tuple[str, ...],
-    normal: tuple[float, ...] | None,
-    height: float,
-    radii: tuple[float, ...],
-    terrain: Terrain | None,
-) -> Any:
-    """``[places; biases; J; C v + g; M^-1; axes]``, flat."""
-    at = situation(model, state, points, grounded(plane(model, normal, height), terrain), radii)
-    J, axes = ([rows.reshape(-1) for rows in each] for each in (at.J, at.axes))
-    inverse = at.respond(np.eye(model.nv)).reshape(-1)
-    return concatenate([*at.places, *at.biases, *J, at.bias_forces, inverse, *axes])
-
-
-@functools.lru_cache(maxsize=8)
-def situations(
-    model: Model,
-    points: tuple[str, ...],
-    normal: tuple[float, ...] | None,
-    height: float,
-    radii: tuple[float, ...],
-    terrain: Terrain | None,
-) -> Callable[[State], ContactKinematics]:
-    """:func:`situation` of plain numbers in native code, compiled once for a robot and its points."""
-    about: dict[str, Any] = {"points": points, "normal": normal, "height": height, "radii": radii, "terrain": terrain}
-    kernel = compile(model, flat_situation, state=State._fields, **about)
-    k, nv = len(points), model.nv
-    ends = np.cumsum([3 * k, 3 * k, 3 * k * nv, nv, nv * nv]).tolist()
-
-    def at(state: State) -> ContactKinematics:
-        flat = kernel(*fields(state))
-        places, biases, J, bias, inverse, axes = np.split(flat, ends)
-        respond = inverse.reshape(nv, nv).__matmul__
-        places, biases, axes = places.reshape(k, 3), biases.reshape(k, 3), axes.reshape(k, 3, 3)
-        return ContactKinematics(state, places, J.reshape(k, 3, nv), biases, bias, respond, axes)
-
-    return at

@@ -105,7 +105,7 @@ class Touching(NamedTuple):
     J: Any
     """the rows of all, one point after the other, the normal first"""
     rows: tuple[list[int], ...]
-    """which are whose"""
+    """indices of the rows of each point"""
     directions: np.ndarray
     """``rows x 3``: of the rows, in the world"""
 

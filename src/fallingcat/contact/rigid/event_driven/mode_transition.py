@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....errors import ModelError, NumericsError
-from ....geometry.contact_points import stacked
 from ....model import Model, State
 from ...base import Jump, Mode
 from .complementarity import OPEN, SLIDE, STICK
+from .constraint_forces import Load, constraint_forces
 from .contact_kinematics import ContactKinematics
+from .contact_state import ContactState
+from .guards import ROUNDING_SPEED, gap, guarded
 from .impacts import pushing, touching
-from .mode_selection import REVERSAL_SPEED, Calm, ModeSelection, calm, without
+from .mode_selection import REVERSAL_SPEED, Calm, ModeSelection, calm
 
 if TYPE_CHECKING:
-    from ..hard_contacts import HardContacts, Load
+    from ..hard_contacts import HardContacts
 
 IMPACT_GAP = 2e-8
 """Points nearer to the plane than this (m) take part in an impact."""
-ROUNDING_SPEED = 1e-9
-"""Speeds (m/s) that are rounding."""
 VERBS = {OPEN: "lift-off", STICK: "stick", SLIDE: "slip"}
-"""What a point does that begins this."""
+"""Name of the event that begins each status."""
 
 
 @dataclass
@@ -40,12 +40,12 @@ class ModeTransition:
 
     def ended(self, guard: int) -> Jump:
         """Event of guard number ``guard`` of the mode, which has become negative."""
-        guarded = self.contact.guarded(self.model, self.mode)
-        if guard == len(guarded):
+        guards = guarded(self.contact, self.model, self.mode)
+        if guard == len(guards):
             return self._relieved()
-        if guard > len(guarded):
-            raise ModelError(f"there is no guard {guard}: this mode has {len(guarded) + 1}")
-        i, what = guarded[guard]
+        if guard > len(guards):
+            raise ModelError(f"there is no guard {guard}: this mode has {len(guards) + 1}")
+        i, what = guards[guard]
         if what == "gap":
             return self.landed(i)
         if what == "push":
@@ -80,35 +80,10 @@ class ModeTransition:
         verb = "touchdown" if set(landed) & set(resting) else "bounce"
         return self._named(jump, verb, landed, lost + loss)
 
-    def seized(self, within: float) -> Jump | None:
-        """The jam towards which forces grow without bound: the impulse ``s F`` with which friction stops a first point.
-
-        Normals, and points that stick, stay held: with ``P`` the projection onto such velocities,
-        ``v+ = P (v + s M^-1 T' F_t)`` takes ``-s F_t' (v_t + v+_t) / 2``, which is never negative while all slide on.
-        None where ``s`` is longer than ``within`` (s): then it is not friction that no step resolves.
-        """
-        c, at = self.contact, self.at
-        loads = self._loads()
-        slides = {k: load for k, load in loads.items() if self.mode[k] == SLIDE and len(load.J) > 1}
-        held = stacked([load.J[:1] if k in slides else load.J for k, load in loads.items()], self.model.nv)
-        drag = sum((load.J[1:].T @ load.drag for load in slides.values()), start=np.zeros(self.model.nv))
-        v, loss = without(at, held, at.state.velocity)
-        change, _ = without(at, held, at.respond(drag))
-        along = {k: c.way(self.model, self.memory, k)[: len(load.J) - 1] @ load.J[1:] for k, load in slides.items()}
-        times = {k: -float(row @ v) / float(row @ change) for k, row in along.items() if row @ change < 0.0}
-        first = min(times, key=lambda k: times[k], default=None)
-        if first is None or times[first] > within:
-            return None
-        after, s = v + times[first] * change, times[first]
-        state = at.state._replace(twist=after[: self.model.m], rates=after[self.model.m :])
-        stuck = replace(self, at=c.see(self.model, state)).settled("stick", first)
-        loss += stuck.loss - 0.5 * s * float(drag @ (v + after))
-        return stuck._replace(name=f"jam {c.names[first]}", loss=loss)
-
     def _turned(self, i: int) -> Jump:
         """A sliding point that does not move along its way any more, and has not stopped: it has another way."""
         memory = self.memory.copy()
-        own, new = self.contact.kept(memory, i), self.contact.remembered(SLIDE, self.at, i)
+        own, new = ContactState.of_point(memory, i), self.contact.remembered(SLIDE, self.at, i)
         own.place[:], own.way[:] = new.place, new.way
         return Jump(f"turn {self.contact.names[i]}", self.mode, self.at.state, memory)
 
@@ -116,7 +91,7 @@ class ModeTransition:
         """A sticking point that friction cannot hold: its force is at the bound."""
         load = self._loads()[i]
         if np.linalg.norm(load.drag) < (self.contact.friction or 0.0) * load.push * (1.0 - 1e-6):
-            raise NumericsError(f"{self.contact.names[i]!r} slips under other forces than its jump was told")
+            raise NumericsError(f"{self.contact.names[i]!r} slips under other forces than those given to its jump")
         return self.settled("slip", i)
 
     def _relieved(self) -> Jump:
@@ -133,7 +108,7 @@ class ModeTransition:
 
     def _loads(self) -> dict[int, Load]:
         """The closed points of the old mode."""
-        return self.contact.loads(self.model, self.mode, self.at, self.memory, self.applied)[0]
+        return constraint_forces(self.contact, self.model, self.mode, self.at, self.memory, self.applied)[0]
 
     def _struck(self, hit: list[int], elastic: np.ndarray) -> tuple[State, float]:
         """The state after an impact, and the kinetic energy (J) that it took."""
@@ -195,7 +170,7 @@ class ModeTransition:
         return calm(self.model, at, np.concatenate(rows))
 
     def _near(self, k: int) -> bool:
-        return bool(self.contact.gap(self.at, self.memory, k) <= IMPACT_GAP)
+        return bool(gap(self.at, self.memory, k) <= IMPACT_GAP)
 
     def _idle(self, k: int) -> bool:
         """True if an open point touches and is at rest."""

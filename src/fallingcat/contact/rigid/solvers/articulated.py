@@ -108,7 +108,7 @@ class ArticulatedResponse(NamedTuple):
     """``n``"""
     solve: SolveTree
     mobilities: tuple[list[Any], list[Any]]
-    """of links and joints"""
+    """mobilities of links and of joints"""
     impulse: Any
     """``nv`` in world axes"""
 

@@ -39,7 +39,9 @@ UNTOUCHED_VELOCITY_ERROR = 1e-30
 MAX_NEWTON_STEPS = 5
 """Steps of Newton's method to arrive in; else the weight of the proximal term has to be larger."""
 UNROLLED_ROUNDS = 8
-"""Where they are written one after the other (C, CasADi, derivatives); what they leave is remembered"""
+"""Rounds where loops are unrolled (C, CasADi, derivatives); their residual is part of the memory"""
+MIN_DIAGONAL, UNMOVED_DIAGONAL = 1e-12, 1e30
+"""1/kg or 1/(kg m^2): a row with less is rounding, and nothing moves it; in its place"""
 PULL_DECREASE, PULL_INCREASE = 0.3, 4.0
 """Factors by which the weight of the proximal term changes."""
 SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
@@ -65,7 +67,7 @@ class Reactions(NamedTuple):
     """Solution: impulses and their residual."""
 
     impulses: Any
-    """of all rows, each in its set"""
+    """impulses of all rows, each in its set"""
     along: Any
     """``X' impulses``"""
     left: Any
@@ -231,7 +233,7 @@ class _Problem(NamedTuple):
     sets: list[ImpulseSet]
     levers: list[Lever]
     units: list[Any]
-    """of impulses"""
+    """units of impulses"""
     sizes: list[Any]
     """1 / units"""
     basis: Any
@@ -253,7 +255,7 @@ class _Problem(NamedTuple):
         nears: Sequence[Any],
     ) -> _Problem:
         """Problem of rows as they are."""
-        sizes = [sqrt(G.mean_diagonal(lever)) for lever in levers]
+        sizes = [_size(G, lever) for lever in levers]
         units = [1.0 / size for size in sizes]
         scales: list[Any] = [1.0] * G.size
         for lever, d in zip(levers, units, strict=True):
@@ -339,6 +341,15 @@ class _Problem(NamedTuple):
     def bends(self, at: _At, fault: list[Any], pulls: Sequence[Any]) -> list[Bend]:
         """Linearized projections of all sets."""
         return [s.bend(y, f, p) for s, y, f, p in zip(self.sets, at.y, fault, pulls, strict=True)]
+
+
+def _size(G: Response, lever: Lever) -> Any:
+    """Root of the mean diagonal; of a row that nothing moves so much that it has no impulse.
+
+    A planar loop has such a row out of its plane.
+    """
+    mean = G.mean_diagonal(lever)
+    return sqrt(mean if lever.X is not None else where(less(MIN_DIAGONAL, mean), mean, UNMOVED_DIAGONAL + 0.0 * mean))
 
 
 def _less(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:

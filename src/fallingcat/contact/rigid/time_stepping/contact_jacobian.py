@@ -26,7 +26,7 @@ class StackedJacobian(NamedTuple):
     heights: list[Any]
     """m: over the ground"""
     jacobian: Jacobian
-    """of the twists of links, or of points where a link has few"""
+    """Jacobian of the twists of links, or of points where a link has few"""
     levers: list[Lever]
     """maps from these to the rows of each point"""
     patches: Sequence[LinkPatches] = ()

@@ -10,13 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....arrays import array, concatenate, less, scale
-from ....compiler.kernel import compile_step
+from ....compiler.compilation import compile_step
 from ....errors import ModelError
+from ....geometry.contact_points import Ground
+from ....geometry.point_positions import level_heights
 from ....model import Model, State
 from ...base import Contact, Jump, Mode, Touch
+from ...sample_modes import modes_of_samples
 from ..event_driven.contact_kinematics import ContactKinematics, situation
 from ..hard_contacts import HardContacts
-from ..joint_stops import beside_stops, with_stops
+from ..joint_stops import beside_stops, beyond, with_stops
 from ..solvers.cone_projection import ImpulseSet
 from .contact_jacobian import StackedJacobian, stacked_jacobian
 
@@ -75,23 +78,37 @@ class SteppedContacts(HardContacts):
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """No point may start below the ground."""
-        HardContacts.begin(self, model, state)
+        self.check_starts(model, State(*(x[None] for x in state)))
         return (), np.zeros(self.memory_size)
 
     def check_starts(self, model: Model, many: State) -> None:
         """Refuse states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
-        self.begin(model, many.at(0))
-        kernel = compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)
-        heights = kernel(many.pose[:, :3], many.joints)
+        ground = self.ground(model)
+        if model.loops or not ground.flat or any(len(axes) < 3 for axes in self.axes(model)[: len(self.points)]):
+            HardContacts.begin(self, model, many.at(0))  # with checks of what holds points in a plane, or loops
+        self.check_points(model)
+        far = beyond(model, many.joints, self.stops, self.tolerance)
+        if far:
+            raise ModelError(f"{far}: start within its limits")
+        if not self.points:
+            return
+        heights = self._heights(model, ground, many)
         robot, i = np.unravel_index(np.argmin(heights), heights.shape)
         if heights[robot, i] < -self.tolerance:
-            depth = f"{-heights[robot, i]:.3g} m below the ground or beyond it"
-            raise ModelError(f"{self.names[i]!r} of robot {robot} starts {depth}: start on it or above it")
+            whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
+            raise ModelError(f"{whose} starts {-heights[robot, i]:.3g} m below the ground: start on it or above it")
+
+    def _heights(self, model: Model, ground: Ground, many: State) -> np.ndarray:
+        """``N x points`` (m)."""
+        if ground.flat:
+            return level_heights(model, ground, many.pose, many.joints, self.points, self.radii)
+        kernel = compile_step(model, gaps_at, {}, ["pose", "joints"], contact=self)
+        return np.asarray(kernel(many.pose[:, :3], many.joints))[:, : len(self.points)]
 
     def modes(self, memory: np.ndarray) -> tuple[Mode, ...]:
         """Modes of samples (N x k): which points and stops pushed in the last step."""
         pushes = self.remembered_of(memory).forces[:, self.first_rows]
-        return tuple(map(tuple, (pushes > 0.0).tolist()))
+        return modes_of_samples(pushes > 0.0)
 
     def check_mode(self, mode: Any) -> None:
         """Any will do: forces are remembered."""
@@ -108,10 +125,6 @@ class SteppedContacts(HardContacts):
     def time_stepping(self, further: int) -> Contact:
         """The contact itself."""
         return self
-
-    def prepared(self, model: Model) -> Contact | None:
-        """None: there are no modes to compile."""
-        return None
 
     def seen(self, model: Model, state: State) -> ContactKinematics:
         """Points and stops at a state, on any kind of number; loops are rows of their own."""

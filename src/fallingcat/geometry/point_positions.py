@@ -1,0 +1,92 @@
+"""Positions of contact points at many states at once, in machine code that depends on the robot alone."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays import concatenate
+from ..compiler.compilation import compile_step
+from ..dynamics.kinematics import world_poses
+from ..model import Model, State
+from .contact_points import Ground
+
+
+def point_coordinates(
+    model: Model, poses: np.ndarray, joints: np.ndarray, points: Sequence[str], axes: np.ndarray
+) -> np.ndarray:
+    """Coordinates of points along axes of the world.
+
+    Args:
+        model: Robot.
+        poses: Poses of its base (N x 4 x 4).
+        joints: Joint coordinates (N x k).
+        points: Names of links or frames.
+        axes: Directions (d x 3), one in each row.
+
+    Returns:
+        ``N x points x d`` (m).
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> neutral = arm.neutral()
+        >>> tip = point_coordinates(arm, neutral.pose[None], neutral.joints[None], ("end_effector",), np.eye(3))
+        >>> tip[0, 0].round(12) + 0.0
+        array([0., 0., 4.])
+    """
+    links = np.asarray(_link_poses(model)(poses[:, :3], joints)).reshape(len(poses), -1, 3, 4)
+    found = np.empty((len(poses), len(points), len(axes)))
+    for link, mine, places in _points_of_links(model, tuple(points)):
+        along = axes @ links[:, link]
+        found[:, mine] = np.swapaxes(along[..., :3] @ places, 1, 2) + along[:, None, :, 3]
+    return found
+
+
+def level_heights(
+    model: Model, ground: Ground, poses: np.ndarray, joints: np.ndarray, points: Sequence[str], radii: Sequence[float]
+) -> np.ndarray:
+    """Heights of balls over flat ground.
+
+    Args:
+        model: Robot.
+        ground: Ground, the same everywhere.
+        poses: Poses of the base (N x 4 x 4).
+        joints: Joint coordinates (N x k).
+        points: Names of links or frames.
+        radii: Radius of the ball around each (m).
+
+    Returns:
+        ``N x points`` (m), negative below the ground.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> ball = fc.robots.free_body()
+        >>> start, ground = ball.neutral(), fc.contact.plane(ball, height=-1.0)
+        >>> level_heights(ball, ground, start.pose[None], start.joints[None], ("body",), (0.25,))
+        array([[0.75]])
+    """
+    origin = ground.site(np.zeros(3))
+    return origin.height - np.array(radii) + point_coordinates(model, poses, joints, points, origin.axes[:1])[..., 0]
+
+
+@functools.lru_cache(maxsize=16)
+def _link_poses(model: Model) -> Any:
+    return compile_step(model, link_poses_at, {}, ["pose", "joints"])
+
+
+def link_poses_at(model: Model, state: State) -> Any:
+    """Rows ``[R p]`` of the poses of all links, one after the other."""
+    return concatenate([H[:3].reshape(12) for H in world_poses(model, state)])
+
+
+@functools.lru_cache(maxsize=32)
+def _points_of_links(model: Model, points: tuple[str, ...]) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Links with points: index, which points these are, and their places (3 x points, m) in the link frame."""
+    frames = [model.frame(name) for name in points]
+    links = np.array([model.link_index(frame.link) for frame in frames], dtype=int)
+    places = np.array([frame.placement[:3, 3] for frame in frames]).reshape(-1, 3)
+    return [(link, np.flatnonzero(links == link), places[links == link].T) for link in sorted({*links.tolist()})]
