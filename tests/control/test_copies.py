@@ -72,7 +72,7 @@ def test_inverse_kinematics_has_a_memory_of_its_own(again):
     np.testing.assert_array_equal(first(start, two).state.joints, there.state.joints)
     np.testing.assert_array_equal(other(start, two).state.joints, there.state.joints)
     assert other._made_of[1] == first._made_of[1]
-    levels = InverseKinematics(ARM, [[PositionTask("end_effector")], [PoseTask("end_effector")]], limited=False)
+    levels = InverseKinematics(ARM, [[PositionTask("end_effector")], [PoseTask("end_effector")]], joint_limits=False)
     np.testing.assert_array_equal(
         again(levels)(start, one, np.eye(4)).state.joints, levels(start, one, np.eye(4)).state.joints
     )

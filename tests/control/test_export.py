@@ -21,7 +21,7 @@ needs_cc = pytest.mark.skipif(CC is None or sys.platform == "win32", reason="nee
 REACH = """damping = 0.01
 [[task]]
 type = "position"
-place = "end_effector"
+link = "end_effector"
 goal = [1.0, 0.0, 3.0]
 gain = 10.0
 mask = [true, false, true]
@@ -101,7 +101,7 @@ def test_a_quadruped_on_its_feet_in_c_is_the_law(tmp_path):
         ('[[task]]\ntype = "base"\ngian = 1.0', "there is no key 'gian'; do you mean 'gain'"),
         ('[[task]]\ntype = "base"\npriority = 0', "integer of at least 1"),
         ('[[task]]\ntype = "base"\ngoal = [1.0]', "must be a pose"),
-        ('[[task]]\ntype = "position"', "place"),
+        ('[[task]]\ntype = "position"', "link"),
         ('contact = ["a"]\n[[task]]\ntype = "base"', "there is no key 'contact'; do you mean 'contacts'"),
         ('contacts = "a"\n[[task]]\ntype = "base"', "contacts"),
         ('damping = "much"\n[[task]]\ntype = "base"', "damping"),
@@ -113,6 +113,13 @@ def test_a_file_that_is_no_controller_is_refused_by_name(tmp_path, text, said):
     file.write_text(text)
     with pytest.raises(FileError, match=said):
         read_controller(file)
+
+
+def test_a_former_key_of_a_task_is_read_with_a_warning(tmp_path):
+    file = tmp_path / "reach.toml"
+    file.write_text('[[task]]\ntype = "position"\nplace = "hand"\ngoal = [0, 0, 1]')
+    with pytest.warns(DeprecationWarning, match="place of PositionTask is now link"):
+        assert read_controller(file).tasks[0][0].link == "hand"
 
 
 def test_what_does_not_fit_the_robot_is_refused(tmp_path):

@@ -242,7 +242,7 @@ def test_a_joint_without_a_drive_gets_no_torque_in_any_law():
     assert d.J @ a.acceleration + d.bias == pytest.approx(BASE.acceleration, abs=1e-8)  # eleven drives are enough
 
 
-def test_the_laws_compile_and_keep_their_books():
+def test_the_laws_compile_and_balance_their_energy():
     robot = fc.robots.planar_arm(fc.lie.SE3())
     states = [robot.random_state(np.random.default_rng(i)) for i in range(3)]
     tip = PositionTask("end_effector", [0.1, 0.2, 0.3], gain=3.0)

@@ -158,7 +158,7 @@ def test_prioritised_is_the_formula_too(seed):
         (lambda: torques(DOG, state(0), [[ForceTask("trunk")]], contacts=FEET), "'trunk' is not a contact"),
         (lambda: torques(DOG, state(0), [[ForceTask(FEET[0])]]), "is not a contact; contacts: none"),
         (lambda: torques(DOG, state(0), [[ForceTask(FEET[0], [0.0, 1.0])]], contacts=FEET), "goal of ForceTask"),
-        (lambda: ForceTask(3), "place of ForceTask must be the name"),
+        (lambda: ForceTask(3), "link of ForceTask must be the name"),
         (lambda: ForceTask(FEET[0], "much"), "must be made of numbers"),
         (lambda: velocities(DOG, state(0), [[ForceTask(FEET[0])]]), "asks for a contact force, not for motion"),
         (lambda: inverse_kinematics(DOG, [ForceTask(FEET[0])]), "asks for a contact force"),

@@ -13,7 +13,7 @@ from fallingcat.studies.hoppers import ExternalPolarSpring, PolarSpring, RadialS
 from tests.support.random_robots import TILTED
 
 BASES = (SE3(), SE2(), SO3(), Schoenflies(), R3(), SO2(TILTED), Helical(TILTED, pitch=-0.4))
-EXTERNAL = ExternalLaw(40.0, 9.0, 7.0, 3.0, place=(0.3, -0.2, 0.5))
+EXTERNAL = ExternalLaw(40.0, 9.0, 7.0, 3.0, position=(0.3, -0.2, 0.5))
 
 
 def robot(base, seed, n=5):

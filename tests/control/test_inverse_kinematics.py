@@ -134,7 +134,7 @@ def test_bases_that_move(base):
     found = inverse_kinematics(model, tasks, model.state(pose=goal.pose))
     assert found.converged
     for task in tasks:
-        assert max(missed(model, found.state, task.place, task.goal)) < 1e-5
+        assert max(missed(model, found.state, task.link, task.goal)) < 1e-5
     assert model.base.contains(found.state.pose, 1e-9)
 
 
@@ -147,7 +147,7 @@ def test_a_crouching_quadruped_keeps_its_feet():
     found = inverse_kinematics(dog, [control.BaseTask(lower), *feet], start)
     assert found.converged
     for foot in feet:
-        here, there = (fc.link_pose(dog, at, foot.place)[:3, 3] for at in (start, found.state))
+        here, there = (fc.link_pose(dog, at, foot.link)[:3, 3] for at in (start, found.state))
         assert_allclose(here, there, atol=2e-6)
     assert_allclose(found.state.pose, lower, atol=2e-6)
     assert [len(e) for e in found.errors] == [6, 3, 3, 3, 3]
@@ -240,7 +240,7 @@ def test_limits_that_hold_it_back_are_named():
     assert found.status == "limited"
     assert "front_left_roll" in found.limits
     assert within(model, found.state.joints)
-    free = inverse_kinematics(model, [task], start, limited=False)
+    free = inverse_kinematics(model, [task], start, joint_limits=False)
     assert free.error < found.error
     assert free.limits == ()
 
@@ -300,7 +300,7 @@ def test_three_levels_rest_where_none_can_do_better_beside_those_above(base):
         [control.PositionTask(elbow, far + np.array([30.0, 0.0, 0.0])), control.PositionTask(hand, goal)],
         [control.JointsTask(start.joints)],
     ]
-    found = inverse_kinematics(robot, tasks, start, limited=False, restarts=0)
+    found = inverse_kinematics(robot, tasks, start, joint_limits=False, restarts=0)
     assert (found.status, found.error < 1e-6) == ("converged", True)
     above = np.zeros((0, robot.nv))
     for level in tasks:
@@ -350,7 +350,7 @@ def test_boundaries():
     none = inverse_kinematics(body, [control.PositionTask(body.link_names[0], np.zeros((0, 3)))])
     assert (none.converged.shape, none.state.pose.shape, none.errors[0].shape) == ((0,), (0, 4, 4), (0, 3))
     hinge = arm(0, 1)
-    assert inverse_kinematics(hinge, [control.JointsTask([0.3])], limited=False).state.joints == pytest.approx(0.3)
+    assert inverse_kinematics(hinge, [control.JointsTask([0.3])], joint_limits=False).state.joints == pytest.approx(0.3)
     massless = fc.Model("bare", fc.lie.SE3(), (fc.Link("a"),))
     with pytest.raises(ModelError, match="is a kinematic model"):
         inverse_kinematics(massless, [control.BaseTask(half)])

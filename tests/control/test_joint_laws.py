@@ -124,7 +124,7 @@ def test_a_law_that_does_not_know_the_payload_is_off_by_what_it_weighs(kind):
 
 
 @pytest.mark.parametrize("kind", [Impedance, InverseDynamics])
-def test_laws_compile_keep_their_books_and_roll_out(kind):
+def test_laws_compile_balance_their_energy_and_roll_out(kind):
     rng = np.random.default_rng(2)
     robot = fc.robots.random_tree(rng, 2, kinds=("revolute", "spherical"))
     law = kind(robot.random_state(rng).joints, 20.0, 3.0, rates=rng.standard_normal(robot.n))

@@ -14,15 +14,15 @@ ODD = [
 ]  # fmt: skip
 COMMON = ("velocity", "acceleration", "gain", "weight", "mask")
 TASKS = {
-    control.PoseTask: {"place": "link3", "goal": np.eye(4)},
-    control.PositionTask: {"place": "link3", "goal": np.zeros(3)},
-    control.RotationTask: {"place": "link3", "goal": np.eye(3)},
-    control.PointTask: {"place": "link3", "goal": np.zeros(3), "point": np.zeros(3)},
+    control.PoseTask: {"link": "link3", "goal": np.eye(4)},
+    control.PositionTask: {"link": "link3", "goal": np.zeros(3)},
+    control.RotationTask: {"link": "link3", "goal": np.eye(3)},
+    control.PointTask: {"link": "link3", "goal": np.zeros(3), "point": np.zeros(3)},
     control.CenterOfMassTask: {"goal": np.zeros(3)},
     control.CentroidalMomentumTask: {"goal": None},
     control.JointsTask: {"goal": np.zeros(3), "joints": None},
     control.BaseTask: {"goal": np.eye(4)},
-    control.RelativeTask: {"place": "link3", "other": "link1", "goal": np.eye(4)},
+    control.RelativeTask: {"link": "link3", "other": "link1", "goal": np.eye(4)},
 }
 ARM = fc.robots.planar_arm(fc.lie.SE3())
 AT = ARM.neutral()
@@ -52,7 +52,7 @@ def test_options_of_velocities(option):
         tried(lambda odd=odd: control.velocities(ARM, AT, [[TIP]], **{option: odd}))
 
 
-@pytest.mark.parametrize("option", ["limited", "tolerance", "iterations", "restarts", "seed"])
+@pytest.mark.parametrize("option", ["joint_limits", "tolerance", "iterations", "restarts", "seed"])
 def test_options_of_inverse_kinematics(option):
     for odd in ODD:
         tried(lambda odd=odd: control.inverse_kinematics(ARM, [TIP], **{option: odd}))

@@ -50,7 +50,7 @@ def test_W_falls_as_58_says_along_the_closed_loop(base, kind):
 
 
 @pytest.mark.parametrize("base", BASES, ids=str)
-def test_the_law_never_looks_at_the_twist(base):
+def test_the_law_never_reads_the_twist(base):
     model, state, law, memory = robot(base, 3)
     law = law.remembering(memory)
     other = state._replace(twist=state.twist + 1.0)

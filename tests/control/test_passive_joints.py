@@ -386,3 +386,21 @@ def test_stops_are_the_same_law_at_both_ends_and_where_there_is_one():
         np.testing.assert_allclose(force[model.m :], expected, rtol=1e-13, atol=1e-13)
     lost = law.forces(model, 0.0, model.neutral()._replace(rates=np.full(model.n, np.nan)), frozenset())
     assert np.isnan(lost[model.m :]).all()
+
+
+def test_stops_take_up_the_fall_of_a_heavy_robot():
+    """A light leg under a heavy trunk: the stop yields to its drive by 0.02 m, and by less than 0.1 m to the fall."""
+    trunk = fc.Body(60.0, np.zeros(3), np.diag([1.0, 1.0, 1.0]))
+    leg = fc.Body(0.5, np.array([0.0, 0.0, -0.4]), np.diag([0.01, 0.01, 0.01]))
+    slide = fc.model.Prismatic((0.0, 0.0, 1.0))
+    limits = fc.model.Limits(-0.2, 0.2, effort=50.0)
+    joint = fc.Joint("slide", slide, "trunk", "leg", limits=limits)
+    tip = np.eye(4)
+    tip[2, 3] = -0.8
+    frames = (fc.model.Frame("foot", "leg", tip),)
+    model = fc.Model("pogo", fc.lie.R3(), (fc.Link("trunk", trunk), fc.Link("leg", leg)), (joint,), frames=frames)
+    floor = fc.contact.CompliantFloor(("foot",), friction=0.8)
+    start = model.state(position=[0.0, 0.0, 0.85 + 0.2], joints=[-0.2])
+    run = fc.simulate(model, start, 0.6, contact=floor)
+    assert run.status == "finished"
+    assert 0.2 < run.joints.max() < 0.3

@@ -99,7 +99,7 @@ def test_threads_do_not_share_memory():
             assert_same(found, same)
 
 
-def test_what_is_wrong_is_told_after_calls_that_were_right():
+def test_what_is_wrong_is_reported_after_calls_that_were_right():
     start, (goal,) = CAT.neutral(), goals(CAT, 1)
     task = PoseTask(place(CAT), goal)
     inverse_kinematics(CAT, [task], start, restarts=1, iterations=20)
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_told_after_calls_that_were_right():
         (lambda: inverse_kinematics(CAT, [task], fc.robots.planar_arm().neutral()), "shape"),
         (lambda: inverse_kinematics(CAT, [task], start, restarts=True), "integers"),
         (lambda: inverse_kinematics(CAT, [task], start, iterations=20.0), "integers"),
-        (lambda: inverse_kinematics(CAT, [task], start, limited=1), "limited must be True or False"),
+        (lambda: inverse_kinematics(CAT, [task], start, joint_limits=1), "joint_limits must be True or False"),
         (lambda: inverse_kinematics(CAT, [task], start, tolerance=[1e-6]), "tolerance"),
         (lambda: inverse_kinematics(CAT, [task], start, tolerance=np.nan), "tolerance"),
         (lambda: inverse_kinematics(CAT, [PoseTask("nowhere", goal)], start), "nowhere"),

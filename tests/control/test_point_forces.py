@@ -21,7 +21,7 @@ NOTHING: frozenset[str] = frozenset()
 
 @settings(max_examples=20)
 @given(recipe=robots(largest=5))
-def test_a_spring_pulls_down_its_energy(recipe):
+def test_a_spring_lowers_its_energy(recipe):
     """(3.34): `dU/dt = -F . v` along any motion, every base and joint; the damper takes power."""
     model, state = build(recipe)
     rng = rng_of(recipe)

@@ -260,7 +260,7 @@ def test_default_steps_follow_the_stiffness():
 
 
 @pytest.mark.parametrize("integrator", ["rkmk4", "implicit", "momentum"])
-def test_steps_that_are_too_long_are_told(integrator):
+def test_steps_that_are_too_long_are_reported(integrator):
     """Springs that move at 1 kHz, in steps of 1 ms, give masses more than they brought: the status says so."""
     model = sliders(fc.lie.SE3())
     law, start = SelfContact(stiffness=3e7, damping=0.0), model.state(rates=[0.8, 0.0])

@@ -18,7 +18,7 @@ def legs():
     model = whole.lock([name for name in whole.joint_names if not name.endswith(LEGS)]).merge_fixed()
     points = []
     for foot in (LEFT, RIGHT):
-        model, names = fc.contact.corners(model, foot.place, foot.outline)
+        model, names = fc.contact.corners(model, foot.link, foot.outline)
         points.append(names)
     return model, points
 
@@ -35,7 +35,7 @@ LIMITS = [TorqueLimits(), JointLimits()]
 def standing(seed, feet):
     """Bent legs, level feet, and rates that move none of ``feet``."""
     state, rng = WALKER.state(joints=POSTURE), np.random.default_rng(seed)
-    J = np.vstack([fc.jacobian(WALKER, state, foot.place) for foot in feet])
+    J = np.vstack([fc.jacobian(WALKER, state, foot.link) for foot in feet])
     _, d, Vt = np.linalg.svd(J)
     v = Vt[int((d > 1e-9 * d[0]).sum()) :].T
     v = 0.2 * v @ rng.normal(size=v.shape[1])
@@ -106,7 +106,7 @@ def test_what_it_plans_is_what_happens(loops):
     a = fc.forward_dynamics(WALKER, state, np.r_[np.zeros(6), found.torques], wrenches)
     agree("planned accelerations", a[6:], found.acceleration[6:], 1e-11)
     for foot in (LEFT, RIGHT):
-        agree("feet rest", fc.dynamics.link_acceleration(WALKER, state, a, foot.place, "mixed"), np.zeros(6), 1e-10)
+        agree("feet rest", fc.dynamics.link_acceleration(WALKER, state, a, foot.link, "mixed"), np.zeros(6), 1e-10)
     held = LEFT.wrench(WALKER, state, found.torques, wrenches={"right_sole": found.forces[1]})
     agree("(48)", held, found.forces[0], 1e-12)
     assert max((foot.cone @ w).max() for foot, w in zip((LEFT, RIGHT), found.forces, strict=True)) < 1e-9
@@ -127,17 +127,17 @@ def test_random_robots_on_a_random_link(seed):
     model = fc.robots.random_tree(rng, 5, kinds=["revolute", "prismatic"])
     model = model.drive(model.joint_names[1:])
     state, sole = model.random_state(rng), WrenchCone(model.link_names[2], (-1.0, 2.0), (-1.0, 1.5), 1.0)
-    J = fc.jacobian(model, state, sole.place)
+    J = fc.jacobian(model, state, sole.link)
     state = state._replace(twist=-np.linalg.solve(J[:, :6], J[:, 6:] @ state.rates))
     loop = Stance(model, [[JointsTask(np.zeros(5), gain=0.1)]], [sole]).compile()
     loop(*model.flatten(state))
     found = loop.found
     limp = 0
     assert abs(found.torques[limp]) < 1e-9 * np.abs(found.torques).max()
-    a = fc.forward_dynamics(model, state, np.r_[np.zeros(6), found.torques], {sole.place: found.forces[0]})
+    a = fc.forward_dynamics(model, state, np.r_[np.zeros(6), found.torques], {sole.link: found.forces[0]})
     size = 1e-14 * np.linalg.cond(fc.mass_matrix(model, state))
     agree("planned accelerations of random robots", a[6:], found.acceleration[6:], max(1e-12, size))
-    rest = fc.dynamics.link_acceleration(model, state, a, sole.place, "mixed")
+    rest = fc.dynamics.link_acceleration(model, state, a, sole.link, "mixed")
     agree("the foot of random robots rests", rest, np.zeros(6), max(1e-12, size))
     agree("(48) of random robots", sole.wrench(model, state, found.torques), found.forces[0], max(1e-12, size))
 

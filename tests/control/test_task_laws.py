@@ -177,7 +177,7 @@ def test_a_goal_that_moves_is_followed():
     assert tip == pytest.approx([1.2 + 0.3 * np.cos(t), 0.0, 2.2 + 0.3 * np.sin(t)], abs=1e-4)
 
 
-def test_the_law_compiles_and_keeps_its_books():
+def test_the_law_compiles_and_balances_its_energy():
     law = OperationalSpace(
         TIP, force=(1.0, 2.0), pressed=(True, False), damping=0.1, posture=Impedance([0.1] * 3, 3, 1)
     )

@@ -58,7 +58,7 @@ def test_rotations_far_from_their_goal_turn_about_the_shortest_axis():
     before, after = (task.motion(model, at) for at in (state, ahead))
     fall = (after.error @ after.error - before.error @ before.error) / 2e-6
     assert fall == pytest.approx(-before.error @ before.J @ state.velocity, rel=1e-4)
-    R = fc.link_pose(model, state, task.place)[:3, :3]
+    R = fc.link_pose(model, state, task.link)[:3, :3]
     np.testing.assert_allclose(fc.lie.SO3().exp(before.error)[:3, :3] @ R, goal, atol=1e-12)
 
 

@@ -317,7 +317,7 @@ def test_a_standing_robot_moves_without_moving_its_feet():
     start = {foot: fc.link_pose(dog, state, foot)[:3, 3] for foot in FEET}
     goal = fc.lie.SE3().exp(np.array([0.03, 0.02, -0.03, 0.05, 0.1, -0.1])) @ state.pose
     for _ in range(60):
-        held = [task.replaced(goal=start[task.place], gain=20.0) for task in feet]
+        held = [task.replaced(goal=start[task.link], gain=20.0) for task in feet]
         found = control.velocities(dog, state, [held, [control.BaseTask(goal, gain=10.0)]])
         assert found.status == "solved"
         assert max(np.abs(r).max() for r in found.residuals[:4]) < 1e-12

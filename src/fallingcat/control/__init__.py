@@ -8,6 +8,7 @@ from .laws.actuators import Actuators, actuated
 from .laws.base import Law
 from .laws.drive_limits import DriveLimits
 from .laws.external_wrench import ExternalWrench, Push
+from .laws.force_elements import ForceElements
 from .laws.internal_external import ExternalLaw, InternalLaw, Response, on_external, response
 from .laws.joint_space import Gains, Impedance, InverseDynamics, gains
 from .laws.output_feedback import ErrorState, OutputFeedback, PoseSensor
@@ -21,6 +22,7 @@ from .laws.springs import JointDamper, JointSpring
 from .laws.support_consistent import PrioritizedControl
 from .laws.support_dynamics import FloatingInverseDynamics, Support, floating_inverse_dynamics, support_dynamics
 from .laws.task_space import OperationalSpace, TaskDynamics, task_dynamics
+from .laws.tendons import TendonDamping, TendonFriction, TendonLimits, TendonSprings, tendon_lengths
 from .laws.torque_law import TorqueLaw
 from .laws.virtual_model import VirtualModel
 from .limits.collision_limit import CollisionLimit
@@ -61,6 +63,7 @@ __all__ = [
     "ExternalLaw",
     "ExternalWrench",
     "FloatingInverseDynamics",
+    "ForceElements",
     "ForceTask",
     "Gains",
     "Impedance",
@@ -100,6 +103,10 @@ __all__ = [
     "Support",
     "Task",
     "TaskDynamics",
+    "TendonDamping",
+    "TendonFriction",
+    "TendonLimits",
+    "TendonSprings",
     "TorqueLaw",
     "TorqueLimits",
     "VirtualModel",
@@ -117,6 +124,7 @@ __all__ = [
     "response",
     "support_dynamics",
     "task_dynamics",
+    "tendon_lengths",
     "torques",
     "velocities",
     "wrench_between",

@@ -25,15 +25,15 @@ import numpy as np
 from ..compiler.cpu.signatures import fields
 from ..compiler.loop_compiler import Integers, Matrix, Vector, Written
 from .householder import add, backwards, copy, dot, fill, size_of, triangular
-from .least_squares import LEAST, RANK
+from .least_squares import MIN_LEVEL_SIZE, RANK_TOLERANCE
 
-CONTRADICTED = 1e-7
+MAX_DEPENDENT_RESIDUAL = 1e-7
 """Largest residual of an equation that depends on others, relative to its size."""
-VIOLATED = 1e-10
+LIMIT_TOLERANCE = 1e-10
 """Tolerance of limits, relative to their size."""
-WRONG = 1e-9
+MULTIPLIER_TOLERANCE = 1e-9
 """Tolerance of multipliers, relative to the gradients of their level."""
-ROUNDS, HALFWAY = 80, 40
+MAX_ROUNDS, RESTART_ROUND = 80, 40
 """Rounds at most; the second half starts anew, with no limit held."""
 SOLVED, CONTRADICTION, UNFINISHED, NOT_FINITE = 0, 1, 2, 3
 
@@ -171,7 +171,7 @@ def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
         if x > best:
             best, column = x, c
     pivot = row[column]
-    if not abs(pivot) > RANK * size:  # "not >" also rejects NaN, which would give more pivots than columns
+    if not abs(pivot) > RANK_TOLERANCE * size:  # "not >" also rejects NaN, which would give more pivots than columns
         return False
     for c in range(n):
         row[c] = row[c] / pivot
@@ -220,7 +220,8 @@ def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
         m.r[i] = reduced(n, m.w, m.b[begin + i], m, done, p, m.C[begin + i])
         for c in range(free):
             m.columns[c, i] = m.w[m.live[c]]
-    rank = triangular(rows, free, m.columns, m.live, m.r, size if size > LEAST * LEAST else LEAST * LEAST)
+    least = MIN_LEVEL_SIZE * MIN_LEVEL_SIZE
+    rank = triangular(rows, free, m.columns, m.live, m.r, size if size > least else least)
     backwards(rank, rows, m.columns, m.r)
     for k in range(rank):
         fill(n, 0.0, m.S[p + k])
@@ -284,7 +285,7 @@ def begun(a: Given, f: Found, m: Memory) -> int:
         m.s[done] = a.value[i]
         if taken(a.n, 0 if i < a.late else a.split, 0, done, m):
             done += 1
-        elif abs(m.s[done]) > CONTRADICTED * (1.0 + abs(a.value[i])):
+        elif abs(m.s[done]) > MAX_DEPENDENT_RESIDUAL * (1.0 + abs(a.value[i])):
             f.report[0] = i
             return -1
     for i in range(a.limits + a.levels):
@@ -333,7 +334,7 @@ def weigh(a: Given, f: Found, m: Memory, done: int, standing: int) -> float:
             worst = off if off > worst else worst
             for k in range(done, done + standing):
                 i = m.names[k]
-                if m.signs[i] == 0.0 and abs(m.t[k]) > WRONG * f.report[0]:
+                if m.signs[i] == 0.0 and abs(m.t[k]) > MULTIPLIER_TOLERANCE * f.report[0]:
                     m.signs[i] = m.t[k] * f.held[i]
                     f.multipliers[i] = m.t[k]
                     undecided -= 1
@@ -354,9 +355,9 @@ def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
             over, under = (here - upper) / (1.0 + abs(upper)), (lower - here) / (1.0 + abs(lower))
             m.sides[i] = 1 if over > under else -1
             over = over if over > under else under
-            if over > VIOLATED:
+            if over > LIMIT_TOLERANCE:
                 wrong += 1
-            if over > VIOLATED and over > most:
+            if over > LIMIT_TOLERANCE and over > most:
                 most, tight = over, i
     if tight >= 0:
         f.held[tight] = m.sides[tight]
@@ -374,11 +375,11 @@ def solve(a: Given, f: Found, m: Memory) -> int:
     if done < 0:
         return CONTRADICTION
     outcome = UNFINISHED
-    for attempt in range(ROUNDS):
+    for attempt in range(MAX_ROUNDS):
         held = hold(a, f, m, done)
         back(a.n, climb(a, f, m, done, held), m, f.x)
         f.report[2] = weigh(a, f, m, done, held - done)
-        f.report[3] = change(a, f, m, attempt == HALFWAY)
+        f.report[3] = change(a, f, m, attempt == RESTART_ROUND)
         f.report[1] = attempt + 1
         if f.report[3] == 0.0:
             outcome = SOLVED

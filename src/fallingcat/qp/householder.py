@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import sqrt
 
 from ..compiler.loop_compiler import Integers, Matrix, Vector
-from .least_squares import RANK
+from .least_squares import RANK_TOLERANCE
 
 
 def add(n: int, factor: float, x: Vector, y: Vector) -> None:
@@ -62,7 +62,7 @@ def triangular(m: int, n: int, columns: Matrix, live: Integers, b: Vector, size:
             live[k], live[best] = live[best], live[k]
         x = columns[k][k:]
         square = dot(m - k, x, x)
-        if square <= RANK * RANK * size:
+        if square <= RANK_TOLERANCE * RANK_TOLERANCE * size:
             return k
         length = -sqrt(square) if x[0] > 0.0 else sqrt(square)
         factor = 1.0 / (length * (length - x[0]))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import NumericsError
-from .least_squares import RANK, Level
+from .least_squares import RANK_TOLERANCE, Level
 
 TOLERANCE = 1e-9
 """Tolerance of multipliers, relative to the gradient, and of limits, relative to their size."""
@@ -139,7 +139,7 @@ def _independent(fixed: np.ndarray, G: np.ndarray, at: list[int]) -> list[int]:
 def _inverse(AZ: np.ndarray, A: np.ndarray) -> np.ndarray:
     """Pseudo-inverse of ``AZ``, whose rank is judged by the size of ``A``."""
     U, d, Vt = np.linalg.svd(AZ, full_matrices=False)
-    kept = d > RANK * np.linalg.norm(A)
+    kept = d > RANK_TOLERANCE * np.linalg.norm(A)
     return np.asarray((Vt[kept].T / d[kept]) @ U[:, kept].T)
 
 
@@ -147,4 +147,4 @@ def _rows(A: np.ndarray, fixed: np.ndarray) -> np.ndarray:
     """Orthonormal rows that span the part of ``A`` beyond ``fixed``."""
     Z = np.linalg.qr(fixed.T, mode="complete")[0][:, len(fixed) :]
     _, d, Vt = np.linalg.svd(A @ Z, full_matrices=False)
-    return np.asarray(Vt[d > RANK * np.linalg.norm(A)] @ Z.T)
+    return np.asarray(Vt[d > RANK_TOLERANCE * np.linalg.norm(A)] @ Z.T)

@@ -14,10 +14,11 @@ import numpy as np
 from ..arrays import array, is_numeric, less, maximum, scale, sqrt, stack, where
 from ..arrays.types import Matrix, Scalar, Vector
 
-RANK = 1e-10
+RANK_TOLERANCE = 1e-10
 """Size below which a row, orthogonalized to those before it, is dependent, relative to the largest of its level."""
-LEAST = 1e-3
-"""Smallest size assumed for a level (m, rad): rows below ``RANK LEAST`` are rounding, as of a point on a joint axis."""
+MIN_LEVEL_SIZE = 1e-3
+"""Smallest size assumed for a level (m, rad): smaller rows, times :data:`RANK_TOLERANCE`, are
+rounding, as of a point on a joint axis."""
 
 
 class Level(NamedTuple):
@@ -64,7 +65,7 @@ def hierarchical(
         (array([ 5., -3.]), [1, 1])
     """
     seen = [level if root is None else level._replace(A=level.A @ root) for level in levels]
-    least = LEAST if root is None else LEAST * norm(root)
+    least = MIN_LEVEL_SIZE if root is None else MIN_LEVEL_SIZE * norm(root)
     plain = all(is_numeric(x) for level in seen for x in level) and is_numeric(damping)
     plain = plain and is_numeric(least) and (sizes is None or all(map(is_numeric, sizes)))
     if sizes is None:
@@ -84,8 +85,8 @@ def orthonormal(A: Matrix, size: Scalar | None = None) -> Matrix:
     """
     if is_numeric(A):
         _, d, Vt = np.linalg.svd(A, full_matrices=False)
-        return Vt[d > RANK * (maximum(LEAST, norm(A)) if size is None else size)]
-    size = maximum(LEAST, norm(A)) if size is None else size
+        return Vt[d > RANK_TOLERANCE * (maximum(MIN_LEVEL_SIZE, norm(A)) if size is None else size)]
+    size = maximum(MIN_LEVEL_SIZE, norm(A)) if size is None else size
     return stack(_orthogonal(list(A), [0.0] * len(A), [], A.shape[1], size)[0])
 
 
@@ -100,7 +101,7 @@ def _by_singular_values(levels: Sequence[Level], n: int, damping: float, sizes: 
     for (A, b, weight), size in zip(levels, sizes, strict=True):
         w = np.sqrt(weight)
         U, d, Vt = np.linalg.svd((A * w[:, None]) @ Z)
-        rank = int((d > RANK * size).sum())
+        rank = int((d > RANK_TOLERANCE * size).sum())
         d, missing = d[:rank], (b - A @ y) * w
         y = y + Z @ (Vt[:rank].T @ (d / (d * d + damping**2) * (U[:, :rank].T @ missing)))
         Z, ranks = Z @ Vt[rank:].T, [*ranks, rank]
@@ -142,7 +143,7 @@ def _orthogonal(
             factor[k], factor[i] = [x for x, _ in pairs], [y for _, y in pairs]
         q = _beyond(rows[k], [*basis, *found])
         square = q @ q
-        independent = less(RANK**2 * largest, square)
+        independent = less(RANK_TOLERANCE**2 * largest, square)
         q = q * where(independent, 1.0 / sqrt(where(independent, square, 1.0)), 0.0)
         rank = rank + where(independent, 1.0, 0.0)
         for i in range(len(rows)):

@@ -12,9 +12,9 @@ import numpy as np
 from .compiled_hqp import SOLVED, SOLVER, Found, Given, memory
 from .least_squares import Level
 
-NONE = -1e300
+NO_LOWER_BOUND = -1e300
 """Lower bound of the limits, which have none."""
-OPTIMAL = 1e-9
+OPTIMALITY_TOLERANCE = 1e-9
 """Largest violation of the optimality conditions, relative to the gradients; above it the reference solver is used."""
 _MEMORY = threading.local()
 
@@ -44,7 +44,7 @@ class Sorted(NamedTuple):
     ranks: tuple[int, ...]
     """for each level the number of rows that are independent of each other and of all before, active limits too"""
     multipliers: np.ndarray
-    """as those of :class:`.Limited`"""
+    """multipliers, as of :class:`.Limited`"""
     residual: float
     """the largest violation of the optimality conditions, relative to the gradients"""
 
@@ -83,7 +83,7 @@ class _Bench:
         self.given = Given(
             n, equations=0, levels=levels, limits=limits, late=0, split=0, kept=floats((1, n)),
             given=floats((rows + limits, n)), where=np.arange(rows + limits), value=floats(rows + limits),
-            root=np.ones(rows), lower=np.full(limits, NONE), ends=all_,
+            root=np.ones(rows), lower=np.full(limits, NO_LOWER_BOUND), ends=all_,
         )  # fmt: skip
         self.found = Found(whole(limits), floats(n), floats(limits), floats(rows), whole(levels), floats(4))
         tallest = int(np.diff(all_).max())
@@ -95,7 +95,7 @@ class _Bench:
         a.value[:k], a.value[first:] = stack.b, h
         np.sqrt(stack.weight, out=a.root[:k])
         found.held[:] = held
-        if self.go() != SOLVED or found.report[2] > OPTIMAL:
+        if self.go() != SOLVED or found.report[2] > OPTIMALITY_TOLERANCE:
             return None
         ranks, pushes = tuple(found.ranks[:-1].tolist()), np.maximum(found.multipliers, 0.0)
         return Sorted(found.x.copy(), found.misses[:k].copy(), ranks, pushes, float(found.report[2]))

@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import absolute, concatenate, inverse_root, less, maximum, scale, solve_tree, sqrt, stack, where
 from ...arrays.types import Matrix, Scalar, Vector
 from ...compiler import Kernel
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...dynamics import mass_matrix
 from ...dynamics.checks import check_dynamic
 from ...dynamics.sweeps import places_above

@@ -20,7 +20,7 @@ from ...dynamics.sweeps import places_above
 from ...errors import ModelError, NumericsError, describe
 from ...model import Model, State
 from ...qp.hqp_reference import Limited, limited
-from ...qp.least_squares import LEAST, RANK, Level, hierarchical
+from ...qp.least_squares import MIN_LEVEL_SIZE, RANK_TOLERANCE, Level, hierarchical
 from ...qp.warm_started_hqp import Sorted, Stack, solve_warm_started
 from ...records import tabulated
 from ..limits.joint_limits import Limit, Rows, all_limits
@@ -204,7 +204,7 @@ def _plan_of(model: Model, forms: Levels, metric: str) -> _Plan:
 
 def _felt(J: np.ndarray) -> np.ndarray:
     """``J`` with rows that are rounding errors set to zero."""
-    J[np.abs(J).max(axis=1, initial=0.0) < RANK * LEAST] = 0.0
+    J[np.abs(J).max(axis=1, initial=0.0) < RANK_TOLERANCE * MIN_LEVEL_SIZE] = 0.0
     return J
 
 

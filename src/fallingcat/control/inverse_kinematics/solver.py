@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays.types import FloatArray
 from ...compiler import Kernel
 from ...dynamics.checks import check_fields, check_model, check_state, positive
@@ -27,12 +28,13 @@ MAX_ERROR_RATIO = 0.7
 not lead to the goal nine of ten, after half of their iterations; of those that would two of a hundred."""
 
 
+@former_arguments(limited="joint_limits")
 def inverse_kinematics(
     model: Model,
     tasks: Sequence[Task] | Sequence[Sequence[Task]],
     start: State | None = None,
     *,
-    limited: bool = True,
+    joint_limits: bool = True,
     tolerance: float = 1e-6,
     iterations: int = 30,
     restarts: int = 20,
@@ -52,7 +54,7 @@ def inverse_kinematics(
             start.  A list of lists gives priorities, as in :func:`.velocities`: the first is reached, the others come
             as near as it lets them, such as a posture that a redundant arm prefers.
         start: Initial configuration; None: the neutral one.
-        limited: Keep joints within their limits.
+        joint_limits: Keep joints within their limits.
         tolerance: Largest error at which a goal is reached (m, rad).
         iterations: Steps from each start at most.
         restarts: Rounds of random starts at most.
@@ -75,7 +77,7 @@ def inverse_kinematics(
         ('out of reach', 2.0)
     """
     if isinstance(limits, (list, tuple)) and not limits and isinstance(start, State):
-        options = {"limited": limited, "tolerance": tolerance, "iterations": iterations}
+        options = {"joint_limits": joint_limits, "tolerance": tolerance, "iterations": iterations}
         found = _of_prepared(model, tasks, start, options | {"restarts": restarts, "seed": seed})
         if found is not None:
             return found
@@ -87,8 +89,8 @@ def inverse_kinematics(
     if not isinstance(limits, (list, tuple)) or limits:
         if numbers.ndim > 1:
             raise ModelError("inverse kinematics with limits takes one goal at a time")
-        return constrained_inverse_kinematics(model, levels, start, limits, _flag(limited), rules)
-    plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
+        return constrained_inverse_kinematics(model, levels, start, limits, _flag(joint_limits), rules)
+    plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(joint_limits))
     if numbers.ndim == 1:
 
         def steps_from(q: np.ndarray) -> np.ndarray:
@@ -103,6 +105,7 @@ def inverse_kinematics(
     return many(model, plan, start, restarted(model, plan, first, numbers, rules), numbers, rules)
 
 
+@former_arguments(limited="joint_limits")
 class InverseKinematics:
     """Inverse kinematics prepared for a loop: ``found = reach(start, goal, ...)``, one goal for each task.
 
@@ -111,7 +114,7 @@ class InverseKinematics:
     Args:
         model: Robot.
         tasks: Tasks as of :func:`inverse_kinematics`; they need no goals here.
-        limited: Keep joints within their limits.
+        joint_limits: Keep joints within their limits.
         tolerance: Largest error at which a goal is reached (m, rad).
         iterations: Steps from each start at most.
         restarts: Rounds of random starts at most.
@@ -131,7 +134,7 @@ class InverseKinematics:
         model: Model,
         tasks: Sequence[Task] | Sequence[Sequence[Task]],
         *,
-        limited: bool = True,
+        joint_limits: bool = True,
         tolerance: float = 1e-6,
         iterations: int = 30,
         restarts: int = 20,
@@ -142,9 +145,9 @@ class InverseKinematics:
         aims = [task for level in levels for task in level]
         self.model, self.tasks = model, tuple(aims)
         options: dict[str, Any] = {"tolerance": tolerance, "iterations": iterations, "restarts": restarts, "seed": seed}
-        self._made_of = (model, tuple(map(tuple, levels))), {"limited": limited, **options}
+        self._made_of = (model, tuple(map(tuple, levels))), {"joint_limits": joint_limits, **options}
         self._rules = _rules(tolerance, iterations, restarts, seed)
-        self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(limited))
+        self._plan = plan_of(model, tuple(tuple(task.form for task in level) for level in levels), _flag(joint_limits))
         self._numbers, self._x = numbers_of(model, aims), np.zeros(model.nq + STEP_MEMORY)
         if self._numbers.ndim > 1:
             raise ModelError("tasks of an InverseKinematics must have one goal each; give goals to its calls")
@@ -342,10 +345,10 @@ def _levels(tasks: Any) -> Any:
     return tasks if nested else [tasks]
 
 
-def _flag(limited: Any) -> bool:
-    if not isinstance(limited, (bool, np.bool_)):
-        raise ModelError(f"limited must be True or False, got {describe(limited)}")
-    return bool(limited)
+def _flag(joint_limits: Any) -> bool:
+    if not isinstance(joint_limits, (bool, np.bool_)):
+        raise ModelError(f"joint_limits must be True or False, got {describe(joint_limits)}")
+    return bool(joint_limits)
 
 
 def _whole(x: Any, least: int) -> int:

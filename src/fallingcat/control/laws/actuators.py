@@ -1,17 +1,18 @@
-"""Actuators of the model under the controls of a law or a function."""
+"""Actuators of the model under the controls of a law or a function; their activations are the state of the law."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ...arrays import array, clip, concatenate, scale
+from ...arrays import absolute, array, clip, scale, stack
 from ...arrays.types import Matrix, Scalar, Vector
 from ...dynamics.checks import vector
+from ...dynamics.link_motion import TreeMotion
 from ...errors import ModelError
 from ...model import Actuator, Model, State
 from ...records import concise
@@ -60,18 +61,44 @@ class Actuators(Law):
         return np.zeros(len(model.actuators)) if self.constant is None else array(list(self.constant))
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
-        """Joint forces of all actuators; no wrench on the base."""
-        return concatenate([np.zeros(model.m), efforts(model, self.controls(model, t, state, touching), state)])
+        """Generalized forces of all actuators; on the base those of sites and spatial tendons."""
+        return efforts(model, self._signals(model, self.controls(model, t, state, touching)), state)
+
+    def _signals(self, model: Model, controls: Vector) -> list[Any]:
+        """Controls, or activations of the actuators that have one."""
+        places = active(model)
+        return [self.memory[places[i]] if i in places else control for i, control in enumerate(controls)]
+
+    def memory_size(self, model: Model) -> int:
+        """One activation for each actuator that has a state."""
+        return len(active(model))
+
+    def memory_rate(self, model: Model, t: Scalar, state: State) -> Vector:
+        """Rates of the activations."""
+        controls = self.controls(model, t, state, frozenset())
+        return array([_rate(model.actuators[i], controls[i], self.memory[k]) for i, k in active(model).items()])
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
-        """Decrease of the servo forces with the coordinates and rates of their joints."""
-        K, D = sum((_falls(model, actuator) for actuator in model.actuators), start=np.zeros((2, model.n)))
-        return on_joints(model, K), on_joints(model, D)
+        """Decrease of the servo forces with the coordinates and rates of their joints, tendons and sliders."""
+        K, D = sum((_falls(model, one) for one in model.actuators if one.joint), start=np.zeros((2, model.n)))
+        total = [on_joints(model, K), on_joints(model, D)]
+        motion = TreeMotion(model, state)
+        for actuator in model.actuators:
+            if actuator.transmission is not None:
+                _, _, J = _pulled(model, actuator, state, motion)
+                total = [x + scale(f, J[:, None] * J[None, :]) for x, f in zip(total, _slopes(actuator), strict=True)]
+        return total[0], total[1]
 
     def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
         """:meth:`impedance` of servos within their ``force_range``, see :func:`.cut_resistance`."""
         total: Any = np.zeros((2, model.n))
-        for actuator, control in zip(model.actuators, self.controls(model, t, state, touching), strict=True):
+        motion = TreeMotion(model, state)
+        signals = self._signals(model, self.controls(model, t, state, touching))
+        for actuator, control in zip(model.actuators, signals, strict=True):
+            if actuator.transmission is not None:
+                reach = absolute(_pulled(model, actuator, state, motion)[2][model.m :])
+                total = total + stack([scale(x, reach) for x in _slopes(actuator)]) * (reach @ np.ones(model.n))
+                continue
             falls, asked = _falls(model, actuator), actuator.pull(control, *_motion(model, actuator, state))
             K, D = falls.max(axis=1)
             place = model.v_slices[model.joint_index(actuator.joint)]
@@ -92,14 +119,35 @@ class Actuators(Law):
         vector(given, len(model.actuators), f"controls of {self.name!r}")
 
 
-def efforts(model: Model, controls: Vector, state: State) -> Vector:
-    """Joint forces (n) of all actuators under ``controls``, one for each."""
-    total: Any = np.zeros(model.n)
-    for actuator, control in zip(model.actuators, controls, strict=True):
-        i = model.joint_index(actuator.joint)
-        effort = actuator.effort(control, *_motion(model, actuator, state))
-        total = total + scale(follows(model.joints[i]) * effort, np.eye(model.n)[model.v_slices[i].start])
+def active(model: Model) -> dict[int, int]:
+    """Places in the memory of :class:`Actuators` of the actuators that have an activation."""
+    return {i: k for k, i in enumerate(i for i, one in enumerate(model.actuators) if one.activation is not None)}
+
+
+def _rate(actuator: Actuator, control: Scalar, activation: Scalar) -> Scalar:
+    assert actuator.activation is not None
+    return actuator.activation.held_rate(actuator.commanded(control), activation)
+
+
+def efforts(model: Model, signals: Sequence[Scalar] | Vector, state: State) -> Vector:
+    """Generalized forces (nv) of all actuators under ``signals``, a control or activation for each."""
+    total: Any = np.zeros(model.nv)
+    motion = TreeMotion(model, state)
+    for actuator, signal in zip(model.actuators, signals, strict=True):
+        x, rate, J = _pulled(model, actuator, state, motion)
+        total = total + scale(actuator.effort(signal, x, rate), J)
     return total
+
+
+def _pulled(model: Model, actuator: Actuator, state: State, motion: TreeMotion) -> tuple[Any, Any, Any]:
+    """Coordinate or length on which an actuator pulls, its rate, and its derivative (nv)."""
+    if actuator.transmission is None:
+        i = model.joint_index(actuator.joint)
+        row = follows(model.joints[i]) * np.eye(model.nv)[model.m + model.v_slices[i].start]
+        return *_motion(model, actuator, state), row
+    arm = actuator.transmission.arm(motion, {tendon.name: tendon for tendon in model.tendons})
+    J = motion.moments(arm)
+    return arm.length, J @ state.velocity, J
 
 
 def _motion(model: Model, actuator: Actuator, state: State) -> tuple[Any, Any]:
@@ -110,13 +158,20 @@ def _motion(model: Model, actuator: Actuator, state: State) -> tuple[Any, Any]:
     return q, follows(joint) * state.rates[model.v_slices[i].start]
 
 
+def _slopes(actuator: Actuator) -> list[float]:
+    """Decrease of an actuator's force with what it pulls on and with its rate (2), without force range."""
+    if actuator.muscle is not None:
+        steep = actuator.gear**2 * actuator.muscle.peak / actuator.muscle.optimal
+        return [4.0 * steep, 2.0 * steep / actuator.muscle.vmax]
+    at_rest, *moved = (float(actuator.pull(0.0, *x)) for x in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))  # it is linear
+    return [max(0.0, actuator.gear * (at_rest - x)) for x in moved]
+
+
 def _falls(model: Model, actuator: Actuator) -> np.ndarray:
     """Decrease of an actuator's force with its joint's coordinate and rate (2 x n), without force range."""
     i = model.joint_index(actuator.joint)
-    at_rest, *moved = (float(actuator.pull(0.0, *x)) for x in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))  # it is linear
     falls = np.zeros((2, model.n))
-    share = actuator.gear * follows(model.joints[i]) ** 2
-    falls[:, model.v_slices[i]] = [[max(0.0, share * (at_rest - x))] for x in moved]
+    falls[:, model.v_slices[i]] = [[follows(model.joints[i]) ** 2 * x] for x in _slopes(actuator)]
     return falls
 
 
@@ -128,7 +183,8 @@ def actuated(model: Model, function: Callable[[float, State], Any]) -> Callable[
         function: Function of time (s) and state that returns one control for each actuator.
 
     Returns:
-        Function of time and state that returns joint forces (n; N m or N).
+        Function of time and state that returns joint forces (n; N m or N), or generalized forces (nv) where actuators
+        act on sites or spatial tendons.
 
     Raises:
         ModelError: The robot has no actuators.
@@ -143,8 +199,14 @@ def actuated(model: Model, function: Callable[[float, State], Any]) -> Callable[
     """
     if not model.actuators:
         raise ModelError(f"{model.name!r} has no actuators to command")
+    if active(model):
+        raise ModelError(
+            f"actuators of {model.name!r} have a state: command them by a law, such as fc.control.Actuators"
+        )
+    on_base = any(one.transmission is not None for one in model.actuators)
 
     def controller(t: float, state: State) -> Any:
-        return efforts(model, vector(function(t, state), len(model.actuators), "controls of actuators"), state)
+        forces = efforts(model, vector(function(t, state), len(model.actuators), "controls of actuators"), state)
+        return forces if on_base else forces[model.m :]
 
     return controller

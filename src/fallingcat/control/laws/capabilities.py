@@ -47,6 +47,17 @@ class Impedance:
         said = self.impedance(model, state)
         return np.zeros((2, model.n)) if said is None else stack([np.diagonal(x)[model.m :] for x in said])
 
+    def for_linearized_steps(self, model: Model) -> Self:
+        """Law for steps that take forces as linear in the velocity at their end; by default as it is.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            The law.
+        """
+        return self
+
     def for_implicit_steps(self) -> Self:
         """Law as implicit steps use it, which need not resolve stiff springs and dampers.
 

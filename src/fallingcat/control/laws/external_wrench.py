@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays import array, clip, concatenate, cos, cross, less, scale, where
 from ...arrays.types import Scalar, Vector
 from ...dynamics import jacobian, link_pose
@@ -14,6 +15,7 @@ from ...model import Model, State
 from .base import Law
 
 
+@former_arguments(place="link")
 @dataclass(frozen=True)
 class ExternalWrench(Law):
     """Constant wrench on a link or frame along the world's axes, from ``start`` until ``end`` (s).
@@ -26,14 +28,14 @@ class ExternalWrench(Law):
         array([3., 0., 0., 0., 0., 0.])
     """
 
-    place: str
+    link: str
     """link or frame"""
     force: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """N, along the world's axes"""
     torque: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """N m, along the world's axes"""
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """point of application, in the frame of ``place`` (m)"""
+    """point of application, in the frame of ``link`` (m)"""
     start: float = 0.0
     """s"""
     end: float | None = None
@@ -42,17 +44,18 @@ class ExternalWrench(Law):
     commanded = False
 
     def check(self, model: Model) -> None:
-        """Check that ``place`` is a link or frame."""
-        model.frame(self.place)
+        """Check that ``link`` is a link or frame."""
+        model.frame(self.link)
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """``J' [force; torque]`` while the wrench acts, else zero."""
         acts = where(less(t, self.start), 0.0, 1.0)
         if self.end is not None:
             acts = acts * where(less(t, self.end), 1.0, 0.0)
-        return scale(acts, _wrench(model, state, self.place, self.point, self.force, self.torque))
+        return scale(acts, _wrench(model, state, self.link, self.point, self.force, self.torque))
 
 
+@former_arguments(place="link")
 @dataclass(frozen=True)
 class Push(Law):
     """Push on a link or frame: a force that rises and falls as ``1 - cos``, with the impulse ``force duration``.
@@ -69,7 +72,7 @@ class Push(Law):
         array([0., 4., 0.])
     """
 
-    place: str
+    link: str
     """link or frame"""
     force: tuple[float, float, float]
     """mean (N), along the world's axes"""
@@ -78,7 +81,7 @@ class Push(Law):
     duration: float = 0.1
     """s"""
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """point of application, in the frame of ``place`` (m)"""
+    """point of application, in the frame of ``link`` (m)"""
     name: str = "push"
     commanded = False
 
@@ -89,18 +92,18 @@ class Push(Law):
             raise ModelError(f"duration of {self.name!r} must be positive (s), got {self.duration:g}")
 
     def check(self, model: Model) -> None:
-        """Check that ``place`` is a link or frame."""
-        model.frame(self.place)
+        """Check that ``link`` is a link or frame."""
+        model.frame(self.link)
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """``J' (1 - cos(2 pi (t - start) / duration)) force`` during the push, else zero."""
         share = clip((t - self.start) / self.duration, 0.0, 1.0)
         strength = 1.0 - cos(2.0 * np.pi * share)
-        return scale(strength, _wrench(model, state, self.place, self.point, self.force, (0.0, 0.0, 0.0)))
+        return scale(strength, _wrench(model, state, self.link, self.point, self.force, (0.0, 0.0, 0.0)))
 
 
-def _wrench(model: Model, state: State, place: str, point: Vector, force: Vector, torque: Vector) -> Vector:
+def _wrench(model: Model, state: State, link: str, point: Vector, force: Vector, torque: Vector) -> Vector:
     """Generalised forces (nv) of a force at a point of a link or frame, and a torque, along the world's axes."""
-    f, lever = array(list(force)), link_pose(model, state, place)[:3, :3] @ array(list(point))
+    f, lever = array(list(force)), link_pose(model, state, link)[:3, :3] @ array(list(point))
     wrench = concatenate([f, array(list(torque)) + cross(lever, f)])
-    return jacobian(model, state, place, "mixed").T @ wrench
+    return jacobian(model, state, link, "mixed").T @ wrench

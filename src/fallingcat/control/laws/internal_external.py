@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays import concatenate, cross, solve, sqrt, takes
 from ...arrays.types import Scalar, Vector, Wrench
 from ...dynamics import center_of_mass, center_of_mass_jacobian, mass_matrix
@@ -90,18 +91,19 @@ def on_external(model: Model, state: State, wrench: Wrench) -> Vector:
 
 
 @concise
+@former_arguments(place="position")
 @dataclass(frozen=True)
 class ExternalLaw(Law):
     """Spring and damper on the external velocity: holds the center of mass and the attitude of the base.
 
-    ``F_c = -K (c - place) - D dc/dt`` and ``tau = -K_turn log R - D_turn w_locked``, as one wrench at the center of
+    ``F_c = -K (c - position) - D dc/dt`` and ``tau = -K_turn log R - D_turn w_locked``, as one wrench at the center of
     mass.  It needs drives on the base, such as thrusters; :func:`on_external` keeps the joints out of it.
 
     Example:
         >>> import fallingcat as fc
         >>> cat = fc.robots.cat()
         >>> center = tuple(fc.center_of_mass(cat, cat.neutral()).tolist())
-        >>> hold = ExternalLaw(stiffness=10.0, turn_stiffness=1.0, place=center)
+        >>> hold = ExternalLaw(stiffness=10.0, turn_stiffness=1.0, position=center)
         >>> bool(np.allclose(hold.forces(cat, 0.0, cat.neutral(), frozenset()), 0.0))
         True
     """
@@ -114,7 +116,7 @@ class ExternalLaw(Law):
     """``K_turn`` (N m/rad)"""
     turn_damping: float = 0.0
     """``D_turn`` (N m s/rad)"""
-    place: tuple[float, ...] = (0.0, 0.0, 0.0)
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
     """desired position of the center of mass (m, world)"""
     name: str = "external law"
 
@@ -122,25 +124,26 @@ class ExternalLaw(Law):
         """Check that the base moves and that ``place`` is a point."""
         if not model.m:
             raise ModelError(f"law {self.name!r} moves a robot as a whole; the base of {model.name!r} is fixed")
-        vector(self.place, 3, f"place of {self.name!r}")
+        vector(self.position, 3, f"position of {self.name!r}")
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """Wrench of springs and dampers at the center of mass, by :func:`on_external`."""
         S, R = model.base.selection, state.pose[:3, :3]
         center = center_of_mass(model, state)
         velocity = center_of_mass_jacobian(model, state) @ state.velocity
-        push = R.T @ (-self.stiffness * (center - np.array(self.place)) - self.damping * velocity)
+        push = R.T @ (-self.stiffness * (center - np.array(self.position)) - self.damping * velocity)
         spin = (S @ (state.twist + connection(model, state) @ state.rates))[3:]
         torque = -self.turn_stiffness * log(R) - self.turn_damping * spin
         arm = R.T @ (center - state.pose[:3, 3])
         return on_external(model, state, S.T @ concatenate([push, torque + cross(arm, push)]))
 
 
+@former_arguments(place="link")
 @dataclass(frozen=True)
 class InternalLaw(Law):
     """Spring and damper between the center of mass and a point of the robot, exerted by joints alone.
 
-    ``f = -K (r - rest) - D dr/dt`` along the distance ``r`` between the center of mass and ``place`` (link or frame),
+    ``f = -K (r - rest) - D dr/dt`` along the distance ``r`` between the center of mass and ``link`` (link or frame),
     on the internal velocity: the radial laws of [Feurstein] 4.1.5, for any robot.
 
     Example:
@@ -151,7 +154,7 @@ class InternalLaw(Law):
         array([0., 0., 0., 0., 0., 0.])
     """
 
-    place: str
+    link: str
     stiffness: float
     """``K`` (N/m)"""
     damping: float
@@ -162,7 +165,7 @@ class InternalLaw(Law):
 
     def check(self, model: Model) -> None:
         """Check that ``place`` is a link or frame."""
-        checked_points(model, (self.place,))
+        checked_points(model, (self.link,))
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """Joint forces of spring and damper; no wrench on the base."""
@@ -180,8 +183,8 @@ class InternalLaw(Law):
         Returns:
             Row (n) with ``dr/dt = row . rates``, whatever the momentum, and ``r`` (m).
         """
-        o = position(model, state, self.place) - center_of_mass(model, state)
-        J = point_jacobian(model, state, self.place) - center_of_mass_jacobian(model, state)
+        o = position(model, state, self.link) - center_of_mass(model, state)
+        J = point_jacobian(model, state, self.link) - center_of_mass_jacobian(model, state)
         r = sqrt(o @ o)
         whole = J.T @ (o / r)  # a turn of the whole leaves r as it is: its base part is zero, and so is that of A
         return whole[model.m :], r

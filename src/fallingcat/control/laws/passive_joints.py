@@ -15,12 +15,16 @@ from ...arrays import clip, concatenate, is_numeric, less, less_equal, maximum, 
 from ...arrays.types import FloatArray, Matrix, Scalar, Vector
 from ...contact.rigid.joint_stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ...dynamics.checks import check_model
+from ...dynamics.kinematics import world_poses
 from ...errors import ModelError, describe
 from ...model import Joint, Model, State
+from ...records import concise
 from .base import Law
 from .drive_limits import DriveLimits, allowed, limited
+from .force_elements import ForceElements
 from .inertia_behind import carried
 from .springs import on_joints, on_rates
+from .tendons import tendon_laws
 
 STEP = 1e-3
 """Default step size that stops and friction are made for (s)."""
@@ -28,6 +32,15 @@ MIN_FRICTION_SPEED = 1e-3
 """Least speed below which dry friction is smooth (rad/s, m/s); higher where steps are long."""
 SUNK = 0.1
 """Largest depth beyond a limit at which a run may start, as after one that ended there (rad, m)."""
+REBOUND = 0.2
+"""Speed with which a joint leaves its stop, relative to that of its arrival"""
+RETURN_STEPS = 6.0
+"""Damping over stiffness of stops that steps do not resolve, in steps: a joint that leaves with its rebound is free; it
+is larger than that of the law where ``w step`` passes a third, and these are not resolved"""
+REACH = 1.25
+"""Way of a joint in a step, relative to its depth there, from which on it arrives: it may come half a step earlier"""
+IMPACT_DAMPING = 1e4
+"""Damping of a joint that arrives there, in inertias a step: more than any inertia behind it"""
 MAX_DEPTH = 0.02
 """Depth beyond a limit at which a stop holds the drive of its joint (rad, m)."""
 
@@ -42,7 +55,8 @@ def passive(model: Model, dt: float = STEP) -> tuple[Law, ...]:
         dt: Step size (s) of the runs; joint limits and friction are as stiff as it resolves.
 
     Returns:
-        Laws that act on this robot: springs, damping, dry friction, joint limits, drive limits.
+        Laws that act on this robot: springs, damping, dry friction, joint limits, force elements, tendons, limits of
+        drives.
 
     Example:
         >>> from fallingcat.model import robots
@@ -58,6 +72,8 @@ def passive(model: Model, dt: float = STEP) -> tuple[Law, ...]:
         (PassiveDamping(), any(joint.passive.damping for joint in joints)),
         (DryFriction(float(dt)), any(joint.passive.friction for joint in joints)),
         (JointStops(float(dt)), bool(joint_stops(model))),
+        *((ForceElements(port), True) for port in dict.fromkeys(element.port for element in model.force_elements)),
+        *((law, True) for law in tendon_laws(model, float(dt))),
         (DriveLimits(), bool(limited(model, "effort").any() or limited(model, "velocity").any())),
     ]
     return tuple(law for law, acts in found if acts)
@@ -190,18 +206,20 @@ class DryFriction(Law):
         return felt(model, "friction", 1)
 
 
+@concise
 @dataclass(frozen=True)
 class JointStops(Law):
     """Compliant joint limits: springs and dampers beyond ``limits.lower`` and ``limits.upper``.
 
     At a depth ``y`` beyond a limit, ``F = m w^2 y + 2 m w dy/dt``, not below 0 (stops do not pull) and not above
     ``4 m w^2 y`` (so that it starts from 0), with the inertia ``m`` of :func:`carried`.  ``w`` is 250 rad/s, and more
-    where it takes more to hold the drive of the joint (``limits.effort``) at a depth of 0.02 rad; steps that have to
-    resolve it limit it to ``1 / (4 step)``.  It only dissipates energy.
+    where it takes more to hold the drive of the joint (``limits.effort``) at a depth of 0.02 rad, or in implicit steps
+    to take up a fall of a free robot within 0.1 rad (:func:`fall_load`); steps that have to resolve it limit it to
+    ``1 / (4 step)``.  It only dissipates energy.
 
     A joint that arrives with inertia ``m`` and speed ``v`` goes 0.55 v / w beyond its limit and leaves with 0.20 v;
-    with more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond.  Implicit steps that do not resolve
-    ``w`` stop it, with another rebound: between 0 and 0.3 v.
+    with more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond and leaves faster.  Steps of
+    ``implicit`` and ``moreau`` that do not resolve ``w`` give it 0.20 v as an impulse, whatever is behind it.
 
     Equal limits mean none, as in many files.
 
@@ -218,6 +236,9 @@ class JointStops(Law):
     name: str = LAW
     foreseen: bool = False
     """True for implicit steps, which need not resolve ``w``; it is 1 / step at least in steps above 4 ms"""
+    unresolved: tuple[bool, ...] = ()
+    """True for joints whose ``w`` is not resolved by steps that take forces as linear in the velocity at their end: one
+    that arrives is given its rebound, as by an impulse; none: all are resolved"""
     commanded = False
     ignores_contact = True
 
@@ -230,32 +251,81 @@ class JointStops(Law):
         """Stops for implicit steps, which need not resolve them."""
         return replace(self, foreseen=True)
 
+    def for_linearized_steps(self, model: Model) -> JointStops:
+        """Stops for steps that take forces as linear in the velocity at their end.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            Stops, some of which give an impulse.
+        """
+        w = np.asarray(self._frequencies(model))[_ends(model)[1]]
+        return replace(self, unresolved=tuple((RETURN_STEPS * self.step * w > 2.0).tolist()))
+
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """Stop forces of the joints beyond a limit, else zero."""
+        rates, *law = self._laws(model, state)
+        return on_rates(model, rates, law[0])
+
+    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
+        """Springs and dampers of the stops in contact."""
+        rates, _, K, D = self._laws(model, state)
+        return stack([on_rates(model, rates, x)[model.m :] for x in (K, D)])
+
+    def _laws(self, model: Model, state: State) -> tuple[Any, Any, Any, Any]:
+        """Places of the rates of joints with stops, and force, stiffness and damping of each."""
         places, rates, lower, upper = _ends(model)
-        q, m, w = state.joints[places], carried(model)[rates], self._frequencies(model)[rates]
-        spring = m * (w * w) * (clip(q, lower, upper) - q)
-        push = spring - 2.0 * m * w * state.rates[rates]
+        q, v, m, w = state.joints[places], state.rates[rates], carried(model)[rates], self._frequencies(model)[rates]
+        inward, h = clip(q, lower, upper) - q, self.step
+        stiffness, damping, zero = m * (w * w), 2.0 * m * w, 0.0 * inward
+        coarse = np.array(self.unresolved or (False,) * len(rates), dtype=bool)
+        if coarse.any():
+            damping = where(coarse, (RETURN_STEPS * h) * stiffness, damping)
+        spring = stiffness * inward
+        push = spring - damping * v
         along, most = push * spring, 4.0 * spring  # signs are those of the end: the law is the same at both
-        force = where(less_equal(along, 0.0), 0.0 * along, where(less(most * spring, along), most, push))
-        return on_rates(model, rates, force)
+        force = where(less_equal(along, 0.0), zero, where(less(most * spring, along), most, push))
+        acts = less(0.0, force * force)
+        law = force, where(acts, stiffness, zero), where(acts, damping, zero)
+        if not coarse.any():
+            return rates, *law
+        square, hit = inward * inward, (IMPACT_DAMPING / h) * m
+        arrives = less(square, (-REACH * h) * (inward * v))  # it goes as far in a step as it is beyond
+        law = *law[:2], where(coarse, where(less(0.0, square), damping, zero), law[2])
+        impact = (-1.0 - REBOUND) * hit * v, zero, hit
+        return rates, *(where(coarse, where(arrives, new, old), old) for new, old in zip(impact, law, strict=True))
 
     def _frequencies(self, model: Model) -> Any:
         """Frequencies ``w`` (n; rad/s) of the stops."""
         drive = np.where(limited(model, "effort"), allowed(model, "effort"), 0.0)
+        if self.foreseen:
+            drive = maximum(drive, fall_load(model))
         holding = sqrt((drive / MAX_DEPTH) / carried(model))
         if self.foreseen:
             return maximum(holding, 1.0 / maximum(self.step, 4.0 * STEP))
         return minimum(maximum(holding, 0.25 / STEP), 0.25 / self.step)
 
-    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
-        """Springs and dampers of the stops in contact."""
-        w, force = self._frequencies(model), self.forces(model, t, state, touching)[model.m :]
-        D = where(less(0.0, force * force), 2.0 * carried(model) * w, np.zeros(model.n))
-        return stack([0.5 * w * D, D])
-
 
 # the model's numbers ----------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=64)
+def fall_load(model: Model) -> float:
+    """Load (N m or N) at which a stop yields by :data:`MAX_DEPTH` and takes up a fall of a free robot within ``SUNK``.
+
+    It falls by its reach, along its longest chain of links: ``K SUNK^2 / 2 = m g reach``.
+    """
+    nominal = model.nominal
+    if not model.m or not nominal.joints:
+        return 0.0
+    poses = world_poses(nominal, nominal.neutral())
+    reach = np.array([0.0, *(np.linalg.norm(link.body.center) for link in nominal.links[1:])])
+    for i in reversed(range(len(nominal.joints))):  # children first
+        here, top = poses[i + 1][:3, 3], nominal.parents[i]
+        reach[top] = max(reach[top], reach[i + 1] + float(np.linalg.norm(here - poses[top][:3, 3])))
+    fall = float(nominal.mass * np.linalg.norm(nominal.gravity) * reach.max())
+    return 2.0 * fall / SUNK**2 * MAX_DEPTH
 
 
 def felt(model: Model, what: str, power: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Controllers that look at the robot now and then, as a computer does."""
+"""Sampled-data controllers: evaluated at a rate, with outputs held in between and latency."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...model import State
 from ...records import concise
 from .base import Law
 
-WHOLE = 1e-9
+WHOLE_PERIOD_TOLERANCE = 1e-9
 """Part of a period by which a latency may miss a whole number of periods and still mean it: rounding of decimals."""
 
 
@@ -85,7 +85,7 @@ class Sampled:
     def delay(self) -> int | None:
         """Latency in sampling periods where it is a whole number of them, else None."""
         periods = self.latency * self.rate
-        return round(periods) if abs(periods - round(periods)) <= WHOLE else None
+        return round(periods) if abs(periods - round(periods)) <= WHOLE_PERIOD_TOLERANCE else None
 
     def sample_time(self, k: int) -> float:
         """Time of a sample, not accumulated, so that there is no drift.

@@ -15,7 +15,7 @@ from ...dynamics import bias_forces, mass_matrix
 from ...dynamics.sweeps import places_above
 from ...errors import ModelError
 from ...model import Model, State
-from ...qp.least_squares import LEAST, Level, hierarchical, norm, orthonormal
+from ...qp.least_squares import MIN_LEVEL_SIZE, Level, hierarchical, norm, orthonormal
 from ...records import concise
 from ..tasks import Task
 from ..tasks.demand import stacked
@@ -170,7 +170,7 @@ def prioritised_drives(
         Q = orthonormal(J @ R)
         G, z = G - Q.T @ (Q @ G), z - Q.T @ (Q @ z)
         z = z + hierarchical([Level(J @ R, wanted - bias, np.ones(len(J)))], model.nv).x
-    levels, sizes, strength, least = [], [], norm(G), LEAST * norm(R)
+    levels, sizes, strength, least = [], [], norm(G), MIN_LEVEL_SIZE * norm(R)
     spread = _Spread(J @ R, R.T @ h, R.T @ S.T, tuple(contacts))
     for level in tasks:
         asked = [spread.asked(model, state, task, R, G, z) for task in level]

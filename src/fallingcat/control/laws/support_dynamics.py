@@ -14,7 +14,7 @@ from ...dynamics.checks import check_robot, vector
 from ...dynamics.sweeps import places_above
 from ...errors import ModelError, describe
 from ...model import Model, State
-from ...qp.least_squares import RANK
+from ...qp.least_squares import RANK_TOLERANCE
 from ...records import concise
 from ..tasks import PositionTask, Task
 from ..tasks.demand import stacked
@@ -74,7 +74,7 @@ def support_dynamics(model: Model, state: State, contacts: Sequence[Contact]) ->
     inertia = J @ MinvJt
     if is_numeric(inertia):
         U, d, _ = np.linalg.svd(J @ inverse_root(M, places_above(model)), full_matrices=False)
-        kept = d > RANK * np.linalg.norm(d)
+        kept = d > RANK_TOLERANCE * np.linalg.norm(d)
         Lambda = (U[:, kept] / d[kept] ** 2) @ U[:, kept].T
     else:
         Lambda = solve(inertia, np.eye(len(inertia)))
@@ -137,12 +137,12 @@ def floating_inverse_dynamics(
     S = model.actuation
     f = mass_matrix(model, state) @ a + bias_forces(model, state)
     U, d, Vt = np.linalg.svd(N.T @ S.T, full_matrices=False)
-    rank = int((d > RANK * max(1.0, float(np.linalg.norm(d)))).sum())
+    rank = int((d > RANK_TOLERANCE * max(1.0, float(np.linalg.norm(d)))).sum())
     u = Vt[:rank].T @ ((U[:, :rank].T @ (N.T @ f)) / d[:rank])
     if torques is not None:
         own = drives(model).right[model.m :].T @ vector(torques, model.n, "torques")
         u = u + own - Vt[:rank].T @ (Vt[:rank] @ own)
-    forces = np.linalg.lstsq(J.T, f - S.T @ u, rcond=RANK)[0] if len(J) else np.zeros(0)
+    forces = np.linalg.lstsq(J.T, f - S.T @ u, rcond=RANK_TOLERANCE)[0] if len(J) else np.zeros(0)
     points = all(isinstance(contact, str) for contact in contacts)
     return FloatingInverseDynamics(
         S[:, model.m :].T @ u, forces.reshape(-1, 3) if points else forces, N.T @ (S.T @ u - f), J @ a + bias, rank

@@ -18,7 +18,7 @@ from ...dynamics.sweeps import places_above
 from ...errors import ModelError, describe
 from ...lie.rotations import block_diagonal
 from ...model import Model, State
-from ...qp.least_squares import LEAST, Level, hierarchical, norm, orthonormal
+from ...qp.least_squares import MIN_LEVEL_SIZE, Level, hierarchical, norm, orthonormal
 from ...records import concise
 from ..tasks.demand import Demand
 from ..tasks.goals import check_rotations
@@ -215,7 +215,7 @@ def driven_motion(model: Model, state: State, demand: Demand) -> DrivenMotion:
         free = -(Z @ solve(inertia, Z.T @ h))
     J, inertia = demand.J @ T, right.T @ (M @ T)
     needed = J @ solve(inertia, T.T @ h) - demand.bias - demand.J @ free
-    return DrivenMotion(J, inertia, needed, maximum(LEAST, norm(demand.J)) * norm(T))
+    return DrivenMotion(J, inertia, needed, maximum(MIN_LEVEL_SIZE, norm(demand.J)) * norm(T))
 
 
 def task_at(aim: Aim, t: Scalar) -> Task:

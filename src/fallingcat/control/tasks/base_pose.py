@@ -13,7 +13,7 @@ from ...model import Model, State
 from ...model.states import POSE_TOLERANCE
 from ...records import concise
 from .demand import Motion
-from .frames import place_motion, pose_error
+from .frames import link_motion, pose_error
 from .goals import check_poses
 from .task import Task
 
@@ -63,5 +63,5 @@ class BaseTask(Task):
 
     def motion(self, model: Model, state: State) -> Motion:
         """Pose error, mixed Jacobian and bias of the first link."""
-        H, J, bias = place_motion(model, state, model.link_names[0])
+        H, J, bias = link_motion(model, state, model.link_names[0])
         return Motion(np.zeros(6) if self.goal is None else pose_error(self.goal, H), J, bias)

@@ -8,6 +8,7 @@ from typing import ClassVar, NoReturn
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays import concatenate, skew
 from ...arrays.types import Matrix, Vector
 from ...dynamics import link_pose
@@ -19,11 +20,12 @@ from .task import Task
 
 
 @concise
+@former_arguments(place="link")
 @dataclass(frozen=True, eq=False)
 class ForceTask(Task):
     """Desired force of a contact on the robot, [ETH] (3.112): ``goal`` (3, N, along the world's axes; None: zero).
 
-    ``place`` is one of the contacts, or a link: then the sum over all contacts on it.  For :func:`.torques`,
+    ``link`` is one of the contacts, or a link: then the sum over all contacts on it.  For :func:`.torques`,
     :class:`.WholeBody` and :class:`.PrioritizedControl`, with a priority and a weight as every task.
 
     Example:
@@ -38,14 +40,14 @@ class ForceTask(Task):
         ('solved', [0.0, 0.0, 30.0])
     """
 
-    place: str
+    link: str
     goal: Vector | None = None
     of_forces: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
-        """Class and place, for reports and errors."""
-        return f"{type(self).__name__}({self.place!r})"
+        """Class and link, for reports and errors."""
+        return f"{type(self).__name__}({self.link!r})"
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         """``(3,)``."""
@@ -73,15 +75,15 @@ class ForceTask(Task):
             contacts: Names of all contacts.
 
         Returns:
-            Indices in ``contacts``: of the contact ``place``, or of all contacts on the link ``place``.
+            Indices in ``contacts``: of the contact ``link``, or of all contacts on the link ``link``.
 
         Raises:
             ModelError: There are none.
         """
-        named = [i for i, contact in enumerate(contacts) if contact == self.place]
-        found = named or [i for i, contact in enumerate(contacts) if model.frame(contact).link == self.place]
+        named = [i for i, contact in enumerate(contacts) if contact == self.link]
+        found = named or [i for i, contact in enumerate(contacts) if model.frame(contact).link == self.link]
         if not found:
-            raise ModelError(f"{self.name}: {self.place!r} is not a contact; contacts: {', '.join(contacts) or 'none'}")
+            raise ModelError(f"{self.name}: {self.link!r} is not a contact; contacts: {', '.join(contacts) or 'none'}")
         return found
 
     def force_demand(self, model: Model, state: State, contacts: Sequence[str]) -> ForceDemand:
@@ -100,11 +102,12 @@ class ForceTask(Task):
 
 
 @concise
+@former_arguments(place="link")
 @dataclass(frozen=True, eq=False)
 class WrenchTask(ForceTask):
     """Desired wrench of contacts on the robot.
 
-    ``goal`` (6): force (N) and moment (N m) about the origin of ``place``, along the world's axes.
+    ``goal`` (6): force (N) and moment (N m) about the origin of ``link``, along the world's axes.
 
     Example:
         >>> import fallingcat as fc
@@ -121,6 +124,6 @@ class WrenchTask(ForceTask):
         return 6
 
     def _columns(self, model: Model, state: State, places: Sequence[str]) -> list[Matrix]:
-        about = link_pose(model, state, self.place)[:3, 3]
-        arms = [link_pose(model, state, place)[:3, 3] - about for place in places]
+        about = link_pose(model, state, self.link)[:3, 3]
+        arms = [link_pose(model, state, link)[:3, 3] - about for link in places]
         return [concatenate([np.eye(3), skew(arm)]) for arm in arms]

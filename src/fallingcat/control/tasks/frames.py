@@ -1,4 +1,4 @@
-"""Tasks of one place of the robot: a link, a frame, or a point of it."""
+"""Tasks of one link or frame of the robot, or of a point on it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays import concatenate, cross, skew
 from ...arrays.arguments import shape_of
 from ...arrays.types import Matrix, Pose, Rotation, Vector
@@ -20,10 +21,10 @@ from .goals import as_numbers, check_poses, check_rotations
 from .task import Task
 
 
-def place_motion(model: Model, state: State, place: str) -> tuple[Pose, Matrix, Vector]:
+def link_motion(model: Model, state: State, link: str) -> tuple[Pose, Matrix, Vector]:
     """Pose (4 x 4), mixed ``J`` (6 x nv) and ``dJ/dt v`` (6) of a link or frame: at its origin, along world axes."""
-    bias = jacobian_derivative(model, state, place, "mixed") @ state.velocity
-    return link_pose(model, state, place), jacobian(model, state, place, "mixed"), bias
+    bias = jacobian_derivative(model, state, link, "mixed") @ state.velocity
+    return link_pose(model, state, link), jacobian(model, state, link, "mixed"), bias
 
 
 def turned_to(goal: Rotation, R: Rotation) -> Vector:
@@ -32,20 +33,20 @@ def turned_to(goal: Rotation, R: Rotation) -> Vector:
 
 
 @dataclass(frozen=True, eq=False)
-class PlaceTask(Task):
+class LinkTask(Task):
     """Base class for tasks of one link or frame, along the world's axes."""
 
-    place: str
+    link: str
     goal: Any = None
 
     @property
     def name(self) -> str:
-        """Class and place, for reports and errors."""
-        return f"{type(self).__name__}({self.place!r})"
+        """Class and link, for reports and errors."""
+        return f"{type(self).__name__}({self.link!r})"
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         """``(3,)``."""
-        model.frame(self.place)
+        model.frame(self.link)
         return (3,)
 
     def size(self, model: Model) -> int:
@@ -54,8 +55,9 @@ class PlaceTask(Task):
 
 
 @concise
+@former_arguments(place="link")
 @dataclass(frozen=True, eq=False)
-class PoseTask(PlaceTask):
+class PoseTask(LinkTask):
     """Pose of a link or frame: its origin goes straight to ``goal`` (4 x 4), its axes by the shortest rotation.
 
     Six rows along the world's axes, position first: ``error = [p* - p; log(R* R')]`` ([ETH] (2.256), (2.251)).
@@ -74,7 +76,7 @@ class PoseTask(PlaceTask):
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         """``(4, 4)``."""
-        model.frame(self.place)
+        model.frame(self.link)
         return (4, 4)
 
     def size(self, model: Model) -> int:
@@ -83,21 +85,22 @@ class PoseTask(PlaceTask):
 
     def here(self, model: Model, state: State) -> Pose:
         """Pose of the place (4 x 4)."""
-        return link_pose(model, state, self.place)
+        return link_pose(model, state, self.link)
 
     def spot(self) -> tuple[str, Vector, Vector] | None:
         """Origin of the place and its goal, unless the mask leaves out a position row."""
-        return (self.place, np.zeros(3), self.goal[:3, 3]) if self.mask is None or all(self.mask[:3]) else None
+        return (self.link, np.zeros(3), self.goal[:3, 3]) if self.mask is None or all(self.mask[:3]) else None
 
     def motion(self, model: Model, state: State) -> Motion:
         """Pose error, mixed Jacobian and bias."""
-        H, J, bias = place_motion(model, state, self.place)
+        H, J, bias = link_motion(model, state, self.link)
         return Motion(np.zeros(6) if self.goal is None else pose_error(self.goal, H), J, bias)
 
 
 @concise
+@former_arguments(place="link")
 @dataclass(frozen=True, eq=False)
-class PositionTask(PlaceTask):
+class PositionTask(LinkTask):
     """Position of the origin of a link or frame: it goes straight to ``goal`` (3, world, m).
 
     Example:
@@ -107,21 +110,22 @@ class PositionTask(PlaceTask):
 
     def here(self, model: Model, state: State) -> Vector:
         """Position of the origin (3, world, m)."""
-        return link_pose(model, state, self.place)[:3, 3]
+        return link_pose(model, state, self.link)[:3, 3]
 
     def spot(self) -> tuple[str, Vector, Vector] | None:
         """Origin of the place and its goal, unless there is a mask."""
-        return (self.place, np.zeros(3), self.goal) if self.mask is None else None
+        return (self.link, np.zeros(3), self.goal) if self.mask is None else None
 
     def motion(self, model: Model, state: State) -> Motion:
         """Position error, linear Jacobian and bias."""
-        H, J, bias = place_motion(model, state, self.place)
+        H, J, bias = link_motion(model, state, self.link)
         return Motion(np.zeros(3) if self.goal is None else self.goal - H[:3, 3], J[:3], bias[:3])
 
 
 @concise
+@former_arguments(place="link")
 @dataclass(frozen=True, eq=False)
-class RotationTask(PlaceTask):
+class RotationTask(LinkTask):
     """Rotation of a link or frame: it turns to ``goal`` (3 x 3, its axes to the world's) by the shortest way.
 
     Example:
@@ -136,22 +140,23 @@ class RotationTask(PlaceTask):
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         """``(3, 3)``."""
-        model.frame(self.place)
+        model.frame(self.link)
         return (3, 3)
 
     def here(self, model: Model, state: State) -> Rotation:
         """Rotation of the place (3 x 3)."""
-        return link_pose(model, state, self.place)[:3, :3]
+        return link_pose(model, state, self.link)[:3, :3]
 
     def motion(self, model: Model, state: State) -> Motion:
         """Rotation error, angular Jacobian and bias."""
-        H, J, bias = place_motion(model, state, self.place)
+        H, J, bias = link_motion(model, state, self.link)
         return Motion(np.zeros(3) if self.goal is None else turned_to(self.goal, H[:3, :3]), J[3:], bias[3:])
 
 
 @concise
+@former_arguments(place="link")
 @dataclass(frozen=True, eq=False)
-class PointTask(PlaceTask):
+class PointTask(LinkTask):
     """Position of a point of a link or frame: ``point`` (3, m, in its axes) goes straight to ``goal`` (3, world, m).
 
     Example:
@@ -176,16 +181,16 @@ class PointTask(PlaceTask):
 
     def here(self, model: Model, state: State) -> Vector:
         """Position of the point (3, world, m)."""
-        H = link_pose(model, state, self.place)
+        H = link_pose(model, state, self.link)
         return H[:3, :3] @ self.point + H[:3, 3]
 
     def spot(self) -> tuple[str, Vector, Vector] | None:
         """Point and its goal, unless there is a mask."""
-        return (self.place, self.point, self.goal) if self.mask is None else None
+        return (self.link, self.point, self.goal) if self.mask is None else None
 
     def motion(self, model: Model, state: State) -> Motion:
         """Position error, Jacobian and bias of the point."""
-        H, J, bias = place_motion(model, state, self.place)
+        H, J, bias = link_motion(model, state, self.link)
         arm, w = H[:3, :3] @ self.point, J[3:] @ state.velocity
         J, bias = J[:3] - skew(arm) @ J[3:], bias[:3] + cross(bias[3:], arm) + cross(w, cross(w, arm))
         return Motion(np.zeros(3) if self.goal is None else self.goal - (H[:3, 3] + arm), J, bias)

@@ -1,4 +1,4 @@
-"""Task of one place relative to another."""
+"""Task of one link or frame relative to another."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays import concatenate, cross, skew
 from ...arrays.types import Pose
 from ...dynamics import link_pose
@@ -13,7 +14,7 @@ from ...lie import SE3
 from ...model import Model, State
 from ...records import concise
 from .demand import Motion
-from .frames import place_motion, pose_error
+from .frames import link_motion, pose_error
 from .goals import check_poses
 from .task import Task
 
@@ -21,12 +22,13 @@ _SE3 = SE3()
 
 
 @concise
+@former_arguments(place="link")
 @dataclass(frozen=True, eq=False)
 class RelativeTask(Task):
-    """Pose of ``place`` relative to ``other``, both links or frames, that becomes ``goal`` (4 x 4).
+    """Pose of ``link`` relative to ``other``, both links or frames, that becomes ``goal`` (4 x 4).
 
     Six rows along the axes of ``other``: with the mixed velocities ``v, w`` and ``v_o, w_o`` of both and the vector
-    ``d`` from ``other`` to ``place``, the velocity is ``R_o' [v - v_o - w_o x d; w - w_o]``.
+    ``d`` from ``other`` to ``link``, the velocity is ``R_o' [v - v_o - w_o x d; w - w_o]``.
 
     Example:
         >>> import fallingcat as fc
@@ -35,7 +37,7 @@ class RelativeTask(Task):
         array([ 0.,  0., -2.,  0.,  0.,  0.])
     """
 
-    place: str
+    link: str
     other: str
     goal: Pose | None = None
 
@@ -46,12 +48,12 @@ class RelativeTask(Task):
     @property
     def name(self) -> str:
         """Class and places, for reports and errors."""
-        return f"RelativeTask({self.place!r}, {self.other!r})"
+        return f"RelativeTask({self.link!r}, {self.other!r})"
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         """``(4, 4)``."""
-        for place in (self.place, self.other):
-            model.frame(place)
+        for link in (self.link, self.other):
+            model.frame(link)
         return (4, 4)
 
     def size(self, model: Model) -> int:
@@ -60,12 +62,12 @@ class RelativeTask(Task):
 
     def here(self, model: Model, state: State) -> Pose:
         """Relative pose (4 x 4)."""
-        return _SE3.inverse(link_pose(model, state, self.other)) @ link_pose(model, state, self.place)
+        return _SE3.inverse(link_pose(model, state, self.other)) @ link_pose(model, state, self.link)
 
     def motion(self, model: Model, state: State) -> Motion:
         """Relative pose error, Jacobian and bias."""
-        H, J, bias = place_motion(model, state, self.place)
-        H_o, J_o, bias_o = place_motion(model, state, self.other)
+        H, J, bias = link_motion(model, state, self.link)
+        H_o, J_o, bias_o = link_motion(model, state, self.other)
         d, Rt, v = H[:3, 3] - H_o[:3, 3], H_o[:3, :3].T, state.velocity
         apart = J - J_o
         w_o, rate = J_o[3:] @ v, apart @ v

@@ -38,17 +38,17 @@ class Task(ABC):
         >>> import fallingcat as fc
         >>> @dataclass(frozen=True, eq=False)
         ... class Height(Task):
-        ...     place: str
+        ...     link: str
         ...     goal: float | None = None  # m
         ...     def goal_shape(self, model):
         ...         return (1,)
         ...     def size(self, model):
         ...         return 1
         ...     def here(self, model, state):
-        ...         return fc.link_pose(model, state, self.place)[2:3, 3]
+        ...         return fc.link_pose(model, state, self.link)[2:3, 3]
         ...     def motion(self, model, state):
-        ...         J = fc.jacobian(model, state, self.place, "mixed")[2:3]
-        ...         bias = fc.dynamics.jacobian_derivative(model, state, self.place, "mixed")[2:3] @ state.velocity
+        ...         J = fc.jacobian(model, state, self.link, "mixed")[2:3]
+        ...         bias = fc.dynamics.jacobian_derivative(model, state, self.link, "mixed")[2:3] @ state.velocity
         ...         return Motion(self.goal - self.here(model, state), J, bias)
         >>> arm = fc.robots.planar_arm()
         >>> Height("end_effector", [3.0]).demand(arm, arm.neutral()).error
@@ -142,7 +142,7 @@ class Task(ABC):
 
     def __post_init__(self) -> None:
         """Check the fields, and turn lists of numbers into arrays."""
-        for name in ("place", "other"):
+        for name in ("link", "place", "other"):
             if not isinstance(vars(self).get(name, ""), (str, Frame)):
                 which = f"{name} of {type(self).__name__}"
                 raise ModelError(f"{which} must be the name of a link or frame, got {describe(vars(self)[name])}")
@@ -189,7 +189,7 @@ class Task(ABC):
             model: Robot.
 
         Raises:
-            ModelError: A place is unknown, or a goal, velocity or mask has another shape.
+            ModelError: A link is unknown, or a goal, velocity or mask has another shape.
         """
         check_model(model)
         shape, size = self.goal_shape(model), self.size(model)

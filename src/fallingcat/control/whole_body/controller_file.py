@@ -6,6 +6,7 @@ import os
 from dataclasses import fields
 from typing import Any
 
+from ..._deprecated import formerly
 from ...errors import FallingCatError, ModelError, describe
 from ...io.diagnostics import Place, Reader
 from ...io.files import read_bytes
@@ -78,19 +79,19 @@ def read_controller(path: str | os.PathLike[str]) -> PrioritizedControl:
     tables = parsed(decoded(read_bytes(reader), reader), reader)
     known = ("contacts", "damping", "task")
     for key in tables:
-        _told(reader, Place(), lambda key=key: index("key", key, known))
+        _located(reader, Place(), lambda key=key: index("key", key, known))
     tasks = tables.get("task", [])
     if not isinstance(tasks, list) or not all(isinstance(table, dict) for table in tasks) or not tasks:
         reader.fail(None, "a controller must have at least one [[task]] table")
     levels: dict[int, list[Task]] = {}
     for i, table in enumerate(tasks):
         place = Place(None, f"[[task]] number {i + 1}")
-        priority, task = _told(reader, place, lambda table=table: _task(dict(table)))
+        priority, task = _located(reader, place, lambda table=table: _task(dict(table)))
         levels.setdefault(priority, []).append(task)
     ordered = [levels[priority] for priority in sorted(levels)]
     damping = tables.get("damping", 0.0)
     damping = float(damping) if isinstance(damping, int) and not isinstance(damping, bool) else damping
-    law: PrioritizedControl = _told(
+    law: PrioritizedControl = _located(
         reader, Place(), lambda: PrioritizedControl(ordered, tables.get("contacts", ()), damping)
     )
     return law
@@ -105,11 +106,11 @@ def _task(table: dict[str, Any]) -> tuple[int, Task]:
     if not isinstance(priority, int) or isinstance(priority, bool) or priority < 1:
         raise ValueError("priority must be an integer of at least 1")
     for key in table:
-        index("key", key, [field.name for field in fields(kind)])
+        index("key", key, [*(field.name for field in fields(kind)), *formerly(kind)])
     return priority, kind(**table)
 
 
-def _told(reader: Reader, place: Place, make: Any) -> Any:
+def _located(reader: Reader, place: Place, make: Any) -> Any:
     """Result of ``make``; its error names the place in the file."""
     try:
         return make()

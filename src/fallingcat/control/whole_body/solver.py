@@ -10,7 +10,7 @@ from ...errors import ModelError, NumericsError
 from ...model import Model
 from ...qp.compiled_hqp import CONTRADICTION, NOT_FINITE, SOLVED, SOLVER, Found, Given, memory
 from ...qp.hqp_reference import limited
-from ...qp.least_squares import RANK, Level
+from ...qp.least_squares import RANK_TOLERANCE, Level
 from .plan import Plan, plan_of
 from .problem import UNBOUNDED, Posed
 
@@ -116,7 +116,7 @@ class Solver:
         """
         shape = self.plan.shape
         U, d, Vt = np.linalg.svd(self.rows(0, shape.equations))
-        rank = int((d > RANK * d.max(initial=0.0)).sum())
+        rank = int((d > RANK_TOLERANCE * d.max(initial=0.0)).sum())
         x = Vt[:rank].T @ ((U[:, :rank].T @ self.value[: shape.equations]) / d[:rank])
         Z = Vt[rank:].T
         G = self.rows(shape.first_limit, len(self.value))

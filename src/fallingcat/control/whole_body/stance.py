@@ -104,4 +104,4 @@ def _check(model: Model, feet: Any) -> None:
         raise ModelError(
             f"feet must be soles, the stance foot first, such as [Sole('left_sole', ...)], got {describe(feet)}"
         )
-    checked_points(model, tuple(foot.place for foot in feet))
+    checked_points(model, tuple(foot.link for foot in feet))

@@ -33,7 +33,7 @@ class StanceSetup(NamedTuple):
     @property
     def contacts(self) -> tuple[str, ...]:
         """Names of the soles."""
-        return tuple(foot.place for foot in self.feet)
+        return tuple(foot.link for foot in self.feet)
 
     @property
     def torque_level(self) -> int:
@@ -44,7 +44,7 @@ class StanceSetup(NamedTuple):
         """Sizes and names of the rows."""
         sizes = [sum(form.rows(model) for form in level) for level in self.forms]
         names, yields = own_limits(model, self.limits)
-        cones = [f"wrench cone of {foot.place!r}" for foot in self.feet for _ in foot.cone]
+        cones = [f"wrench cone of {foot.link!r}" for foot in self.feet for _ in foot.cone]
         given = constant(np.array(yields + [False] * len(cones), dtype=bool))
         wrenches, ends = 6 * (len(self.feet) - 1), ends_of([*sizes, 6 * len(self.feet), model.n])
         return Shape(model.n + wrenches, model.n, wrenches, len(_limp(model)), ends, (*names, *cones), given)
