@@ -106,8 +106,29 @@ def test_runs_that_events_end_meet_the_tolerance_too():
     assert run.error_estimate.relative <= MAX_DEFAULT_ERROR
 
 
+@pytest.mark.parametrize(("kp", "kd"), [(200.0, 2.0), (2000.0, 20.0)])
+def test_the_estimate_of_a_function_is_the_error_of_its_steps(kp, kd):
+    """One that steps hold, and one that they foresee; what never answers twice in the same way is not asked again."""
+    arm, calls = robots.planar_arm(), []
+    start, law = arm.state(joints=[0.6] * arm.n), fc.control.Impedance(np.zeros(arm.n), kp, kd)
+
+    def drive(t, state):
+        return -kp * state.joints - kd * state.rates
+
+    def counting(t, state):
+        calls.append(t)
+        return drive(t, state) + 1e-9 * len(calls)
+
+    run, other = (fc.simulate(arm, start, 0.2, f, integrator="implicit", dt=2e-3) for f in (drive, counting))
+    fine = fc.simulate(arm, start, 0.2, law, integrator="rkmk4", dt=5e-5)
+    off = np.abs(run.joints[-1] - fine.joints[-1]).max()
+    assert off < run.error_estimate.angle < 6.0 * off
+    assert other.error_estimate is None
+    assert calls == sorted(calls)
+
+
 def test_what_is_not_estimated():
-    """Adaptive steps, functions, and runs of one step."""
+    """Adaptive steps, functions of explicit steps, and runs of one step."""
     arm, start = pendulum()
     assert fc.simulate(arm, start, 0.1, integrator="rosenbrock").error_estimate is None
     assert fc.simulate(arm, start, 0.01, lambda t, s: np.zeros(3)).error_estimate is None

@@ -113,3 +113,19 @@ def test_without_cupy_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(ExtraMissingError, match=r"a batch on a GPU needs cupy: pip install '\.\[gpu\]'"):
         BatchSimulator(CAT, MANY, target="cuda")
+
+
+def test_states_in_single_precision_start_robots_anew():
+    """What batches on a GPU return, orthogonal to 4e-6, was refused."""
+    rng = np.random.default_rng(0)
+    model = fc.robots.quadruped()
+    batch = fc.simulation.BatchSimulator(model, [model.random_state(rng) for _ in range(3)])
+    single = fc.State(*(np.asarray(x, dtype=np.float32) for x in batch.state))
+    single.pose[:, :3, :3] *= np.float32(1.0 + 4e-6)
+    batch.reset([0, 1, 2], single)
+    R = batch.state.pose[:, :3, :3]
+    assert np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max() < 1e-14
+    assert np.abs(batch.state.pose - single.pose).max() < 1e-5
+    single.pose[1, :3, :3] *= np.float32(1.01)
+    with pytest.raises(fc.ModelError, match="state 1: pose is no element of the base group"):
+        batch.reset([0, 1, 2], single)

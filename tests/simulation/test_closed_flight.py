@@ -188,7 +188,7 @@ def test_what_is_at_rest_stays_so():
     np.testing.assert_allclose(run.joints, np.broadcast_to(start.joints, run.joints.shape), atol=1e-15)
 
 
-def test_what_it_cannot_do_is_told():
+def test_what_it_cannot_do_is_reported():
     model, start = four_bar()
     opened = start._replace(joints=start.joints + np.array([1e-3, 0.0, 0.0]))
     with pytest.raises(ModelError, match=r"loop 'pin0.0' is open by 0.00\d+ at the start: fc.constraints.assemble"):
@@ -222,7 +222,7 @@ def test_steps_across_a_flat_loop_keep_their_way(angle):
     assert run.loop_errors().max() < 1e-14
 
 
-def test_steps_that_lose_their_way_where_a_loop_is_flat_are_told():
+def test_steps_that_lose_their_way_where_a_loop_is_flat_are_reported():
     for dt in (1e-3, 1e-2):
         model, start = rhomb(5e-6)
         run = fc.simulate(model, start, dt, dt=dt, integrator="momentum", passive=False)

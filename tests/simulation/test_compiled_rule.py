@@ -151,7 +151,7 @@ def test_a_sampled_controller_beside_whole_steps(rate, latency):
 
 
 @pytest.mark.parametrize("method", ["implicit", "momentum"])
-def test_the_books_of_a_fall_balance(method):
+def test_the_energy_of_a_fall_balances(method):
     """Steps along the velocity at their end have their books for the middle: 1 ms of 50 ms are not missing."""
     run = fc.simulate(CAT, CAT.state(), 0.05, JointDamper(0.01), integrator=method, dt=1e-3)
     assert run.energy_residual < 1e-12

@@ -53,7 +53,7 @@ def test_it_is_what_gymnasium_expects():
     world.close()
 
 
-def test_a_step_is_that_of_the_fleet():
+def test_a_step_is_that_of_the_batch():
     world = arms(laws=[JointSpring(2.0), JointDamper(0.1)])
     world.reset(seed=5)
     actions = np.random.default_rng(0).uniform(-1.0, 1.0, size=(3, 4, 3))

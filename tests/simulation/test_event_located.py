@@ -146,7 +146,7 @@ class Ending(fc.control.Law):
         return np.array([0.0, 0.0, 0.0, 1e-3]) * sqrt(0.02 - t)
 
 
-def test_forces_of_a_driven_fleet_are_held():
+def test_forces_of_a_driven_batch_are_held():
     method = Located(Rosenbrock(1e-9))
     simulator = BatchSimulator(HOPPER, [START, START], LAWS, FLOOR, driven=True, integrator=method, dt=5e-3)
     simulator.step(40, forces=np.array([[0.02], [0.0]]))
@@ -254,7 +254,7 @@ class OnGpu:
 
 
 @pytest.mark.parametrize("method", [Located(Rosenbrock(1e-5)), None])
-def test_fleets_on_a_gpu_take_the_same_way(method, monkeypatch):
+def test_batches_on_a_gpu_take_the_same_way(method, monkeypatch):
     """CuPy's arrays are NumPy's here: what is sent, iterated, looked at, reset and kept is the same."""
     cupy = SimpleNamespace(**{name: getattr(np, name) for name in dir(np)})
     cupy.asnumpy = np.asarray

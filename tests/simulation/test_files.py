@@ -156,7 +156,7 @@ def test_a_forged_file_is_refused_by_its_rule(run, rule, tmp_path):
         fc.Trajectory.load(tmp_path / "run.npz", CAT)
 
 
-def test_another_robot_is_told(run, tmp_path):
+def test_another_robot_is_reported(run, tmp_path):
     run.save(tmp_path / "run.npz")
     with pytest.raises(ModelError, match="another robot"):
         fc.Trajectory.load(tmp_path / "run.npz", fc.robots.cat())
@@ -184,7 +184,7 @@ def written(run, path):
     return run.plot("joints").write(path) if path.suffix == ".html" else run.save(path)
 
 
-def test_a_folder_that_is_not_there_is_told(run, tmp_path):
+def test_a_folder_that_is_not_there_is_reported(run, tmp_path):
     for name in ("run.npz", "run.html"):
         with pytest.raises(FallingCatError, match="cannot be written: No such file"):
             written(run, tmp_path / "none" / name)

@@ -67,7 +67,7 @@ def test_single_precision_is_refused_by_name():
         fc.rollout(DOG, STARTS, 0.02, SERVO, integrator="momentum", target="cuda", dtype="float32")
 
 
-def test_a_law_that_jumps_is_told():
+def test_a_law_that_jumps_is_reported():
     """Where it does, there may be no velocity that it allows."""
 
     @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def test_steps_on_a_gpu_are_those_of_the_cpu(friction, monkeypatch, tmp_path):
     np.testing.assert_array_equal(batches[1].packed() == 0.0, batches[0].packed() == 0.0)
 
 
-def test_fleets_and_rollouts_keep_their_momentum_by_default():
+def test_batches_and_rollouts_keep_their_momentum_by_default():
     """By ``implicit`` and ``rkmk4``, the defaults before, angular momentum drifted by 4e-3 and 1e-9."""
     simulator = BatchSimulator(DOG, STARTS, driven=True)
     begun = [fc.momentum(DOG, start, "centroidal")[3:] for start in STARTS]
@@ -199,3 +199,16 @@ def test_a_flight_starts_with_the_momentum_of_its_state():
     h, found = fc.momentum(model, state, "centroidal"), carried_at(model, state)
     expected = np.concatenate([fc.center_of_mass(model, state), h[:3] / model.mass, h[3:]])
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("base", [fc.lie.SO2(), fc.lie.SO3()])
+def test_bases_on_a_pivot_are_refused_with_the_reason(base):
+    """Their momentum about the center of mass changes, by any method: the pivot pushes."""
+    model = replace(fc.robots.planar_arm(base=base), gravity=np.zeros(3))
+    start = model.state(twist=np.full(model.m, 2.0), rates=[3.0, -2.0, 1.0])
+    with pytest.raises(fc.ModelError, match=r"guide it change the momentum about the center of mass, take 'rkmk4'"):
+        fc.simulate(model, start, 0.1, integrator="momentum")
+    run = fc.simulate(model, start, 0.1)
+    assert run.integrator == "rkmk4"
+    spin = run.momenta("centroidal")[:, 3:]
+    assert np.abs(spin[-1] - spin[0]).max() > 1e-3 * np.abs(spin[0]).max()

@@ -166,7 +166,7 @@ def test_a_point_in_the_air_falls_freely():
     np.testing.assert_allclose(run.memory[-1], [0.4, 0.0], atol=1e-12)
 
 
-def test_books_and_modes():
+def test_ledger_and_modes():
     model, state, laws, floor = quadruped(0.34)
     run = fc.simulate(model, state, 0.5, laws, floor, integrator="implicit", dt=1e-4)
     assert run.energy_residual < 2e-3
@@ -357,7 +357,7 @@ def test_the_default_on_compliant_floors():
     assert fc.simulate(hopper, hopper.neutral(), 1e-3, contact=ground).integrator == "rosenbrock"
 
 
-def test_landing_in_long_steps_is_told():
+def test_landing_in_long_steps_is_reported():
     """Undamped corners throw a box back; steps of 1 ms keep it on the floor, with books that balance."""
     at = fc.lie.SE3().exp
     body = fc.Link("box", fc.Body(2.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3)))
@@ -405,5 +405,5 @@ def test_what_a_step_costs():
     program = BatchSimulator(model, start, laws, floor, dt=2e-3).stepper.kernel.program
     (sweeps,) = (chunk for chunk in program.chunks if isinstance(chunk, Repeat))
     lines = [*program.instructions, *(line for chunk in sweeps.parts[0] for line in chunk.instructions)]
-    assert len(lines) <= 6020  # of one sweep, as where nothing begins to slide; a product and a sum count once
-    assert sum(line.op in ("div", "sqrt") for line in lines) <= 102
+    assert len(lines) <= 6170  # of one sweep, as where nothing begins to slide; a product and a sum count once
+    assert sum(line.op in ("div", "sqrt") for line in lines) <= 103

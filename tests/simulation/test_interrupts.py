@@ -155,8 +155,8 @@ def test_what_functions_of_the_user_raise_carries_the_run_so_far(what):
         return np.zeros(2) if what in ("controller", "sampled") else 1.0
 
     given = {
-        "controller": {"controller": raising},
-        "sampled": {"controller": Sampled(raising, 100.0)},
+        "controller": {"laws": raising},
+        "sampled": {"laws": Sampled(raising, 100.0)},
         "event": {"events": [fc.Event("never", raising)]},
         "progress": {"progress": lambda share: raising(share, None), "events": [fc.Event("never", lambda t, s: 1.0)]},
     }[what]

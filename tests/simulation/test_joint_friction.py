@@ -92,7 +92,7 @@ def test_a_spring_loses_twice_friction_over_stiffness_in_every_half_swing():
 
 def test_a_load_that_grows_beyond_friction_breaks_the_joint_loose():
     block = rail(3.0)
-    loose = run(block, block.neutral(), 1.0, controller=lambda t, state: np.array([6.0 * t]))
+    loose = run(block, block.neutral(), 1.0, laws=lambda t, state: np.array([6.0 * t]))
     moves = loose.times > 0.5 + 2e-3
     assert np.abs(loose.rates[~moves]).max() < 3e-2  # a step or two of 6 N/s
     agree("speed", loose.rates[-1, 0], 0.5 * 3.0 * 0.5**2, 1e-2)
@@ -156,7 +156,7 @@ def test_armature_resists_what_is_beyond_the_given_accelerations(seed, tied):
     agree("beyond", found.acceleration[robot.m :] - given, found.beyond, 1e-10)
 
 
-def test_a_fleet_holds_what_friction_holds():
+def test_a_batch_holds_what_friction_holds():
     block = rail(3.0, slope=0.1)
     simulator = BatchSimulator(block, [block.neutral(), block.state(rates=[0.1])])
     simulator.step(500)

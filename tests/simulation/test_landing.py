@@ -69,7 +69,7 @@ def landing_arms():
         yield fc.Model("lander", fc.lie.Trivial(), (world, fc.Link("arm", moving)), (joint,), frames=frames)
 
 
-def test_books_of_robots_whose_base_does_not_fall():
+def test_energy_balance_of_robots_whose_base_does_not_fall():
     for arm in landing_arms():
         floor = fc.contact.CompliantFloor(("tip",), (1e4, 1e4), (2e5, 2e5))
         for rate in np.linspace(0.0, 0.3, 7):

@@ -12,7 +12,7 @@ from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate, less, where
-from fallingcat.compiler import kernel as kernels
+from fallingcat.compiler import compilation
 from fallingcat.control import Actuators, JointDamper, Law, PositionServo
 from fallingcat.model import robots
 from fallingcat.simulation import BatchSimulator, Implicit, MomentumRungeKutta
@@ -86,7 +86,7 @@ def test_nothing_is_compiled_again(monkeypatch):
     sim.step(targets=SIT)
     simulator.step(1, np.zeros((2, 12)))
     asked = []
-    monkeypatch.setattr(kernels, "_compiled", lambda *given, **how: asked.append(given))
+    monkeypatch.setattr(compilation, "compiled", lambda *given, **how: asked.append(given))
     sim.step(np.ones(12), targets=TARGETS[0], kp=np.full(12, 80.0))
     sim.set(kd=np.full(12, 3.0))
     sim.step()
@@ -105,7 +105,7 @@ def test_gains_that_are_set_are_those_that_are_given():
     np.testing.assert_array_equal(sims[0].state.joints, sims[1].state.joints)
 
 
-def test_each_robot_of_a_fleet_has_its_own():
+def test_each_robot_of_a_batch_has_its_own():
     """As alone, also after others have left."""
     simulator = BatchSimulator(DOG, [standing()] * 3, PositionServo(KP, KD), GROUNDS["implicit"], dt=DT)
     simulator.step(20, targets=TARGETS[:3], kp=np.linspace(50.0, 70.0, 3)[:, None] * np.ones(12))

@@ -97,7 +97,7 @@ def test_laws_of_others_are_taken_apart():
 
 
 @pytest.mark.parametrize("kind", [Branching, Looking, Rubbing])
-def test_what_looks_at_its_numbers_keeps_them(kind):
+def test_what_branches_on_its_numbers_keeps_them(kind):
     law = kind(2.0)
     assert apart([law], CAT)[0] == (law,)
     state = CAT.state(joints=[0.3, 0.2], rates=[2.0, 1.0])

@@ -49,6 +49,11 @@ ARM = {
     control.InverseDynamics: lambda: control.InverseDynamics(np.zeros(3), *control.gains(hertz=2.0)),
     control.OutputFeedback: lambda: control.OutputFeedback(5.0, 1.0, target=(0.1, 0.2, 0.3)),
     control.SelfContact: lambda: control.SelfContact((("post", "link3"),), 1e3, 10.0),
+    control.ForceElements: lambda: control.ForceElements("gravity compensation"),
+    control.TendonSprings: control.TendonSprings,
+    control.TendonDamping: control.TendonDamping,
+    control.TendonFriction: lambda: control.TendonFriction(DT),
+    control.TendonLimits: lambda: control.TendonLimits(DT),
 }
 """Laws of robots of any kind"""
 LEG = {
@@ -77,7 +82,11 @@ def arm(base, weight=True):
     ball = fc.model.shapes.Sphere(0.4)
     links = tuple(replace(link, collisions=(ball,)) for link in model.links)
     gravity = model.gravity if weight else np.zeros(3)
-    return replace(model, links=links, joints=joints, actuators=drives, gravity=gravity)
+    forces = {"stiffness": 200.0, "damping": 5.0, "friction": 2.0, "limits": (-1.0, 0.01)}
+    cord = fc.model.FixedTendon("cord", model.joint_names[:2], (0.1, -0.1), **forces)
+    carried = fc.model.GravityCompensation("carried", TIP, 0.2)
+    built_in = {"tendons": (cord,), "force_elements": (carried,)}
+    return replace(model, links=links, joints=joints, actuators=drives, gravity=gravity, **built_in)
 
 
 def start(model):

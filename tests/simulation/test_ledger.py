@@ -62,7 +62,7 @@ def test_energy_that_nothing_accounts_for_is_found_in_full():
     assert no_ports(2).residual(np.zeros(2), np.array([1.0, 2.0])) == np.inf
 
 
-def test_a_residual_grows_with_what_is_taken_from_the_books():
+def test_a_residual_grows_with_what_is_taken_from_the_ledger():
     run = fc.simulate(CAT, START, 0.2, [JointSpring(0.3), JointDamper(0.05)], integrator="rkmk4")
     kinetic, potential = run.energies()
     assert run.energy_residual < 1e-10
@@ -81,7 +81,7 @@ def test_a_drop_has_the_same_definition():
 
 
 @pytest.mark.parametrize(("dt", "balanced"), [(1e-2, False), (5e-4, True)])
-def test_a_run_whose_books_do_not_balance_says_so(dt, balanced):
+def test_a_run_whose_energy_balance_is_violated_says_so(dt, balanced):
     """A stiff floor under a method that does not look at its errors: it was 'finished' like any other."""
     body = fc.robots.free_body()
     pose = np.eye(4)

@@ -69,7 +69,7 @@ def test_a_controller_drives_a_loop():
     assert run.loop_errors().max() < 1e-8
 
 
-def test_steps_that_open_a_loop_are_told():
+def test_steps_that_open_a_loop_are_reported():
     model, start = four_bar()
     run = fc.simulate(model, start, 0.5, integrator="semi_implicit", dt=5e-3)
     assert run.loop_errors().max() > 1e-6

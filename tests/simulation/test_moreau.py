@@ -286,7 +286,7 @@ def test_limp_quadrupeds_meet_the_law_in_every_step(points):
 
 
 @pytest.mark.slow
-def test_a_step_that_is_not_solved_is_told():
+def test_a_step_that_is_not_solved_is_reported():
     """Twelve points at a friction of 1.5: one of 64 robots has a step that no round solves."""
     fall = thrown(FEET + SHANKS, 1.5)
     missed = fall.memory[-1, :, -1] > 1e-3
@@ -364,7 +364,7 @@ def test_rollouts_are_the_single_runs(landing):
     assert all(one.integrator == "moreau" for one in alone)
 
 
-def test_fleets_are_driven_and_reset(landing):
+def test_batches_are_driven_and_reset(landing):
     many, laws, floor = landing
     simulator = BatchSimulator(DOG, many, laws, floor, driven=True)
     simulator.step(20, forces=np.zeros((5, DOG.n)))
@@ -392,7 +392,7 @@ def test_the_status_tells_of_a_law_that_was_missed(landing):
     assert "missed by up to 0.0025 m/s" in fine.problem.contact.end_diagnosis(spoiled[-1])
 
 
-def test_feet_that_nothing_lets_slide_are_told_to_be_given_a_friction():
+def test_feet_that_nothing_lets_slide_are_asked_for_a_friction():
     """Smaller steps, which the status advised, miss the law of contact by more; with a friction they do not."""
     sit = DOG.state(joints=[0.0, 0.6, -1.2] * 4, pose=np.eye(4) + np.outer([0, 0, 1, 0], [0, 0, 0, 0.4]))
     hold = [fc.control.JointSpring(200.0, tuple(sit.joints)), fc.control.JointDamper(5.0)]

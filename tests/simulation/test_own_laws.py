@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.compiler import kernel as kernels
+from fallingcat.compiler import compilation
 from fallingcat.control import JointDamper, Law
 from fallingcat.simulation.fingerprint import Unrecognizable, fingerprint
 
@@ -65,13 +65,13 @@ class FromOutside(Law):
 @pytest.fixture
 def traces(monkeypatch):
     """The functions that were traced, in their order."""
-    seen, trace = [], kernels.trace
+    seen, trace = [], compilation.trace
 
     def counted(recipe, **options):
         seen.append(recipe.function)
         return trace(recipe, **options)
 
-    monkeypatch.setattr(kernels, "trace", counted)
+    monkeypatch.setattr(compilation, "trace", counted)
     return seen
 
 

@@ -89,8 +89,8 @@ def test_one_whose_steps_are_endless_leaves_a_rollout_and_the_others_arrive(monk
     states = [at(5.0 + 0.01 * i) for i in range(20)]
     shaken = [*states[:7], at(3.0), *states[8:]]
     run = fc.rollout(BODY, shaken, 0.01, Ringing(), GROUND)
-    words = "the run stopped: contacts chatter, or steps are endlessly small"
-    assert run.status == f"finished, but in 1 of 20 simulations {words}"
+    words = "because contacts chatter, or steps are endlessly small"
+    assert run.status == f"finished, but 1 of 20 simulations stopped, the first {words}"
     assert np.flatnonzero(~run.finite).tolist() == [7]
     others = np.arange(20) != 7
     alone = fc.rollout(BODY, states, 0.01, Ringing(), GROUND)

@@ -83,7 +83,7 @@ def test_robots_on_one_foot_and_in_the_air_move_as_single_ones():
     for contact, law in ((floor, JointDamper(1.0)), (None, None)):
         parameters = numbers(hopper, np.random.default_rng(3), hopper.link_names[0])
         start = hopper.state(twist=[0.2, -0.1, 0.3])
-        about = {"controller": law, "contact": contact, "duration": 0.05, "dt": 1e-3}
+        about = {"laws": law, "contact": contact, "duration": 0.05, "dt": 1e-3}
         many = fc.rollout(hopper, [start] * COUNT, parameters=parameters, **about)
         integrator = "located" if contact is not None else fc.simulation.Located(fc.simulation.RKMK4())
         singles = [
@@ -116,7 +116,7 @@ def test_a_block_slides_by_its_own_friction(arm_on_feet):
     np.testing.assert_allclose(run.twists[1, :, 0] - run.twists[2, :, 0], 0.1 * 9.81 * friction, rtol=0.01)
 
 
-def test_a_fleet_keeps_the_numbers_with_the_robots(arm_on_feet):
+def test_a_batch_keeps_the_numbers_with_the_robots(arm_on_feet):
     model = arm_on_feet
     parameters = numbers(model, np.random.default_rng(5), model.link_names[-1])
     starts = [model.state(rates=[1.0, 0.5])] * COUNT
@@ -128,7 +128,7 @@ def test_a_fleet_keeps_the_numbers_with_the_robots(arm_on_feet):
     assert np.abs(whole.state.joints[0] - whole.state.joints[2]).max() > 1e-6
 
 
-def test_what_cannot_be_a_parameter_is_told():
+def test_what_cannot_be_a_parameter_is_reported():
     cat = fc.robots.two_cylinder_cat()
     link, start = cat.link_names[0], [cat.neutral()] * 2
     floor, hard = CompliantFloor((link,), (1e4, 1e4), (50.0, 50.0)), fc.contact.HardContacts((link,))

@@ -196,7 +196,7 @@ def test_no_event_of_one_instant_is_lost():
     assert [e.name for e in run.events] == ["one", "two", "three"]
 
 
-def test_an_event_at_a_touchdown_is_told_too():
+def test_an_event_at_a_touchdown_is_reported_too():
     body = fc.robots.free_body()
     pose = np.eye(4)
     pose[2, 3] = 0.05
@@ -219,7 +219,7 @@ class Tether(Law):
         return concatenate([pull, np.zeros(model.nv - 3)])
 
 
-def test_a_law_that_pulls_on_the_base_somewhere_is_no_free_flight():
+def test_a_law_that_acts_on_the_base_somewhere_is_no_free_flight():
     cat = replace(fc.robots.two_cylinder_cat(), gravity=np.zeros(3))
     start = cat.state(twist=[1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     run = fc.simulate(cat, start, 0.3, Tether())
@@ -252,7 +252,7 @@ class Flutter(fc.contact.Contact):
         return fc.contact.Jump("flip", (1 - mode[0],), state, memory)
 
 
-def test_chattering_is_told():
+def test_chattering_is_reported():
     cat = fc.robots.two_cylinder_cat()
     run = fc.simulate(cat, cat.neutral(), 1.0, contact=Flutter(), integrator="rkmk4")
     assert "chatter" in run.status
@@ -421,7 +421,7 @@ def test_a_plain_controller_with_hard_contacts_is_the_same_motion():
     np.testing.assert_allclose(free.poses[-1], asked.poses[-1], atol=1e-9)  # as far as events are located
 
 
-def test_a_contact_that_cannot_be_told_apart_is_refused():
+def test_a_contact_that_has_the_same_name_is_refused():
     cat = fc.robots.two_cylinder_cat()
     with pytest.raises(ModelError, match="frozen dataclass"):
         fc.simulate(cat, cat.neutral(), 0.1, contact="floor")
@@ -434,7 +434,7 @@ def test_adaptive_steps_are_at_most_dt_to_the_end():
     assert np.diff(run.times).max() <= 0.03 * (1.0 + 1e-12)
 
 
-def test_works_that_could_not_be_told_apart_are_refused():
+def test_works_that_have_the_same_name_are_refused():
     class Push(fc.control.Law):
         name = "controller"
 
@@ -484,7 +484,7 @@ def test_what_joints_do_beside_a_function_is_compiled_and_the_same(external):
             np.testing.assert_allclose(got[port], force, rtol=1e-12, atol=1e-12, err_msg=port)
 
 
-def test_a_function_that_is_too_stiff_for_steps_is_told():
+def test_a_function_that_is_too_stiff_for_steps_is_reported():
     """And a robot that has blown up is not said to have no inertia.  Of noise nobody knows how stiff it is."""
     arm, rng = fc.robots.planar_arm(), np.random.default_rng(0)
     start, about = arm.state(joints=[0.1, 0.2, 0.3]), {"integrator": "implicit", "dt": 1e-2}

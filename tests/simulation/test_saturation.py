@@ -96,7 +96,7 @@ def test_strong_drives_do_not_pass_the_speed_limit(seed):
     assert 0.9 * top < run.rates[1:].min() <= run.rates[1:].max() <= top
 
 
-def test_a_light_joint_that_a_drive_takes_far_beyond_its_stop_is_told():
+def test_a_light_joint_that_a_drive_takes_far_beyond_its_stop_is_reported():
     """Springs of stops are made for the inertia behind a joint, not for what pulls at it."""
     arm = fc.robots.planar_arm()
     stops = [replace(joint, limits=fc.model.Limits(-0.5, 0.5)) for joint in arm.joints]
@@ -137,7 +137,7 @@ def test_a_rollout_tells_it_too(integrator):
     assert "a stop" not in fc.rollout(arm, states, 0.05, Pull(4e3), **about, passive=False).status  # there are none
 
 
-def test_a_function_that_shakes_a_joint_at_each_step_is_told():
+def test_a_function_that_shakes_a_joint_at_each_step_is_reported():
     """It would grow without bound, but for the limit of the drive; a public hand was 0.05 rad off in silence."""
     arm = fc.robots.planar_arm()
     arm = replace(arm, joints=tuple(replace(joint, limits=fc.model.Limits(effort=300.0)) for joint in arm.joints))

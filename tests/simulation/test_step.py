@@ -123,7 +123,7 @@ def test_random_robots_step_alike_everywhere(base, method, target):
     model = replace(model, joints=hinges, actuators=()) if method == "momentum" else model
     state = model.random_state(np.random.default_rng(3))
     given = (*model.flatten(state), 0.1 * np.ones(model.n))
-    about = {"problem": model, "laws": JointDamper(0.01), "method": method, "passive": False}
+    about = {"problem": model, "laws": JointDamper(0.01), "integrator": method, "passive": False}
     with jax.enable_x64(True):
         found = some_steps(about, target, given)
     for x, expected in zip(found, some_steps(about, "numpy", given), strict=True):
@@ -145,7 +145,7 @@ def test_contacts_step_alike_everywhere(target):
 
     def steps(target):
         one = step(target=target, dt=DT, **about)
-        assert one.method.name == "implicit"
+        assert one.integrator.name == "implicit"
         x = (*body.flatten(state), memory)
         for _ in range(8):
             x = one(*x)
@@ -179,7 +179,7 @@ def test_what_repeats_itself_is_written_out_for_casadi(name):
     import casadi
 
     model, contact, method, state = REPEATING[name]
-    about = {"method": method, "dt": 0.01, "driven": False}
+    about = {"integrator": method, "dt": 0.01, "driven": False}
     one, reference = (step(model, None, contact, target=target, **about) for target in ("casadi", "cpu"))
     first = (*model.flatten(state), *([one.begin(state)] if contact else []))
     x = y = first
@@ -204,7 +204,7 @@ CC = shutil.which("gcc") or shutil.which("cc")
 def test_in_c(tmp_path, name):
     """Its own test compares with plain NumPy."""
     model, contact, method, _ = REPEATING[name] if name else (CAT, None, None, None)
-    source = step(model, None, contact, dt=DT, method=method, target="c").function
+    source = step(model, None, contact, dt=DT, integrator=method, target="c").function
     _, code, main = source.write(tmp_path)
     subprocess.run([CC, "-std=c99", "-Wall", "-Werror", code, main, "-lm", "-o", tmp_path / "run"], check=True)
     assert subprocess.run([tmp_path / "run"], capture_output=True, check=False).returncode == 0
@@ -367,7 +367,7 @@ def test_derivatives_of_contact_forces_are_those_of_differences(contact, twist):
     import jax
 
     model, floor, state = box_on(contact, twist=twist)
-    about = {"method": contact, "dt": 4e-3, "driven": False}
+    about = {"integrator": contact, "dt": 4e-3, "driven": False}
     one, reference = (step(model, None, floor, target=target, **about) for target in ("jax", "cpu"))
     x = (*model.flatten(state), one.begin(state))
     for _ in range(3):  # forces of a first step are not yet those of later ones
@@ -460,8 +460,8 @@ def test_a_system_is_a_problem():
 def test_what_is_refused():
     with pytest.raises(fc.ModelError, match="target"):
         step(CAT, target="fortran")
-    with pytest.raises(fc.ModelError, match="the method of a step is 'implicit', 'moreau', or without contact"):
-        step(CAT, method="rosenbrock")
+    with pytest.raises(fc.ModelError, match="the integrator of a step is 'implicit', 'moreau', or without contact"):
+        step(CAT, integrator="rosenbrock")
     with pytest.raises(fc.ModelError, match="a step of 'two_cylinder_cat' takes q, v, forces, each once"):
         step(CAT)(*CAT.flatten(tumbling()))
     with pytest.raises(fc.ModelError, match="a step of 'two_cylinder_cat' takes state, forces, each once"):

@@ -118,7 +118,7 @@ def test_a_run_that_breaks_names_the_rate():
     assert np.abs(right.rates[-1]).max() < 1e-3
 
 
-def test_books_of_methods_that_choose_their_steps_are_looked_at_too():
+def test_energy_balance_of_methods_that_choose_their_steps_is_checked_too():
     """They were not: a tolerance may be anything."""
     loose = fc.simulation.Rosenbrock(tolerance=1e3)
     floor = fc.contact.CompliantFloor(("body",), (1e5, 1e5), (0.0, 0.0))

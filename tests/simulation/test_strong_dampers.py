@@ -137,7 +137,7 @@ class Jump(fc.control.Law):
         return np.concatenate([np.zeros(model.m), np.full(model.n, self.push)]) * (t > 0.01)
 
 
-def test_rates_that_ring_after_a_jump_are_told():
+def test_rates_that_ring_after_a_jump_are_reported():
     robot, state = strongly_damped(2, fc.lie.SE3())
     push = 10.0 * max(joint.passive.damping for joint in robot.joints)
     run = fc.simulate(robot, state._replace(rates=0.0 * state.rates), DURATION, Jump(push))

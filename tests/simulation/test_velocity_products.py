@@ -11,7 +11,8 @@ from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, Implicit
 from fallingcat.simulation.build_problem import build_problem
 from fallingcat.simulation.integrators import implicit_step
-from fallingcat.simulation.integrators.implicit_step import begun, concluded, converged
+from fallingcat.simulation.integrators.implicit_end import concluded
+from fallingcat.simulation.integrators.implicit_step import begun, converged
 from fallingcat.simulation.integrators.refinement import turning_rates
 from fallingcat.simulation.vector_field import layout_of
 

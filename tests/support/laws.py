@@ -17,6 +17,7 @@ from fallingcat.lie import (
     Product,
     PseudoPlanar,
     Schoenflies,
+    SEk3,
     Trivial,
 )
 
@@ -40,6 +41,9 @@ GROUPS: list[Group] = [
     Product((SO2(), R1())),
     Product((SE3(), SO3(), R2())),
 ]
+
+EXTENDED: list[Group] = [SEk3(2)]
+"""Groups in which no base or joint moves."""
 
 
 def name(group: Group) -> str:

@@ -94,7 +94,7 @@ LAWS = [
     hoppers.LockedPolarSpring(1.0),
 ]  # fmt: skip
 RIGHT = {
-    "begin": ("model", "state"), "touching": ("mode",), "prepared": ("model",),
+    "begin": ("model", "state"), "touching": ("mode",),
     "jump": ("model", "mode", "guard", "state", "memory", "applied"),
     **dict.fromkeys(("forces", "guards", "memory_rate", "touch"), ("model", "mode", "state", "memory", "applied")),
 }  # fmt: skip
@@ -493,7 +493,7 @@ CALLS = [
     (lambda: fc.load("cat.xml", root=3), "root is the name of a body of an MJCF file, not 3", FallingCatError),
     (lambda: fc.load("cat.urdf", inside=3), "inside is a folder, not 3", FallingCatError),
     (lambda: fc.load("cat.urdf", gravity=9.81), r"gravity has shape \(3,\)"),
-    (lambda: fc.save(CAT, "cat.xml"), "models are written to .urdf, .toml files", FileError),
+    (lambda: fc.save(CAT, "cat.sdf"), "models are written to", FileError),
     (lambda: fc.save(CAT, "/nowhere/cat.toml"), "cannot be written", FileError),
     (lambda: fc.save("cat", "cat.toml"), "the first argument is a Model, not 'cat'"),
     (lambda: fc.save(CAT, None), "a path is a text or a Path, not None"),
@@ -555,7 +555,7 @@ CALLS = [
     (lambda: fc.rollout(CAT, [STATE], 0.1, dt="short"), "dt"),
     (lambda: fc.rollout(CAT, [STATE], 0.1, every=0), "every"),
     (lambda: fc.rollout(CAT, [STATE], 0.1, integrator="magic"), "integrator"),
-    (lambda: fc.rollout(CAT, [STATE], 0.1, controller=3), "law"),
+    (lambda: fc.rollout(CAT, [STATE], 0.1, laws=3), "law"),
     (lambda: fc.rollout(CAT, [STATE], 0.1, contact="floor"), "contact"),
     (lambda: fc.rollout(CAT, [STATE], 0.1, threads=0), "threads"),
     (lambda: fc.rollout("cat", [STATE], 0.1), "the first argument is a Model, not 'cat'"),
@@ -576,7 +576,6 @@ CALLS = [
     (lambda: contact.HardContacts(("foot",), height="low"), "height of hard contacts is a finite number"),
     (lambda: contact.HardContacts(("foot",), height=None), "height of hard contacts is a finite number, not None"),
     (lambda: contact.HardContacts(("foot",), normal="up").begin(HOPPER, HOP), "the normal of the ground"),
-    (lambda: contact.HardContacts(()), "at least one link or frame"),
     (lambda: contact.HardContacts(stops=True), "fc.contact.joint_stops"),
     (lambda: contact.HardContacts(stops=(contact.Stop("hip", "lower", np.nan),)), "a finite limit"),
     (lambda: contact.HardContacts(stops=(contact.Stop("hip", "middle", 0.0),)), "has an end"),
@@ -584,7 +583,6 @@ CALLS = [
     (lambda: contact.joint_stops(HOPPER, restitution=1.5), "restitution is a number from 0 to 1"),
     (lambda: contact.joint_stops(None), "Model"),
     (lambda: contact.HardContacts((1,)), "at least one link or frame"),
-    (lambda: contact.CompliantFloor((), (1.0, 1.0), (1.0, 1.0)), "at least one link or frame"),
     (lambda: contact.CompliantFloor(("foot",), (1.0, 1.0), (1.0, 1.0), friction=np.nan), "friction"),
     (lambda: contact.corners(DOG, DOG.link_names[-1], (-0.1, 0.1)), "outline"),
     (lambda: contact.impact(HOPPER, HOP, ["hand"]), "there is no link or frame 'hand'"),

@@ -179,7 +179,7 @@ def test_studies_of_other_packages_are_listed_and_run(installed):
 
 
 def test_a_task_of_ones_own_is_reached(installed, tmp_path):
-    task = ReachTask(place=FEET[0], other=FEET[3], goal=[0.5])
+    task = ReachTask(link=FEET[0], other=FEET[3], goal=[0.5])
     reached = fc.control.inverse_kinematics(DOG, [task], DOG.neutral())
     assert reached.converged
     assert task.here(DOG, reached.state) == pytest.approx([0.5], abs=1e-6)
@@ -187,7 +187,7 @@ def test_a_task_of_ones_own_is_reached(installed, tmp_path):
     demand = task.demand(DOG, DOG.neutral())
     np.testing.assert_allclose(demand.J @ rates, demand.velocity, atol=1e-9)
     file = tmp_path / "controller.toml"
-    file.write_text(f'[[task]]\ntype = "reach"\nplace = "{FEET[0]}"\nother = "{FEET[3]}"\ngoal = [0.5]\n')
+    file.write_text(f'[[task]]\ntype = "reach"\nlink = "{FEET[0]}"\nother = "{FEET[3]}"\ngoal = [0.5]\n')
     assert isinstance(read_controller(file).tasks[0][0], ReachTask)
 
 
@@ -238,7 +238,7 @@ def test_every_entry_point_takes_them(model, contact):
 def test_the_step_of_every_target_takes_them(target):
     jax = pytest.importorskip("jax")
     floor = HuntCrossley(("end_effector",), 1e4, 0.3, 0.5)
-    about = {"laws": [Integral(2.0)], "contact": floor, "dt": 1e-3, "method": "implicit", "driven": False}
+    about = {"laws": [Integral(2.0)], "contact": floor, "dt": 1e-3, "integrator": "implicit", "driven": False}
     start = ARM.state(joints=[1.2, 0.9, 0.4])
     plain, made = (fc.simulation.step(ARM, **about, target=t) for t in ("numpy", target))
     q, v = ARM.flatten(start)

@@ -416,7 +416,7 @@ def test_lies_about_loops_are_found():
 
 def test_lies_about_tasks_are_found():
     dog = fc.robots.quadruped()
-    feet = {"place": dog.frames[0].name, "other": dog.frames[3].name}
+    feet = {"link": dog.frames[0].name, "other": dog.frames[3].name}
     assert check_task(ReachTask(**feet), dog).passed
     assert broken(check_task, Slack(**feet), dog) == {"bias"}
     assert "goal" in broken(check_task, Nearer(**feet), dog)
@@ -469,8 +469,8 @@ def test_the_library_alone_is_enough():
         (lambda: check_joint(3), "kind must be a class of joints that is not abstract, or one joint, got 3"),
         (lambda: check_joint(fc.joints.JointKind), "kind must be a class of joints that is not abstract"),
         (lambda: check_joint(Heun), "kind must be a class of joints that is not abstract"),
-        (lambda: check_integrator("rkmk4"), "method must be an Integrator, got 'rkmk4'"),
-        (lambda: check_integrator(Heun), "method must be an Integrator, got"),
+        (lambda: check_integrator("rkmk4"), "integrator must be an Integrator, got 'rkmk4'"),
+        (lambda: check_integrator(Heun), "integrator must be an Integrator, got"),
         (lambda: check_law(None, CAT), "law must be a Law, got None"),
         (lambda: check_contact("floor", BALL, THROWN), "contact must be a Contact, got 'floor'"),
         (lambda: check_change(1.0), "make must be a function of model and state that returns a change, got 1.0"),

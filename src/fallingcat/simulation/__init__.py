@@ -8,6 +8,7 @@ from .batch_simulator import BatchSimulator
 from .build_problem import build_problem
 from .defaults import INTEGRATORS, default_method
 from .events import Event
+from .gradient import Gradient, gradient
 from .integrators.base import Integrator
 from .integrators.event_located import Located
 from .integrators.implicit import Implicit
@@ -25,6 +26,7 @@ from .problem import Problem
 from .rollout import rollout
 from .simulate import simulate
 from .simulator import Simulator
+from .step_derivatives import StepDerivatives, step_derivatives
 from .step_function import Step, step
 from .vector_field import Field
 
@@ -39,6 +41,7 @@ __all__ = [
     "Diagnostic",
     "Event",
     "Field",
+    "Gradient",
     "Implicit",
     "Integrator",
     "Kind",
@@ -55,14 +58,17 @@ __all__ = [
     "SemiImplicitEuler",
     "Simulator",
     "Step",
+    "StepDerivatives",
     "Trajectory",
     "VectorEnvironment",
     "build_problem",
     "default_method",
     "error_size",
+    "gradient",
     "rollout",
     "simulate",
     "step",
+    "step_derivatives",
 ]
 
 

@@ -26,7 +26,8 @@ STEPS_PER_PART = 250
 MIN_STEPS_REPEATED = 250
 """Steps that are repeated of any run: a millisecond of work."""
 SHARE_REPEATED = 0.2
-"""Part of longer runs that is repeated, which takes half as many steps: a tenth of the time."""
+"""Part of longer runs that is repeated, which takes half as many steps: a tenth of the time.  Less is repeated where it
+takes more of them."""
 MAX_ROBOTS_REPEATED = 8
 """Robots of a batch whose errors are estimated: parts of them share SIMD lanes."""
 MIN_MOTION = np.array([5e-3, 1e-2, 5e-3, 1e-2])
@@ -141,11 +142,12 @@ def estimate(
     x, ends = np.array([state.x for state in states]), np.array([state.steps for state in states])
     nodes, model, lanes = x[..., stepper.head :], stepper.problem.model, range(x.shape[1])
     errors = np.zeros((len(lanes), 4))
-    for parts, robots, weights in _together([_chosen(_activity(layout, nodes[:, i]), ends[-1]) for i in lanes], ends):
+    cost = float(parts_per_step) if parts_per_step > 1 else 0.5
+    chosen = [_chosen(_activity(layout, nodes[:, i]), ends[-1], cost) for i in lanes]
+    for parts, robots, weights in _together(chosen, ends):
         steps = int(ends[parts[0] + 1] - ends[parts[0]])
         count, some = steps * parts_per_step if parts_per_step > 1 else max(1, steps // 2), on.part(robots)
-        start, none = stepper.restarted(x[parts, robots], count / steps), some.sent(np.zeros((len(parts), 0)))
-        after = stepper.taken(some, some.sent(start), steps * dt / count, count, none)
+        after = stepper.repeated(some, stepper.restarted(x[parts, robots], count / steps), steps * dt / count, count)
         other = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
         ratio = 1.0 / parts_per_step if parts_per_step > 1 else 2.0  # of a little more where steps are odd
         off = _distances(model, layout, nodes[parts + 1, robots], other) / abs(ratio**order - 1.0)
@@ -186,13 +188,13 @@ def _activity(layout: Layout, nodes: np.ndarray) -> np.ndarray:
     return change
 
 
-def _chosen(activity: np.ndarray, steps: int) -> list[tuple[int, float]]:
-    """Parts of a run of so many ``steps`` to repeat, and how many parts each stands for.
+def _chosen(activity: np.ndarray, steps: int, cost: float = 0.5) -> list[tuple[int, float]]:
+    """Parts of a run of so many ``steps`` to repeat, in ``cost`` times as many, and how many parts each stands for.
 
     Half are the most active ones, the rest is spread evenly over the others.
     """
     count = len(activity)
-    few = max(2, math.ceil(max(MIN_STEPS_REPEATED, SHARE_REPEATED * steps) * count / steps))
+    few = max(2, math.ceil(max(MIN_STEPS_REPEATED, SHARE_REPEATED * 0.5 / cost * steps) * count / steps))
     if count <= few:
         return [(part, 1.0) for part in range(count)]
     by_activity = np.argsort(-activity, kind="stable")

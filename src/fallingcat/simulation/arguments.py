@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.building import is_jax_tracer
+from ..arrays.vectorize import vectorize
 from ..control import Law
 from ..dynamics.checks import check_model
 from ..errors import ModelError, NumericsError, describe
@@ -17,16 +18,21 @@ DEVICES = ("cpu", "cuda")
 """Targets of simulations; others are those of :func:`fallingcat.compile`."""
 MAX_STEPS = 2**53
 """Beyond it, time plus a step is the same time."""
+MAX_SINGLE_DRIFT = float(np.sqrt(np.finfo(np.float32).eps))
+"""Distance from the base group, relative to their largest entry, of poses that steps in single precision return."""
 MAX_RECORD_BYTES = 8e9
 """Memory that a run may keep."""
 
 
 def check_concrete(*given: Any) -> None:
-    """Refuse numbers that JAX traces, in times, states, or fields of laws: a run looks at its numbers."""
+    """Refuse numbers that JAX traces, in times, states, or fields of laws: a run branches on its numbers."""
     for x in given:
         if is_jax_tracer(x):
-            rule = "a run looks at its numbers, so that jax.grad, jit and vmap do not go through it"
-            raise ModelError(f"{rule}: scan fc.simulation.step(model, dt=..., target='jax') with jax.lax.scan instead")
+            rule = "a run branches on its numbers, so that jax.grad, jit and vmap do not go through it"
+            way = (
+                "take fc.simulation.gradient, or scan fc.simulation.step(model, dt=..., target='jax') with jax.lax.scan"
+            )
+            raise ModelError(f"{rule}: {way} instead")
         if isinstance(x, (list, tuple)):
             check_concrete(*x)
         elif isinstance(x, Law):
@@ -78,7 +84,7 @@ def whole(x: Any, what: str) -> int:
 
 
 def start(model: Model, state: Any) -> State:
-    """A copy of a state of the model, as floats that nobody can write to."""
+    """A copy of a state of the model, as read-only floats."""
     if not isinstance(state, State):
         raise ModelError(
             f"a run of {model.name!r} starts from a state, such as model.state(...), not {describe(state)}"
@@ -97,7 +103,9 @@ def starts(model: Model, states: Sequence[Any] | State) -> State:
     if not isinstance(states, State):
         states = _stacked(model, states)
     try:
-        many = model.state(*(np.array(x, dtype=float) for x in states))
+        fetched = [x.get() if hasattr(x, "get") else np.asarray(x) for x in states]  # from a GPU
+        fetched[0] = _rotations(model, fetched[0])
+        many = model.state(*(np.array(x, dtype=float) for x in fetched))
     except (TypeError, ValueError):
         raise ModelError("states of arrays are arrays of real numbers") from None
     if not many.batch:
@@ -107,6 +115,17 @@ def starts(model: Model, states: Sequence[Any] | State) -> State:
     if not len(many.pose):
         raise ModelError("there is no state to start from")
     return many
+
+
+def _rotations(model: Model, poses: np.ndarray) -> np.ndarray:
+    """Poses of a batch in single precision, whose steps let them drift, brought back to the base group."""
+    if poses.dtype != np.float32 or poses.ndim != 3:
+        return poses
+    poses, group = poses.astype(float), model.base
+    near = vectorize(lambda g: group.element(group.coordinates(g)), poses, rank=2)
+    allowed = MAX_SINGLE_DRIFT * np.maximum(1.0, np.abs(poses).max(axis=(1, 2), initial=0.0))
+    drifted = np.abs(near - poses).max(axis=(1, 2), initial=0.0) <= allowed
+    return np.where(drifted[:, None, None], near, poses)
 
 
 def _stacked(model: Model, states: Any) -> State:

@@ -17,9 +17,11 @@ from .diagnostics import diagnosed
 from .events import TIME_TOLERANCE
 from .integrators.base import FixedStepIntegrator
 from .motion import Motion
-from .outcome import Code, Diagnostic, status_text
+from .outcome import Code, Diagnostic, Kind, status_text
 from .problem import Problem
 from .runner import FINISHED, STEP_GROWTH, End, Runner
+
+STALLED = "because contacts chatter, or steps are endlessly small"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +102,6 @@ class Batch(Runner[Rollout]):
         self.simulator, self.layout, self.next = simulator, simulator.layout, min(first, simulator.dt)
         self.problem, self.method = problem, method
         self.sampling = None if problem.sampling is None else problem.sampling.of_batch(simulator.state)
-        self._memories: list[np.ndarray] = []
 
     @property
     def packed(self) -> np.ndarray:
@@ -143,38 +144,46 @@ class Batch(Runner[Rollout]):
         if self.estimates:
             self.checkpoints.see(self.t, self.simulator.some(self.lanes))
 
-    def add(self, times: np.ndarray, packed: np.ndarray) -> None:
-        """Further samples, with what sampled laws remember before their next one."""
-        super().add(times, packed)
-        known = np.zeros((packed.shape[1], 0)) if self.sampling is None else self.sampling.memory
-        self._memories.append(np.array([known] * len(times)).reshape(len(times), *known.shape))
-
     # the result -----------------------------------------------------------------------------------------------
 
     def recorded(self, end: End) -> Rollout:
         """The samples so far, with their warnings."""
         if self.samples.last < self.t:
             self.keep()
-        packed, stepper, stalled = self.samples.packed, self.simulator.stepper, self.simulator.stalled
-        series = self.layout.series(packed)
+        stepper, packed = self.simulator.stepper, self.samples.packed
+        stalled = np.flatnonzero(self.simulator.stalled).tolist()
         motion = Motion(
             self.problem,
             self.method,
             None if self.method.tolerance is not None else self.dt,
             self.samples.times,
-            series,
+            self.layout.series(packed),
             lambda: [stepper.modes(row) for row in packed],
             parameters=self.simulator.parameters,
             errors=self.errors(),
             estimated=self.lanes,
             counts=stepper.counts(packed[-1]),
             steps=self.accepted,
-            stalled=stalled,
+            stopped={Kind.STALLED: dict.fromkeys(stalled, STALLED)} if stalled else {},
         )
-        codes = np.full(len(stalled), Code.FINISHED, dtype=object)
-        codes[~motion.finite], codes[~motion.finite & stalled] = Code.FAILED, Code.STALLED
-        made = (self.samples.times, *series.states, motion.works, self.problem.ports, motion.residual, codes)
-        more: dict[str, Any] = {"memory": np.concatenate([series.memory, np.concatenate(self._memories)], axis=-1)}
-        error = None if motion.errors is None else motion.errors.worst(motion.finite[self.lanes])
-        more |= {"error_estimate": error, "code": end.code, "reason": end.reason, "integrator": self.method.name}
-        return Rollout(*made, diagnosed(motion), **more)
+        codes = np.full(motion.count, Code.FINISHED, dtype=object)
+        codes[~motion.finite], codes[stalled] = Code.FAILED, Code.STALLED
+        return rollout_of(motion, codes, self.samples.sampled, end)
+
+
+def rollout_of(motion: Motion, codes: np.ndarray, sampled: np.ndarray, end: End) -> Rollout:
+    """Result of ``N`` robots with these codes, beside what ``sampled`` laws remember (K x N x k)."""
+    error = None if motion.errors is None else motion.errors.worst(motion.finite[motion.estimated])
+    return Rollout(
+        motion.times,
+        *motion.series.states,
+        motion.works,
+        motion.problem.ports,
+        motion.residual,
+        codes,
+        diagnosed(motion),
+        np.concatenate([motion.series.memory, sampled], axis=-1),
+        error,
+        *end,
+        motion.method.name,
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..contact import Contact
 from ..control import Law, Sampled
 from ..control import passive as passive_laws
@@ -21,10 +22,11 @@ from .sampling import Sampling
 from .step_size import DEFAULT_STEP
 
 
+@former_arguments(controller="laws", starts="states")
 def build_problem(
     model: Model,
-    starts: State,
-    controller: Any = None,
+    states: State,
+    laws: Any = None,
     contact: Contact | None = None,
     *,
     dt: float | None = None,
@@ -35,8 +37,8 @@ def build_problem(
 
     Args:
         model: Robot.
-        starts: States from which they start, with a first axis over the runs.
-        controller: A law or several, one of which may be sampled; or a function of time and state.
+        states: States from which they start, with a first axis over the runs.
+        laws: A law or several, one of which may be sampled; or a function of time and state.
         contact: Ground or other contact; None: nothing is touched.
         dt: Step (s) for which the model's own joint forces are made; None: default steps.
         passive: Springs, damping, friction, stops and drive limits of the model act.
@@ -53,26 +55,31 @@ def build_problem(
         'joint dampers'
     """
     check_effort(model)
-    check_closed(model, *starts)
+    check_closed(model, *states)
     _check_contact(model, contact)
-    contact = contact and contact.for_robot(model, DEFAULT_STEP if dt is None else dt)
-    own = _own_laws(model, dt, passive, starts.joints, bool(controller) or driven)
+    step = DEFAULT_STEP if dt is None else dt
+    model, contact = (model, None) if contact is None else contact.on_robot(model, step)
+    contact = contact and contact.for_robot(model, step)
+    given = _listed(laws)
+    own = _own_laws(model, step, passive, states.joints, bool(given) or driven)
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
-    first = starts.at(0)
-    alone = isinstance(controller, (Law, Sampled)) or (isinstance(controller, type) and issubclass(controller, Law))
-    laws = (controller,) if alone else controller
-    if laws is not None and not isinstance(laws, (tuple, list)):
-        return _under_function(model, first, laws, contact, own)
-    given = {getattr(law, "name", None) for law in laws or ()}  # a law of the caller takes the place of one of these
-    own = tuple(law for law in own if law.name not in given)
-    sampled = [law for law in laws or () if isinstance(law, Sampled)]
-    problem = Problem(model, _checked(model, (*(laws or ()), *own)), contact, passive=len(own))
+    if not isinstance(given, tuple):
+        return _under_function(model, states.at(0), given, contact, own)
+    problem = _under_laws(model, given, contact, own)
     if driven:
         return replace(problem, controller=held, external=True)
-    return _with_sampled(problem, State(*(x[:1] for x in starts)), sampled) if sampled else problem
+    return _with_sampled(problem, State(*(x[:1] for x in states)), [law for law in given if isinstance(law, Sampled)])
 
 
-def _own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, driven: bool) -> tuple[Law, ...]:
+def _listed(laws: Any) -> Any:
+    """Laws of the caller as a tuple; anything else, such as a function, as it is."""
+    if laws is None or isinstance(laws, (tuple, list)):
+        return tuple(laws or ())
+    one = isinstance(laws, (Law, Sampled)) or (isinstance(laws, type) and issubclass(laws, Law))
+    return (laws,) if one else laws
+
+
+def _own_laws(model: Model, dt: float, wanted: Any, joints: np.ndarray, driven: bool) -> tuple[Law, ...]:
     """Passive joint forces of the model, if they are ``wanted``, and its drive limits, if something is ``driven``.
 
     They are checked at the coordinates (... x joints) from which runs start.
@@ -82,8 +89,15 @@ def _own_laws(model: Model, dt: float | None, wanted: Any, joints: np.ndarray, d
     if not wanted:
         return ()
     check_stops(model, joints)
-    laws = passive_laws(model, DEFAULT_STEP if dt is None else dt)
+    laws = passive_laws(model, dt)
     return tuple(law for law in laws if driven or not law.saturates)
+
+
+def _under_laws(model: Model, laws: tuple[Any, ...], contact: Contact | None, own: tuple[Law, ...]) -> Problem:
+    """Problem under laws of the caller, which take the place of the model's own of the same name."""
+    names = {getattr(law, "name", None) for law in laws}
+    own = tuple(law for law in own if law.name not in names)
+    return Problem(model, _checked(model, (*laws, *own)), contact, passive=len(own))
 
 
 def _under_function(
@@ -110,7 +124,9 @@ def _check_contact(model: Model, contact: Any) -> None:
 
 
 def _with_sampled(problem: Problem, first: State, sampled: list[Sampled]) -> Problem:
-    """Beside laws, a controller that is sampled, first at the start of one run (1 x ...)."""
+    """Beside laws, a controller that is sampled, if there is one, first at the start of one run (1 x ...)."""
+    if not sampled:
+        return problem
     if len(sampled) > 1:
         raise ModelError(f"a run has one sampled controller, not {len(sampled)}: put what they do into one function")
     for law in sampled[0].laws:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import concatenate, scale, takes
 from ..compiler import compile, fields
-from ..compiler.kernel import compile_step
+from ..compiler.compilation import compile_step
 from ..contact import Contact
 from ..contact.base import Mode, Touch
 from ..dynamics import forward_dynamics, kinetic_energy, potential_energy

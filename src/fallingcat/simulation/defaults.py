@@ -36,7 +36,7 @@ from .step_size import (
     MAX_SWING_PHASE,
     STIFF_STEP,
     default_step,
-    fastest,
+    resolved_by,
     stable_step,
     stiff,
     swinging,
@@ -61,7 +61,7 @@ MAX_LOCATED_SIZE = 6
 MIN_UNLOCATED_POINTS = 3
 """Contact points from which on events of laws that ask what touches are too many to be located one by one"""
 MIN_IMPLICIT_NV = 30
-"""Degrees of freedom from which on default steps under stiff laws take ``implicit``: ``rosenbrock`` takes minutes"""
+"""Degrees of freedom from which on fixed steps are taken under stiff laws: ``rosenbrock`` takes minutes"""
 
 
 def default_method(
@@ -108,6 +108,7 @@ def _on_contact(problem: Problem) -> Iterator[Integrator]:
     assert contact is not None
     sticks = creeps(problem.laws, problem.model) and not problem.model.loops
     few = len(getattr(contact, "points", ())) * problem.model.nv <= MAX_LOCATED_SIZE
+    few = few and not contact.unlocated(problem.model)
     if offers(contact, LinearizedForces):
         switches = len(contact.points) < MIN_UNLOCATED_POINTS and bool(asking(problem, 0.0, problem.model.neutral()))
         if not sticks and (few or switches):
@@ -131,14 +132,16 @@ def _without_contact(problem: Problem, state: State, dt: float | None) -> Iterat
         dt is None and problem.sampling is None and stiff(problem, state)
     ):  # held forces jump: nothing is followed at once
         yield from _long_steps(problem, state, dt) if flight is None else (flight,)
-    fast = fastest(problem, state) * (STIFF_STEP if dt is None else dt)
-    if fast > MAX_EXPLICIT_PHASE:
+    explicit = resolved_by(problem, state, STIFF_STEP if dt is None else dt, MAX_EXPLICIT_PHASE)
+    if not explicit:
         if flight is None:
             yield from _long_steps(problem, state, dt)
+        elif dt is not None and problem.model.nv > MAX_DIFFERENTIATED_NV and _follows_swings(problem, state, dt):
+            yield flight
         yield Rosenbrock()
     if flight is not None:
         yield flight
-    if fast <= MAX_EXPLICIT_PHASE:
+    if explicit:
         yield RKMK4()
     yield Implicit()
 
@@ -157,12 +160,17 @@ def _long_steps(problem: Problem, state: State, dt: float | None) -> Iterator[In
     if dt is None:
         follows = stable_step(problem, state) >= 4 * default_step(problem, state)  # in which RKMK4 asks four times
     else:
-        slow = MAX_SWING_PHASE / dt
-        follows = unforeseen(problem, state) * dt <= MAX_RESOLVED_PHASE and swinging(problem, state, slow) <= slow
+        follows = unforeseen(problem, state) * dt <= MAX_RESOLVED_PHASE and _follows_swings(problem, state, dt)
     if follows:
         yield Implicit()
     elif not function:
         yield Rosenbrock()
+
+
+def _follows_swings(problem: Problem, state: State, dt: float) -> bool:
+    """True if implicit steps of ``dt`` (s) follow what swings, or, as errors are estimated, robots are large."""
+    slow = MAX_SWING_PHASE / dt
+    return problem.model.nv > MIN_IMPLICIT_NV or swinging(problem, state, slow) <= slow
 
 
 def asks_function(problem: Problem) -> bool:
@@ -186,7 +194,7 @@ def momentum_method(problem: Problem, state: State, dt: float | None) -> Momentu
     if dt is None:  # under sampled forces, which jump, default steps resolve dampers
         unresolved = problem.sampling is None and stiff(problem, state)
     else:
-        unresolved = fastest(problem, state) * dt > MAX_RESOLVED_PHASE * (1.0 + 1e-6)
+        unresolved = not resolved_by(problem, state, dt, MAX_RESOLVED_PHASE * (1.0 + 1e-6))
     return MomentumMidpoint() if asks_function(problem) or unresolved else MomentumRungeKutta()
 
 
@@ -194,11 +202,11 @@ def _flight_method(problem: Problem, state: State, dt: float | None) -> Momentum
     """:func:`momentum_method`; None for what does not fly, and dry friction beside dampers too strong for its steps."""
     if not flies(problem):
         return None
-    rubs = dry_friction_law(problem) is not None
-    fast = fastest(problem, state) * (STIFF_STEP if dt is None else dt) if rubs else 0.0
+    step, rubs = STIFF_STEP if dt is None else dt, dry_friction_law(problem) is not None
+    slow = not rubs or resolved_by(problem, state, step, MAX_EXPLICIT_PHASE)
     method = momentum_method(problem, state, dt)
     remembers = isinstance(method, MomentumRungeKutta) or not any(problem.sizes)
-    return method if fast <= MAX_EXPLICIT_PHASE and remembers else None
+    return method if slow and remembers else None
 
 
 def flies(problem: Problem) -> bool:

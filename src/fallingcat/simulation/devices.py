@@ -22,7 +22,7 @@ class Device(ABC):
     """
 
     calls_per_look = 1
-    """Iterations between two looks at their result from this computer"""
+    """Iterations between two checks of their result by the host"""
 
     @abstractmethod
     def sent(self, rows: np.ndarray) -> Any:

@@ -1,6 +1,6 @@
 """Diagnostics of runs: energy balance, error estimate, contacts, joint limits.
 
-One robot or many: every check looks at ``K`` samples of ``N`` robots, and warns of the worst in the words of one.
+One robot or many: every check reads ``K`` samples of ``N`` robots, and warns of the worst one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..dynamics.forward import check_mass
 from ..errors import NumericsError
 from ..model import Model, State
 from .accuracy import MAX_DEFAULT_ERROR, MAX_ERROR
+from .ground_passage import passed_ground
 from .late_switching import asking, late_switches, thinned
 from .loop_closure import MAX_OPENING, loop_errors
 from .motion import SMALLER_STEPS, Motion
@@ -34,9 +35,8 @@ MAX_CONTACT_GAIN = 1e-3
 SPEED_AT_REST = 1e-9
 """m/s: a robot whose parts are no faster on average is at rest, and its energy balance is rounding"""
 OSCILLATING_STEPS, OSCILLATING_RATE = 40, 1e-2
-"""So many steps, half of which or more undo what the step before did to a rate, by so many rad/s or m/s or more, are no
-motion of a robot"""
-STALLED = "the run stopped: contacts chatter, or steps are endlessly small"
+"""Number of steps, and change of a rate (rad/s or m/s): where half of the steps undo the change of the step before, by
+more than this, the integration oscillates"""
 COUNTED = {
     "unconverged": (Kind.UNCONVERGED, 0.05, "contact forces of {:.2g} % of the steps did not converge"),
     "coarse": (
@@ -68,7 +68,7 @@ def diagnosed(motion: Motion) -> tuple[Diagnostic, ...]:
 
 
 def _checks(run: Motion) -> Iterator[Diagnostic | None]:
-    yield _stalled(run)
+    yield from _stopped(run)
     yield _not_finite(run)
     yield _open_loops(run)
     kinetic, potential = run.energies
@@ -83,18 +83,24 @@ def _checks(run: Motion) -> Iterator[Diagnostic | None]:
         yield _energy_balance(run, moved)
         yield _step_error(run)
         yield _passed_stops(run)
+        yield passed_ground(run)
         yield _oscillation(run)
     yield from _counted_steps(run)
     yield _nominal_stiffness(run)
 
 
-def _stalled(run: Motion) -> Diagnostic | None:
-    robots = np.flatnonzero(run.stalled)
-    return run.about(Diagnostic(Kind.STALLED, STALLED), robots) if len(robots) else None
+def _stopped(run: Motion) -> Iterator[Diagnostic]:
+    """Robots of a batch that stopped early: the first of them says why."""
+    for kind, why in run.stopped.items():
+        robots = np.array(sorted(why), dtype=int)
+        message = f"{len(robots)} of {run.count} simulations stopped, the first {why[int(robots[0])]}"
+        yield Diagnostic(kind, message, robots=robots)
 
 
 def _not_finite(run: Motion) -> Diagnostic | None:
-    robots = np.flatnonzero(~run.finite & ~np.asarray(run.stalled))
+    told = [robot for why in run.stopped.values() for robot in why]
+    begun = np.isfinite(run.series.states[0][0]).all(axis=(1, 2))  # others were not simulated before an interrupt
+    robots = np.array([robot for robot in np.flatnonzero(~run.finite & begun).tolist() if robot not in told], dtype=int)
     if not len(robots):
         return None
     start = run.start(int(robots[0]))

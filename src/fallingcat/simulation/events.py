@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import compress
+from operator import is_not
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,13 +104,12 @@ def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -
     >>> contact_events(np.array([0.0, 0.1, 0.2]), [("open",), ("stick",), ("stick",)], HardContacts(("foot",)))
     (Happened(name='touchdown foot', time=0.1, loss=0.0),)
     """
-    known = {mode: contact.touching(mode) for mode in set(modes)}
-    found, touching = [], [known[mode] for mode in modes]
-    pairs = zip(times[1:].tolist(), touching, touching[1:], strict=False)
-    for t, before, after in [pair for pair in pairs if pair[1] is not pair[2]]:
+    found, touching = [], cache(contact.touching)
+    for k in compress(range(1, len(modes)), map(is_not, modes[1:], modes)):  # equal ones in a row are one object
+        before, after = touching(modes[k - 1]), touching(modes[k])
         for what, names in (("lift-off", before - after), ("touchdown", after - before)):
             if names:
-                found.append(Happened(f"{what} {', '.join(sorted(names))}", t))
+                found.append(Happened(f"{what} {', '.join(sorted(names))}", float(times[k])))
     return tuple(found)
 
 

@@ -12,6 +12,7 @@ nothing: its forces are held within steps.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,10 +61,16 @@ class Feedback:
             return None
         return None if found is None else cls(model, ask, found)
 
+    def elsewhere(self) -> Feedback:
+        """The same for another part of a run, whose first question says whether the differences hold there."""
+        other = copy(self)
+        other._asked = -1
+        return other
+
     def gains(self, t: float, state: State, forces: np.ndarray) -> np.ndarray:
         """``2n``: stiffness and damping of joints in a step, where the function has given ``forces`` (n).
 
-        Now and then the function is asked once more, and as often as it has joints where it has changed.
+        At intervals the function is evaluated once more, and for each joint where it has changed.
         """
         self._asked += 1
         if self._asked % STEPS_PER_CHECK == 0:

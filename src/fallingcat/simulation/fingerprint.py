@@ -26,7 +26,7 @@ _Seen = dict[int, tuple[int, Any]]
 
 
 class Unrecognizable(Exception):
-    """An object of which nobody can say whether it has changed."""
+    """An object whose changes cannot be detected."""
 
 
 def fingerprint(x: Any) -> Any:

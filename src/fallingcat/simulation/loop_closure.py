@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, scale, solve, solve_tree, takes
+from ..arrays import concatenate, is_numeric, scale, solve, takes
 from ..caching import cached_property
 from ..compiler import compile, fields
 from ..constraints import loop_closure as loops
-from ..constraints.redundant_constraints import hold, regular
+from ..constraints.redundant_constraints import TreeResponse, hold, regular
 from ..dynamics import mass_matrix
 from ..dynamics.sweeps import places_above
 from ..errors import ModelError
@@ -54,8 +54,7 @@ def closing_forces(model: Model, state: State, free: Any, mass: Any, dt: Any) ->
     """
     error, J, bias = loops.equations(model, state)
     demand = scale(-1.0 / dt, J @ state.velocity + scale(1.0 / dt, error)) - 0.375 * bias
-    above = places_above(model)
-    return J.T @ hold(lambda f: solve_tree(mass, f, above), J, J, free, demand).forces
+    return J.T @ hold(TreeResponse(mass, places_above(model)), J, J, free, demand).forces
 
 
 class InnerLoops:
@@ -79,7 +78,11 @@ class InnerLoops:
         return mass_matrix(self.model, self.still) + more[:, None] * np.eye(self.model.nv)
 
     def _respond(self, forces: Any) -> Any:
-        return solve_tree(self._mass, forces, places_above(self.model))
+        return self._response(forces)
+
+    @cached_property
+    def _response(self) -> TreeResponse:
+        return TreeResponse(self._mass, places_above(self.model))
 
     def forces(self, impulses: Any) -> Any:
         """``n``: on the joints, of one for each row."""
@@ -103,7 +106,7 @@ class InnerLoops:
         """The velocity (nv) after the least impulses in them with which they stay closed."""
         if not len(self.J):
             return velocity
-        return hold(self._respond, self.J, self.J, velocity, np.zeros(len(self.J))).motion
+        return hold(self._response, self.J, self.J, velocity, np.zeros(len(self.J))).motion
 
 
 def row_count(model: Model) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,13 @@ class Motion:
     errors: Errors | None = None
     """errors of up to eight of the robots"""
     estimated: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=int))
-    """which these are"""
+    """indices of these robots"""
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
     """``N`` each: steps that the method has counted"""
     steps: int = 1
-    """which robots took"""
-    stalled: Any = False
-    """``N`` truth values, or none at all: who ended for having tried too often"""
+    """number of steps that robots took"""
+    stopped: Mapping[Kind, Mapping[int, str]] = field(default_factory=dict)
+    """robots of a batch that did not get to the end, and why"""
 
     @property
     def count(self) -> int:
@@ -99,9 +100,9 @@ class Motion:
     @cached_property
     def air(self) -> np.ndarray:
         """``K x N``: whether a robot touches nothing."""
-        flat = [mode for row in self.modes() for mode in row]
+        flat = list(chain.from_iterable(self.modes()))
         known = {mode: not any(mode) for mode in set(flat)}  # few of them
-        return np.array([known[mode] for mode in flat]).reshape(-1, self.count)
+        return np.fromiter(map(known.__getitem__, flat), bool, len(flat)).reshape(-1, self.count)
 
     @property
     def pushed(self) -> np.ndarray:

@@ -64,6 +64,8 @@ class Kind(Enum):
     """the estimated error of steps is large; relative to the motion"""
     JOINT_LIMIT = "joint limit"
     """a joint passed its stop; rad or m"""
+    BELOW_GROUND = "below ground"
+    """collision shapes of a link without contact points went through the ground; m"""
     OSCILLATION = "oscillation"
     """a joint changes direction with the steps"""
     UNCONVERGED = "unconverged"

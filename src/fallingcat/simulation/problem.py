@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +13,6 @@ import numpy as np
 from ..arrays import concatenate, is_numeric
 from ..arrays.types import Scalar, Vector
 from ..caching import cached_property
-from ..compiler import compile, fields
 from ..contact import Contact
 from ..contact.base import Mode, Touch
 from ..control import Law
@@ -23,6 +21,7 @@ from ..dynamics import forward_dynamics
 from ..errors import ModelError
 from ..model import Model, State
 from ..records import concise
+from .applied_forces import applied_forces, compiled_forces
 from .arguments import answered, controller_forces
 from .compiled_dynamics import acceleration, touch
 from .feedback import Feedback
@@ -170,15 +169,10 @@ class Problem:
         """Ports of the contact, which come last; impacts are the very last, and all theirs counts as through joints."""
         return (*self.contact.ports, IMPACT) if self.contact else ()
 
-    @cached_property
-    def prepared(self) -> Contact | None:
-        """The contact, if its modes are not worth a kernel each."""
-        return self.contact.prepared(self.model) if self.contact else None
-
     @property
     def compilable(self) -> bool:
-        """True if whole steps are compiled: modes are few, and forces held or written for every kind of number."""
-        return (self.controller is None or self.sampling is not None) and self.prepared is None
+        """True if whole steps are compiled: forces are held, or written for every kind of number."""
+        return self.controller is None or self.sampling is not None
 
     # what contact and laws remember, one after the other -------------------------------------------------------
 
@@ -232,35 +226,6 @@ class Problem:
         laws = zip(self.recalling(memory)[0].laws, self.sizes, strict=True)
         return concatenate([np.zeros(0), *(law.after(self.model, t, state, dt) for law, size in laws if size)])
 
-    def law_memories(self, many: State) -> np.ndarray:
-        """Memory of the laws at ``N`` states from which they start.
-
-        Args:
-            many: States, with a first axis over them.
-
-        Returns:
-            ``N x k`` numbers.
-        """
-        count, parts = len(many.pose), [np.zeros((len(many.pose), 0))]
-        for law, size in zip(self.laws, self.sizes, strict=True):
-            same = type(law).begin is Law.begin
-            begun = np.zeros((count, size)) if same else [law.begin(self.model, many.at(i)) for i in range(count)]
-            parts += [np.reshape(np.asarray(begun, dtype=float), (count, size))] if size else []
-        return np.hstack(parts)
-
-    def check_forgetful(self, method: str) -> None:
-        """Refuse laws with a state of their own, by name, where a method has no place for it.
-
-        Args:
-            method: Name of the integrator.
-        """
-        for law, size in zip(self.laws, self.sizes, strict=True):
-            if size:
-                raise ModelError(
-                    f"law {law.name!r} has a state of its own, which the integrator {method!r} does not integrate: "
-                    "take 'rkmk4' or 'implicit', or sample the law (Sampled)"
-                )
-
     def applied(self, mode: Mode, t: Scalar, state: State, given: Vector | None = None) -> dict[str, Vector]:
         """Generalized forces of laws and controller by port.
 
@@ -280,17 +245,13 @@ class Problem:
         given = self.asked(t, state) if given is None else given
         plain = all(law.ignores_contact for law in self.laws) and not any(self.sizes)
         if asked and self.laws and plain and is_numeric(state.pose):
-            return beside(self.model, self.laws, self.external, self.controller_ports)(t, state, given)
+            compiled = compiled_forces(self.model, self.laws, self.controller_ports, self.external)
+            return compiled(t, state, given)
         return self._applied(touching, t, state, given)
 
     def _applied(self, touching: frozenset[str], t: Any, state: State, given: Any) -> dict[str, Any]:
-        at = (self.model, t, state, touching)
-        forces = {law.name: law.forces(*at) for law in self.laws if not law.saturates}
-        if self.controller is not None:
-            (port,) = self.controller_ports
-            forces[port] = given if self.external else concatenate([np.zeros(self.model.m), given])
-        asked = self.total({port: forces[port] for port in self.driven_ports if port in forces})
-        return forces | {law.name: law.saturated_forces(*at, asked) for law in self.laws if law.saturates}
+        ports = self.controller_ports
+        return applied_forces(self.model, self.laws, ports, self.external, touching, t, state, given)
 
     def asked(self, t: float, state: State) -> Vector:
         """Forces of the controller, which sees the state and cannot change it, checked.
@@ -391,8 +352,6 @@ class Problem:
         if self.contact is None:
             return Touch({}, np.zeros(0), np.zeros(0))
         numeric, asked = is_numeric(applied) and is_numeric(state.pose), (mode, state, memory, applied)
-        if numeric and self.prepared is not None:
-            return self.prepared.touch(self.model, *asked)
         if numeric and self.controller is not None:
             return touch(self.model, self.contact, mode, len(memory))(state, memory, applied)
         return self.contact.touch(self.model, *asked)
@@ -423,28 +382,3 @@ class Problem:
             Generalized forces (nv).
         """
         return sum(forces.values(), start=np.zeros(self.model.nv))
-
-
-# laws beside a function -----------------------------------------------------------------------------------------------
-
-
-def _beside_at(model: Model, state: State, clock: Any, given: Any, *, laws: tuple[Law, ...], external: bool) -> Any:
-    """Forces of laws and of a controller that has ``given`` its own, one after the other."""
-    problem = Problem(model, laws, controller=held, external=external)
-    return concatenate(list(problem._applied(frozenset(), clock[0], state, given).values()))
-
-
-@functools.lru_cache(maxsize=64)
-def beside(
-    model: Model, laws: tuple[Law, ...], external: bool, controller: tuple[str, ...]
-) -> Callable[[float, State, Any], dict[str, Any]]:
-    """Function ``(t, state, given) -> forces by port`` in native code: passive joint forces beside a controller."""
-    inputs = {"clock": 1, "given": model.nv if external else model.n}
-    kernel = compile(model, _beside_at, inputs=inputs, state=State._fields, laws=laws, external=external)
-    answers = [law.name for law in laws if law.saturates]
-    ports = (*(law.name for law in laws if not law.saturates), *controller, *answers)
-
-    def at(t: float, state: State, given: Any) -> dict[str, Any]:
-        return dict(zip(ports, kernel(*fields(state), np.array([t]), given).reshape(len(ports), -1), strict=True))
-
-    return at

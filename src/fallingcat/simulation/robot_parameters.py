@@ -6,6 +6,7 @@ What a law makes of masses by looking at values, the inertias behind joints, is 
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +24,13 @@ from ..errors import ModelError, describe
 from ..model import Body, Model, State
 
 FRICTION: Final = "friction"
+FLOOR: Final[dict[str, tuple[int, ...]]] = {FRICTION: (), "stiffness": (2,), "damping": (2,)}
+"""Parameters of a floor that steps may take as arguments, with their shapes."""
 BODY: Final[dict[str, tuple[int, ...]]] = {"mass": (), "center": (3,), "inertia": (3, 3)}
 """Parameters of a link's body that may differ, with their shapes."""
 BEHIND: Final = "inertias behind joints"
 """``n``: see :func:`fallingcat.control.laws.inertia_behind.carried`; what stops and friction of joints are made for"""
-GIVING: Final = "giving way of points"
+POINT_MOBILITY: Final = "mobility of contact points"
 """1/kg: see :func:`fallingcat.contact.effective_mass.effective_mass`; what steps on a compliant floor are made for"""
 ROBOTS_PER_CALL: Final = 4096
 """Robots whose mass matrices are looked at together."""
@@ -61,22 +64,23 @@ def checked(model: Model, contact: Contact | None, given: Any, count: int) -> Pa
         return made
     more = {BEHIND: _behind(model, *made)} if model.n else {}
     if contact is not None and offers(contact, LinearizedForces):
-        more[GIVING] = _giving(model, contact, *made)
+        more[POINT_MOBILITY] = _mobilities(model, contact, *made)
     return Parameters((*made.names, *more), np.hstack([made.numbers, *more.values()]))
 
 
 def nominal(model: Model, contact: Contact | None, names: Sequence[str]) -> np.ndarray:
     """The numbers of the model and the floor themselves."""
-    beside = {FRICTION: lambda: getattr(contact, FRICTION), BEHIND: lambda: carried(model)}
-    beside[GIVING] = lambda: effective_mass(model, contact)
+    beside: dict[str, Any] = {name: functools.partial(getattr, contact, name) for name in FLOOR}
+    beside[BEHIND] = lambda: carried(model)
+    beside[POINT_MOBILITY] = lambda: effective_mass(model, contact)
     parts = [beside[name]() if name in beside else _of_body(model, name) for name in names]
     return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts)])
 
 
-def giving_with(model: Model, floor: Contact, names: Sequence[str], numbers: Any) -> Any:
+def mobility_with(model: Model, floor: Contact, names: Sequence[str], numbers: Any) -> Any:
     """1/kg: :func:`.effective_mass` of a robot with these numbers."""
     own = dict(zip(names, _split(model, names, numbers), strict=True))
-    return own[GIVING] if GIVING in own else effective_mass(model, floor)
+    return own[POINT_MOBILITY] if POINT_MOBILITY in own else effective_mass(model, floor)
 
 
 def masses(parameters: Parameters, model: Model) -> np.ndarray:
@@ -90,7 +94,7 @@ def total_masses(parameters: Parameters, model: Model, floor: Contact) -> tuple[
     names, numbers = parameters
     usual = Parameters(names, nominal(model, floor, names)[None])
     whole = model.mass + masses(parameters, model) - masses(usual, model)
-    return whole, np.broadcast_to(giving_with(model, floor, names, numbers), len(numbers))
+    return whole, np.broadcast_to(mobility_with(model, floor, names, numbers), len(numbers))
 
 
 def mass_with(model: Model, state: State, numbers: Any, *, varied: tuple[str, ...]) -> Any:
@@ -104,7 +108,7 @@ def _behind(model: Model, names: tuple[str, ...], numbers: np.ndarray) -> np.nda
     return np.concatenate([np.zeros((0, model.n)), *found])
 
 
-def _giving(model: Model, floor: Contact, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
+def _mobilities(model: Model, floor: Contact, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
     """``N x 1``: how the points of each robot give way."""
     about, neutral = point_mobility(model, floor), [model.neutral()]
     found = (largest_mobility(at[0], *about) for at in _masses(model, neutral, names, numbers))
@@ -127,9 +131,11 @@ def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tu
     for name, value in zip(names, _split(model, names, numbers), strict=True):
         link, _, what = name.rpartition(".")
         own.setdefault(link, {})[what] = value
-    if contact is not None and FRICTION in own.get("", {}):
+    of_floor = {name: value for name, value in own.get("", {}).items() if name in FLOOR}
+    if contact is not None and of_floor:
         contact = copy.copy(contact)
-        object.__setattr__(contact, FRICTION, own[""][FRICTION])  # past __post_init__: it may have no value to look at
+        for name, value in of_floor.items():  # past __post_init__: it may have no value to look at
+            object.__setattr__(contact, name, tuple(value) if FLOOR[name] else value)
     links = tuple(
         replace(link, body=_AnyBody(**_fields(link.body) | own[link.name])) if link.name in own else link
         for link in model.links
@@ -163,7 +169,7 @@ def size(model: Model, names: Sequence[str]) -> int:
 
 
 def _known_shape(model: Model, name: str) -> tuple[int, ...]:
-    return (BODY | {FRICTION: (), BEHIND: (model.n,), GIVING: ()})[name.rpartition(".")[2]]
+    return (BODY | FLOOR | {BEHIND: (model.n,), POINT_MOBILITY: ()})[name.rpartition(".")[2]]
 
 
 def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..contact import Contact
 from ..control import Law, Sampled
 from ..errors import ModelError
@@ -21,15 +22,16 @@ from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
 from .problem import Problem
 from .runner import refined
-from .separate import separate_runs
+from .separate import OneByOne
 from .step_size import DEFAULT_STEP, MIN_DEFAULT_STEP, default_steps
 
 
+@former_arguments(controller="laws")
 def rollout(
     model: Model,
     states: Sequence[State] | State,
     duration: float,
-    controller: Law | Sampled | Sequence[Law | Sampled] | None = None,
+    laws: Law | Sampled | Sequence[Law | Sampled] | None = None,
     contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
@@ -58,7 +60,7 @@ def rollout(
         model: Robot.
         states: List of initial states, or one state whose fields are arrays with a first axis over the simulations.
         duration: Duration (s).
-        controller: Laws (not plain functions), sampled or not, or a sampled loop of
+        laws: Force laws (not plain functions), sampled or not, or a sampled loop of
             :class:`~fallingcat.control.WholeBody`, which is called for all robots at once; None: none.
         contact: Contact of the robots; None: none.
         integrator: Name or integrator; None: the default.
@@ -82,14 +84,14 @@ def rollout(
         (2, 100, 2)
     """
     check_target(target)
-    check_concrete(states, duration, controller, dt)
+    check_concrete(states, duration, laws, dt)
     duration = seconds(duration, "duration")
     dt = None if dt is None else seconds(dt, "dt")
     countable(duration, MIN_DEFAULT_STEP if dt is None else dt)
     every = None if every is None else whole(every, "every")
     many = starts(model, states)
     first = many.at(0)
-    problem = build_problem(model, many, controller, contact, dt=dt, passive=passive)
+    problem = build_problem(model, many, laws, contact, dt=dt, passive=passive)
     _check_controller(problem)
     how: dict[str, Any] = {"target": target, "dtype": dtype, "threads": threads, "parameters": parameters}
     one = how | {"threads": 1} != {"target": "cpu", "dtype": "float64", "threads": 1, "parameters": None}
@@ -124,7 +126,7 @@ def _one_by_one(
     step = _steps(problem, method, many.at(0), dt)[0]
     kept = np.arange(0.0, duration - TIME_TOLERANCE, step * every if every else duration)
     longest = dt if method.tolerance is not None else step
-    return separate_runs(problem, method, many, np.append(kept, duration), longest, tell)
+    return OneByOne(problem, method, many, np.append(kept, duration), longest, tell).result()
 
 
 def _steps(problem: Problem, method: Integrator, first: State, dt: float | None) -> tuple[float, float]:

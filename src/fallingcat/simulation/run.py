@@ -30,12 +30,10 @@ MAX_STEP_WITH_EVENTS = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
 CHATTER_TIME = 1e-3
 """The time (s) in which a contact may have :attr:`.Contact.most_events`."""
-NO_STEP_HOLDS = -1
-"""Instead of the number of a guard: no step, however small, holds what the contact should hold."""
 PROGRESS_STEPS = 100_000
-"""Steps between two looks at whether they lead anywhere."""
+"""Steps between two checks that the run advances."""
 MAX_SAMPLE_BYTES = 2e9
-"""Of the samples of a run that chooses its steps: as many again are taken to put them together"""
+"""Largest size of the samples of a run that chooses its steps; putting them together takes as much again"""
 
 
 class Hit(NamedTuple):
@@ -166,8 +164,6 @@ class Run(Stepping):
         """A step, its size, the values of events at its end, and those that end it."""
         while True:
             out, dt = self._step(dt)
-            if dt == 0.0:
-                return out, dt, self._values, [Hit(0.0, NO_STEP_HOLDS)]
             values = self._events_at(out, self.t + dt) if self.events else []
             hits = self._hits(out, dt, values)
             last = max((hit.dt for hit in hits), default=dt)
@@ -267,16 +263,11 @@ class Run(Stepping):
 
     def _jump(self, guard: int) -> str:
         """Into the next mode; the name of what happened."""
-        contact: Any = self.problem.prepared or self.problem.contact
+        contact: Any = self.problem.contact
         state, remembered, works = self.layout.unpack(self.packed)
         problem, memory = self.problem.recalling(remembered)
         applied = problem.applied_at(self.mode, self.t, state)
-        model, mode = self.problem.model, self.mode
-        if guard == NO_STEP_HOLDS:
-            at_once = 0.01 * self.dt  # s: the latest at which what happens there counts as happening at once
-            jump = contact.seize(model, mode, state, memory, applied, at_once)
-        else:
-            jump = contact.jump(model, mode, guard, state, memory, applied)
+        jump = contact.jump(self.problem.model, self.mode, guard, state, memory, applied)
         event = Happened(jump.name, self.t, jump.loss)
         after = self.layout.jumped(jump, remembered[len(memory) :], works)
         before, self.packed, self.mode = self.packed, after, jump.mode  # at once: Ctrl-C may come at any call
@@ -335,7 +326,9 @@ class OneRobot(NamedTuple):
         if known is None:
             return Trajectory(*made, integrator=self.method.name, lag=lag)
         whole = Series(*(_one_of_many(x) for x in series))
-        motion = Motion(self.problem, self.method, self.dt, times, whole, lambda: [[m] for m in modes], False, **known)
+        motion = Motion(
+            self.problem, self.method, self.dt, times, whole, lambda: zip(modes, strict=True), False, **known
+        )
         error = None if motion.errors is None else motion.errors.worst()
         about: dict[str, Any] = {"integrator": self.method.name, "lag": lag, "error_estimate": error}
         return Trajectory(*made, warnings=diagnosed(motion), **about)

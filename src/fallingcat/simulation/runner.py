@@ -49,6 +49,8 @@ class Sample(NamedTuple):
     packed: np.ndarray
     """``k x N x size``"""
     mode: Mode
+    sampled: np.ndarray
+    """``N x s``: what sampled laws remember before their next sample"""
 
 
 class Samples(list[Sample]):
@@ -73,6 +75,11 @@ class Samples(list[Sample]):
     def modes(self) -> tuple[Mode, ...]:
         """``K``: the mode after each."""
         return tuple(block.mode for block in self for _ in block.times)
+
+    @property
+    def sampled(self) -> np.ndarray:
+        """``K x N x s``: what sampled laws remember before their next sample."""
+        return np.array([block.sampled for block in self for _ in block.times])
 
 
 def refined(run: Callable[[int], R], chooses: bool) -> R:
@@ -103,6 +110,8 @@ class Runner(ABC, Generic[R]):
     """True if numbers that are not finite end the run"""
     sampling: Sampling | None
     """sampled controller, if there is one"""
+    repeatable = False
+    """True if a function as controller answers the same question in the same way"""
 
     def __init__(
         self, duration: float, dt: float, every: int, count: int, progress: Callable[[float], None] | None
@@ -150,19 +159,17 @@ class Runner(ABC, Generic[R]):
             return self.stopped(Code.FAILED, str(error))
         return end
 
-    @abstractmethod
     def advance(self) -> End:
         """Some steps; what ends the run, if anything does."""
+        raise NotImplementedError
 
     @abstractmethod
     def recorded(self, end: End) -> R:
         """The samples so far, as a result."""
 
-    @abstractmethod
     def keep(self) -> None:
         """A sample now."""
 
-    @abstractmethod
     def see(self) -> None:
         """A checkpoint of the error estimate now."""
 
@@ -231,7 +238,8 @@ class Runner(ABC, Generic[R]):
     def add(self, times: np.ndarray, packed: np.ndarray) -> None:
         """Further samples (k x N x size), of one mode."""
         if len(times):
-            self.samples.append(Sample(times, packed, self.mode))
+            known = np.zeros((packed.shape[1], 0)) if self.sampling is None else self.sampling.memory
+            self.samples.append(Sample(times, packed, self.mode, known))
 
     def advance_by(self, simulator: BatchSimulator, dt: float, forces: Any) -> None:
         """One step of another size, of all robots: to the end of the run, or to an instant between two steps."""
@@ -246,8 +254,9 @@ class Runner(ABC, Generic[R]):
 
     @property
     def estimates(self) -> bool:
-        """True if errors are estimated: of compiled fixed steps under laws; a controller would be asked again."""
-        return self.simulator is not None and self.method.tolerance is None and self.problem.controller is None
+        """True if errors are estimated: of compiled fixed steps under laws, or a function that may be asked again."""
+        asked = self.problem.controller is not None
+        return self.simulator is not None and self.method.tolerance is None and (self.repeatable or not asked)
 
     def errors(self) -> Errors | None:
         """Errors of up to eight robots."""

@@ -17,7 +17,7 @@ from ..compiler import compile
 from ..contact import Contact
 from ..control import Law, Sampled
 from ..control.laws.base import acts_on_base
-from ..control.laws.sampled import WHOLE
+from ..control.laws.sampled import WHOLE_PERIOD_TOLERANCE
 from ..errors import ModelError, describe
 from ..model import Model, State
 from .arguments import answered, controller_forces, controller_size, read_only
@@ -199,8 +199,9 @@ class Sampling:
 
 def common_step(sampled: Sampled, largest: float) -> float:
     """The longest step (s) up to ``largest`` of which period and latency of a controller are whole numbers."""
-    period, fewest = 1.0 / sampled.rate, max(1, int(np.ceil(1.0 / sampled.rate / largest - WHOLE)))
+    period, fewest = 1.0 / sampled.rate, max(1, int(np.ceil(1.0 / sampled.rate / largest - WHOLE_PERIOD_TOLERANCE)))
     for count in range(fewest, 100 * fewest + 1):
-        if abs(sampled.latency / period * count - round(sampled.latency / period * count)) <= WHOLE * count:
+        delay = sampled.latency / period * count
+        if abs(delay - round(delay)) <= WHOLE_PERIOD_TOLERANCE * count:
             return period / count
     return largest  # steps that end at its instants are shorter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .._deprecated import former_arguments
 from ..arrays import numbers_only
 from ..contact import Contact
 from ..control import Law, Sampled
@@ -25,11 +26,12 @@ from .step_size import DEFAULT_STEP
 
 
 @numbers_only("it steps until something happens, and compiles its own steps")
+@former_arguments(controller="laws")
 def simulate(
     model: Model,
     state: State,
     duration: float,
-    controller: Controller | Law | Sampled | Sequence[Law | Sampled] | None = None,
+    laws: Controller | Law | Sampled | Sequence[Law | Sampled] | None = None,
     contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
@@ -61,7 +63,7 @@ def simulate(
         model: Robot.
         state: Initial state.
         duration: Duration (s).
-        controller: Force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or a function of
+        laws: Force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or a function of
             time and state that returns joint forces (n; N m or N), or forces on base and joints (nv);
             :class:`fallingcat.control.Sampled` evaluates either at a rate, with a latency; None: none.
         contact: Contact of the robot; None: none.
@@ -84,14 +86,14 @@ def simulate(
         >>> flight.status, len(flight)
         ('finished', 51)
     """
-    check_concrete(state, duration, controller, dt)
+    check_concrete(state, duration, laws, dt)
     duration, every = seconds(duration, "duration", zero=True), whole(every, "every")
     dt = None if dt is None else seconds(dt, "dt")
     countable(duration, DEFAULT_STEP if dt is None else dt)
     check_model(model)
     state = start(model, state)
     one = State(*(x[None] for x in state))
-    problem = build_problem(model, one, controller, contact, dt=dt, passive=passive)
+    problem = build_problem(model, one, laws, contact, dt=dt, passive=passive)
     method = chosen_method(problem, state, integrator, dt)
     problem = problem if method.tolerance is None else problem.resolved()  # dt is but the longest step
     warn_of_oscillations(problem, method, state, duration)

@@ -13,7 +13,7 @@ from ..control import Law
 from ..lie import Group
 from ..model import Model, State
 from .problem import Problem, held
-from .vector_field import layout_of
+from .vector_field import Layout, layout_of
 
 
 class Next(NamedTuple):
@@ -88,6 +88,39 @@ def _advanced(
     **how: Any,
 ) -> tuple[State, Any]:
     """State and memory that ``code``, a :attr:`.CompiledStepper.code`, leads to."""
+    given: dict[str, Any] = {
+        "head": head,
+        "dt": dt,
+        "numbers": numbers,
+        "places": places,
+        "size": size,
+        "carried": carried,
+    }
+    layout, about = packed_arguments(model, state, memory, forces, inputs, t, laws=laws, contact=contact, **given)
+    out = code(model, *about, laws=laws, contact=contact, memory=size, **how)
+    packed = out[len(about[0]) - layout.size :]
+    after, remembered, _ = layout.unpack(packed)
+    return after, concatenate([remembered, layout.carried_of(packed)])
+
+
+def packed_arguments(
+    model: Model,
+    state: State,
+    memory: Any,
+    forces: Any,
+    inputs: Any,
+    t: Any,
+    *,
+    head: Callable[..., Any],
+    dt: float,
+    numbers: tuple[float, ...],
+    places: tuple[int, ...],
+    size: int,
+    carried: int,
+    laws: tuple[Law, ...],
+    contact: Any,
+) -> tuple[Layout, tuple[Any, Any, Any, Any]]:
+    """Layout of packed states, and arguments ``(x, clock, numbers, forces)`` of a :attr:`.CompiledStepper.code`."""
     own: list[Any] = list(numbers)
     for place, x in zip(places, () if inputs is None else inputs, strict=True):
         own[place] = x
@@ -96,10 +129,7 @@ def _advanced(
     before = head(model, t, dt, state)
     packed = layout.pack(state, memory[:size], np.zeros(layout.works), memory[size:])
     given = np.zeros(0) if forces is None else concatenate([np.zeros(model.m), forces])
-    about = (concatenate([before, packed]), np.array([dt]), array(own) if own else np.zeros(0), given)
-    out = code(model, *about, laws=laws, contact=contact, memory=size, **how)
-    after, remembered, _ = layout.unpack(out[len(before) :])
-    return after, concatenate([remembered, layout.carried_of(out[len(before) :])])
+    return layout, (concatenate([before, packed]), np.array([dt]), array(own) if own else np.zeros(0), given)
 
 
 def _nearest(model: Model, q: Any, found: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays import Graph, array, concatenate
 from ..caching import cached_property
 from ..compiler import compile, fields
@@ -29,12 +30,13 @@ from .build_problem import build_problem
 from .defaults import chosen_method, default_method, one_code, takes_fixed_steps
 from .integrators.base import FixedStepIntegrator, Integrator
 from .integrators.contact_branches import by_cases
-from .law_inputs import LawInputs
 from .problem import Problem, held
 from .step_code import simulation_step, simulation_step_of_state
+from .step_inputs import input_places, with_parameters
 from .step_size import DEFAULT_STEP
 
 
+@former_arguments(method="integrator")
 class Step:
     """Step of a simulation, made by :func:`step`: ``(q, v, forces) -> (q, v)``.
 
@@ -43,7 +45,7 @@ class Step:
 
     Args:
         problem: Problem.
-        method: Integrator of one code for all modes.
+        integrator: Integrator of one code for all modes.
         dt: Step (s).
         target: ``"numpy"``, ``"cpu"``, ``"c"``, ``"casadi"``, ``"jax"`` or ``"cuda"``.
         dtype: ``"float64"`` or ``"float32"``.
@@ -58,13 +60,19 @@ class Step:
     """
 
     def __init__(
-        self, problem: Problem, method: FixedStepIntegrator, dt: float, target: str, dtype: str, inputs: tuple[str, ...]
+        self,
+        problem: Problem,
+        integrator: FixedStepIntegrator,
+        dt: float,
+        target: str,
+        dtype: str,
+        inputs: tuple[str, ...],
     ):
         contact, model = problem.contact, problem.model
         memory = (0 if contact is None else contact.memory_size or 0) + sum(problem.sizes)
-        self.model, self.method, self.dt, self.target = model, method, dt, target
-        self._stepper = stepper = method.compiled_stepper(problem, memory)
-        places = {name: _place(LawInputs(problem, method, dt), name) for name in inputs}
+        self.model, self.integrator, self.dt, self.target = model, integrator, dt, target
+        self._stepper = stepper = integrator.compiled_stepper(problem, memory)
+        places = {name: input_places(problem, integrator, dt, name) for name in inputs}
         self._inputs = {name: len(place) for name, place in places.items()}
         self._carried = carried = stepper.problem.carried
         held_ = memory + carried
@@ -97,7 +105,20 @@ class Step:
                 self.model, **dict(zip(self._shapes, given, strict=True)), **self._options
             )
         example = {"example": self._example()} if self.target == "c" else {}
-        return self._compiled(simulation_step, inputs=self._shapes, **example)
+        made = self._compiled(simulation_step, inputs=self._shapes, **example)
+        return self._differentiable(made) if self.target == "jax" and "t" not in self._shapes else made
+
+    def _differentiable(self, made: Callable[..., Any]) -> Callable[..., Any]:
+        """The step under JAX, whose derivatives go through the solution of its equations."""
+        from .flat_derivatives import flat_jacobian, under_jax
+
+        sizes = tuple(self._shapes[name] for name in ("q", "v", "memory") if name in self._shapes)
+        way = self._stepper.jacobian if self._stepper.iterates else None  # else it is as exact, and backward faster
+        return (
+            made
+            if way is None
+            else under_jax(made, sizes, lambda: self._compiled(flat_jacobian, inputs=self._shapes, jacobian=way))
+        )
 
     @cached_property
     def _of_states(self) -> Callable[..., Any]:
@@ -201,6 +222,7 @@ class Step:
         return x
 
     def _joined(self, parts: list[Any]) -> Any:
+        parts = [np.reshape(x, 1) if isinstance(x, (int, float)) else x for x in parts]
         if len(parts) == 1:
             return parts[0]
         if self.target == "casadi":
@@ -211,15 +233,16 @@ class Step:
 
     def __repr__(self) -> str:
         arguments = ", ".join(self.arguments)
-        return f"<Step({arguments}) of {self.model.name!r}: {self.method.name}, {self.dt:g} s, {self.target}>"
+        return f"<Step({arguments}) of {self.model.name!r}: {self.integrator.name}, {self.dt:g} s, {self.target}>"
 
 
+@former_arguments(method="integrator")
 def step(
     problem: Model | Problem,
     laws: Law | Sequence[Law] | None = None,
     contact: Contact | None = None,
     *,
-    method: str | Integrator | None = None,
+    integrator: str | Integrator | None = None,
     dt: float = DEFAULT_STEP,
     target: str = "cpu",
     dtype: str = "float64",
@@ -247,14 +270,15 @@ def step(
         problem: Robot; or a :class:`.Problem`, which has its own laws and contact.
         laws: Force laws that act within the step, such as servos, springs and dampers.
         contact: Ground or other contact; None: nothing is touched.
-        method: Integrator of fixed steps, or its name; None: the default of :class:`.Simulator`.
+        integrator: Integrator of fixed steps, or its name; None: the default of :class:`.Simulator`.
         dt: Step (s).
         target: ``"numpy"``, ``"cpu"``, ``"c"``, ``"casadi"``, ``"jax"`` or ``"cuda"``; NumPy runs the same code on
             plain numbers.
         dtype: ``"float64"`` or ``"float32"``.
         driven: Whether joint ``forces`` (n; N m or N) are an argument.
         inputs: Inputs of laws (:attr:`.Law.inputs`) that are arguments of the step, such as ``("targets",)`` of
-            servos; the others keep their values.
+            servos, and parameters: fields of laws (``"joint springs.stiffness"``), of bodies (``"trunk.mass"``) and of
+            the floor (``"friction"``, ``"stiffness"``, ``"damping"``).  The others keep their values.
         passive: Whether springs, damping, friction, stops and drive limits of the model act.
         state: State near which default methods are chosen; None: the neutral one.
 
@@ -274,14 +298,37 @@ def step(
         >>> bool(abs(spin - fc.momentum(cat, cat.state(rates=[1.0, -0.5]), "centroidal")[3:]).max() < 1e-14)
         True
     """
+    return Step(
+        *step_problem(problem, laws, contact, integrator, dt, target, driven, inputs, passive, state),
+        target,
+        dtype,
+        tuple(inputs),
+    )
+
+
+def step_problem(
+    problem: Any,
+    laws: Any,
+    contact: Any,
+    integrator: Any,
+    dt: float,
+    target: str,
+    driven: bool,
+    inputs: Sequence[str],
+    passive: bool,
+    state: State | None,
+) -> tuple[Problem, FixedStepIntegrator, float]:
+    """Problem, method and step (s) of a :class:`Step`, from the arguments of :func:`step`."""
     choice(target, ("numpy", "cpu", *TARGETS), "target")
     dt = seconds(dt, "dt")
     posed, near = _posed(problem, laws, contact, dt, driven, passive, state)
-    chosen = _fixed(posed, near, method, dt)
-    posed = chosen.suited(posed)
+    chosen = _fixed(posed, near, integrator, dt)
+    posed = chosen.suited(with_parameters(posed, inputs))
+    if posed.varied and not chosen.varies:
+        raise ModelError(f"steps of {chosen!r} take no parameters of robot or floor as inputs: take 'rkmk4'")
     suited = chosen.at(posed, dt)
     assert isinstance(suited, FixedStepIntegrator)
-    return Step(posed, suited, dt, target, dtype, tuple(inputs))
+    return posed, suited, dt
 
 
 def _posed(
@@ -313,14 +360,8 @@ def _fixed(problem: Problem, near: State, wanted: Any, dt: float) -> FixedStepIn
     found = one_code(method, problem)
     if found is None or not takes_fixed_steps(method, problem):
         rule = "'implicit', 'moreau', or without contact 'momentum', 'rkmk4' or 'semi_implicit'"
-        raise ModelError(f"the method of a step is {rule}, not {describe(wanted)}")
+        raise ModelError(f"the integrator of a step is {rule}, not {describe(wanted)}")
     return found
-
-
-def _place(offered: LawInputs, name: str) -> tuple[int, ...]:
-    """Indices of an input of one law among the numbers."""
-    ((each, _),) = offered.named(name, None)
-    return tuple(range(each.place.start, each.place.stop))
 
 
 def depends_on_time(problem: Problem) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..contact.capabilities import LinearizedForces, offers
-from ..contact.effective_mass import effective_mass
+from ..contact.effective_mass import effective_mass, touching_mobility
 from ..contact.theta_weights import ThetaWeights
 from ..dynamics import mass_matrix
 from ..errors import NumericsError
@@ -42,11 +42,11 @@ MIN_STIFFNESS_RATIO = 10.0
 """Ratio of the rate of decay to that of all that swings, and to what default steps resolve, of a stiff problem."""
 
 
-def fastest(problem: Problem, state: State) -> float:
+def fastest(problem: Problem, state: State, enough: float = 0.0) -> float:
     """Largest rate (1/s) at which springs ``K`` and dampers ``D`` of contact and laws move a robot near ``state``.
 
     That is the largest eigenvalue of ``M^-1 D``, or the root of that of ``M^-1 K``.  0 where nothing says how stiff it
-    is.
+    is.  Rates up to ``enough`` (1/s) are not looked into: what is found there is a bound.
 
     >>> import numpy as np
     >>> import fallingcat as fc
@@ -56,11 +56,31 @@ def fastest(problem: Problem, state: State) -> float:
     >>> bool(np.isclose(rate, np.sqrt(1e4 / ball.mass)))
     True
     """
-    found, touching = _impedance(problem, state), _now_and_then(problem)
+    touching, bound = _now_and_then(problem), _bound(problem, state) if enough else np.inf
+    if bound <= enough:
+        return max(bound, touching)
+    found = _impedance(problem, state)
     if found is None:
         return touching
     k, d = (max(0.0, float(np.linalg.eigvalsh(x).max(initial=0.0))) for x in found)
     return max(d, float(np.sqrt(k)), touching)
+
+
+def _bound(problem: Problem, state: State) -> float:
+    """Bound (1/s) of the rate of springs and dampers by row sums of ``M^-1 D`` and ``M^-1 K``, without eigenvalues."""
+    known = _inverse_root(problem.model, *_place(state))
+    if known is None:
+        return np.inf
+    sums = [np.zeros((2, problem.model.nv))]
+    sums += [np.array([np.abs(part).sum(axis=1) for part in x]) for x in _acting(problem, state) if x is not None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        k, d = (float((known.inverse * row).sum(axis=1).max(initial=0.0)) for row in sum(sums[1:], start=sums[0]))
+    return max(d, float(np.sqrt(k)))
+
+
+def resolved_by(problem: Problem, state: State, dt: float, phase: float) -> bool:
+    """True if the product of steps of ``dt`` (s) and the rate of :func:`fastest` is at most ``phase``."""
+    return fastest(problem, state, phase / dt) * dt <= phase
 
 
 def swinging(problem: Problem, state: State, enough: float = 0.0) -> float:
@@ -124,10 +144,13 @@ def _impedance(problem: Problem, state: State) -> tuple[np.ndarray, np.ndarray] 
 
     None where nobody says them, or ``M`` is singular.
     """
-    said = _said(problem, state)
-    if problem.contact is not None:
-        said.append(problem.contact.impedance(problem.model, state))
-    return _scaled_by_mass(problem, state, said)
+    return _scaled_by_mass(problem, state, _acting(problem, state))
+
+
+def _acting(problem: Problem, state: State) -> list[Any]:
+    """:func:`_said`, and the same of the contact."""
+    contact = problem.contact
+    return _said(problem, state) + ([] if contact is None else [contact.impedance(problem.model, state)])
 
 
 def _said(problem: Problem, state: State) -> list[Any]:
@@ -141,9 +164,10 @@ def _scaled_by_mass(problem: Problem, state: State, said: Sequence[Any]) -> tupl
     impedances = [x for x in said if x is not None]
     if not impedances:
         return None
-    root = _inverse_root(problem.model, *(np.asarray(x, dtype=float).tobytes() for x in (state.pose, state.joints)))
-    if root is None:
+    known = _inverse_root(problem.model, *_place(state))
+    if known is None:
         return None
+    root = known.root
     with np.errstate(over="ignore", invalid="ignore"):
         K, D = (root @ sum(np.asarray(x[k]) for x in impedances) @ root.T for k in (0, 1))
     if not (np.isfinite(K).all() and np.isfinite(D).all()):
@@ -151,14 +175,29 @@ def _scaled_by_mass(problem: Problem, state: State, said: Sequence[Any]) -> tupl
     return K, D
 
 
+class _Inertia(NamedTuple):
+    """Mass matrix ``M = L L'`` of a place."""
+
+    root: np.ndarray
+    """``L^-1``"""
+    inverse: np.ndarray
+    """absolute values of ``M^-1``"""
+
+
+def _place(state: State) -> Iterator[bytes]:
+    """Pose and joints."""
+    return (np.asarray(x, dtype=float).tobytes() for x in (state.pose, state.joints))
+
+
 @functools.lru_cache(maxsize=8)
-def _inverse_root(model: Model, pose: bytes, joints: bytes) -> np.ndarray | None:
-    """``L^-1`` of ``M = L L'`` at a pose and joints; None where ``M`` is singular, which steps say by name."""
+def _inverse_root(model: Model, pose: bytes, joints: bytes) -> _Inertia | None:
+    """Inertia at a pose and joints; None where ``M`` is singular, which steps say by name."""
     at = model.state(np.frombuffer(pose).reshape(4, 4), np.frombuffer(joints))
     try:
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(np.asarray(mass_matrix(model, at), dtype=float))))
+        root = np.linalg.inv(np.linalg.cholesky(np.asarray(mass_matrix(model, at), dtype=float)))
     except np.linalg.LinAlgError:
         return None
+    return _Inertia(root, np.abs(root.T @ root))
 
 
 def _on_joints(problem: Problem, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -169,8 +208,9 @@ def _on_joints(problem: Problem, *matrices: np.ndarray) -> tuple[np.ndarray, ...
 
 def stiff(problem: Problem, state: State) -> bool:
     """True if steps that follow how dampers stop a joint are far shorter than the motion needs."""
-    fast = fastest(problem, state) / MIN_STIFFNESS_RATIO
-    return fast > MAX_RESOLVED_PHASE / DEFAULT_STEP and fast > swinging(problem, state)
+    slow = MAX_RESOLVED_PHASE / DEFAULT_STEP
+    fast = fastest(problem, state, MIN_STIFFNESS_RATIO * slow) / MIN_STIFFNESS_RATIO
+    return fast > slow and fast > swinging(problem, state)
 
 
 def _now_and_then(problem: Problem) -> float:
@@ -185,7 +225,7 @@ def _default(rate: float) -> float:
 
 def default_step(problem: Problem, state: State) -> float:
     """The step (s) of a rule of fixed steps to which none was given: 1 ms, or less where springs are faster."""
-    return _default(fastest(problem, state))
+    return _default(fastest(problem, state, MAX_RESOLVED_PHASE / DEFAULT_STEP))
 
 
 def damped_step(problem: Problem, state: State) -> float:
@@ -200,7 +240,7 @@ def damped_step(problem: Problem, state: State) -> float:
 def stable_step(problem: Problem, state: State) -> float:
     """Default step (s) of a rule that takes springs implicitly.
 
-    It does so but for those that act now and then, and for what a function does to joints other than the one that
+    Laws that act at some times only are left out, and so is what a function does to joints other than the one that
     moved. Without a floor, whose steps are those of a rebound, a robot that swings does so in steps that keep its
     energy.
     """
@@ -228,7 +268,7 @@ def default_steps(problem: Problem, method: Integrator, state: State, finer: int
 def foreseeing(problem: Problem, state: State, dt: float) -> Problem:
     """The problem in steps of ``dt`` (s), which foresee a function only where they do not resolve it."""
     function = replace(problem, laws=(), contact=None)
-    resolved = problem.feedback is not None and fastest(function, state) * dt <= MAX_RESOLVED_PHASE
+    resolved = problem.feedback is not None and resolved_by(function, state, dt, MAX_RESOLVED_PHASE)
     return replace(problem, feedback=None) if resolved else problem
 
 
@@ -258,7 +298,7 @@ def parts_per_step(problem: Problem, dt: float) -> int:
     floor: Any = problem.contact
     if floor is None or not offers(floor, LinearizedForces):
         return 1
-    rate = float(np.max(floor.point_impedance(problem.model)[1])) * effective_mass(problem.model, floor)
+    rate = float(np.max(floor.point_impedance(problem.model)[1])) * touching_mobility(problem.model, floor)
     return min(MAX_PARTS_PER_STEP, 2 ** round(math.log2(max(1.0, rate * dt / MAX_UNRESOLVED_DECAY))))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,9 +56,11 @@ class Stepping(Runner[Trajectory]):
         whole: bool,
     ) -> None:
         problem, self.adaptive = method.suited(problem), method.tolerance is not None
+        problem = replace(problem, feedback=copy(problem.feedback))  # which changes in a run, and may begin again
         dt = longest if dt is None and self.adaptive else dt
         dt, first = default_steps(problem, method, state, finer) if dt is None else (dt, dt)
         super().__init__(duration, dt, every, 1, progress)
+        self.repeatable = problem.feedback is not None and problem.contact is None  # on floors it is asked too often
         self.problem = problem = foreseeing(problem, state, dt)
         self.method, self.sampling, self.begun = method.at(problem, dt), problem.sampling, state
         self.eases, self.next = first < dt, min(first, FIRST_ADAPTED_STEP) if self.adaptive else first
@@ -88,7 +92,7 @@ class Stepping(Runner[Trajectory]):
         return left if 0.9 * left < planned and left <= self.dt else planned
 
     def _step(self, dt: float) -> tuple[np.ndarray, float]:
-        """A step that is finite and meets the tolerance, and its size; 0 where no step holds what it should."""
+        """A step that is finite, meets the tolerance and holds what it should, and its size."""
         return self._adapted(dt) if self.adaptive else self._halved(dt)
 
     def _halved(self, dt: float) -> tuple[np.ndarray, float]:
@@ -107,8 +111,9 @@ class Stepping(Runner[Trajectory]):
                 if self.problem.contact is None:
                     self._check_mass()
                     raise NumericsError(self.method.unsolved(self.problem), time=self.t)
-                across = out[-1] <= 1.0 and self._pushed(2.0 * dt)
-                return (out, 2.0 * dt) if across else (np.append(self.packed, 0.0), 0.0)
+                if out[-1] <= 1.0 and self._pushed(2.0 * dt):
+                    return out, 2.0 * dt
+                raise self.problem.contact.unheld(self.mode)
 
     def _adapted(self, dt: float) -> tuple[np.ndarray, float]:
         """:meth:`_step` of a method that says its error, in units of the tolerance: as long as that allows."""

@@ -15,10 +15,12 @@ from .joints import check_joint
 from .laws import check_law
 from .loops import check_loop
 from .report import Report
+from .step_derivatives import HardStep, check_step_derivatives, hard_steps
 from .tasks import check_task
 from .terrains import check_terrain
 
 __all__ = [
+    "HardStep",
     "Report",
     "check_change",
     "check_contact",
@@ -28,8 +30,10 @@ __all__ = [
     "check_joint",
     "check_law",
     "check_loop",
+    "check_step_derivatives",
     "check_task",
     "check_terrain",
+    "hard_steps",
 ]
 
 __getattr__ = former_names(__name__)

@@ -139,7 +139,7 @@ def _compiled(contact: Contact, run: Trajectory) -> float:
     return worst
 
 
-def _books(contact: Contact, run: Trajectory) -> float:
+def _energy_balance(contact: Contact, run: Trajectory) -> float:
     return whole(run).energy_residual
 
 
@@ -186,6 +186,6 @@ OF_RUNS = (
     Requirement("forces", "nv finite numbers by port; none in the air", 0.0, _forces),
     Requirement("guards", "not negative while a mode lasts", 1e-9, _guards),
     COMPILED,
-    Requirement("energy balance", "work through its ports = energy of the robot", 1e-6, _books),
+    Requirement("energy balance", "work through its ports = energy of the robot", 1e-6, _energy_balance),
 )
 """Laws of a contact and a run with it."""

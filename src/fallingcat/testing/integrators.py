@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays import array, concatenate, sin
 from ..arrays.types import Scalar, Vector
 from ..caching import cached_property
@@ -25,7 +26,8 @@ ROUNDING = 1e-11
 """Errors below this say nothing of an order."""
 
 
-def check_integrator(method: Integrator) -> Report:
+@former_arguments(method="integrator")
+def check_integrator(integrator: Integrator) -> Report:
     """Check the laws of integrators on a method.
 
     Runs are those of a cat that tumbles, a cat that is driven, and a robot of all joint kinds.  The order of a method
@@ -33,7 +35,7 @@ def check_integrator(method: Integrator) -> Report:
     not claimed.
 
     Args:
-        method: Integrator.
+        integrator: Integrator.
 
     Returns:
         Table of residuals.
@@ -54,9 +56,9 @@ def check_integrator(method: Integrator) -> Report:
           every joint     ...  holds        all joint kinds: energy falls as fast, poses stay poses
           rollout         ...  holds        many at once = one by one
     """
-    of_type(method, Integrator, "method must be an Integrator")
-    trial, subject = _Trial(method), f"integrator {method.name!r}"
-    own = [(ROLLOUT, isinstance(method, Rule)), (TOLERANCE, method.tolerance is not None)]
+    of_type(integrator, Integrator, "integrator must be an Integrator")
+    trial, subject = _Trial(integrator), f"integrator {integrator.name!r}"
+    own = [(ROLLOUT, isinstance(integrator, Rule)), (TOLERANCE, integrator.tolerance is not None)]
     first = (law.tried(subject, [(trial,)]) for law in LAWS)
     every_joint = (_of_every_joint(trial, subject) for _ in range(1))
     last = (law.tried(subject, [(trial,)]) for law, claimed in own if claimed)
@@ -105,10 +107,10 @@ def _slopes(errors: list[float]) -> np.ndarray:
     """Observed orders: number of halvings of the error where the step halves."""
     if not np.isfinite(errors).all():
         raise Unproved("an error is not a finite number")
-    told = [error for error in errors if error > ROUNDING]
-    if len(told) < 2:
+    resolved = [error for error in errors if error > ROUNDING]
+    if len(resolved) < 2:
         raise Unproved(f"errors of {max(errors):.1g} and less are rounding: there is no slope")
-    return np.log2(np.array(told[:-1]) / told[1:])
+    return np.log2(np.array(resolved[:-1]) / resolved[1:])
 
 
 def _order(trial: _Trial) -> float:
@@ -140,7 +142,7 @@ def _momentum(trial: _Trial) -> float:
     return _shortfall([float(np.abs(h - h[0]).max()) for h in momenta], trial.method.order)
 
 
-def _books(trial: _Trial) -> float:
+def _energy_balance(trial: _Trial) -> float:
     return _shortfall([run.energy_residual for run in trial.driven], trial.method.order)
 
 
@@ -196,7 +198,7 @@ LAWS = (
     Requirement("driven", "the same under a force that depends on time", 0.4, _driven),
     Requirement("energy", "its error falls as fast, or is rounding", 0.7, _energy),
     Requirement("momentum", "its error falls as fast, or is rounding", 0.7, _momentum),
-    Requirement("energy balance", "work through ports = energy, falling as fast", 0.7, _books),
+    Requirement("energy balance", "work through ports = energy, falling as fast", 0.7, _energy_balance),
     Requirement("plain", "compiled steps = steps in plain Python", 1e-9, _plain),
 )
 ROLLOUT = Requirement("rollout", "many at once = one by one", 1e-12, _rollout)

@@ -79,7 +79,7 @@ def _trials(
     yield COMPILED, [([one for one, _ in awake], model, at, touches) for touches in contacts]
     if callable(getattr(law, "energy", None)):
         yield GRADIENT, cases
-    yield BOOKS, [(law, model, state, dt) for state in at[:3]]
+    yield ENERGY_BALANCE, [(law, model, state, dt) for state in at[:3]]
     if law.memory_size(model) or type(law).begin is not Law.begin:
         yield STATE, [(law, one, model, state) for one, state in awake]
         yield AFTER, [(one, model, state) for one, state in awake]
@@ -127,7 +127,7 @@ def _gradient(law: Any, model: Model, state: State, touches: frozenset[str]) -> 
     return apart(law.forces(model, 0.3, state, touches), -np.array(slopes))
 
 
-def _books(law: Law, model: Model, state: State, dt: float) -> float:
+def _energy_balance(law: Law, model: Model, state: State, dt: float) -> float:
     return whole(simulate(model, state, 0.05, law, integrator="rkmk4", dt=dt, passive=False)).energy_residual
 
 
@@ -150,4 +150,4 @@ COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-12,
 GRADIENT = Requirement("gradient", "forces = -d energy, by complex step", 1e-11, _gradient)
 STATE = Requirement("state", "memory_size finite numbers begin, and change", 0.0, _state)
 AFTER = Requirement("after", "its state changes by its rate, by complex step", 1e-11, _after)
-BOOKS = Requirement("energy balance", "its work = energy of the robot, in a run", 1e-6, _books)
+ENERGY_BALANCE = Requirement("energy balance", "its work = energy of the robot, in a run", 1e-6, _energy_balance)

@@ -59,7 +59,7 @@ def check_loop(loop: Loop, model: Model, states: Iterable[State] | None = None, 
         at = [assemble(closed, state, base=not loop.internal) for state in near]
     cases = [(loop, closed, state) for state in at]
     trials = [(one, cases) for one in (NAMES, ROWS, JACOBIAN, BIAS, COMPILED)]
-    trials += [(one, cases[:2]) for one in (CLOSED, BOOKS)] + ([(INNER, cases)] if loop.internal else [])
+    trials += [(one, cases[:2]) for one in (CLOSED, ENERGY_BALANCE)] + ([(INNER, cases)] if loop.internal else [])
     return Report.of(subject, chain(one.tried(subject, given) for one, given in trials))
 
 
@@ -115,7 +115,7 @@ def _stays_closed(loop: Loop, model: Model, state: State) -> float:
     return largest(*(float(np.abs(equations(model, run.state(i)).error).max(initial=0.0)) for i in (-1, len(run) // 2)))
 
 
-def _books(loop: Loop, model: Model, state: State) -> float:
+def _energy_balance(loop: Loop, model: Model, state: State) -> float:
     return whole(simulate(model, state, 0.05, integrator="rkmk4", dt=1e-3, passive=False)).energy_residual
 
 
@@ -129,5 +129,5 @@ JACOBIAN = Requirement("jacobian", "d error/dt = J v, by differences", 1e-7, _ja
 BIAS = Requirement("bias", "dJ/dt v, by differences", 1e-6, _bias)
 COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
 CLOSED = Requirement("stays closed", "error of a run, in m or rad", 1e-5, _stays_closed)
-BOOKS = Requirement("energy balance", "its forces do no work, in a run", 1e-5, _books)
+ENERGY_BALANCE = Requirement("energy balance", "its forces do no work, in a run", 1e-5, _energy_balance)
 INNER = Requirement("inner forces", "a motion of the base does not open it", 1e-9, _inner)

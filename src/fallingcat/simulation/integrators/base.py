@@ -11,6 +11,7 @@ import numpy as np
 
 from ...contact.base import Mode
 from ...contact.capabilities import Capability, HybridModes, check_offers
+from ...errors import ModelError
 from ..problem import Problem
 
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -40,6 +41,8 @@ class Integrator(ABC):
 
     implicit: bool = False
     """True if steps need not resolve stiff laws: they get them as they are, :meth:`.Law.for_implicit_steps`"""
+    linearizes: bool = False
+    """True if steps take forces as linear in the velocity at their end"""
     stable: bool = False
     """True if steps of any size follow springs and dampers, however stiff: the default step does not look at them"""
 
@@ -77,9 +80,15 @@ class Integrator(ABC):
         """
         if problem.contact is not None:
             check_offers(problem.contact, self.needs, self.name)
+            refused = self.needs is HybridModes and problem.contact.unlocated(problem.model)
+            if refused:
+                raise ModelError(refused)
         if not self.implicit:
             return problem
-        return replace(problem, laws=tuple(law.for_implicit_steps() for law in problem.laws))
+        laws: Any = (law.for_implicit_steps() for law in problem.laws)
+        if self.linearizes:
+            laws = (law.for_linearized_steps(problem.model) for law in laws)
+        return replace(problem, laws=tuple(laws))
 
     def unsolved(self, problem: Problem) -> str:
         """Message where no step of a given size, however often it is halved, has an error that is allowed.

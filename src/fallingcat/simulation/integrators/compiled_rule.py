@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from ..vector_field import layout_of
 from .base import FixedStepIntegrator, Integrator
 from .implicit import CompiledStepper
 from .rule import MAX_DIFFERENTIATED_NV, Rule, advance
+from .rule_derivatives import step_jacobian
 
 
 def smooth(method: Integrator, problem: Problem) -> Integrator:
@@ -48,6 +51,9 @@ class RuleStepper(CompiledStepper):
     """Steps as machine code: ``x = [count; packed]``."""
 
     counted = ()
+    solved: Mapping[str, Any] = MappingProxyType({})
+    iterates = False
+    jacobian: Callable[..., Any] | None = staticmethod(step_jacobian)
 
     def on(self, target: str, dtype: str) -> list[Any]:
         """The same for another machine."""

@@ -32,8 +32,8 @@ from ..problem import Problem, held
 from ..robot_parameters import edited, size
 from ..vector_field import Field, layout_of
 from .base import FixedStepIntegrator, Step
+from .contact_start import anchors_at
 from .implicit import CompiledStepper
-from .implicit_points import anchors_at
 from .rosenbrock import Rosenbrock
 from .rule import Rule
 
@@ -50,7 +50,7 @@ MAX_EXCESS, ATTEMPT_RATE = 300_000.0, 1e6
 HEAD_SIZE = 4
 """Numbers of a robot before those that say what touches: time, advised step, aim, attempts beyond the rate."""
 ATTEMPTS_PER_CALL = 16
-"""Between two looks at who has arrived."""
+"""Attempted steps between two checks of which robots have arrived."""
 ROBOTS_PER_STRAGGLER = 8
 """Those who have not go on alone when they are no more than one in so many."""
 

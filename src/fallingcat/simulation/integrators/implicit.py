@@ -14,8 +14,10 @@ is located.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ import numpy as np
 from ...arrays import array
 from ...caching import cached_property
 from ...compiler import compile
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...contact.base import Mode
 from ...contact.capabilities import LinearizedForces
 from ...control import Law
@@ -32,15 +34,17 @@ from ...model import Model, State
 from ..arguments import whole
 from ..compiled_dynamics import remembered
 from ..devices import Cpu
+from ..law_memory import initial_memories
 from ..law_parameters import apart
 from ..problem import Problem
 from ..robot_parameters import nominal
 from ..vector_field import layout_of
 from .base import FixedStepIntegrator
-from .implicit_points import anchors
-from .implicit_step import begun, carried, concluded, converged, dry_friction_law, foreseen
+from .contact_start import anchors, modes_of
+from .implicit_derivatives import SOLVED, step_jacobian
+from .implicit_end import concluded
+from .implicit_step import FORCE_TOLERANCE, begun, carried, converged, dry_friction_law, foreseen
 from .refinement import NOBODY, coarser, refined
-from .rule import guards
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class Implicit(FixedStepIntegrator):
     name = "implicit"
     order = 1
     implicit = True
+    linearizes = True
     stable = True
     varies = True
     needs = LinearizedForces
@@ -97,6 +102,10 @@ class CompiledStepper:
 
     code: Callable[..., Any]
     """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
+    jacobian: Callable[..., Any] | None = None
+    """``(model, x, clock, numbers, forces, wanted=, whole=) -> StepJacobian``; None: its steps have no derivatives"""
+    solved: Mapping[str, Any] = MappingProxyType({"tolerance": SOLVED})
+    """options of :attr:`code` with which steps are solved as far as their derivatives are"""
     head = 1
     """numbers of a robot before its packed state: how many steps it has taken"""
     head_at: Callable[..., Any] = staticmethod(counted)
@@ -122,6 +131,11 @@ class CompiledStepper:
         if problem.varied:
             self._options["varied"] = problem.varied
 
+    @property
+    def iterates(self) -> bool:
+        """True if a step repeats something until it has converged."""
+        return self.problem.contact is not None or dry_friction_law(self.problem) is not None
+
     @cached_property
     def kernel(self) -> Any:
         """``(x, clock, numbers, forces) -> x`` later, as machine code."""
@@ -144,7 +158,7 @@ class CompiledStepper:
 
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: what ``N`` robots remember that start now."""
-        return np.hstack([anchors(self.problem, many), self.problem.law_memories(many)])
+        return np.hstack([anchors(self.problem, many), initial_memories(self.problem, many)])
 
     def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: ``x`` of robots that start now."""
@@ -154,6 +168,18 @@ class CompiledStepper:
         """``x`` some steps later, on the machine ``on`` which it is: see :class:`.BatchSimulator`."""
         after = on.iterated(x, np.full(self.clock, dt), forces, steps)
         return refined(on, x, after, np.full(self.clock, dt), steps, forces) if self._layout.carried else after
+
+    def repeated(self, on: Any, x: np.ndarray, dt: float, steps: int) -> Any:
+        """:meth:`taken` from ``x`` (N x size); a function, of a single robot, is asked before every step."""
+        if self.problem.controller is None:
+            return self.taken(on, on.sent(x), dt, steps, on.sent(np.zeros((len(x), 0))))
+        (first,), step = x, copy(self)
+        if self.problem.feedback is not None:
+            step.problem = replace(self.problem, feedback=self.problem.feedback.elsewhere())
+        t, packed = float(first[0]) * dt, first[self.head :]
+        for k in range(steps):
+            packed = step(packed, np.array([t + k * dt, dt]))[:-1]
+        return on.sent(np.append(first[: self.head], packed)[None])
 
     def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
         """``x`` after ``rows * every`` steps, and ``rows x N x size``: after every ``every``-th of them."""
@@ -238,17 +264,6 @@ class CompiledStepper:
         return on.times(x) * dt
 
 
-def modes_of(problem: Problem, memory: int, packed: np.ndarray) -> tuple[Mode, ...]:
-    """Modes of a floor, the points that touch, at each of ``N`` packed states."""
-    contact, memory = problem.contact, memory - sum(problem.sizes)
-    if contact is None:
-        return ((),) * len(packed)
-    bare, nowhere = Problem(problem.model, (), contact), (False,) * len(contact.points)
-    size, clocks = layout_of(bare, memory).size, np.zeros((len(packed), 2))
-    heights = guards(bare, nowhere, memory, compile_step)(np.ascontiguousarray(packed[:, :size]), clocks)
-    return tuple(map(tuple, (np.asarray(heights) < 0.0).tolist()))
-
-
 def steps_before(t: float, dt: float) -> float:
     """Number of steps of ``dt`` (s) in a time: times are counted, as sums of steps would not end where laws switch.
 
@@ -272,10 +287,14 @@ def stepped(
     memory: int,
     sweeps: int | None,
     varied: tuple[str, ...] = (),
+    tolerance: float = FORCE_TOLERANCE,
 ) -> Any:
-    """``x = [count; packed]`` a step later, under held ``forces`` if there are any."""
+    """``x = [count; packed]`` a step later, under held ``forces`` if there are any.
+
+    Contact forces are those of the law but for a ``tolerance``, relative to the normal forces.
+    """
     start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps != 1, varied)
-    last = converged(start, signs) if sweeps is None else start.sweep(foreseen(start, signs, sweeps))
+    last = converged(start, signs, tolerance) if sweeps is None else start.sweep(foreseen(start, signs, sweeps))
     return concluded(start, last)
 
 
@@ -315,3 +334,4 @@ def conclusion(
 
 
 CompiledStepper.code = staticmethod(stepped)
+CompiledStepper.jacobian = staticmethod(step_jacobian)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import block, concatenate, cross, less, minimum, mirror, scale, where
-from ...compiler import compile
-from ...contact.compliant_bodies import heights_at
-from ...contact.patches import MIN_POINTS, LinkPatches, patches_of, summed
+from ...arrays import block, concatenate, cross, mirror, scale
+from ...contact.patches import MIN_POINTS, LinkPatches, Look, Near, patches_of, summed
 from ...contact.support_points import Landing, Support
 from ...contact.theta_weights import ThetaWeights
 from ...dynamics.forward import angular_velocities
@@ -19,10 +16,9 @@ from ...dynamics.spatial import motion_to_child
 from ...dynamics.sweeps import nodes, outward
 from ...geometry.body_touch import BodyTouch, body_touches, relative_biases
 from ...geometry.collision_pairs import joints_between
-from ...geometry.contact_points import Ground, positions
+from ...geometry.contact_points import Ground
 from ...lie.rotations import skew
 from ...model import Model, State
-from ..problem import Problem
 
 
 class Point(NamedTuple):
@@ -64,8 +60,8 @@ class Point(NamedTuple):
     """see :meth:`.LinearizedForces.rolls`"""
     patch: tuple[int, int] | None
     """name of :data:`.MIN_POINTS` points or more of a link or pair that have the same axes"""
-    near: Any = None
-    """condition that its patch may touch; None: it always may"""
+    near: Near | None = None
+    """conditions that its patch may touch; None: it always may"""
 
     @property
     def mover(self) -> Any:
@@ -106,8 +102,6 @@ class PatchesInStep(NamedTuple):
     on_link: LinkPatches
     arm: Any
     """``3``: center of their ball, along normal and tangents"""
-    heights: list[Any]
-    """m: of the lowest point of each"""
     speed: Any
     """m/s: of the center along the normal, before the step"""
     spin: Any
@@ -116,8 +110,8 @@ class PatchesInStep(NamedTuple):
     """``3 x 3``: normal and tangents as rows, in the link frame"""
     gravity: Any
     """m/s^2: along the normal"""
-    nears: list[Any]
-    """conditions that each may touch"""
+    look: Look
+    """which of them may touch"""
 
     def touched(self, moves: dict[Any, Any], dt: Any) -> Any:
         """Number of those that were left out, and come near the ground by the acceleration (6) of their link."""
@@ -125,10 +119,7 @@ class PatchesInStep(NamedTuple):
         a, alpha = self.axes @ link[:3], self.axes @ link[3:]
         speed = self.speed + dt * (self.gravity + (a + cross(alpha, self.arm))[0])
         low = self.on_link.margin(speed, self.spin + scale(dt, alpha), 0.5 * dt, 0.5)
-        return sum(
-            where(near, 0.0, where(less(height, low), 1.0, 0.0))
-            for near, height in zip(self.nears, self.heights, strict=True)
-        )
+        return self.look.touched(low)
 
 
 def _along(axes: Any, v: Any, w: Any, p: Any, shares: bool) -> Any:
@@ -213,7 +204,14 @@ def points_of(
         middle: The same place with the velocity that is foreseen there.
         seen: Weights of the step, of each part of the contact.
     """
-    step, points = Step.of(model, state, dt, middle), list[Point]()
+    return points_in(Step.of(model, state, dt, middle), contact, memory, seen)
+
+
+def points_in(
+    step: Step, contact: Any, memory: Any, seen: Sequence[ThetaWeights]
+) -> tuple[list[Point], list[BodyTouch], list[PatchesInStep]]:
+    """:func:`points_of` links in the middle of a step."""
+    points = list[Point]()
     moving, patches = list[BodyTouch](), list[PatchesInStep]()
     for part, weights in zip(contact.parts, seen, strict=True):
         start = len(points)
@@ -235,7 +233,10 @@ def _on_ground(
     ground, points, R_base, origin = floor.ground(model), [], step.state.pose[:3, :3], step.state.pose[:3, 3]
     found = _patches(step, floor, ground) if ground.flat else []
     nears = {
-        i: near for each in found for near, part in zip(each.nears, each.on_link.patches, strict=True) for i in part
+        i: near
+        for each in found
+        for near, part in zip(each.look.nears, each.on_link.patches, strict=True)
+        for i in part
     }
     for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory, strict=True)):
         frame = model.frame(name)
@@ -264,19 +265,20 @@ def _patches(step: Step, floor: Any, ground: Ground) -> list[PatchesInStep]:
     """Patches over flat ground."""
     model, found = step.model, []
     centers = [model.frame(name).placement[:3, 3] for name in floor.points]
-    for on_link in patches_of(model, floor.points):
+    all_links = patches_of(model, floor.points)
+    for on_link in all_links:
         pose, twist = step.poses[on_link.link], step.twists[on_link.link]
         R, origin = pose[:3, :3], pose[:3, 3]
         heights = [
-            functools.reduce(minimum, [ground.site(R @ centers[i] + origin, floor.radii[i]).height for i in part])
-            for part in on_link.patches
+            [ground.site(R @ centers[i] + origin, floor.radii[i]).height for i in part] for part in on_link.patches
         ]
         site = ground.site(origin)
         axes, gravity = site.axes @ R, (site.axes @ model.gravity)[0]
         arm, v, spin = (axes @ x for x in (on_link.center, twist[:3], twist[3:]))
         speed = (v + cross(spin, arm))[0]
-        nears = [less(height, on_link.margin(speed, spin, step.dt)) for height in heights]
-        found.append(PatchesInStep(on_link, arm, heights, speed, spin, axes, gravity, nears))
+        bottom = on_link.bottom(ground.site(R @ on_link.center + origin).height, floor.radii)
+        look = Look.of(bottom, heights, on_link.margin(speed, spin, step.dt), len(all_links))
+        found.append(PatchesInStep(on_link, arm, speed, spin, axes, gravity, look))
     return found
 
 
@@ -313,32 +315,3 @@ def _on_second(step: Step, touch: BodyTouch, arm: Any) -> tuple[Any, ...]:
     place, axes = H[:3, :3].T @ (touch.center + arm - H[:3, 3]), touch.axes @ H[:3, :3]
     core = place + scale(side.solid.radius, axes[0])
     return side.link, place, axes, touch.axes @ step.model.gravity, axes @ cross(spin, cross(spin, core))
-
-
-def anchors(problem: Problem, many: State) -> np.ndarray:
-    """``N x memory``: what a floor remembers of ``N`` states from which it starts: where its points are."""
-    if problem.contact is None:
-        return np.zeros((len(many.pose), 0))
-    floor: Any = problem.contact
-    start = compile(problem.model, starts_at, state=["pose", "joints"], floor=floor)
-    found = np.asarray(start(many.pose[:, :3], many.joints))
-    memory = found.shape[1] - len(floor.points)
-    floor.check_heights(problem.model, found[:, memory:])
-    return found[:, :memory]
-
-
-def starts_at(model: Model, state: State, *, floor: Any) -> Any:
-    """:func:`anchors_at`, then the heights of the points over the ground (m)."""
-    return concatenate([anchors_at(model, state, floor=floor), heights_at(model, state, contact=floor)])
-
-
-def anchors_at(model: Model, state: State, *, floor: Any) -> Any:
-    """Memory of the points of a contact that have just touched."""
-    found = [np.zeros(0)]
-    for part in floor.parts:
-        if part.pairs:
-            found.append(np.zeros(part.memory_size))
-        else:
-            ground, places = part.ground(model), positions(model, state, part.points)
-            found += [part.unloaded(i, ground.site(p), p) for i, p in enumerate(places)]
-    return concatenate(found)

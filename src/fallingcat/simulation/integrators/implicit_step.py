@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import array, concatenate, cross, less, scale, where, while_loop
+from ...arrays import concatenate, less, scale, where, while_loop
 from ...contact.patches import guarded, summed
 from ...contact.support_points import Support
 from ...contact.theta_weights import ThetaWeights
 from ...control import Law
-from ...dynamics import gravity_forces
 from ...dynamics.forward import Response, resisting_mass, response
 from ...model import Model, State
 from ..law_parameters import tuned
-from ..loop_closure import LOOPS, closing_forces
+from ..loop_closure import closing_forces
 from ..problem import Problem, held
-from ..robot_parameters import edited, giving_with, size
+from ..robot_parameters import edited, mobility_with, size
 from ..vector_field import layout_of
 from .coupled_links import CoupledLinks
 from .implicit_points import PatchesInStep, Point, loads, points_of
 from .joint_friction import JointFriction
-from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
-from .refinement import coarse
+from .linearized_forces import LinearizedForce, ahead_of, linearized_forces
 
 FORCE_TOLERANCE = 1e-3
 """Mismatch between contact forces of a step and the law, relative to the normal forces: friction is right to 0.1 %."""
@@ -175,12 +172,14 @@ def begun(
 ) -> tuple[Start, Signs]:
     """Start of a step: velocities of points, and joints that dry friction could stop if no other force acted."""
     own = numbers[len(numbers) - size(model, varied) :]
+    nominal, (robot, contact) = contact, edited(model, contact, varied, own)
     parts = () if contact is None else contact.parts
+    stiff = contact if {"stiffness", "damping"} & {*varied} else nominal  # weights do not follow friction
     seen = []
-    for part in parts:
+    for part in () if stiff is None else stiff.parts:
         K, D = part.point_impedance(model)
-        seen.append(ThetaWeights.of(K, D, giving_with(model, part, varied, own), dt[0]))
-    model, contact = edited(model, contact, varied, own)
+        seen.append(ThetaWeights.of(K, D, mobility_with(model, part, varied, own), dt[0]))
+    model = robot
     problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
     layout = layout_of(problem, memory)
     (state, before, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
@@ -272,8 +271,8 @@ def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
     return signs
 
 
-def converged(start: Start, signs: Signs) -> Sweep:
-    """Sweeps until contact forces are those of the law at the end of the step.
+def converged(start: Start, signs: Signs, tolerance: float = FORCE_TOLERANCE) -> Sweep:
+    """Sweeps until contact forces are those of the law at the end of the step, but for a ``tolerance``.
 
     That is one where nothing begins to slide, stick, lift off or land.  Where friction follows normal forces, all that
     come after the first are steps of Newton's method.
@@ -290,67 +289,11 @@ def converged(start: Start, signs: Signs) -> Sweep:
     def again(flat: Any) -> Iterator[tuple[Any, Any]]:
         now = before.read(flat)
         if start.newton:
-            yield now.flat, now.settled
+            yield now.flat, tolerance**2 - now.mismatch
         now = start.sweep(now.signs, start.newton).safeguarded(start, now)
-        yield now.flat, now.settled
+        yield now.flat, tolerance**2 - now.mismatch
 
     return before.read(while_loop(again, first.flat + 0.0 * start.dt, MOST_SWEEPS))
-
-
-def concluded(start: Start, last: Sweep) -> Any:
-    """``[t; packed]`` at the end of a step."""
-    problem, state, points, dt = start.problem, start.state, start.points, start.dt
-    change = scale(dt, last.acceleration)
-    velocity = state.velocity + change
-    ahead, felt = start.ahead(Signs(last.moves, 1.0, None)), last.felt
-    late = _late(points, felt)
-    moves = 0.5 + late
-    way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
-    after = moving(problem.model.configuration.displace(state, way), velocity)
-    kept, pulls = [np.zeros(0)], start.pulls
-    for point, u, force in zip(points, ahead, felt, strict=True):
-        held, inside = point.law.anchor(point, u, force[1:], point.seen)
-        held = where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if point.rolls else held
-        before = start.memory[2 * point.number : 2 * point.number + 2]
-        kept.append(guarded(point.near, held, 0.0 if point.rolls else before))  # in the air it does not matter
-    if problem.model.loops:
-        pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
-    if last.signs.grip:
-        pulls = pulls | {last.signs.grip.name: LinearizedForce(last.held, *np.zeros((2, problem.model.n)))}
-    works = start.works + _works(start, change, pulls, ahead, felt, late)
-    middle = moving(state, state.velocity + 0.5 * change)
-    memory = concatenate([*kept, problem.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
-    unsettled = where(less(0.0, last.settled), 0.0 * dt, 1.0 + 0.0 * dt)
-    # forces that are not those of the law can create energy: such a step is taken again in quarters
-    wrong = sum((patches.touched(last.moves, dt) for patches in start.patches), start=unsettled)
-    again = where(less(0.5, wrong), 1.0 + 0.0 * dt, coarse(problem.model, velocity, dt))
-    counts = start.counts + array([unsettled, 0.0, again])
-    given = concatenate([last.acceleration, counts])
-    packed = layout_of(problem, len(memory)).pack(after, memory, works, given)
-    return concatenate([np.reshape(start.count + 1.0, 1), packed])
-
-
-def _late(points: list[Point], felt: list[Any]) -> Any:
-    """Part beyond half of a step that moves with the change of velocity, if points landed in it under these forces.
-
-    What stops at once moves with the velocity before until it lands, and with the one after from there on: of a floor
-    that steps resolve, which slows it down by and by, nothing is late.
-    """
-    if not points:
-        return 0.0
-    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(points, felt, strict=True)]
-    whole, late = summed([point.near for point in points], pushes), 0.0
-    for _, part in groupby(zip(points, pushes, strict=True), key=lambda each: id(each[0].law)):
-        lands = list(part)
-        nears, at_once = [point.near for point, _ in lands], 2.0 * lands[0][0].seen.damper[0] - 1.0
-        late = late + at_once * summed(nears, [(point.lasts - 0.5) * push for point, push in lands])
-    return late / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
-
-
-def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
-    """Slip (2) of a ball in the middle of the next step, if it ``moves`` with this part of its change of velocity."""
-    v, w = point.velocity[1:], ahead[1:]
-    return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
 
 
 def _gripping(problem: Problem, state: State, dt: Any) -> JointFriction | None:
@@ -388,49 +331,3 @@ def _answer(start: Start, grip: JointFriction | None, supports: list[Support], s
     mass = resisting_mass(model, state, resisting, armature)
     closing = closing_forces(model, start.state, found.acceleration, mass, dt)
     return response(model, state, forces + closing, wrenches, resisting, armature), closing
-
-
-def _works(
-    start: Start, change: Any, pulls: dict[str, LinearizedForce], ahead: list[Any], felt: list[Any], late: Any
-) -> Any:
-    """Works (J, two for each port) of the forces of the step along the mean of the velocities before and after.
-
-    The ground takes what weight does ``late``.
-    """
-    problem, state, points = start.problem, start.state, start.points
-    m, mean = problem.model.m, state.velocity + 0.5 * change
-    by_law = powers_of(problem.model, state, change, pulls)
-    twice = [point.velocity + u for point, u in zip(points, ahead, strict=True)]
-    carried = [_with_base(problem, point, mean[:m]) for point in points]
-    by_floor: list[tuple[Any, Any]] = []
-    for part in (slice(0, 1), slice(1, 3)) if problem.contact else ():
-        base = start.summed([f[part] @ u[part] for f, u in zip(felt, carried, strict=True)])
-        whole = start.summed([f[part] @ u[part] for f, u in zip(felt, twice, strict=True)])
-        by_floor.append((base, 0.5 * whole - base))
-    impacts = [(0.0, 0.0)] if problem.contact else []
-    if points:  # what moves late falls as far as it should, and not as the mean velocity says
-        (base, rest), along_it = by_floor
-        by_floor = [(base - late * _weighed(start, change, pulls, felt), rest), along_it]
-    powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
-    return scale(start.dt, concatenate([np.zeros(0), *powers]))
-
-
-def _weighed(start: Start, change: Any, pulls: dict[str, LinearizedForce], felt: list[Any]) -> Any:
-    """W: of the weight along a ``change`` of velocities (nv).
-
-    Where the base can fall this is ``dt g . F``, with all forces ``F`` from outside, but for products of velocities.
-    """
-    state, model = start.state, start.problem.model
-    g, S = model.gravity, model.base.selection
-    falls = S[:3, ~S[3:].any(axis=0)]
-    if model.loops or np.linalg.matrix_rank(np.column_stack([falls, g])) > np.linalg.matrix_rank(falls):
-        return -gravity_forces(model, state) @ change
-    down = model.base.coselection @ concatenate([state.pose[:3, :3].T @ g, np.zeros(3)])
-    of_laws = sum((down @ pull.forces[: model.m] for pull in pulls.values()), start=model.mass * (g @ g))
-    return start.dt * start.summed([point.gravity @ f for point, f in zip(start.points, felt, strict=True)], of_laws)
-
-
-def _with_base(problem: Problem, point: Point, twist: Any) -> Any:
-    """``3``: the velocity of a point, along normal and tangents, if the robot were rigid."""
-    nu = problem.model.base.selection @ twist
-    return point.base @ nu[:3] + cross(point.base @ nu[3:], point.lever)

@@ -18,6 +18,7 @@ velocities that would open them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import compress
@@ -27,7 +28,7 @@ import numpy as np
 
 from ...arrays import array, concatenate
 from ...compiler import compile
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...contact.base import Mode
 from ...control.laws.base import acts_on_base
 from ...errors import ModelError, NumericsError, describe
@@ -35,11 +36,13 @@ from ...lie import Group
 from ...lie.rotations import skew
 from ...model import Model, State
 from ..compiled_dynamics import remembered
+from ..law_memory import check_no_memory
 from ..problem import Problem, held
 from ..vector_field import layout_of
-from . import flight_step
+from . import flight_step, midpoint_derivatives
 from .base import FixedStepIntegrator, Step
 from .compiled_rule import RuleStepper
+from .flight_derivatives import step_jacobian
 from .implicit import steps_before
 from .implicit_step import dry_friction_law
 from .momentum_step import (
@@ -147,6 +150,7 @@ class Flight(RuleStepper):
     """Steps that carry parabola and spin along instead of measuring them anew: ``x = [count; carried; packed]``."""
 
     code: Callable[..., Any] = staticmethod(flight_step.flown)
+    jacobian: Callable[..., Any] | None = staticmethod(step_jacobian)
     head = 1 + CARRIED_SIZE
     head_at = staticmethod(carrying)
 
@@ -176,6 +180,8 @@ class MidpointFlight(Flight):
     """Steps of the midpoint rule; where one is too long, what is packed is infinite."""
 
     code = staticmethod(flown)
+    jacobian = staticmethod(midpoint_derivatives.step_jacobian)
+    iterates = True
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; error]``."""
@@ -259,6 +265,7 @@ def measured(model: Model, t: float, many: State) -> np.ndarray:
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
 
+@functools.lru_cache(maxsize=32)
 def keeps_momentum(base: Group) -> bool:
     """True if a robot on a base keeps its momentum about the center of mass along the axes about which it turns.
 
@@ -275,7 +282,7 @@ def check(problem: Problem, remembers: bool = False) -> None:
     """Refuse robots and forces that this rule is not for, by name."""
     model = problem.model
     if not remembers:
-        problem.check_forgetful("momentum")
+        check_no_memory(problem, "momentum")
     for loop in model.loops:
         if not loop.internal:
             raise ModelError(
@@ -286,7 +293,10 @@ def check(problem: Problem, remembers: bool = False) -> None:
         raise ModelError("the momentum-exact integrator takes joint forces only: nothing may pull on the base")
     if not keeps_momentum(model.base):
         base = f"the base {model.base}" if model.m else "one that is fixed"
-        raise ModelError(f"the momentum-exact integrator needs a base that is free or moves in a plane, not {base}")
+        why = "the forces that guide it change the momentum about the center of mass, take 'rkmk4'"
+        raise ModelError(
+            f"the momentum-exact integrator needs a base that is free or moves in a plane, not {base}: {why}"
+        )
     if not np.allclose(free_directions(model.base) @ model.gravity, model.gravity, atol=0.0):
         raise ModelError(f"the momentum-exact integrator needs gravity along directions in which {model.base} moves")
     pulls = remembered((acts_on_base, model, *problem.laws), lambda: [acts_on_base(model, law) for law in problem.laws])

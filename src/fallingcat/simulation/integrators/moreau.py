@@ -8,7 +8,9 @@ law, so there are no modes, and an impact is a step like any other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,11 @@ from ...contact.capabilities import AdmissibleImpulses
 from ...contact.rigid.solvers.proximal_newton import DIGITS
 from ...errors import ModelError
 from ...model import State
+from ..law_memory import initial_memories
 from ..problem import Problem
 from .base import FixedStepIntegrator
 from .implicit import CompiledStepper
+from .moreau_derivatives import step_jacobian
 from .moreau_step import further_rows, stepped
 
 
@@ -45,6 +49,7 @@ class Moreau(FixedStepIntegrator):
     name = "moreau"
     order = 1
     implicit = True
+    linearizes = True
     stable = True
     varies = True
     lag = 0.5
@@ -68,6 +73,8 @@ class MoreauStepper(CompiledStepper):
     """Steps as machine code: ``x = [count; packed]``."""
 
     code = staticmethod(stepped)
+    jacobian = staticmethod(step_jacobian)
+    solved: Mapping[str, Any] = MappingProxyType({})
     clock = 2
     middle = False
     counted = ("refined", "coarse")
@@ -85,7 +92,7 @@ class MoreauStepper(CompiledStepper):
     def remembered(self, many: State) -> np.ndarray:
         """``N x memory``: nothing yet, of robots none of which starts below the ground."""
         self.contact.check_starts(self._model, many)
-        own = self.problem.law_memories(many)
+        own = initial_memories(self.problem, many)
         return np.hstack([np.zeros((len(own), self._layout.memory - own.shape[1])), own])
 
     def modes(self, packed: np.ndarray) -> tuple[Mode, ...]:

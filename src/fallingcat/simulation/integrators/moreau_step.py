@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import absolute, array, concatenate, less, minimum, scale, where
+from ...arrays import absolute, array, concatenate, less, maximum, minimum, scale, sqrt, where
 from ...constraints import loop_closure as loops
-from ...contact.patches import LinkPatches, margins, summed
+from ...contact.patches import LinkPatches, Look, Near, ball_bottoms, margins, summed
 from ...contact.rigid.solvers.cone_projection import Bounded, Closed, ImpulseSet
-from ...contact.rigid.solvers.delassus import Jacobian, Lever
+from ...contact.rigid.solvers.delassus import Jacobian, Lever, Response
 from ...contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions, reactions
 from ...contact.rigid.time_stepping.contact_jacobian import StackedJacobian
 from ...contact.rigid.time_stepping.stepped_contacts import Remembered, SteppedContacts
@@ -31,6 +30,10 @@ from .straight_motion import straight, turned, turning
 
 HAIR = 1e-12
 """m or rad: heights that are rounding."""
+ROUNDING_WORK = 1e-9
+"""Work of reactions, relative to that along the velocities before, that is rounding."""
+Solver = Callable[[Any, Any], Reactions]
+"""``(short, start) -> reactions``"""
 
 
 class Rows(NamedTuple):
@@ -51,17 +54,15 @@ class Rows(NamedTuple):
     """through which they work"""
     patches: Sequence[LinkPatches]
     """points that may be left out together"""
-    lowest: list[list[Any]]
-    """m: height of the lowest point of each"""
-    nears: list[list[Any]]
-    """conditions that each may touch"""
+    looks: list[Look]
+    """which of them may touch"""
 
     @property
-    def near(self) -> list[Any]:
-        """Condition of each set without which it is left out, or None."""
-        found: list[Any] = [None] * len(self.sets)
-        for on_link, nears in zip(self.patches, self.nears, strict=True):
-            for part, near in zip(on_link.patches, nears, strict=True):
+    def near(self) -> list[Near | None]:
+        """Conditions of each set without which it is left out, or None."""
+        found: list[Near | None] = [None] * len(self.sets)
+        for on_link, look in zip(self.patches, self.looks, strict=True):
+            for part, near in zip(on_link.patches, look.nears, strict=True):
                 for i in part:
                     found[i] = near
         return found
@@ -114,8 +115,8 @@ def stepped(
     t, dt = x[0] * clock[0], clock[0]
     layout = layout_of(problem, memory)
     state, remembered, works = layout.unpack(x[1:])
-    start = _begun(problem.recalling(remembered)[0], contact, t, state, remembered, works, forces, clock)
-    end = _reacted(start, digits)
+    start = begun(problem.recalling(remembered)[0], contact, t, state, remembered, works, forces, clock)
+    end = reacted(start, digits)
     kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
     memory_after = concatenate([*kept, problem.later(remembered, t, moving(start.state, end.velocity), dt)])
     again = where(less(0.5, _touched(start, end)), 1.0 + 0.0 * dt, coarse(model, end.velocity, dt))
@@ -124,9 +125,10 @@ def stepped(
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
-def _begun(
+def begun(
     problem: Problem, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, clock: Any
 ) -> Start:
+    """Start of a step of ``clock[0]`` (s)."""
     dt, whole = clock[0], clock[-1]
     kept, rubs = contact.remembered_of(memory), law_that_rubs(problem)
     pulls = linearized_forces(problem, t, state, forces, contact.touched(memory), rubs.name if rubs else None, dt)
@@ -134,20 +136,53 @@ def _begun(
     return Start(problem, contact, state, kept, works, pulls, rows, dt)
 
 
-def _reacted(start: Start, digits: Digits) -> End:
+def reacted(start: Start, digits: Digits) -> End:
     """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
     model, state, rows, dt = start.problem.model, start.state, start.rows, start.dt
     forces, armature = ahead_of(model, state, start.pulls, dt)
     impulse = scale(dt, forces - inverse_dynamics(model, state, turning(model, state.velocity)))
     response = rows.jacobian.response(armature, impulse)
-    before = rows.jacobian.of(state.velocity)
-    free = rows.of(before + response.free)
-    wanted = _rebounding(start.contact, rows, rows.of(before), free)
-    short = concatenate([u - asked for u, asked in zip(free, wanted, strict=True)])
+    moves = rows.jacobian.of(state.velocity)
+    before, free = rows.of(moves), rows.of(moves + response.free)
     soft = start.contact.softness(dt)
     soft = None if soft is None else [*soft, *[0.0] * (len(rows.sets) - len(soft))]
-    found = reactions(response, short, scale(dt, rows.forces), rows.sets, rows.levers, digits, soft, rows.near)
+
+    def solved(short: Any, begun: Any) -> Reactions:
+        return reactions(response, short, begun, rows.sets, rows.levers, digits, soft, rows.near)
+
+    bounces = _rebounding(start.contact, rows, before, free)
+    short = [concatenate([u - asked for u, asked in zip(free, each, strict=True)]) for each in (bounces, rows.wanted)]
+    found = solved(short[0], scale(dt, rows.forces))
+    if any(start.contact.restitutions):
+        found = _passive(rows, response, concatenate(before), concatenate(free), found, short, solved)
     return End(state.velocity + response.change(found.along), found)
+
+
+def _passive(
+    rows: Rows, response: Response, before: Any, free: Any, bounced: Reactions, short: list[Any], solved: Solver
+) -> Reactions:
+    """Reactions between those with restitution and those without, as near to the first as gives no energy.
+
+    Newton's restitution beside friction may give some.  The work ``P (u- + u+) / 2`` of what is between the two is a
+    quadratic function of the share of the first.
+    """
+
+    def work(found: Reactions, *moves: Any) -> Any:
+        """Of impulses along velocities, twice, and the change that they cause."""
+        return 0.5 * (found.impulses @ sum(moves, start=concatenate(rows.of(response.velocities(found.along)))))
+
+    given = work(bounced, before, free)
+    zero = 0.0 * given
+    one, gives = 1.0 + zero, less(ROUNDING_WORK * absolute(bounced.impulses @ before), given)
+    plain = solved(where(gives, short[1], short[0]), bounced.impulses)
+    apart = Reactions(bounced.impulses - plain.impulses, bounced.along - plain.along, zero)
+    least, curve = work(plain, before, free), work(apart)
+    slope = given - least - curve  # of least + slope share + curve share^2
+    root = slope + sqrt(maximum(slope * slope - 4.0 * curve * least, zero))
+    share = where(less(least, 0.0), -2.0 * least / where(less(0.0, root), root, one), zero)
+    share = where(gives, minimum(share, one), one)
+    left = where(less(bounced.left, plain.left), plain.left, bounced.left)
+    return Reactions(plain.impulses + scale(share, apart.impulses), plain.along + scale(share, apart.along), left)
 
 
 def law_that_rubs(problem: Problem) -> Law | None:
@@ -200,10 +235,12 @@ def _rows(
     jacobian, further_levers = on.jacobian.with_rows(concatenate([np.zeros((0, model.nv)), *J]))
     further = range(len(kept.forces) - contact.further, len(kept.forces))
     forces = kept.forces[np.array([*places, *further], dtype=int)]
-    lowest = [[functools.reduce(minimum, [on.heights[i] for i in part]) for part in x.patches] for x in on.patches]
-    high = margins(model, contact.ground(model), state, on.patches, dt) if on.patches else []
-    nears = [[less(height, least) for height in own] for own, least in zip(lowest, high, strict=True)]
-    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports, on.patches, lowest, nears)
+    ground, found = contact.ground(model), on.patches
+    high = margins(model, ground, state, found, dt) if found else []
+    bottoms = ball_bottoms(model, ground, state, found, contact.radii) if found else []
+    own = [[[on.heights[i] for i in part] for part in x.patches] for x in found]
+    looks = [Look.of(*about, len(found)) for about in zip(bottoms, own, high, strict=True)]
+    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports, on.patches, looks)
 
 
 def _touched(start: Start, end: End) -> Any:
@@ -213,11 +250,7 @@ def _touched(start: Start, end: End) -> Any:
         return 0.0
     after = moving(start.state, end.velocity)
     low = margins(model, start.contact.ground(model), after, rows.patches, start.dt, 0.5)
-    return sum(
-        where(near, 0.0, where(less(height, least), 1.0, 0.0))
-        for heights, nears, least in zip(rows.lowest, rows.nears, low, strict=True)
-        for height, near in zip(heights, nears, strict=True)
-    )
+    return sum(look.touched(least) for look, least in zip(rows.looks, low, strict=True))
 
 
 def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: list[Any]) -> list[Any]:

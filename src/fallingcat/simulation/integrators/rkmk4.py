@@ -33,6 +33,7 @@ class RKMK4(Rule):
 
     name = "rkmk4"
     order = 4
+    combines = True
 
     def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
         """Four stages; no error is estimated."""

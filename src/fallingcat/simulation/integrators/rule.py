@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import concatenate, less, sqrt, where
 from ...arrays.types import Scalar, Vector
 from ...compiler import compile
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...contact import Contact
 from ...contact.base import Mode
 from ...control import Law
@@ -54,6 +54,8 @@ class Rule(Integrator):
 
     differentiates: bool = False
     """True if a step asks for the Jacobian of the field"""
+    combines: bool = False
+    """True if a step is a linear combination of ``y`` and slopes, and nothing else: then it has derivatives"""
 
     def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Machine code if all forces are laws, else plain Python around compiled dynamics.

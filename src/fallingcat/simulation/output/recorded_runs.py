@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...contact import Contact
+from ...contact.sample_modes import modes_of_samples
 from ...control import Law
 from ...errors import ModelError
 from ...model import Model, State
@@ -23,7 +24,7 @@ from ..runner import FINISHED, End
 from .trajectory import Trajectory
 
 ATTEMPTS_PER_CALL = 256
-"""At steps, of all robots, between two looks at who has arrived."""
+"""Attempted steps of all robots between two checks of which have arrived."""
 ROBOTS_PER_ARRIVAL = 8
 """Robots that have arrived leave when they are one in so many."""
 CHATTER_TIME = 1.0
@@ -101,7 +102,7 @@ def _trajectory(problem: Problem, simulator: BatchSimulator, rule: Rosenbrock, r
     rows = rows[:-1] if broke else rows
     contact, head = problem.contact, simulator.stepper.head
     assert contact is not None
-    modes, times = tuple(map(tuple, (rows[:, HEAD_SIZE:head] > 0.5).tolist())), rows[:, 0].copy()
+    modes, times = modes_of_samples(rows[:, HEAD_SIZE:head] > 0.5), rows[:, 0].copy()
     end, known = FINISHED, dict[str, Any]()
     if broke or record.chatters:
         often = f"contacts chatter, {contact.most_events + 1} events within {CHATTER_TIME:g} s"

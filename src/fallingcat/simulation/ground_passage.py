@@ -1,0 +1,76 @@
+"""Collision shapes that passed through the ground, because the contact has no points on their links."""
+
+from __future__ import annotations
+
+import functools
+from typing import Final
+
+import numpy as np
+
+from ..contact import Contact
+from ..errors import FallingCatError
+from ..geometry.collision_points import CollisionPoints, collision_points
+from ..geometry.contact_points import positions
+from ..geometry.reduced_points import reduced
+from ..model import Model
+from .motion import Motion
+from .outcome import Diagnostic, Kind
+
+MAX_DEPTH: Final = 0.05
+"""m: depth of a link in the ground, most of it below, from which on it is reported"""
+MOST_STATES: Final = 8
+"""States of a run, or robots of a batch, that are looked at."""
+
+
+def passed_ground(run: Motion) -> Diagnostic | None:
+    """Link that is in the ground with most of its collision shapes, at the end of a run or at one of some samples."""
+    contact, model = run.problem.contact, run.problem.model
+    parts = () if contact is None else contact.parts
+    floor = next((part for part in parts if _on_ground(model, part)), None)
+    if floor is None:
+        return None
+    shapes = _untouched(model, floor.points)
+    if shapes is None:
+        return None
+    try:
+        ground = floor.ground(model)
+    except (FallingCatError, NotImplementedError):  # a contact without a ground
+        return None
+    last, robots = len(run.times) - 1, np.flatnonzero(run.finite)[:MOST_STATES]
+    samples = {last} if run.many else {*np.linspace(last, 0, MOST_STATES).astype(int).tolist()}
+    deepest, name, sunk = 0.0, "", []
+    for robot in robots.tolist():
+        for k in samples:
+            places = positions(shapes.model, run.at(k, robot), shapes.points)
+            heights = [float(ground.site(p, r).height) for p, r in zip(places, shapes.radii, strict=True)]
+            at = dict(zip(shapes.points, heights, strict=True))
+            for link, points in shapes.groups.items():
+                own = np.array([at[point] for point in points])
+                if own.mean() < 0.0 and -own.min() > MAX_DEPTH:
+                    sunk.append(robot)
+                    deepest, name = max((deepest, name), (-float(own.min()), link))
+    if not sunk:
+        return None
+    advice = "leave out the points of the contact, and all collision shapes touch"
+    message = f"link {name!r} is {deepest:.2g} m in the ground: the contact has no points there"
+    found = Diagnostic(Kind.BELOW_GROUND, message, deepest, MAX_DEPTH, advice, name)
+    return run.about(found, np.array(sorted({*sunk})))
+
+
+def _on_ground(model: Model, part: Contact) -> bool:
+    """True for a contact whose points are links and frames: not between bodies, nor a user's own without points."""
+    points = getattr(part, "points", ())
+    return bool(points) and {*points} <= {*model.link_names, *(frame.name for frame in model.frames)}
+
+
+@functools.lru_cache(maxsize=32)
+def _untouched(model: Model, points: tuple[str, ...]) -> CollisionPoints | None:
+    """Points of the collision shapes of links without contact points; None where there are none."""
+    touching = {model.frame(point).link for point in points}
+    names = [link.name for i, link in enumerate(model.links) if link.collisions and link.name not in touching and i]
+    base = model.links[0]
+    names = [base.name, *names] if model.m and base.collisions and base.name not in touching else names
+    try:
+        return reduced(collision_points(model, names)) if names else None
+    except FallingCatError:  # a mesh that cannot be read
+        return None
