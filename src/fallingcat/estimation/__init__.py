@@ -1,0 +1,22 @@
+"""State estimation: sensors, contact-aided filters of the base, and an observer of external forces."""
+
+from .belief import Belief, Estimates
+from .contact_filter import ContactFilter
+from .momentum_observer import MomentumObserver, ObserverState
+from .sensors import IMU, ContactSensor, Encoders, Readings, add_noise, read
+from .smoother import smooth
+
+__all__ = [
+    "IMU",
+    "Belief",
+    "ContactFilter",
+    "ContactSensor",
+    "Encoders",
+    "Estimates",
+    "MomentumObserver",
+    "ObserverState",
+    "Readings",
+    "add_noise",
+    "read",
+    "smooth",
+]

@@ -1,0 +1,79 @@
+"""Belief of a filter: extended pose, biases and covariance, at one time and over a run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays.types import FloatArray, Matrix, Pose, Rotation, Vector
+from ..records import concise
+
+
+@concise
+class Belief(NamedTuple):
+    """Estimate of an inertial measurement unit's motion, of the feet and of the biases, with its covariance.
+
+    Arrays may have axes in front: a batch of beliefs.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> dog = fc.robots.quadruped()
+        >>> filter = fc.estimation.ContactFilter(dog, [frame.name for frame in dog.frames])
+        >>> belief = filter.begin(dog.state(position=[0, 0, 0.4]))
+        >>> belief.position, belief.covariance.shape
+        (array([0. , 0. , 0.4]), (27, 27))
+    """
+
+    element: Matrix
+    """``(5 + N) x (5 + N)``: rotation, position, velocity and ``N`` feet in world coordinates, an element of
+    :class:`~fallingcat.lie.SEk3`"""
+    bias: Vector
+    """``6``: of gyroscope (rad/s) and accelerometer (m/s^2)"""
+    covariance: Matrix
+    """``(15 + 3 N)`` square: of the error ``[position, velocity, feet, rotation, gyroscope, accelerometer]`` in the
+    coordinates of the filter"""
+
+    @property
+    def rotation(self) -> Rotation:
+        """Rotation (3 x 3) from the unit's axes to the world's."""
+        return self.element[..., :3, :3]
+
+    @property
+    def position(self) -> Vector:
+        """Position (3, m) in the world."""
+        return self.element[..., :3, 3]
+
+    @property
+    def velocity(self) -> Vector:
+        """Velocity (3, m/s) in world axes."""
+        return self.element[..., :3, 4]
+
+    @property
+    def feet(self) -> Matrix:
+        """Positions (N x 3, m) of the feet in the world."""
+        return np.swapaxes(self.element[..., :3, 5:], -1, -2)
+
+    @property
+    def deviations(self) -> Vector:
+        """Standard deviations: square roots of the covariance's diagonal."""
+        return np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
+
+
+@concise
+class Estimates(NamedTuple):
+    """Beliefs of a filter at ``K`` times, and the base of the robot that follows from them.
+
+    Example:
+        >>> Estimates._fields
+        ('times', 'beliefs', 'poses', 'twists')
+    """
+
+    times: FloatArray
+    """``K`` (s)"""
+    beliefs: Belief
+    """with a first axis over the times"""
+    poses: Pose
+    """``K x 4 x 4``: base to world"""
+    twists: Matrix
+    """``K x 6``: ``[v; w]`` of the base, body-fixed (m/s, rad/s)"""

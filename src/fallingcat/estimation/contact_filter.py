@@ -1,0 +1,380 @@
+"""Contact-aided Kalman filter of a floating base: inertial measurement unit, encoders and feet on the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ..arrays import block, concatenate, mirror, scale, skew, solve, stack
+from ..arrays.types import Matrix, Pose, Scalar, Vector
+from ..caching import cached_property
+from ..compiler import Kernel, compile
+from ..dynamics import jacobian, link_pose
+from ..errors import ModelError, NumericsError, describe
+from ..lie import SE3, SEk3, rotations
+from ..model import Model, State
+from ..records import concise
+from .belief import Belief, Estimates
+from .error_coordinates import COORDINATES, ErrorCoordinates, on_diagonal, with_biases
+from .sensors import IMU, Encoders, Readings, check_readings
+
+POSITION_FLOOR = 1e-4
+"""m: standard deviation of a foot in the base beside that of the encoders: lengths of links, softness of soles."""
+
+Legs = tuple[Matrix, Sequence[Matrix]]
+"""Positions of the feet in the axes of the unit, and covariances of these."""
+
+
+@concise
+@dataclass(frozen=True)
+class ContactFilter:
+    """Extended Kalman filter on SE_k(3) of base pose, velocity, feet and biases, [Hartley] and [Traversaro] 6.
+
+    The unit integrates; each foot on the ground is a landmark that the leg's kinematics see from the base,
+    ``y_i = R' (d_i - p)``.  Feet in the air ride along with the base and become landmarks when they land, so one code
+    of one size serves every set of contacts.  Heading and position cannot be seen by these sensors: their deviations
+    do not shrink.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> dog = fc.robots.quadruped()
+        >>> feet = [frame.name for frame in dog.frames]
+        >>> ground = fc.contact.CompliantFloor(feet, friction=0.8)
+        >>> pose = [0.0, 0.6, -1.2] * 4
+        >>> hold = [fc.control.JointSpring(200.0, tuple(pose)), fc.control.JointDamper(5.0)]
+        >>> run = fc.simulate(dog, dog.standing(ground, pose), 0.4, hold, ground)
+        >>> filter = fc.estimation.ContactFilter(dog, feet)
+        >>> readings = fc.estimation.read(run, feet, rate=500, rng=np.random.default_rng(0))
+        >>> tilted = run.state(0)._replace(pose=dog.state(rpy=[0.5, -0.5, 0.0], position=[0, 0, 0.4]).pose)
+        >>> found = filter.run(readings, filter.begin(tilted, rotation=0.5, velocity=0.5))
+        >>> up = run.poses[-1][2, :3]  # the world's z axis in the base
+        >>> bool(np.abs(found.poses[-1][2, :3] - up).max() < 0.01)
+        True
+    """
+
+    model: Model
+    feet: Sequence[str]
+    """contact points: frames or links"""
+    imu: IMU = field(default_factory=IMU)
+    encoders: Encoders = field(default_factory=Encoders)
+    slip: float = 0.02
+    """m/s/sqrt(Hz): white velocity noise of feet on the ground"""
+    error: Literal["invariant", "additive"] = "invariant"
+    """coordinates of the error; ``additive`` is the usual extended Kalman filter, for comparison"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feet", tuple(self.feet))
+        if self.model.base != SE3():
+            raise ModelError(f"the filter estimates a free base, SE(3), and {self.model.name!r} has {self.model.base}")
+        for foot in self.feet:
+            self.model.frame(foot)
+        if self.error not in COORDINATES:
+            raise ModelError(f"error must be one of {', '.join(COORDINATES)}, got {describe(self.error)}")
+        if isinstance(self.slip, bool) or not isinstance(self.slip, (int, float)) or not 0.0 <= self.slip < np.inf:
+            raise ModelError(f"slip must be a finite number that is not negative, got {describe(self.slip)}")
+        self.imu.placement(self.model)
+
+    # sizes ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def group(self) -> SEk3:
+        """Group of the extended poses: position, velocity and feet."""
+        return SEk3(2 + len(self.feet))
+
+    @property
+    def size(self) -> int:
+        """Length of the error ``[position, velocity, feet, rotation, gyroscope bias, accelerometer bias]``."""
+        return self.group.dim + 6
+
+    @property
+    def coordinates(self) -> ErrorCoordinates:
+        """Coordinates of the error."""
+        return COORDINATES[self.error]
+
+    # start ----------------------------------------------------------------------------------------------------
+
+    def begin(
+        self,
+        state: State,
+        rotation: float = 0.1,
+        velocity: float = 0.1,
+        position: float = 0.0,
+        gyro_bias: float = 0.01,
+        accelerometer_bias: float = 0.1,
+    ) -> Belief:
+        """Belief at the start.
+
+        Args:
+            state: Guess of the state; joint angles are taken to be right.
+            rotation: Standard deviation of the rotation about each axis (rad).
+            velocity: Standard deviation of the velocity along each axis (m/s).
+            position: Standard deviation of the position along each axis (m).
+            gyro_bias: Standard deviation of the gyroscope's biases (rad/s).
+            accelerometer_bias: Standard deviation of the accelerometer's biases (m/s^2).
+
+        Returns:
+            Belief with zero biases, and every foot in the air.
+        """
+        count, placement = len(self.feet), self.imu.placement(self.model)
+        H = np.asarray(state.pose) @ placement
+        v = _at_imu(state.twist, placement)
+        X = self.group.identity()
+        X[:3, :3], X[:3, 3], X[:3, 4] = H[:3, :3], H[:3, 3], H[:3, :3] @ v[:3]
+        floor = 1e-9  # a positive definite covariance, also of what is taken to be known
+        deviations = [position, velocity, *[0.0] * count, rotation, gyro_bias, accelerometer_bias]
+        P = np.diag(np.repeat(np.maximum(deviations, floor), 3) ** 2)
+        # the guess is off by differences of position and velocity, whatever the filter's coordinates are
+        T = self._to_filter(COORDINATES["additive"].change(self.group, X), X)
+        belief = Belief(X, np.zeros(6), T @ P @ T.T)
+        return self._lifted(belief, *self._legs(self.model, np.asarray(state.joints)), np.zeros(count))[0]
+
+    def _to_filter(self, T: Matrix, X: Matrix) -> Matrix:
+        """Change from additive errors to those of the filter, with the biases."""
+        return with_biases(self.coordinates.change_inverse(self.group, X) @ T)
+
+    # one step -------------------------------------------------------------------------------------------------
+
+    def step(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
+        """Belief after one period: integrate the unit, then see the feet.
+
+        Args:
+            belief: At the start of the period.
+            imu: Mean angular velocity (rad/s) and specific force (m/s^2) over the period, 6.
+            joints: Joint angles at its end, n.
+            touching: 1 for feet that were on the ground all the time, 0 for others, N.
+            dt: Period (s).
+
+        Returns:
+            Belief at the end of the period.
+        """
+        return self._step(self.model, belief, imu, joints, touching, dt)
+
+    def predict(
+        self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar
+    ) -> tuple[Belief, Matrix]:
+        """Belief after one period before the feet on the ground are seen; arguments as for :meth:`step`.
+
+        Args:
+            belief: At the start of the period.
+            imu: Mean angular velocity (rad/s) and specific force (m/s^2) over the period, 6.
+            joints: Joint angles at its end, n.
+            touching: 1 for feet that were on the ground all the time, 0 for others, N.
+            dt: Period (s).
+
+        Returns:
+            Belief, and the transition matrix of the error.
+        """
+        return self._predicted(self.model, belief, imu, self._legs(self.model, joints), touching, dt)
+
+    def _step(self, model: Model, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
+        legs = self._legs(model, joints)
+        predicted, _ = self._predicted(model, belief, imu, legs, touching, dt)
+        return self._corrected(predicted, *legs, touching)
+
+    def _predicted(
+        self, model: Model, belief: Belief, imu: Vector, legs: Legs, touching: Vector, dt: Scalar
+    ) -> tuple[Belief, Matrix]:
+        """Belief before the feet on the ground are seen, and the transition matrix of the error."""
+        moved, F = self._integrated(model, belief, imu, dt)
+        lifted, G = self._lifted(moved, *legs, touching)
+        return lifted, G @ F
+
+    def _integrated(self, model: Model, belief: Belief, imu: Vector, dt: Scalar) -> tuple[Belief, Matrix]:
+        """Integrate the unit; the transition holds for errors of any size but those of the biases."""
+        X, group, count = belief.element, self.group, len(self.feet)
+        w, a = imu[:3] - belief.bias[:3], imu[3:] - belief.bias[3:]
+        R, gravity = X[:3, :3], np.asarray(model.gravity)
+        dv = dt * (gravity + R @ (rotations.left_jacobian(dt * w) @ a))
+        velocity = X[:3, 4] + dv
+        position = X[:3, 3] + dt * (X[:3, 4] + 0.5 * dv)
+        moved = concatenate([stack([position, velocity]).T, X[:3, 5:]], axis=1)
+        after = concatenate([concatenate([R @ rotations.exp(dt * w), moved], axis=1), X[3:]])
+        # right-invariant error, exact: xi_v += g x xi_R dt, xi_p += xi_v dt + g x xi_R dt^2 / 2
+        zero, one, G = np.zeros((3, 3)), np.eye(3), skew(gravity)
+        rest = [zero] * count
+        rows = [[one, scale(dt, one), *rest, scale(0.5 * dt * dt, G)], [zero, one, *rest, scale(dt, G)]]
+        feet = [[one if j == i + 2 else zero for j in range(group.vectors + 1)] for i in range(count)]
+        Phi = block([*rows, *feet, [zero, zero, *rest, one]])
+        # readings that are too large by a bias or by noise: a motion too far in the axes of the unit
+        still = [[zero, zero]] * count
+        wrong = block([[zero, scale(0.5 * dt * dt, one)], [zero, scale(dt, one)], *still, [scale(dt, one), zero]])
+        B = group.Ad(after) @ wrong
+        into, out = self.coordinates.change(group, X), self.coordinates.change_inverse(group, after)
+        F = block([[out @ Phi @ into, -(out @ B)], [np.zeros((6, group.dim)), np.eye(6)]])
+        P = F @ belief.covariance @ F.T + self._process_noise(out, B, dt)
+        return Belief(after, belief.bias, mirror(P)), F
+
+    def _process_noise(self, out: Matrix, B: Matrix, dt: Scalar) -> Matrix:
+        """Covariance that one period adds: noise of the readings, slip of the feet, walks of the biases."""
+        imu, count = self.imu, len(self.feet)
+        white = np.repeat([imu.gyro**2, imu.accelerometer**2], 3)
+        walks = np.repeat([imu.gyro_walk**2, imu.accelerometer_walk**2], 3)
+        slip = np.concatenate([np.zeros(6), np.full(3 * count, self.slip**2), np.zeros(3)])
+        N = out @ (scale(1.0 / dt, (B * white) @ B.T) + scale(dt, np.diag(slip))) @ out.T
+        return block([[N, np.zeros((len(N), 6))], [np.zeros((6, len(N))), scale(dt, np.diag(walks))]])
+
+    def _lifted(
+        self, belief: Belief, positions: Matrix, noises: Sequence[Matrix], touching: Vector
+    ) -> tuple[Belief, Matrix]:
+        """Feet in the air are where the legs say, ``xi_d = xi_p + R n``, whatever was believed before."""
+        X, group, count = belief.element, self.group, len(self.feet)
+        if not count:
+            return belief, np.eye(self.size)
+        R, air = X[:3, :3], 1.0 - touching
+        seen = X[:3, 3:4] + R @ positions.T
+        feet = X[:3, 5:] + (seen - X[:3, 5:]) * air
+        after = concatenate([concatenate([X[:3, :5], feet], axis=1), X[3:]])
+        zero, one = np.zeros((3, 3)), np.eye(3)
+        rows = [[one if j == i else zero for j in range(group.vectors + 1)] for i in range(group.vectors + 1)]
+        for i in range(count):
+            rows[2 + i][0], rows[2 + i][2 + i] = scale(air[i], one), scale(touching[i], one)
+        into, out = self.coordinates.change(group, X), self.coordinates.change_inverse(group, after)
+        F = with_biases(out @ block(rows) @ into)
+        blocks = [scale(air[i], R @ noises[i] @ R.T) for i in range(count)]
+        N = on_diagonal(blocks, 6, self.size)
+        return Belief(after, belief.bias, mirror(F @ belief.covariance @ F.T + N)), F
+
+    def _corrected(self, belief: Belief, positions: Matrix, noises: Sequence[Matrix], touching: Vector) -> Belief:
+        """See the feet on the ground: ``z = R^ y + p^ - d^ = xi_p - xi_d + R n``."""
+        X, group, count = belief.element, self.group, len(self.feet)
+        if not count:
+            return belief
+        R, zero, one = X[:3, :3], np.zeros((3, 3)), np.eye(3)
+        rows, parts = [], []
+        for i in range(count):
+            feet = [scale(-touching[i], one) if j == i else zero for j in range(count)]
+            rows.append([scale(touching[i], one), zero, *feet, zero])
+            parts.append(touching[i] * (R @ positions[i] + X[:3, 3] - X[:3, 5 + i]))
+        H = block([[block(rows) @ self.coordinates.change(group, X), np.zeros((3 * count, 6))]])
+        noise = on_diagonal([R @ noise @ R.T for noise in noises], 0, 3 * count)
+        return self._updated(belief, concatenate(parts), H, noise)
+
+    def _updated(self, belief: Belief, z: Vector, H: Matrix, noise: Matrix) -> Belief:
+        """Kalman update with ``z = H error + noise``."""
+        P = belief.covariance
+        PH = P @ H.T
+        K = solve(mirror(H @ PH + noise), PH.T).T
+        correction = K @ z
+        after = self.coordinates.corrected(self.group, belief.element, correction[:-6])
+        return Belief(after, belief.bias - correction[-6:], mirror(P - K @ PH.T))
+
+    def _legs(self, model: Model, joints: Vector) -> Legs:
+        """Positions (N x 3, m) of the feet in the axes of the unit, and the covariances of these measurements."""
+        state = model.neutral()._replace(joints=joints)
+        inverse = SE3().inverse(self.imu.placement(model))
+        positions, noises = [], []
+        for foot in self.feet:
+            positions.append(inverse[:3, :3] @ link_pose(model, state, foot)[:3, 3] + inverse[:3, 3])
+            J = inverse[:3, :3] @ jacobian(model, state, foot, "mixed")[:3, model.m :]
+            noises.append(scale(self.encoders.angles**2, J @ J.T) + POSITION_FLOOR**2 * np.eye(3))
+        return (stack(positions) if positions else np.zeros((0, 3))), noises
+
+    # a pose from outside ---------------------------------------------------------------------------------------
+
+    def correct_pose(self, belief: Belief, pose: Pose, rotation: float, position: float) -> Belief:
+        """See the pose of the base, by motion capture or vision.
+
+        Args:
+            belief: One belief.
+            pose: Measured ``H_wb`` (4 x 4).
+            rotation: Standard deviation about each axis (rad).
+            position: Standard deviation along each axis (m).
+
+        Returns:
+            Belief with it.
+        """
+        X, group = belief.element, self.group
+        seen = np.asarray(pose) @ self.imu.placement(self.model)
+        error = np.concatenate([X[:3, 3] - seen[:3, 3], rotations.log(X[:3, :3] @ seen[:3, :3].T)])
+        H = np.zeros((6, self.size))
+        H[:3, :3] = H[3:, group.dim - 3 : group.dim] = np.eye(3)
+        H[:3, group.dim - 3 : group.dim] = -skew(X[:3, 3])
+        H[:, : group.dim] = H[:, : group.dim] @ self.coordinates.change(group, X)
+        return self._updated(belief, error, H, np.diag(np.repeat([position**2, rotation**2], 3)))
+
+    # runs -----------------------------------------------------------------------------------------------------
+
+    def compile(self, target: str = "cpu", **options: Any) -> Kernel:
+        """Step as a kernel of ``(element, bias, covariance, imu, joints, touching, dt)``, any leading batch shape.
+
+        Args:
+            target: ``cpu``, ``cuda``, ``jax``, ``casadi`` or ``c``.
+            **options: Further options of :func:`fallingcat.compile`.
+
+        Returns:
+            Kernel whose result is a :class:`Belief`.
+        """
+        k, n = 3 + self.group.vectors, self.size
+        inputs: dict[str, Any] = {"element": (k, k), "bias": 6, "covariance": (n, n), "imu": 6}
+        inputs |= {"joints": self.model.nq - self.model.base.nq, "touching": len(self.feet), "dt": ()}
+        return compile(self.model, _compiled_step, inputs=inputs, target=target, filter=self, **options)
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return self.compile()
+
+    def run(self, readings: Readings, start: Belief) -> Estimates:
+        """Beliefs along a run.
+
+        Args:
+            readings: Readings of one run; their arrays may have axes between times and values, for batches: then
+                ``start`` may have the same axes.
+            start: Belief at the first time.
+
+        Returns:
+            Beliefs at all times.
+        """
+        times = readings.times
+        period = np.array(times[1] - times[0])
+        stance = (readings.touching[:-1] & readings.touching[1:]).astype(float)
+        check_readings(readings)
+        beliefs = [start]
+        for k in range(len(times) - 1):
+            beliefs.append(self._kernel(*beliefs[-1], readings.imu[k], readings.joints[k + 1], stance[k], period))
+            if not np.isfinite(beliefs[-1].covariance).all():
+                raise NumericsError(f"the covariance of the filter is not finite at t = {times[k + 1]:g} s")
+        shape = beliefs[-1].bias.shape[:-1]
+        beliefs[0] = Belief(*(np.broadcast_to(x, shape + x.shape[-d:]) for x, d in zip(start, (2, 1, 2), strict=True)))
+        path = Belief(*(np.array(part) for part in zip(*beliefs, strict=True)))
+        return self.estimates(readings, path)
+
+    def estimates(self, readings: Readings, beliefs: Belief) -> Estimates:
+        """Poses and twists of the base at the times of readings, from beliefs about the unit.
+
+        Args:
+            readings: Readings of a run.
+            beliefs: Beliefs at its times.
+
+        Returns:
+            Both, with the times.
+        """
+        gyro = np.concatenate([readings.imu, readings.imu[-1:]])[..., :3] - beliefs.bias[..., :3]
+        placement = self.imu.placement(self.model)
+        poses = np.zeros((*beliefs.bias.shape[:-1], 4, 4))
+        poses[..., :3, :4], poses[..., 3, 3] = beliefs.element[..., :3, :4], 1.0
+        linear = np.einsum("...ji,...j->...i", beliefs.rotation, beliefs.velocity)
+        twists = np.concatenate([linear, gyro], axis=-1) @ np.asarray(SE3().Ad(placement)).T
+        return Estimates(readings.times, beliefs, poses @ np.linalg.inv(placement), twists)
+
+
+def _compiled_step(
+    model: Model,
+    element: Matrix,
+    bias: Vector,
+    covariance: Matrix,
+    imu: Vector,
+    joints: Vector,
+    touching: Vector,
+    dt: Scalar,
+    *,
+    filter: ContactFilter,
+) -> Belief:
+    return filter._step(model, Belief(element, bias, covariance), imu, joints, touching, dt)
+
+
+def _at_imu(twist: Vector, placement: Pose) -> Vector:
+    """Twist of the unit, in its own axes."""
+    return SE3().Ad(np.linalg.inv(placement)) @ np.asarray(twist)

@@ -1,0 +1,267 @@
+"""Sensors of a robot, as models through which any run can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays.types import BoolArray, FloatArray, Matrix
+from ..dynamics import link_pose, link_twist
+from ..errors import ModelError, describe
+from ..lie import rotations
+from ..model import Model
+from ..records import concise
+from ..simulation import Trajectory
+
+
+def _check(sensor: object) -> None:
+    """All numbers of a sensor must be finite and not negative."""
+    for name, x in vars(sensor).items():
+        if isinstance(x, str):
+            continue
+        if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x < np.inf:
+            kind = type(sensor).__name__
+            raise ModelError(f"{name} of {kind} must be a finite number that is not negative, got {describe(x)}")
+
+
+@dataclass(frozen=True)
+class IMU:
+    """Gyroscope and accelerometer, fixed to the base link.
+
+    A reading is the mean over its period, as units deliver that integrate faster inside: angular velocity
+    ``log(R_k' R_k+1) / dt`` and specific force ``a`` with ``v_k+1 = v_k + g dt + R_k J(w dt) a dt``, so that
+    integration with these readings gives the true rotation and velocity when there is no noise.
+
+    Example:
+        >>> IMU(gyro=1e-3).gyro
+        0.001
+    """
+
+    frame: str = ""
+    """frame of the base link at which it sits; empty: the base itself"""
+    gyro: float = 1e-4
+    """rad/s/sqrt(Hz): density of white noise"""
+    accelerometer: float = 2e-3
+    """m/s^2/sqrt(Hz)"""
+    gyro_walk: float = 1e-5
+    """rad/s^2/sqrt(Hz): random walk of the bias"""
+    accelerometer_walk: float = 1e-4
+    """m/s^3/sqrt(Hz)"""
+    delay: float = 0.0
+    """s: age of a reading when it is known"""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def placement(self, model: Model) -> Matrix:
+        """Pose (4 x 4) of the unit in the base link.
+
+        Args:
+            model: Robot.
+
+        Returns:
+            ``H_base_imu``.
+        """
+        if not self.frame:
+            return np.eye(4)
+        frame = model.frame(self.frame)
+        if model.link_index(frame.link) != 0:
+            raise ModelError(f"the inertial measurement unit must be fixed to the base link, and {self.frame!r} is not")
+        return np.asarray(frame.placement)
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """Joint angles and rates with white noise.
+
+    Example:
+        >>> Encoders().angles
+        0.0001
+    """
+
+    angles: float = 1e-4
+    """rad or m: standard deviation of a reading"""
+    rates: float = 1e-2
+    """rad/s or m/s"""
+    delay: float = 0.0
+    """s"""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True)
+class ContactSensor:
+    """Switches below the feet: closed where the ground pushes with more than a threshold.
+
+    Example:
+        >>> ContactSensor(threshold=5.0)
+        ContactSensor(threshold=5.0, delay=0.0)
+    """
+
+    threshold: float = 1.0
+    """N: normal force"""
+    delay: float = 0.0
+    """s"""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@concise
+class Readings(NamedTuple):
+    """Readings of a run at ``K + 1`` times; those of the inertial measurement unit are means over the ``K`` periods.
+
+    Example:
+        >>> Readings._fields
+        ('times', 'imu', 'joints', 'rates', 'touching', 'biases')
+    """
+
+    times: FloatArray
+    """``K + 1`` (s), equally spaced"""
+    imu: FloatArray
+    """``K x 6``: angular velocity (rad/s) and specific force (m/s^2) in the axes of the unit"""
+    joints: FloatArray
+    """``(K + 1) x n``: angles (rad, m)"""
+    rates: FloatArray
+    """``(K + 1) x n`` (rad/s, m/s)"""
+    touching: BoolArray
+    """``(K + 1) x N``: feet on the ground"""
+    biases: FloatArray
+    """``K x 6``: true biases in ``imu``, which no filter is given"""
+
+
+def read(
+    run: Trajectory,
+    feet: Sequence[str],
+    rate: float,
+    imu: IMU | None = None,
+    encoders: Encoders | None = None,
+    contacts: ContactSensor | None = None,
+    *,
+    bias: Sequence[float] = (0.0,) * 6,
+    rng: np.random.Generator | None = None,
+) -> Readings:
+    """Read a run through sensors.
+
+    Args:
+        run: Motion of a robot with a free base.
+        feet: Contact points with switches, in order; points of the run's contact.
+        rate: Readings per second.
+        imu: Gyroscope and accelerometer.
+        encoders: Joint encoders.
+        contacts: Foot switches.
+        bias: Biases of gyroscope (rad/s) and accelerometer (m/s^2) at the start, 6.
+        rng: Source of noise; None: readings without noise, with constant biases.
+
+    Returns:
+        Readings from the start to the end of the run.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> body = fc.robots.free_body()
+        >>> run = fc.simulate(body, body.state(twist=[1, 0, 0, 0, 0, 2.0]), 0.1)
+        >>> readings = fc.estimation.read(run, [], rate=100)
+        >>> np.abs(readings.imu[0]).round(9)  # falling: no specific force
+        array([0., 0., 2., 0., 0., 0.])
+    """
+    imu, encoders, contacts = imu or IMU(), encoders or Encoders(), contacts or ContactSensor()
+    times = _times(run, rate)
+    dt = times[1] - times[0]
+    motion = _imu_motion(run, imu, times - imu.delay)
+    ideal = _mean_readings(*motion, np.asarray(run.model.gravity), dt)
+    biases = np.tile(np.asarray(bias, dtype=float), (len(ideal), 1))
+    late = [run.at(_within(run, t - encoders.delay)) for t in times]
+    joints, rates = np.array([s.joints for s in late]), np.array([s.rates for s in late])
+    touching = _switches(run, feet, contacts, times - contacts.delay)
+    readings = Readings(times, ideal + biases, joints, rates, touching, biases)
+    return readings if rng is None else add_noise(readings, imu, encoders, rng)
+
+
+def add_noise(readings: Readings, imu: IMU, encoders: Encoders, rng: np.random.Generator) -> Readings:
+    """Add the noise of sensors to readings without noise, and let the biases walk.
+
+    Args:
+        readings: Readings, as :func:`read` gives them without ``rng``.
+        imu: Gyroscope and accelerometer.
+        encoders: Joint encoders.
+        rng: Source of noise.
+
+    Returns:
+        Readings with noise.
+
+    Example:
+        >>> joints, still = np.zeros((3, 1)), np.zeros((2, 6))
+        >>> clean = Readings(np.arange(3.0), still, joints, joints, np.zeros((3, 0), bool), still)
+        >>> noisy = add_noise(clean, IMU(gyro=0.1), Encoders(), np.random.default_rng(0))
+        >>> bool(np.abs(noisy.imu[:, :3]).max() > 0.01)
+        True
+    """
+    dt = readings.times[1] - readings.times[0]
+    walk = np.repeat([imu.gyro_walk, imu.accelerometer_walk], 3) * np.sqrt(dt)
+    white = np.repeat([imu.gyro, imu.accelerometer], 3) / np.sqrt(dt)
+    walked = np.cumsum(walk * rng.standard_normal(readings.imu.shape), axis=0)
+    return readings._replace(
+        imu=readings.imu + walked + white * rng.standard_normal(readings.imu.shape),
+        joints=readings.joints + encoders.angles * rng.standard_normal(readings.joints.shape),
+        rates=readings.rates + encoders.rates * rng.standard_normal(readings.rates.shape),
+        biases=readings.biases + walked,
+    )
+
+
+def _times(run: Trajectory, rate: float) -> FloatArray:
+    duration = float(run.times[-1] - run.times[0])
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0.0 < rate < np.inf:
+        raise ModelError(f"rate must be a positive number of readings per second, got {describe(rate)}")
+    count = int(duration * rate + 1e-9)
+    if count < 1:
+        raise ModelError(f"a run of {duration:g} s has no whole period at {rate:g} readings per second")
+    return run.times[0] + np.arange(count + 1) / rate
+
+
+def _within(run: Trajectory, t: float) -> float:
+    """Time within the run: before its start the robot is taken to have been as at its start."""
+    return float(np.clip(t, run.times[0], run.times[-1]))
+
+
+def _imu_motion(run: Trajectory, imu: IMU, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rotations (K + 1, 3, 3) and world velocities (K + 1, 3) of the unit."""
+    model = run.model
+    place = model.frame(imu.frame or model.link_names[0])
+    imu.placement(model)
+    states = [run.at(_within(run, t)) for t in times]
+    rotation = np.array([link_pose(model, s, place)[:3, :3] for s in states])
+    velocity = np.array([link_twist(model, s, place, "mixed")[:3] for s in states])
+    return rotation, velocity
+
+
+def _mean_readings(R: FloatArray, v: FloatArray, gravity: FloatArray, dt: float) -> FloatArray:
+    """Readings (K, 6) that integrate to the given rotations and velocities."""
+    turn = np.array([rotations.log(a.T @ b) for a, b in pairwise(R)])
+    push = np.einsum("kij,ki->kj", R[:-1], np.diff(v, axis=0) / dt - gravity)
+    force = [rotations.left_jacobian_inverse(w) @ f for w, f in zip(turn, push, strict=True)]
+    return np.concatenate([turn / dt, np.array(force)], axis=1)
+
+
+def _switches(run: Trajectory, feet: Sequence[str], contacts: ContactSensor, times: FloatArray) -> BoolArray:
+    points = run.contact_points if feet else ()
+    unknown = [foot for foot in feet if foot not in points]
+    if unknown:
+        raise ModelError(f"{unknown[0]!r} is no contact point of the run: it has {', '.join(points) or 'none'}")
+    if not feet:
+        return np.zeros((len(times), 0), dtype=bool)
+    closed = run.contact_pushes[:, [points.index(foot) for foot in feet]] > contacts.threshold
+    last = np.searchsorted(run.times, np.clip(times, run.times[0], run.times[-1]) + 1e-12, side="right") - 1
+    return closed[last]
+
+
+def check_readings(readings: Readings) -> None:
+    """Refuse readings that are no numbers, with their time."""
+    for name in ("imu", "joints"):
+        bad = np.argwhere(~np.isfinite(getattr(readings, name)))
+        if len(bad):
+            raise ModelError(f"{name} of the readings is not finite at t = {readings.times[bad[0][0]]:g} s")

@@ -1,0 +1,113 @@
+"""Results of optimal control: motion, inputs, gains, and what was checked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..arrays.types import FloatArray
+from ..model import State
+from ..records import concise
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+
+class Status(Enum):
+    """Outcome of a solver.
+
+    Example:
+        >>> Status.CONVERGED.value
+        'converged'
+    """
+
+    CONVERGED = "converged"
+    """free gradients, gaps and constraint violations are below their tolerances"""
+    MAX_ITERATIONS = "iterations used up"
+    STALLED = "no step lowers the cost"
+    INFEASIBLE = "constraints are violated and further penalties do not help"
+    INTERRUPTED = "interrupted"
+
+
+class MotionCheck(NamedTuple):
+    """One check of a result.
+
+    Example:
+        >>> MotionCheck("defect", 1e-12, 1e-9).passed
+        True
+    """
+
+    name: str
+    value: float
+    limit: float
+
+    @property
+    def passed(self) -> bool:
+        """True if the value is within its limit."""
+        return bool(self.value <= self.limit)
+
+
+@concise
+@dataclass(frozen=True, eq=False)
+class OptimalResult:
+    """Optimal motion, and how good it is.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> arm = fc.robots.planar_arm()
+        >>> step = fc.simulation.step_derivatives(arm, dt=0.02)
+        >>> def hold(model, state, forces, data):
+        ...     return fc.arrays.concatenate([state.joints, state.rates, 0.01 * forces])
+        >>> found = fc.optimal.solve(fc.optimal.Problem(step, arm.state(joints=[0.2, 0, 0]), 20, hold))
+        >>> [(check.name, check.passed) for check in found.certify()]
+        [('defect', True), ('force limits', True), ('gradient', True)]
+    """
+
+    problem: Problem
+    states: State
+    """``steps + 1`` states"""
+    forces: FloatArray
+    """``steps x n``: joint forces (N m or N)"""
+    gains: FloatArray
+    """``steps x n x x``: feedback ``forces + gains @ dx``, with ``dx = [configuration; velocity; memory]``"""
+    memory: FloatArray
+    """``(steps + 1) x k``: of contact and laws"""
+    cost: float
+    status: Status
+    iterations: int
+    gradient: float
+    """largest derivative of the cost by a force that is not at its limit"""
+    gap: float
+    """largest difference between a node and the step before it"""
+    violation: float
+    """largest violation of a constraint"""
+    violated: str = ""
+    """constraint and node of that violation"""
+
+    @property
+    def converged(self) -> bool:
+        """True if the solver reached its tolerances."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def times(self) -> FloatArray:
+        """Times of the nodes, ``steps + 1`` (s)."""
+        return np.linspace(0.0, self.problem.steps * self.problem.dynamics.step.dt, self.problem.steps + 1)
+
+    def certify(self) -> tuple[MotionCheck, ...]:
+        """Recompute by other ways what the solver says.
+
+        - ``defect``: the motion taken again by steps of plain NumPy code, not the compiled ones.
+        - ``force limits``: how far forces are beyond theirs.
+        - ``gradient``: derivative of the cost by the free forces through the adjoint of the run, not by the Riccati
+          recursion (where there are no constraints).
+
+        Returns:
+            Checks with values and limits.
+        """
+        from .certificate import checks
+
+        return checks(self)

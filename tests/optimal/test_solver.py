@@ -1,0 +1,305 @@
+"""Optimal control: beside closed forms and other solvers, on arms, flights and feet."""
+
+import dataclasses
+import functools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.optimize
+
+import fallingcat as fc
+from fallingcat.arrays import concatenate, cos, sin
+from fallingcat.errors import ModelError, NumericsError
+from fallingcat.optimal import MPC, Problem, Status, solve
+from fallingcat.optimal.evaluation import Evaluation
+from fallingcat.optimal.riccati import bounded_minimum
+
+SLIDE = """  <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
+    <limit lower="-3" upper="3" effort="20" velocity="20"/></joint>"""
+CART_POLE = f"""
+<robot name="cart_pole">
+  <link name="rail"/>
+  <link name="cart"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="pole"><inertial><origin xyz="0 0 -0.5"/><mass value="0.3"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+{SLIDE}
+  <joint name="swing" type="continuous"><parent link="cart"/><child link="pole"/><axis xyz="0 1 0"/></joint>
+</robot>
+"""
+
+
+@functools.cache
+def cart_pole():
+    with tempfile.TemporaryDirectory() as room:
+        path = Path(room) / "cart_pole.urdf"
+        path.write_text(CART_POLE)
+        return fc.load(path, base="fixed")
+
+
+def effort(model, state, forces, data):
+    return 0.1 * forces
+
+
+def reach(model, state, forces, data):
+    return concatenate([10.0 * (state.joints - data), state.rates])
+
+
+@functools.cache
+def reaching(**about):
+    arm = fc.robots.planar_arm()
+    return Problem(
+        fc.simulation.step_derivatives(arm, dt=0.02), arm.neutral(), 30, effort, reach, data=[1.0, -0.5, 0.3]
+    )
+
+
+def total(problem, forces):
+    """Cost of a motion, through plain steps and plain NumPy functions."""
+    model = problem.model
+    step = fc.simulation.step(model, dt=problem.dynamics.dt, target="numpy")
+    q, v = model.flatten(problem.start)
+    cost = 0.0
+    for i, u in enumerate(forces):
+        r = problem.cost(model, model.unflatten(q, v), u, problem.node_data[i])
+        cost += 0.5 * r @ r
+        q, v = (np.asarray(x, dtype=float) for x in step(q, v, u))
+    r = problem.final_cost(model, model.unflatten(q, v), np.zeros(model.n), problem.node_data[-1])
+    return cost + 0.5 * r @ r
+
+
+def test_the_minimum_is_a_minimum_for_another_code():
+    problem = reaching()
+    found = solve(problem, tolerance=1e-8)
+    assert found.converged
+    assert found.cost == pytest.approx(total(problem, found.forces), rel=1e-12)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        way = rng.normal(size=found.forces.shape)
+        costs = [total(problem, found.forces + s * way) for s in (-1e-3, 0.0, 1e-3)]
+        assert min(costs) == costs[1]
+        assert abs(costs[2] - costs[0]) < 0.02 * (costs[0] + costs[2] - 2 * costs[1])
+    assert all(check.passed for check in found.certify())
+
+
+def test_a_linear_problem_is_that_of_the_riccati_equation(tmp_path):
+    """A mass on a rail: gains of the discrete algebraic Riccati equation, in one iteration."""
+    (tmp_path / "cart.urdf").write_text(CART_POLE[: CART_POLE.index('<link name="pole"')] + SLIDE + "</robot>")
+    cart, dt, w = fc.load(tmp_path / "cart.urdf", base="fixed"), 0.05, 0.3
+    step = fc.simulation.step_derivatives(cart, dt=dt)
+
+    def cost(model, state, forces, data):
+        return concatenate([state.joints, state.rates, w * forces])
+
+    found = solve(Problem(step, cart.state(joints=[0.4]), 400, cost))
+    A, B = np.array([[1.0, dt], [0.0, 1.0]]), np.array([[0.5 * dt**2], [dt]])  # of 1 kg
+    X = scipy.linalg.solve_discrete_are(A, B, np.eye(2), w**2 * np.eye(1))
+    gain = -np.linalg.solve(w**2 * np.eye(1) + B.T @ X @ B, B.T @ X @ A)
+    np.testing.assert_allclose(found.gains[0], gain, rtol=2e-8)
+    assert found.cost == pytest.approx(0.5 * 0.4**2 * X[0, 0], rel=1e-9)
+    assert found.iterations <= 3
+
+
+def test_bounds_are_kept_and_pay():
+    free, problem = solve(reaching()), reaching()
+    strong = np.abs(free.forces).max()
+    bounded = solve(dataclasses.replace(problem, force_limits=(-strong / 2, strong / 2)))
+    assert bounded.converged
+    assert np.abs(bounded.forces).max() == pytest.approx(strong / 2)
+    assert bounded.cost > free.cost
+    assert all(check.passed for check in bounded.certify())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_box_constrained_quadratic_programs(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(6, 6))
+    H, g, low, high = A @ A.T + 0.1 * np.eye(6), 3 * rng.normal(size=6), -rng.random(6), rng.random(6)
+    x, free = bounded_minimum(H, g, low, high)
+    cost, slope = (lambda y: 0.5 * y @ H @ y + g @ y), (lambda y: H @ y + g)
+    fine = {"ftol": 1e-15, "gtol": 1e-12}
+    best = scipy.optimize.minimize(cost, np.zeros(6), jac=slope, bounds=list(zip(low, high, strict=True)), options=fine)
+    np.testing.assert_allclose(x, best.x, atol=1e-6)
+    np.testing.assert_array_equal(free, (x > low) & (x < high))
+
+
+def test_swing_up_of_a_cart_pole():
+    """Upright at the end, from hanging still; the drive moves the cart alone and has 20 N."""
+    model = cart_pole()
+    step = fc.simulation.step_derivatives(model, dt=0.05)
+
+    def swing(model, state, forces, data):
+        return 0.03 * forces
+
+    def upright(model, state, forces, data):
+        angle = state.joints[1]
+        return 10.0 * concatenate(
+            [np.reshape(cos(angle) + 1.0, 1), np.reshape(sin(angle), 1), state.joints[:1], state.rates]
+        )
+
+    guess = np.zeros((50, 2))
+    guess[:, 0] = 3.0 * np.sin(np.arange(50) * 0.25)
+    limits = ([-20.0, 0.0], [20.0, 0.0])
+    found = solve(Problem(step, model.neutral(), 50, swing, upright, force_limits=limits), guess)
+    assert found.converged, found.status
+    assert np.cos(found.states.joints[-1][1]) < -0.99
+    assert np.abs(found.states.rates[-1]).max() < 0.1
+    assert (found.forces[:, 1] == 0.0).all()
+    # the simulator takes the same motion
+    run = fc.Simulator(model, state=model.neutral(), dt=0.05)
+    for u in found.forces:
+        run.step(u)
+    np.testing.assert_allclose(run.state.joints, found.states.joints[-1], atol=1e-9)
+
+
+def test_constraints_hold_and_a_final_one_is_met():
+    """The arm must not bend its elbow beyond a bound on its way, and ends exactly."""
+    problem = reaching()
+    free = solve(problem)
+    bound = 0.5 * free.states.joints[:, 1].min()
+
+    def bent(model, state, forces, data):
+        return bound - state.joints[1:2]
+
+    def end(model, state, forces, data):
+        return state.joints[:1] - 0.9
+
+    found = solve(dataclasses.replace(problem, inequality=bent, final_equality=end))
+    assert found.converged, (found.status, found.violation)
+    assert found.states.joints[1:-1, 1].min() >= bound - 1e-6
+    assert found.states.joints[-1, 0] == pytest.approx(0.9, abs=1e-6)
+    assert found.cost > free.cost
+
+
+def test_contradictions_are_named():
+    problem = reaching()
+
+    def no(model, state, forces, data):
+        return concatenate([state.joints[:1] + 1.0, state.joints[:1] - 1.0])
+
+    found = solve(dataclasses.replace(problem, steps=5, final_equality=no))
+    assert found.status is Status.INFEASIBLE
+    assert found.violation == pytest.approx(1.0, abs=1e-3)
+    assert found.violated in ("row 0 of the final equality at node 5", "row 1 of the final equality at node 5")
+
+
+def test_a_guess_need_not_be_a_motion():
+    """States on a straight line are no motion: the gaps close, and the minimum is the same."""
+    problem = reaching()
+    model = problem.model
+    line = model.unflatten(np.linspace(0.0, 1.0, 31)[:, None] * np.array([1.0, -0.5, 0.3]), np.zeros((31, 3)))
+    found, other = solve(problem, states=line), solve(problem)
+    assert found.converged
+    assert found.gap < 1e-9
+    assert found.cost == pytest.approx(other.cost, rel=1e-6)
+
+
+def test_momentum_of_a_flight_is_kept_by_the_optimum():
+    """A cat bends as asked; nothing in the problem says that its momentum stays, the steps do."""
+    cat = fc.robots.two_cylinder_cat()
+    start = cat.state(twist=[0.1, 0.2, 0.3, 0.5, -0.4, 0.3])
+    step = fc.simulation.step_derivatives(cat, dt=0.02)
+    found = solve(Problem(step, start, 25, effort, lambda m, s, u, d: 10.0 * (s.joints - d), data=[0.5, 0.2]))
+    momenta = [fc.momentum(cat, found.states.at(i), "centroidal")[3:] for i in (0, 12, 25)]
+    assert found.converged
+    np.testing.assert_allclose(momenta[1:], [momenta[0]] * 2, atol=1e-12)
+
+
+def test_predictive_control_resists_a_push():
+    arm, problem = fc.robots.planar_arm(), reaching()
+
+    def hold(model, state, forces, data):
+        return concatenate([30.0 * (state.joints - data), state.rates, 0.02 * forces])
+
+    mpc = MPC(Problem(problem.dynamics, arm.neutral(), 15, hold, hold, data=problem.data))
+    run = fc.simulate(arm, arm.state(joints=[0.0, 0.4, 0.0], rates=[0.0, 2.0, 0.0]), 1.5, mpc)
+    assert np.abs(run.joints[-1] - [1.0, -0.5, 0.3]).max() < 0.1
+    again = fc.simulate(arm, arm.neutral(), 0.1, mpc)  # another run begins anew
+    fresh = fc.simulate(arm, arm.neutral(), 0.1, MPC(mpc.problem))
+    np.testing.assert_array_equal(again.joints, fresh.joints)
+
+
+def test_derivatives_of_the_cost_are_those_of_differences():
+    """Beside a standing quadruped's contacts, through 10 steps."""
+    problem = reaching()
+    motion = Evaluation(problem)
+    rng = np.random.default_rng(1)
+    u, way = rng.normal(size=(30, 3)), rng.normal(size=(30, 3))
+    penalties = motion.penalties(1.0)
+    found = motion.expanded(motion.rolled_out(u), penalties)
+    costate, slope = found.slopes[-1, : motion.size], 0.0
+    for i in reversed(range(30)):
+        along = found.slopes[i] + found.dynamics[i].T @ costate
+        slope, costate = slope + along[motion.size :] @ way[i], along[: motion.size]
+    ends = [motion.cost(motion.rolled_out(u + s * 1e-5 * way), penalties) for s in (1, -1)]
+    assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"steps": 0}, "steps must be a whole number"),
+        ({"cost": None, "final_cost": None}, "must have a cost"),
+        ({"force_limits": (1.0, -1.0)}, "exclude every force"),
+        ({"force_limits": (np.nan, 1.0)}, "must be numbers, got NaN"),
+        ({"data": [np.inf]}, "data must be finite"),
+        ({"data": np.zeros((3, 3))}, "data must have 31 rows"),
+        ({"dynamics": "steps"}, "dynamics must be"),
+    ],
+)
+def test_bad_problems_are_named(about, message):
+    with pytest.raises(ModelError, match=message):
+        dataclasses.replace(reaching(), **about)
+
+
+def test_forces_are_limited_by_the_drives_where_no_limits_are_given():
+    low, high = Problem(fc.simulation.step_derivatives(cart_pole(), dt=0.05), cart_pole().neutral(), 5, effort).limits
+    np.testing.assert_array_equal(high, [20.0, np.inf])  # the slide's effort; the hinge's file says none
+    np.testing.assert_array_equal(low, -high)
+
+
+def test_bad_guesses_are_named():
+    with pytest.raises(ModelError, match=r"forces must have shape \(30, 3\)"):
+        solve(reaching(), np.zeros((4, 4)))
+    with pytest.raises(ModelError, match="must be finite"):
+        solve(reaching(), np.nan)
+    with pytest.raises(ModelError, match="31 states"):
+        solve(reaching(), states=fc.robots.planar_arm().random_state(np.random.default_rng(0), 3))
+
+
+def test_a_cost_that_is_no_number_names_its_node():
+    bad = dataclasses.replace(reaching(), cost=lambda m, s, u, d: fc.arrays.log(s.joints[:1] - 1e3))
+    with pytest.raises(NumericsError, match="the cost is not finite at node 0"):
+        solve(bad)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["compliant", "hard"])
+def test_a_quadruped_crouches_on_its_feet(kind):
+    dog = fc.robots.quadruped()
+    feet = [frame.name for frame in dog.frames]
+    make = fc.contact.CompliantFloor if kind == "compliant" else fc.contact.HardContacts
+    ground, posture = make(feet, friction=0.8), np.array([0.0, 0.6, -1.2] * 4)
+    start = dog.standing(ground, posture)
+    goal = start.pose[:3, 3] + np.array([0.02, 0.0, -0.05])
+
+    def moving(model, state, forces, data):
+        place = state.pose[:3, 3] - data
+        return concatenate([0.02 * forces, 0.1 * state.rates, state.joints - posture, 10.0 * place, 0.3 * state.twist])
+
+    def there(model, state, forces, data):
+        return concatenate(
+            [30.0 * (state.pose[:3, 3] - data), state.twist, 10.0 * (state.pose[:3, :3] - np.eye(3)).reshape(-1)]
+        )
+
+    step = fc.simulation.step_derivatives(dog, contact=ground, dt=0.01, state=start)
+    problem = Problem(step, start, 20, moving, there, data=goal)
+    first, found = solve(problem, iterations=1), solve(problem, iterations=60)
+    assert found.cost < 0.5 * first.cost
+    assert found.cost < 4.5
+    assert np.abs(found.states.pose[-1][:3, 3] - goal).max() < 0.04
+    checks = {check.name: check for check in found.certify()}
+    assert checks["defect"].passed
+    assert checks["force limits"].passed
