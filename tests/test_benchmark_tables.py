@@ -38,7 +38,7 @@ def test_every_library_has_an_answer_for_every_feature(made):
         assert list(column["cells"]) == [feature.what for feature in made.feature_table.FEATURES]
 
 
-def test_a_readme_without_its_marks_is_told(made):
+def test_a_readme_without_its_marks_is_reported(made):
     with pytest.raises(ValueError, match="there is no"):
         made.readme("nothing")
 

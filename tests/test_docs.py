@@ -75,6 +75,12 @@ def test_a_page_of_theory_begins_with_when_it_is_used(page):
     assert "*When would I use this?*" in "".join(page.read_text(encoding="utf-8").splitlines()[:6])
 
 
+def test_the_changelog_has_no_links_of_its_own_folder():
+    """It is a page of the documentation too, where paths begin in another folder."""
+    links = re.findall(r"\]\(([^)]*)\)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
 def test_lines_of_pages_are_short():
     """Tables, captions of pictures and pages of formulas that SymPy writes are left out."""
     pages = [page for page in PAGES[1:] if page.stem not in ("from_tables", "mishra_table")]
@@ -111,3 +117,10 @@ def test_files_that_pages_name_exist():
 def test_the_picture_of_the_architecture_is_the_one_that_its_script_draws():
     drawn = runpy.run_path(str(ROOT / "docs" / "make_architecture.py"))["picture"]()
     assert (ROOT / "docs" / "_static" / "architecture.svg").read_text(encoding="utf-8") == drawn
+
+
+def test_readme_is_short():
+    """120 lines of 120 characters, but for rows of tables, which cannot be broken."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    assert not [line for line in lines if len(line) > 120 and not line.startswith("|")]

@@ -1,9 +1,12 @@
 """Docstrings of public names: summary, arguments, results, example, as the style page asks for them."""
 
+import ast
 import dataclasses
 import functools
 import inspect
+import itertools
 import re
+from pathlib import Path
 
 import pytest
 from test_public_names import ROOMS, room
@@ -150,3 +153,23 @@ def test_a_complete_docstring_has_no_fault():
         """
 
     assert not list(function_faults(full))
+
+
+def attribute_docstrings(tree):
+    """Line and text of the strings below constants and fields."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for one, after in itertools.pairwise(body if isinstance(body, list) else []):
+            text = after.value if isinstance(after, ast.Expr) else None
+            if isinstance(one, (ast.Assign, ast.AnnAssign)) and isinstance(text, ast.Constant):
+                yield after.lineno, text.value
+
+
+def test_constants_and_fields_begin_with_their_quantity():
+    """It reads "Height of the plane (m)", not "of the plane"."""
+    root, wrong = Path(inspect.getsourcefile(room(""))).parent, []
+    for file in sorted(root.rglob("*.py")):
+        for line, text in attribute_docstrings(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(text, str) and NO_SUMMARY.match(text):
+                wrong.append(f"{file.relative_to(root)}:{line}: {text[:60]}")
+    assert not wrong, "\n".join(wrong)

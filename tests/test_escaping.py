@@ -71,7 +71,7 @@ def test_control_characters_reach_no_sink():
 @pytest.mark.parametrize("name", NAMES)
 def test_bars_show_names_as_they_are(name, monkeypatch):
     out = io.StringIO()
-    monkeypatch.setattr(progress, "AFTER", 0.0)
+    monkeypatch.setattr(progress, "BAR_DELAY", 0.0)
     monkeypatch.setattr(rich_console, "Console", lambda **_: Console(file=out, force_terminal=True, width=300))
     with progress.telling(name, True) as tell:
         for _ in range(200):

@@ -38,8 +38,8 @@ print(run.status)
 def screen(monkeypatch):
     """What a terminal shows, for bars that come at once."""
     out = io.StringIO()
-    monkeypatch.setattr(progress, "AFTER", 0.0)
-    monkeypatch.setattr(progress, "OFTEN", 0.0)
+    monkeypatch.setattr(progress, "BAR_DELAY", 0.0)
+    monkeypatch.setattr(progress, "BAR_PERIOD", 0.0)
     monkeypatch.setattr(rich_console, "Console", lambda **_: Console(file=out, force_terminal=True, width=80))
     return out
 
@@ -85,7 +85,7 @@ def test_beside_another_bar_it_stays_away(screen):
 
 
 def test_what_is_done_within_a_second_says_nothing(screen, monkeypatch):
-    monkeypatch.setattr(progress, "AFTER", 60.0)
+    monkeypatch.setattr(progress, "BAR_DELAY", 60.0)
     with progress.telling("work", True) as tell:
         tell(0.5)
     assert screen.getvalue() == ""
@@ -133,8 +133,8 @@ def test_in_a_terminal_and_not_in_a_pipe():
     assert b"simulating 'two_cylinder_cat'" in seen
 
 
-def test_what_takes_long_says_so_once_where_nobody_looks(monkeypatch):
-    monkeypatch.setattr(progress, "LONG", 0.02)
+def test_what_takes_long_says_so_once_without_a_terminal(monkeypatch):
+    monkeypatch.setattr(progress, "WARNING_DELAY", 0.02)
     with pytest.warns(progress.SlowWarning, match=r"simulating 'two_cylinder_cat' has done .* %.* s are left") as said:
         run = fc.simulate(CAT, CAT.neutral(), 0.3, slowly, dt=0.005, integrator="rkmk4")
     assert run.status == "finished"
@@ -159,7 +159,7 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
     with pytest.raises(fc.ModelError, match="a certificate of 'cat' would take about"):
         fc.equations(cat, cat.neutral()).certify()
     monkeypatch.undo()
-    monkeypatch.setattr(progress, "FORESEEN", 0.4)
+    monkeypatch.setattr(progress, "MAX_UNANNOUNCED_TIME", 0.4)
     with pytest.warns(progress.SlowWarning, match="first run of 'cat' with 16 degrees of freedom will take about 0 s"):
         fc.simulate(cat, cat.neutral(), 0.01, progress=False)
     monkeypatch.setattr(size, "MAX_LINKS", 10)

@@ -43,6 +43,15 @@ def test_every_name_is_there_and_once():
         assert all(getattr(room(name), each) is not None for each in names)
 
 
+def test_the_top_level_is_small():
+    """Some 60 functions and classes; `dir` shows them and the packages, and no module that was imported on the way."""
+    names = [name for name in fc.__all__ if not inspect.ismodule(getattr(fc, name))]
+    assert len(names) <= 60
+    assert set(dir(fc)) == {*fc.__all__, "__version__"}
+    page = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
+    assert f"{len(names)} functions and classes" in page.read_text(encoding="utf-8")
+
+
 def present(target):
     """The object that `dynamics.displace` names."""
     thing = fc

@@ -1,6 +1,5 @@
 """``python tests/slow.py``: it can be killed at any time, resumed, and says what is left."""
 
-import json
 import os
 import signal
 import subprocess
@@ -66,7 +65,7 @@ def test_killed_and_resumed(suite, how):
         "left: test_some.py::test_long",
         "3 slow tests: 1 passed, 1 failed, 1 left",
     ]
-    kept = json.loads((suite / "slow_results.json").read_text())
+    kept = slow.read(suite / "slow_results.json")  # and in the lines of a recorder whose command was killed
     assert "a falsifying example" in kept["test_some.py::test_broken"]["output"]
     (suite / "mended").touch()
     code, said = call(suite, "--resume")
@@ -77,7 +76,14 @@ def test_killed_and_resumed(suite, how):
 def test_from_the_beginning_runs_again_what_passed(tmp_path, monkeypatch, capsys):
     runs = []
     monkeypatch.setattr(slow, "collected", lambda places: list(places) or ["a", "b"])
-    monkeypatch.setattr(slow, "ran", lambda test, alive: runs.append(test) or {"outcome": "passed", "seconds": 1.0})
+
+    def ran(tests, alive, report, path):
+        for test in tests:
+            runs.append(test)
+            report(test, {"outcome": "passed", "seconds": 1.0})
+
+    monkeypatch.setattr(slow, "ran", ran)
+    slow.STOPPED.clear()
     results = str(tmp_path / "results.json")
     assert slow.main(["--results", results]) == 0
     assert slow.main(["--results", results, "--resume"]) == 0
@@ -85,6 +91,19 @@ def test_from_the_beginning_runs_again_what_passed(tmp_path, monkeypatch, capsys
     assert slow.main(["--results", results, "b"]) == 0
     assert sorted(runs) == ["a", "b", "b"]
     assert set(slow.read(tmp_path / "results.json")) == {"a", "b"}  # the other keeps its result
+
+
+@pytest.mark.slow
+def test_one_that_ends_its_process_ends_no_other(suite):
+    (suite / "test_some.py").write_text(
+        TESTS.replace('Path("first_runs").open("a").write("x")', "os._exit(3)").replace(
+            "import time\n", "import os, time\n"
+        )
+    )
+    (suite / "mended").touch()
+    code, said = call(suite)
+    assert code == 1
+    assert said[-2:] == ["failed: test_some.py::test_first", "3 slow tests: 2 passed, 1 failed, 0 left"]
 
 
 def test_what_cannot_be_collected_is_said(suite, monkeypatch):

@@ -80,6 +80,9 @@ METHODS: Mapping[str, str] = {
 }
 """Former name of an optional method of force laws -> present name."""
 
+ARGUMENTS: list[tuple[Any, Mapping[str, str]]] = []
+"""Functions and classes with former names of arguments (former -> present), see :func:`former_arguments`."""
+
 
 def former_names(module: str, depth: int = 4) -> Callable[[str], Any]:
     """``__getattr__`` of a module, for its former names.
@@ -145,6 +148,8 @@ def former_attribute(old: str, new: str) -> Any:
 def former_arguments(**names: str) -> Callable[[Any], Any]:
     """Decorator of a function or class that takes arguments under their former names too, with a warning.
 
+    A field of a class can still be read under its former name.
+
     Args:
         names: Former name -> present name.
 
@@ -153,21 +158,31 @@ def former_arguments(**names: str) -> Callable[[Any], Any]:
     """
 
     def decorated(thing: Any) -> Any:
+        ARGUMENTS.append((thing, names))
         call = vars(thing)["__init__"] if isinstance(thing, type) else thing
 
         @functools.wraps(call)
         def present(*given: Any, **named: Any) -> Any:
             for old in names.keys() & named.keys():
                 former_name(f"argument {old} of {thing.__name__}", names[old])
+                if names[old] in named:
+                    raise TypeError(f"{thing.__name__}() got both {names[old]} and its former name {old}")
                 named[names[old]] = named.pop(old)
             return call(*given, **named)
 
         if not isinstance(thing, type):
             return present
         thing.__init__ = present  # type: ignore[misc]
+        for old in names.keys() - vars(thing).keys():
+            setattr(thing, old, former_attribute(old, names[old]))
         return thing
 
     return decorated
+
+
+def formerly(thing: Any) -> Mapping[str, str]:
+    """Former names of the arguments of a function or class, each with its present one."""
+    return {old: new for one, names in ARGUMENTS if one is thing for old, new in names.items()}
 
 
 def former_name(old: str, new: str, depth: int = 3) -> None:

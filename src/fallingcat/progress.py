@@ -17,15 +17,15 @@ from typing import Any
 from .errors import ModelError
 from .escaping import terminal
 
-AFTER = 1.0
+BAR_DELAY = 1.0
 """s: what is done sooner says nothing"""
-OFTEN = 0.1
-"""s between two looks at the bar"""
-SOON = 3.0
+BAR_PERIOD = 0.1
+"""s between two updates of the bar"""
+ESTIMATE_DELAY = 3.0
 """s after which the rest is estimated"""
-LONG = 30.0
-"""s: what takes as long again says so also where nobody looks"""
-FORESEEN = 5.0
+WARNING_DELAY = 30.0
+"""s after which work that is not shown by a bar is reported by a warning"""
+MAX_UNANNOUNCED_TIME = 5.0
 """s: what is estimated to take longer says so before it begins"""
 MOST_BYTES = 4 << 30
 """Largest estimated memory of a calculation (bytes): larger ones are not begun."""
@@ -48,7 +48,7 @@ def check_memory(what: str, size: float, instead: str) -> None:
 
 
 def watched() -> bool:
-    """True if somebody looks: the errors of this process go to a terminal, or it runs a notebook."""
+    """True if the errors of this process go to a terminal, or it runs a notebook."""
     return _in_notebook() or bool(sys.stderr and sys.stderr.isatty())
 
 
@@ -61,7 +61,7 @@ def _in_notebook() -> bool:
 
 def warn_of_time(what: str, seconds: float, advice: str = "") -> None:
     """Warn where ``what`` is estimated to take long."""
-    if seconds > FORESEEN:
+    if seconds > MAX_UNANNOUNCED_TIME:
         text = f"{what} will take {_duration(seconds)}" + (f": {advice}" if advice else "")
         warnings.warn(terminal(text), SlowWarning, stacklevel=3)
 
@@ -70,15 +70,15 @@ def warn_of_time(what: str, seconds: float, advice: str = "") -> None:
 def telling(what: str, wanted: bool | None = None) -> Iterator[Callable[[float], None] | None]:
     """Bar named ``what`` if the block takes longer than a second; gives a function of the share that is done.
 
-    ``wanted`` is True or False whoever looks; it gives None for False, so that nothing has to be counted.  Where nobody
-    looks, a :class:`SlowWarning` after some seconds has to do.  The bar is gone when the block ends, however it ends.
-    Where something else draws already, it stays away.
+    ``wanted`` True or False shows it always or never; False gives None, so that nothing has to be counted.  Without a
+    terminal or notebook, a :class:`SlowWarning` comes after some seconds instead.  The bar is removed when the block
+    ends, in whatever way, and is not shown while another one is.
     """
     if not (watched() if wanted is None else wanted):
         yield None if wanted is False else _Notice(what).tell
         return
     bar = _Bar(what)
-    timer = threading.Timer(AFTER, bar.show)
+    timer = threading.Timer(BAR_DELAY, bar.show)
     timer.daemon = True
     timer.start()
     try:
@@ -103,8 +103,8 @@ class _Notice:
             self._moved = now, share
         since, first = self._moved or (now, 0.0)
         left = (now - since) * (1.0 - share) / (share - first) if share > first else float("inf")
-        enough = spent > min(SOON, LONG) if share > first else spent > LONG and share == 0.0
-        if enough and left > LONG:
+        enough = spent > min(ESTIMATE_DELAY, WARNING_DELAY) if share > first else spent > WARNING_DELAY and share == 0.0
+        if enough and left > WARNING_DELAY:
             self._begun = float("inf")  # once
             pace = f": at this pace {_duration(left)} are left" if share > first else ""
             text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s{pace}"
@@ -149,7 +149,7 @@ class _Bar:
 
     def tell(self, share: float) -> None:
         if self._shown is not None and time.monotonic() >= self._next:
-            self._next = time.monotonic() + OFTEN
+            self._next = time.monotonic() + BAR_PERIOD
             self._shown.update(self._shown.task_ids[0], total=1.0, completed=share)
 
     def hide(self) -> None:

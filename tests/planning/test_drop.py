@@ -89,7 +89,7 @@ def test_center_of_mass_falls_freely(fall):
     assert fall.fallen == pytest.approx(0.5 * 9.81 * end**2, rel=1e-9)
 
 
-def test_nothing_pulls_on_the_base_and_joints_keep_their_limits(fall):
+def test_nothing_acts_on_the_base_and_joints_keep_their_limits(fall):
     m = fall.model.m
     assert np.abs(fall.trajectory.forces[:, :m]).max() == 0.0
     for k, joint in enumerate(fall.model.joints):

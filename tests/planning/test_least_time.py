@@ -108,7 +108,7 @@ def test_a_reaction_wheel_takes_the_time_that_is_known(speed, effort, share):
     assert log(found.displacement.pose[:3, :3]) == pytest.approx([0.0, 0.0, -angle * 0.5 / 2.5], abs=1e-9)
 
 
-def test_what_only_looks_solved_is_no_optimum():
+def test_what_only_seems_solved_is_no_optimum():
     """The turn of a wheel is that of its ends: multipliers of a constraint that says so again grow beyond bounds."""
     start = Spline(np.linspace(0.0, 6.0, 9)[:, None], np.zeros((9, 1)))
     found = least_time(wheel(np.inf, 1.6), [0.0, 0.0, -1.2], start, intervals=64, strict=False)

@@ -45,7 +45,7 @@ def test_the_command(tmp_path):
     assert '"kind":"scene"' not in page
 
 
-def test_a_study_that_breaks_is_told_and_one_that_differs_is_not_passed(monkeypatch):
+def test_a_study_that_breaks_is_reported_and_one_that_differs_is_not_passed(monkeypatch):
     kind = fs.kind_of("orbital-gait")
 
     def broken(self, parameters, tell):

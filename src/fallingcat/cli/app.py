@@ -20,7 +20,7 @@ from .text import plain
 
 SCHEMA: Final = 1
 """Version of the output of ``--json``; grows when a key changes its meaning."""
-_OPTION: Final = re.compile(r'\b(base|physics|inside|root|massless|xacro|loops)="([^"]*)"')
+_OPTION: Final = re.compile(r'\b(base|physics|faults|inside|root|massless|xacro|loops)="([^"]*)"')
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .toml file.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of tables; see docs/reference/cli_json.md.")]

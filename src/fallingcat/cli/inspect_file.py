@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -84,6 +85,8 @@ def report(
         ],
         "joints": [_joint_report(joint) for joint in model.joints],
         "actuators": [{key: _finite(x) for key, x in vars(actuator).items()} for actuator in model.actuators],
+        "tendons": [_finite(tendon) for tendon in model.tendons],
+        "force_elements": [_finite(element) for element in model.force_elements],
         "driven": _driven(model),
         "loops": [_loop_report(loop) for loop in model.loops],
         "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
@@ -105,9 +108,13 @@ def _loop_report(loop: Loop) -> dict[str, Any]:
 
 
 def _finite(x: Any) -> Any:
-    """Numbers, and None for those that are not finite; ranges end by end."""
+    """Numbers, and None for those that are not finite; ranges end by end, records field by field with their class."""
     if isinstance(x, tuple):
         return [_finite(end) for end in x]
+    if hasattr(x, "tolist"):
+        return x.tolist()
+    if is_dataclass(x):
+        return {"type": type(x).__name__} | {key: _finite(value) for key, value in vars(x).items()}
     return None if isinstance(x, float) and not math.isfinite(x) else x
 
 
@@ -300,6 +307,8 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
     runs = {
         "limits": any(joint.limits != Limits() for joint in model.joints),
         "damping, friction, springs": any(joint.passive.acts for joint in model.joints),
+        "tendons": bool(model.tendons),
+        **dict.fromkeys((element.port for element in model.force_elements), True),
         "actuators where a law commands them": bool(model.actuators),
     }
     if any(runs.values()) and not model.kinematic:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from ..model import Model
 
 Physics = Annotated[str, typer.Option(metavar="strict|warn", help="Treatment of inertias that no rigid body can have.")]
+Faults = Annotated[
+    str,
+    typer.Option(metavar="strict|warn", help="Treatment of faults of a URDF: a missing mass, doubled elements, ..."),
+]
 Base = Annotated[
     str | None,
     typer.Option(
@@ -64,6 +68,7 @@ Reading = dict[str, Any]
 OPTIONS: Final[dict[str, tuple[Any, str | None]]] = {
     "base": (Base, None),
     "physics": (Physics, "strict"),
+    "faults": (Faults, "strict"),
     "inside": (Inside, None),
     "root": (Root, None),
     "massless": (Massless, "keep"),

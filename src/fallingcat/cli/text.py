@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-NARROWEST = 40
+MIN_TABLE_WIDTH = 40
 """Columns of a table: a terminal that has fewer wraps its lines."""
 
 
@@ -66,7 +66,7 @@ def on_screen(write: Callable[[Console], None]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
-    console.width = max(console.width, NARROWEST)
+    console.width = max(console.width, MIN_TABLE_WIDTH)
     with console.capture() as captured:
         write(console)
     typer.echo("\n".join(line.rstrip(" ") for line in captured.get().splitlines()))

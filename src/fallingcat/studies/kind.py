@@ -28,7 +28,7 @@ GROUP: Final = "fallingcat.studies"
 """Group of entry points: kind's name = "module:Class"."""
 
 Progress = Callable[[str, float], None]
-"""Told what is being done, and which share of it is done."""
+"""Callback with the phase of a run and the share of it that is done."""
 
 
 class Parameters(Table):

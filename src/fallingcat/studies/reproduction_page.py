@@ -20,7 +20,7 @@ NOTES: Final[dict[Category, str]] = {
     "identity": "hold: laws, balances and references of our own",
 }
 STILL = "time of the run (s)"
-"""So that no time line moves runs of different lengths."""
+"""Label of the time axis where no cursor is shared, since runs differ in length."""
 
 
 def reproduction_page(found: Reproduction) -> Page:

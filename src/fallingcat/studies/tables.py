@@ -53,7 +53,7 @@ class RowTable(Table):
     measure: Line
     unit: Line = ""
     published: Line | None = None
-    """as printed: a number agrees with all that rounds to it; words need ``where`` and ``within``"""
+    """printed value: a number agrees with all that rounds to it; words need ``where`` and ``within``"""
     where: Line = ""
     """place in the source; of words, the sentence"""
     within: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None

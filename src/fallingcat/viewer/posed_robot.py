@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays.types import FloatArray, Pose, Vector
 from ..caching import cached_property
 from ..constraints import loop_closure as loops
@@ -125,13 +126,14 @@ class PosedRobot:
         """
         self._be(self.model.state(pose=pose, joints=self.state.joints))
 
-    def drag(self, place: str, goal: Vector) -> float:
+    @former_arguments(place="link")
+    def drag(self, link: str, goal: Vector) -> float:
         """Move a link or frame as near to a point as its joints let it.
 
         The joints reach there from a base that is held; then it floats, if it does, and they reach once more.
 
         Args:
-            place: Link or frame.
+            link: Link or frame.
             goal: Point in the world, 3 (m).
 
         Returns:
@@ -140,24 +142,25 @@ class PosedRobot:
         if self.model.loops:
             raise ModelError(f"{self.model.name!r} has loops: its places cannot be dragged")
         goal = vector(goal, 3, "goal")
-        if place not in self._reach:
-            self._reach[place] = InverseKinematics(self._held, [PositionTask(place)], restarts=0)
+        if link not in self._reach:
+            self._reach[link] = InverseKinematics(self._held, [PositionTask(link)], restarts=0)
         for _ in range(3 if self.floats and self.can_float else 1):
             seen = np.linalg.inv(self.state.pose) @ np.append(goal, 1.0)
-            found = self._reach[place](self._held.state(joints=self.state.joints), seen[:3])
+            found = self._reach[link](self._held.state(joints=self.state.joints), seen[:3])
             self.bend(found.state.joints)
-        return float(np.linalg.norm(self.where(place) - goal))
+        return float(np.linalg.norm(self.where(link) - goal))
 
-    def fall(self, seconds: float) -> str:
+    @former_arguments(seconds="duration")
+    def fall(self, duration: float) -> str:
         """Simulate the robot for a while, under gravity and the forces of the model.
 
         Args:
-            seconds: Duration (s).
+            duration: Duration (s).
 
         Returns:
             Status of the run.
         """
-        run = simulate(self.model, self.state, positive(seconds, "seconds"), progress=False)
+        run = simulate(self.model, self.state, positive(duration, "duration"), progress=False)
         self.time += float(run.times[-1])
         self._be(run.state(len(run) - 1), moves=True)
         return run.status
@@ -176,16 +179,17 @@ class PosedRobot:
 
     # what there is to see ------------------------------------------------------------------------------------------
 
-    def where(self, place: str) -> FloatArray:
+    @former_arguments(place="link")
+    def where(self, link: str) -> FloatArray:
         """Origin of a link or frame in the world.
 
         Args:
-            place: Link or frame.
+            link: Link or frame.
 
         Returns:
             ``3`` (m).
         """
-        return np.asarray(link_pose(self.model, self.state, place)[:3, 3])
+        return np.asarray(link_pose(self.model, self.state, link)[:3, 3])
 
     def poses(self) -> dict[str, FloatArray]:
         """Poses of all links.

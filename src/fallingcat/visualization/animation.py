@@ -151,7 +151,7 @@ class Scene:
     follow: bool | str = False
     """move the camera along"""
     strip: bool = False
-    """as wide as the page, in a loop"""
+    """True: as wide as the page, in a loop"""
     caption: str = ""
     """below the picture"""
     extras: Sequence[Extra] = ()

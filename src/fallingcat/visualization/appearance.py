@@ -1,4 +1,4 @@
-"""Looks of a robot: by the shapes of its file, or else as capsules from joint to joint."""
+"""Appearance of a robot: the shapes of its file, or else as capsules from joint to joint."""
 
 from __future__ import annotations
 

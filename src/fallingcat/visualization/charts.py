@@ -60,7 +60,7 @@ class Chart:
     x_label: str = TIME
     """name of the horizontal axis"""
     wide: bool = False
-    """as wide as the page"""
+    """True: as wide as the page"""
 
     def data(self) -> dict[str, Any]:
         """Plain numbers, no more than can be seen.
@@ -199,7 +199,7 @@ class Table:
     note: str = ""
     """below the table"""
     wide: bool = False
-    """as wide as the page"""
+    """True: as wide as the page"""
     good: Sequence[bool | None] = ()
     """verdict of each row: good news, bad news or neither"""
 

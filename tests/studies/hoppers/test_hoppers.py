@@ -209,7 +209,7 @@ def test_the_lowest_angular_momentum_is_near_102_degrees():
     assert np.interp(np.radians(102.0), curves["q1"], curves["spin"]) == pytest.approx(single, rel=2e-3)
 
 
-def test_controller_iii_tumbles_and_keeps_its_books():
+def test_controller_iii_tumbles_and_balances_its_energy():
     found = run("revolute-locked")
     assert found.row("largest lean").ours > 360.0
     assert found.row("ledger balance").holds
@@ -239,7 +239,7 @@ def test_a_gain_that_is_set_is_the_gain_that_acts(gait):
     assert weaker.row("hop period").holds is None  # the reference is of other parameters, too
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     heard = []
     run("revolute-scan", progress=lambda what, share: heard.append((what, share)), points=3, duration=0.7)
     assert {what for what, _ in heard} == {"running", "scanning"}

@@ -9,7 +9,17 @@ from fallingcat.studies import run
 from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 from fallingcat.studies.hoppers.observed import Observed
 from fallingcat.studies.hoppers.parameters import SearchParameters
-from fallingcat.studies.hoppers.search import FELL, LOOK, RANGES, STAYED, THROWN, about_search, draws, pace, search
+from fallingcat.studies.hoppers.search import (
+    CHECK_PERIOD,
+    FELL,
+    RANGES,
+    STAYED,
+    THROWN,
+    about_search,
+    draws,
+    pace,
+    search,
+)
 from fallingcat.studies.tables import load
 
 
@@ -60,7 +70,7 @@ def test_runs_of_a_search_are_single_runs(found):
         else:
             thrown = base[-1] > THROWN[0] or abs(run.twists[-1, 2]) > THROWN[1]
             assert thrown or base[-1] < 1e-3
-            assert (base[run.times < run.times[-1] - LOOK] > -0.1).all()
+            assert (base[run.times < run.times[-1] - CHECK_PERIOD] > -0.1).all()
 
 
 @pytest.mark.slow

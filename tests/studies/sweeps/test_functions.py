@@ -55,7 +55,7 @@ def test_what_was_stopped_goes_on(tmp_path):
         fc.studies.sweep(lambda a: -a, *given[1:], workers=0, resume=True, measures=["result"])
 
 
-def test_it_is_told_how_far_it_is(tmp_path, capsys):
+def test_it_reports_progress(tmp_path, capsys):
     seen = []
     fc.studies.sweep(lambda a: a, {"a": [1.0, 2.0]}, tmp_path / "a", workers=0, progress=lambda *x: seen.append(x))
     assert seen[-1] == (2, 0, 2)
@@ -77,7 +77,7 @@ def test_it_is_told_how_far_it_is(tmp_path, capsys):
         (lambda out: fc.studies.sweep(parabola, {"x": [1.0]}, out, progress="bar"), "progress is True, False"),
     ],
 )
-def test_what_cannot_be_swept_is_told(call, words, tmp_path):
+def test_what_cannot_be_swept_is_reported(call, words, tmp_path):
     with pytest.raises(fc.FallingCatError, match=words):
         call(tmp_path / "out")
 

@@ -43,7 +43,7 @@ def study(rows: str = ""):
     return parse(f"title = 'a power'\nkind = 'power'\n[parameters]\n{rows}", "power", "power.toml")
 
 
-def test_every_point_of_a_grid_is_there_and_failures_are_told(tmp_path):
+def test_every_point_of_a_grid_is_there_and_failures_are_reported(tmp_path):
     """Also in chunks that the grid does not fill, over words and whole numbers; xarray opens it without a warning."""
     told = []
     grid = {"how": ["power", "sum"], "n": [1.0, 2.0, 3.0, 4.0, 5.0], "x": np.linspace(0.5, 2.0, 7)}

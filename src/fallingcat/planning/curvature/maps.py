@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays.types import FloatArray, Matrix, Vector
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...dynamics import principal_axes
 from ...dynamics.checks import check_model
 from ...dynamics.principal import standing_out

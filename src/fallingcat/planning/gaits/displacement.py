@@ -15,7 +15,7 @@ from ...arrays import solve, takes
 from ...arrays.arguments import as_array
 from ...arrays.types import FloatArray, Matrix, Pose, Vector
 from ...compiler import compile
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...dynamics.checks import check_model, positive, vector
 from ...errors import NumericsError
 from ...formulations import connection

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arrays import solve, takes
 from ...arrays.types import FloatArray, Twist, Vector
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...dynamics.checks import check_model, positive, vector
 from ...errors import ModelError, NumericsError, describe
 from ...formulations.connection import shape

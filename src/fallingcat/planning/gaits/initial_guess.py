@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...formulations import curvature
 from ...model import Model
 from .curves import Circle, Curve

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays.types import Vector
 from ...dynamics.checks import positive, vector
 from ...errors import Interrupted, ModelError, NumericsError
@@ -76,6 +77,7 @@ class Optimum:
         return self.status == "optimal"
 
 
+@former_arguments(limits="joint_limits")
 def optimize(
     model: Model,
     maximize: str = "turn",
@@ -85,7 +87,7 @@ def optimize(
     effort: str = "rates",
     weight: float = 1e-3,
     budget: float | None = None,
-    limits: bool = True,
+    joint_limits: bool = True,
     reach: float | None = None,
     harmonics: int = 3,
     start: Curve | None = None,
@@ -110,7 +112,7 @@ def optimize(
         effort: Squares of joint ``"rates"`` (rad^2/s) or ``"forces"`` (N^2 m^2 s) over a cycle of 1 s.
         weight: Weight of the effort.
         budget: Bound of the effort; None: none.
-        limits: Keep joints within the limits of the model.
+        joint_limits: Keep joints within the limits of the model.
         reach: Largest distance (rad, m) of joints from ``origin``; None: any.
         harmonics: Harmonics of the Fourier series.
         start: Closed curve of the moving joints, or of all, at which the search begins; None: circles.
@@ -141,10 +143,10 @@ def optimize(
         raise ModelError("harmonics must be 1 or more, and weight finite and not negative")
     positive(tolerance, "tolerance")
     part = Part.of(model, joints, origin)
-    low, high = part.bounds(limits, reach)
+    low, high = part.bounds(joint_limits, reach)
     question = Question(part.moving, aim, target, effort, weight, budget, low, high, harmonics)
     if not question.bounded:
-        raise ModelError("the gait is unbounded: give a weight of effort, a budget, limits or a reach")
+        raise ModelError("the gait is unbounded: give a weight of effort, a budget, joint_limits or a reach")
     search = _Search(part, question, iterations, tolerance)
     found = search.best(search.starts(start, starts))
     if strict and not found.optimal:
@@ -183,11 +185,11 @@ class Part:
         """Moving joints at the origin (k)."""
         return np.asarray(self.origin[self.places])
 
-    def bounds(self, limits: bool, reach: float | None) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self, joint_limits: bool, reach: float | None) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest shape (k)."""
         own = self.moving.limits
         low, high = (np.array([getattr(x, side) for x in own]) for side in ("lower", "upper"))
-        if not limits:
+        if not joint_limits:
             low, high = np.full(len(own), -np.inf), np.full(len(own), np.inf)
         if reach is not None:
             if not reach > 0.0:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays.types import FloatArray, Vector
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...dynamics.checks import positive, vector
 from ...errors import ModelError, NumericsError, describe
 from ...formulations import curvature
@@ -207,14 +207,14 @@ class _Search:
             now, J = self.turned(x)
             J, missed = self.axes @ J, self.axes @ (turn - now)
             light = J * self.lightness
-            grip = light @ J.T
-            if not np.isfinite(x).all() or np.linalg.cond(grip) > 1e12 or (self.farthest(x) > 3.0 * self.room).any():
+            gram = light @ J.T
+            if not np.isfinite(x).all() or np.linalg.cond(gram) > 1e12 or (self.farthest(x) > 3.0 * self.room).any():
                 return None
-            idle = x - light.T @ np.linalg.solve(grip, J @ x)
+            idle = x - light.T @ np.linalg.solve(gram, J @ x)
             if np.linalg.norm(missed) <= TURN_TOLERANCE and (np.linalg.norm(idle) < 1e-3 * np.linalg.norm(x)):
                 break
             settled = np.linalg.norm(missed) < 1e-3 * np.linalg.norm(turn)
-            toward = light.T @ np.linalg.solve(grip, missed)
+            toward = light.T @ np.linalg.solve(gram, missed)
             toward *= min(
                 1.0, 0.5 * float(np.linalg.norm(x)) / max(float(np.linalg.norm(toward)), TURN_TOLERANCE)
             )  # limit the step: the linearization holds nearby only

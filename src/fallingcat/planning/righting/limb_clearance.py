@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import concatenate
 from ...arrays.types import Tensor
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...dynamics import jacobian, link_pose
 from ...dynamics.checks import check_model
 from ...errors import ModelError, describe

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays.types import FloatArray, Vector
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...dynamics.checks import positive, vector
 from ...errors import ModelError, describe
 from ...formulations import curvature

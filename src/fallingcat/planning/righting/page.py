@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...dynamics import forward_kinematics
 from ...model import Model
 from ...visualization import Capsule, Chart, Fact, HeatMap, Line, Page, Scene, Shape, Trace, Triangle, model_shapes

@@ -30,7 +30,7 @@ CHARTS: Final[dict[str, RotationChart | None]] = {
 NINTHS: Final = ((1, -2, 2), (-2, 4, -4), (2, -4, 4))
 """Nine times the null-space projector (2.237), as printed."""
 COLORS: Final = ("#1f6fd0", "#c44e14", "#1d2430", "#2e8b57")
-"""as in the figure: blue, red, black, green"""
+"""colors of the figure: blue, red, black, green"""
 
 
 class KinematicParameters(Parameters):

@@ -111,7 +111,7 @@ class Stepped(NamedTuple):
 
 def looked(model: Model, state: State, forces: Any, *, points: tuple[str, ...]) -> Any:
     """Center of mass, places of the feet, wrenches on them (21), for kernels; ``forces``: 8 x 3."""
-    places = [link_pose(model, state, foot.place)[:3, 3] for foot in FEET]
+    places = [link_pose(model, state, foot.link)[:3, 3] for foot in FEET]
     wrenches = [FEET[k].gathered(model, state, forces[4 * k : 4 * k + 4], points[4 * k : 4 * k + 4]) for k in (0, 1)]
     return concatenate([center_of_mass(model, state), *places, *wrenches])
 

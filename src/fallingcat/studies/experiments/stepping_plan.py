@@ -176,11 +176,11 @@ def switched(
     model: Model, state: State, soles: tuple[WrenchCone, WrenchCone], before: WholeBodyResult, after: WholeBodyResult
 ) -> Switch:
     """The law and the equations before and after; ``soles``: the base before, then the base after."""
-    pushes = [jacobian(model, state, sole.place).T @ w for sole, w in zip(soles, before.forces, strict=True)]
+    pushes = [jacobian(model, state, sole.link).T @ w for sole, w in zip(soles, before.forces, strict=True)]
     forces, eom = np.append(np.zeros(6), before.torques), equations(model, state)
     size, found = 0.0, []
     for sole in soles:
-        change = base_at(model, state, sole.place)
+        change = base_at(model, state, sole.link)
         there = eom.change(change)
         pulls = (change.forces(forces), change.forces(np.sum(pushes, axis=0)) - there.C @ there.v - there.g)
         own, rest = (np.linalg.solve(there.M, pull)[6:] for pull in pulls)

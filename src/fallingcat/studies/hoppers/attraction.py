@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...errors import ModelError
 from ...geometry.contact_points import position
 from ...model import Model, State
@@ -31,8 +31,8 @@ VERDICTS: Final = ("undecided", "gait", "fell", "broke")
 UNDECIDED, GAIT, FELL, BROKE = range(4)
 SHARES: Final = ("runs", "in_the_gait", "fallen", "undecided", "broken")
 """Names of the numbers that :func:`attraction` returns."""
-LOOKS: Final = 8
-"""in a period, whether the base is below the floor"""
+CHECKS_PER_PERIOD: Final = 8
+"""Checks in a period of whether the base is below the floor."""
 PERIODS: Final = 5
 """in a row that are like the gait"""
 LIKE: Final = np.array([2e-3, 2e-3, 0.03, 0.03, 0.03])
@@ -163,7 +163,7 @@ def judged(
     count = simulator.count
     watch, found = _Watch(simulator, p, gait), Judged(np.zeros(count, np.uint8), np.zeros(count, np.float32))
     for left in watch.decided(tell):
-        found.verdicts[left["runs"]], found.periods[left["runs"]] = left["verdict"], left["looks"] / LOOKS
+        found.verdicts[left["runs"]], found.periods[left["runs"]] = left["verdict"], left["looks"] / CHECKS_PER_PERIOD
     found.attempts = watch.attempts
     return found
 
@@ -175,7 +175,8 @@ class _Watch(Watch):
     broke = BROKE
 
     def __init__(self, simulator: BatchSimulator, p: AttractionParameters, gait: Gait) -> None:
-        super().__init__(simulator, gait.period / LOOKS, int(np.ceil(p.duration / gait.period)) * LOOKS)
+        periods = int(np.ceil(p.duration / gait.period))
+        super().__init__(simulator, gait.period / CHECKS_PER_PERIOD, periods * CHECKS_PER_PERIOD)
         xp = self.xp
         self.alike, self.before = xp.zeros(simulator.count, dtype=xp.int64), self._places()
         self.like, self.shift = xp.asarray(LIKE), xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
@@ -188,7 +189,7 @@ class _Watch(Watch):
 
     def says(self, arrived: Any) -> Any:
         xp, here = self.xp, self._places()
-        period = arrived & (self.looks % LOOKS == 0)
+        period = arrived & (self.looks % CHECKS_PER_PERIOD == 0)
         alike = (xp.abs(here - self.before - self.shift) < self.like).all(axis=1)
         self.alike = xp.where(period, xp.where(alike, self.alike + 1, 0), self.alike)
         self.before = xp.where(period[:, None], here, self.before)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate, takes
-from ...compiler.kernel import compile_step
+from ...compiler.compilation import compile_step
 from ...control import response
 from ...dynamics import kinetic_energy, link_pose, potential_energy
 from ...model import Model, State

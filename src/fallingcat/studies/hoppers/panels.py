@@ -111,7 +111,7 @@ class Panels:
 
     def all(self) -> list[Chart]:
         """Position, momenta, leg, forces, energies, works; what laws do to each other's velocity."""
-        return [*self._motion(), *self._leg(), *self._books(), *self._disturbances()]
+        return [*self._motion(), *self._leg(), *self._energy_balance(), *self._disturbances()]
 
     def _disturbances(self) -> list[Chart]:
         if not any(isinstance(law, PolarLaw) for law in self.seen.run.problem.laws):
@@ -166,7 +166,7 @@ class Panels:
         own = [self.forces[law.name][:, column] for law in self.seen.run.problem.laws]
         return np.asarray(sum(own, start=np.zeros(len(self.seen.times))))
 
-    def _books(self) -> list[Chart]:
+    def _energy_balance(self) -> list[Chart]:
         seen, ledger = self.seen, self.seen.run.ledger
         own, floor = seen.law_ports, seen.floor_ports
         base, joints = ledger.base[:, own].sum(axis=1), ledger.joints[:, own].sum(axis=1)

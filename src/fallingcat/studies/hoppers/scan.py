@@ -11,7 +11,7 @@ from .measures import liftoff_spin
 from .observed import Observed
 from .parameters import ScanParameters
 
-TOGETHER = 16
+RUNS_AT_ONCE = 16
 """Runs at once."""
 NUMBERS = ("least_angle", "least_spin", "excess")
 """Names of the numbers that :func:`about_scan` returns."""
@@ -20,13 +20,13 @@ NUMBERS = ("least_angle", "least_spin", "excess")
 def scanned(model: Model, p: ScanParameters, tell: Progress) -> tuple[np.ndarray, np.ndarray]:
     """Joint angles (rad) and angular momenta (N m s); the virtual leg starts vertical and at rest, unstretched."""
     angles, spins = np.linspace(p.q1_first, p.q1_last, p.points), []
-    for first in range(0, p.points, TOGETHER):
+    for first in range(0, p.points, RUNS_AT_ONCE):
         tell("scanning", first / p.points)
         each = [
             ScanParameters.model_validate(
                 p.model_dump() | {"q1": q1, "theta": upright_angle(model, q1), "r_des": "initial"}
             )
-            for q1 in map(float, angles[first : first + TOGETHER])
+            for q1 in map(float, angles[first : first + RUNS_AT_ONCE])
         ]
         for run, own in zip(simulated_together(each), each, strict=True):
             if isinstance(run, Exception):

@@ -26,8 +26,8 @@ RANGES: Final = {
 EVEN: Final = {"r_des", "E_des", "alpha_des"}
 STARTS: Final = ((-0.5, 0.5), (0.02, 0.3), (1.0, 2.5), (-0.3, 1.2))
 """Lean of the leg (rad), height of the foot (m), joint (rad) and forward speed (m/s) at the start, evenly."""
-LOOK: Final = 0.05
-"""s: between two looks at whether the base is still above the floor"""
+CHECK_PERIOD: Final = 0.05
+"""s: between two checks that the base is still above the floor"""
 FORWARD: Final = 0.05
 """m/s: what counts as going forward, on average of the second half"""
 LONGEST_STEP: Final = 5e-3
@@ -36,9 +36,9 @@ THROWN: Final = (1.0, 60.0)
 """m and rad/s: a base above or faster is thrown, not hopping; the wanted energies lift it to half a metre"""
 FELL, STAYED, BROKE = range(3)
 """Outcomes of a run.  ``BROKE``: too many steps, or NaN."""
-FINE: Final = 5e-5
+CHATTER_STEP: Final = 5e-5
 """s: steps of those whose foot chatters"""
-TOGETHER: Final = 32
+RUNS_AT_ONCE: Final = 32
 """Runs that are looked at again at once, with every step kept."""
 NUMBERS: Final = ("runs", "up", "forward", "chattering", "looked_again", "gaits", "fastest")
 """Names of the numbers that :func:`about_search` returns."""
@@ -57,7 +57,7 @@ class Search(NamedTuple):
     """``N`` (m/s): forward, in the second half; NaN where it did not stay up"""
     chatters: np.ndarray
     """``N``: whether its foot leaves the floor and comes back every few microseconds, between laws that pull it apart:
-    then it was followed in steps of :data:`FINE`, which do not look for switches
+    then it was followed in steps of :data:`CHATTER_STEP`, which do not look for switches
     """
     pace: dict[int, float]
     """number of a run that was up at the end and went forward, did not chatter and was looked at again for longer: its
@@ -89,9 +89,9 @@ def search(model: Model, p: SearchParameters, tell: Progress) -> Search:
     drawn = {name: np.array([getattr(mine, name) for mine in each]) for name in RANGES}
     found = Search(drawn, *_outcome(model, begun, each, tell), {})
     good = np.flatnonzero(found.forward & ~found.chatters)[: p.again].tolist()  # in the order in which they were drawn
-    for k in range(0, len(good), TOGETHER):
+    for k in range(0, len(good), RUNS_AT_ONCE):
         tell("looking again", k / len(good))
-        some = good[k : k + TOGETHER]
+        some = good[k : k + RUNS_AT_ONCE]
         own = [each[i].model_copy(update={"duration": p.longer}) for i in some]
         paces = followed(model, [begun.at(i) for i in some], own)
         found.pace.update(zip(some, paces, strict=True))
@@ -123,25 +123,27 @@ def _outcome(
     """
     p, count = each[0], len(each)
     first = start(model, p)  # alpha_c is measured from the posture of the study
-    own, ground, looks = [laws(model, first, mine) for mine in each], floor(p), round(p.trial / LOOK)
+    own, ground, looks = [laws(model, first, mine) for mine in each], floor(p), round(p.trial / CHECK_PERIOD)
     verdicts, lasted, speed = np.zeros(count, dtype=int), np.zeros(count), np.full(count, np.nan)
 
     def hear(watch: Watch, which: np.ndarray, what: str) -> None:
         for left in watch.decided(lambda share: tell(what, share)):
-            runs, half = which[left["runs"]], (looks - looks // 2) * LOOK
-            verdicts[runs], lasted[runs] = left["verdict"], left["looks"] * LOOK
+            runs, half = which[left["runs"]], (looks - looks // 2) * CHECK_PERIOD
+            verdicts[runs], lasted[runs] = left["verdict"], left["looks"] * CHECK_PERIOD
             speed[runs] = np.where(left["verdict"] == STAYED, (left["end"] - left["middle"]) / half, np.nan)
 
     located = BatchSimulator(
         model, begun, own, ground, dt=LONGEST_STEP, integrator=Located(Rosenbrock(1e-5)), ledger=False
     )
-    hear(_Watch(located, LOOK, looks), np.arange(count), "many gains")
+    hear(_Watch(located, CHECK_PERIOD, looks), np.arange(count), "many gains")
     chatters = verdicts == BROKE
     some = np.flatnonzero(chatters)
     if len(some):
         states = begun.at(some)
         hear(
-            _Stepped(BatchSimulator(model, states, [own[i] for i in some], ground, dt=FINE), LOOK, looks),
+            _Stepped(
+                BatchSimulator(model, states, [own[i] for i in some], ground, dt=CHATTER_STEP), CHECK_PERIOD, looks
+            ),
             some,
             "chattering",
         )

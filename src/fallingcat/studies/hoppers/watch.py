@@ -11,7 +11,7 @@ import numpy as np
 
 from ...simulation import BatchSimulator
 
-CROWD: Final = 16
+RUNS_PER_DECIDED: Final = 16
 """Decided runs leave when they are one in so many."""
 OPEN: Final = -1
 """The verdict on a run that goes on."""
@@ -55,7 +55,7 @@ class Watch(ABC):
             if rounds > self.patience * self.last:
                 self.verdict = self.xp.where(self.verdict == OPEN, self.broke, self.verdict)
             done = self.verdict != OPEN
-            if int(done.sum()) * CROWD >= len(done):
+            if int(done.sum()) * RUNS_PER_DECIDED >= len(done):
                 yield {name: self.simulator.fetched(getattr(self, name)[done]) for name in self.columns}
                 self._keep(~done)
                 tell(1.0 - self.simulator.count / count)

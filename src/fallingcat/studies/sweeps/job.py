@@ -40,7 +40,7 @@ class Job:
     store: Store
     target: str = "cpu"
     parent: int | None = None
-    """the process without which there is nobody to work for"""
+    """parent process; a worker ends when it is gone"""
     pause: float = 0.0
     """s between two commits of a worker: on clusters, so that all of them together do not flood the file system"""
 

@@ -11,7 +11,7 @@ from .job import Job
 
 MOST_DEATHS: Final = 3
 """Deaths of processes at one chunk, without a run that could be to blame."""
-IDLE: Final = 5.0
+IDLE_TIME: Final = 5.0
 """s: a process without work leaves then, also where its coordinator was killed"""
 THREADS: Final = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA", "NUMEXPR"))
 """Variables of the environment: how many threads libraries take."""
@@ -40,7 +40,7 @@ class Processes:
 
     def begin(self, k: int, deaths: int = 0, careful: bool = False) -> None:
         """A process finishes chunk ``k``, one that is idle or a new one."""
-        pool = self._idle.pop() if self._idle else self._pool(1, timeout=IDLE, env=dict.fromkeys(THREADS, "1"))
+        pool = self._idle.pop() if self._idle else self._pool(1, timeout=IDLE_TIME, env=dict.fromkeys(THREADS, "1"))
         task = pool.submit(replace(self._job, careful=careful).finish, k)
         self.busy[task] = k, pool, deaths
 

@@ -32,15 +32,15 @@ MOST_CHUNKS: Final = 1_000_000
 """Each is a task, and a file for each measure."""
 LARGEST_CHUNK: Final = 1 << 13
 """Runs, unless said otherwise: see the cost model in docs/explanation/sweep_design.md."""
-FILES: Final = 2000.0
+MAX_FILES_PER_SECOND: Final = 2000.0
 """Files that all workers of a cluster together may write in a second."""
 SUSPECTS: Final = 64
 """Chunks that are run carefully after a worker has died."""
-OFTEN: Final = 0.5
-"""s between two looks at how far workers are"""
+PROGRESS_PERIOD: Final = 0.5
+"""s between two checks of the progress of workers"""
 
 Tell = Callable[[int, int, int], None]
-"""Told how many runs are done, how many failed, and how many there are."""
+"""Callback with the numbers of runs that are done, that failed, and of all."""
 Runner = Callable[[Job, Sequence[int]], Iterator[int]]
 """Finishes chunks, in any order."""
 
@@ -212,11 +212,11 @@ class _Counts:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Report the commits of workers to unfinished chunks now and then, meanwhile."""
+        """Report the commits of workers to unfinished chunks while they run."""
         over = threading.Event()
 
         def watch() -> None:
-            while not over.wait(OFTEN):
+            while not over.wait(PROGRESS_PERIOD):
                 under_way = {k: self._store.count(k) for k in islice(list(self.open), 4 * (os.cpu_count() or 1))}
                 done, failed = self.sums()
                 more = [(d - self._known[k][0], f - self._known[k][1]) for k, (d, f) in under_way.items()]
@@ -267,7 +267,8 @@ def _on_cluster(address: str) -> Runner:
             if job.time_limit is not None and any(threads > 1 for threads in client.nthreads().values()):
                 raise ModelError("a time limit ends the process of a run: workers of the cluster have one thread each")
             workers = max(1, sum(client.nthreads().values()))
-            store, pause = replace(job.store, path=job.store.path.resolve()), workers * (len(job.measures) + 1) / FILES
+            store = replace(job.store, path=job.store.path.resolve())
+            pause = workers * (len(job.measures) + 1) / MAX_FILES_PER_SECOND
             job, ahead = replace(job, store=store, pause=pause), 4 * workers  # the scheduler holds few tasks of many
             rest = iter(chunks)
             futures = as_completed([client.submit(job.finish, k, pure=False) for k in islice(rest, ahead)], client.loop)
