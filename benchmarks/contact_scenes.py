@@ -10,6 +10,7 @@ import argparse
 import importlib.metadata
 import json
 import platform
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -38,8 +39,10 @@ STEP_GOALS = {"tree8": 10.0, "tree16": 15.0, "tree32": 30.0}
 
 
 def least(run: Callable[[], Any], repeats: int) -> float:
-    """Processor time (s), after a first run: the machine may do other things."""
+    """Processor time (s), after a first run and the good code that it asks for: the machine may do other things."""
     run()
+    for thread in [one for one in threading.enumerate() if one.name == "fallingcat compiler"]:
+        thread.join()
     times = []
     for _ in range(repeats):
         began = time.process_time()

@@ -69,7 +69,7 @@ def simulator(count: int, target: str, dtype: str) -> None:
             many.step(10, **inputs)
             wait()
 
-        print(f"Fleet of {count} ({target}, {dtype}).{name}: {10 * count / least(call, 3):.3g} steps/s")
+        print(f"BatchSimulator of {count} ({target}, {dtype}).{name}: {10 * count / least(call, 3):.3g} steps/s")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
-"""Robot files that nobody here wrote: how many load, beside Pinocchio and MuJoCo, and why the others do not.
+"""Third-party robot files: how many load, beside Pinocchio and MuJoCo, and why the others do not.
 
 Given folders, every `.urdf` with a moving joint and every `.xml` that MuJoCo loads is read in another process, with a
 time limit: as it is, with `physics="warn"`, and with each single option that the message of the refusal names.  With
-`--numbers` mass matrix and gravity at a random state are compared: URDF with Pinocchio, MJCF with MuJoCo.
+`--numbers` mass matrix and gravity at a random state are compared: URDF with Pinocchio, MJCF with MuJoCo.  With
+`--motion` MJCF robots move for 0.2 s under constant controls, without contact, beside MuJoCo in Runge-Kutta or implicit
+steps of 0.025 ms that have converged; those that differ by more than 1e-3 move again without joint limits and dry
+friction, which MuJoCo has as soft constraints of its own, and then without the actuators: the first that makes them
+equal is named as the cause.
 
-    python benchmarks/robot_files.py FOLDER ... [--numbers] [--json results.json] [--without random_urdfs]
+    python benchmarks/robot_files.py FOLDER ... [--numbers] [--motion] [--json results.json] [--without random_urdfs]
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ def ours(path: str, options: dict[str, Any]) -> Outcome:
     try:
         model, warnings = read(path, **options)
     except FallingCatError as error:
-        named = {name: text or True for name, text, _ in OPTION.findall(str(error))}
+        named = [(name, text or True) for name, text, _ in OPTION.findall(str(error))]
         return {"ok": False, "rule": getattr(error, "rule", str(error)), "message": str(error), "named": named}
     return {"ok": True, "links": len(model.links), "nv": model.nv, "mass": model.mass, "warnings": warnings}
 
@@ -136,11 +140,79 @@ def beside_mujoco(path: str, model: Any) -> tuple[Any, ...]:
     return state, M, data.qfrc_bias.copy(), T, poses
 
 
+SOFT = ("joint stops", "dry friction", "tendon friction", "tendon limits", "drive limits")
+DURATION, STEP, EQUAL = 0.2, 5e-5, 1e-3
+
+
+def motion(path: str, options: dict[str, Any]) -> Outcome:
+    """Largest difference of joint coordinates after 0.2 s, and the cause where it is above 1e-3."""
+    from fallingcat.io import read
+
+    model, _ = read(path, **options)
+    found: Outcome = {"ok": True, "nv": model.nv, "actuators": len(model.actuators)}
+    causes = (("", True, True), ("limits and dry friction", False, True), ("actuators", False, False))
+    for cause, soft, driven in causes:
+        off = moved_apart(path, model, soft, driven)
+        found.setdefault("difference", off)
+        if off <= EQUAL:
+            return found | {"cause": cause}
+    return found | {"cause": "not known", "left": off}
+
+
+def moved_apart(path: str, model: Any, soft: bool, driven: bool) -> float:
+    """Difference of coordinates (rad, m) between ours and MuJoCo's run, with or without soft constraints and drives."""
+    import mujoco as mj
+
+    import fallingcat as fc
+
+    theirs = mj.MjModel.from_xml_path(path)
+    flags = mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_EQUALITY
+    if not soft:
+        flags |= mj.mjtDisableBit.mjDSBL_LIMIT | mj.mjtDisableBit.mjDSBL_FRICTIONLOSS
+    theirs.opt.disableflags |= int(flags)
+    data = mj.MjData(theirs)
+    if driven and model.actuators:
+        if len(model.actuators) != theirs.nu:
+            raise ValueError(f"{theirs.nu - len(model.actuators)} of {theirs.nu} actuators are not read")
+        low, high = theirs.actuator_ctrlrange.T
+        data.ctrl[:] = np.where(theirs.actuator_ctrllimited, low + 0.6 * (high - low), 0.1)
+    elif not driven:
+        theirs.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_ACTUATION)
+    start = model.from_mujoco(data.qpos, data.qvel)
+    laws = [fc.control.Actuators(tuple(data.ctrl))] if driven and model.actuators else []
+    passive = [law for law in fc.control.passive(model) if soft or law.name not in SOFT[:4]]
+    run = fc.simulate(model, start, DURATION, tuple(laws + passive), passive=False)
+    end = model.from_mujoco(*converged(theirs, data.ctrl))
+    return float(np.abs(model.configuration.difference(run.state(-1), end)).max(initial=0.0))
+
+
+def converged(theirs: Any, controls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """MuJoCo's `qpos` and `qvel` after the run: by Runge-Kutta, or by implicit steps where that is not stable.
+
+    Halving the steps changes them by less than a tenth of what counts as equal.
+    """
+    import mujoco as mj
+
+    for integrator in (mj.mjtIntegrator.mjINT_RK4, mj.mjtIntegrator.mjINT_IMPLICIT):
+        ends = []
+        for step in (STEP, 0.5 * STEP):
+            theirs.opt.timestep, theirs.opt.integrator, data = step, integrator, mj.MjData(theirs)
+            data.ctrl[:] = controls
+            for _ in range(round(DURATION / step)):
+                mj.mj_step(theirs, data)
+            ends.append((data.qpos.copy(), data.qvel.copy()))
+        if not data.warning.number.any() and np.abs(ends[0][0] - ends[1][0]).max() < 0.1 * EQUAL:
+            return ends[1]
+    raise ValueError("MuJoCo does not converge")
+
+
 def _relative(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(a - b).max(initial=0.0) / max(np.abs(b).max(initial=0.0), 1e-300))
 
 
-TASKS: dict[str, Callable[[str, dict[str, Any]], Outcome]] = {f.__name__: f for f in (ours, pinocchio, mujoco, numbers)}
+TASKS: dict[str, Callable[[str, dict[str, Any]], Outcome]] = {
+    f.__name__: f for f in (ours, pinocchio, mujoco, numbers, motion)
+}
 
 
 def serve(connection: Connection) -> None:
@@ -153,7 +225,7 @@ def serve(connection: Connection) -> None:
         try:
             outcome = TASKS[name](path, options)
         except Exception as error:  # of a peer, or a bug of ours: both are to be counted
-            outcome = {"ok": False, "rule": f"{type(error).__name__}: {error}", "message": str(error), "named": {}}
+            outcome = {"ok": False, "rule": f"{type(error).__name__}: {error}", "message": str(error), "named": []}
         connection.send(outcome)
 
 
@@ -180,7 +252,7 @@ class Worker:
         except EOFError:
             outcome = {"rule": "crash"}
         if "ok" not in outcome:
-            outcome |= {"ok": False, "message": outcome["rule"], "named": {}}
+            outcome |= {"ok": False, "message": outcome["rule"], "named": []}
             self.process.kill()
             self.process = None
         return outcome | {"seconds": time.perf_counter() - start}
@@ -202,7 +274,7 @@ def robot_files(folders: list[Path], without: list[str]) -> Iterator[Path]:
                 yield path
 
 
-def measure(path: Path, worker: Worker, compare: bool) -> Outcome | None:
+def measure(path: Path, worker: Worker, compare: bool, moves: bool = False) -> Outcome | None:
     """One file: who reads it, and what it takes; None for an MJCF that MuJoCo does not read."""
     row: Outcome = {"file": str(path), "kind": path.suffix[1:], "mujoco": worker("mujoco", path)["ok"]}
     if path.suffix == ".xml" and not row["mujoco"]:
@@ -213,7 +285,7 @@ def measure(path: Path, worker: Worker, compare: bool) -> Outcome | None:
     row["warn"] = outcome["ok"] or worker("ours", path, {"physics": "warn"})["ok"]
     if not outcome["ok"]:
         row |= {"rule": outcome["rule"], "message": outcome["message"]}
-        for name, value in outcome["named"].items():
+        for name, value in outcome["named"]:
             again = worker("ours", path, {name: value})
             if again["ok"]:
                 outcome, row["named"], row["options"] = again, True, {name: value}
@@ -222,6 +294,8 @@ def measure(path: Path, worker: Worker, compare: bool) -> Outcome | None:
     row["warnings"] = len(outcome.get("warnings", ()))
     if compare and outcome["ok"]:
         row["numbers"] = worker("numbers", path, row["options"])
+    if moves and outcome["ok"] and path.suffix == ".xml" and outcome["nv"]:
+        row["motion"] = worker("motion", path, row["options"])
     return row
 
 
@@ -255,8 +329,25 @@ def show(rows: list[Outcome]) -> None:
         console.print(f"(of these {light} are kinematic models: poses alone)")
         for row in compared:
             if row not in same:
-                told = ", ".join(f"{name} {x:.1e}" for name, x in row["numbers"]["differences"].items())
-                console.print(f"  {told}: {row['file']}")
+                differences = ", ".join(f"{name} {x:.1e}" for name, x in row["numbers"]["differences"].items())
+                console.print(f"  {differences}: {row['file']}")
+
+
+def show_motions(rows: list[Outcome]) -> None:
+    """The table of motions under constant controls: differences by cause."""
+    moved = [row for row in rows if "motion" in row]
+    table = Table("motions of 0.2 s beside MuJoCo", "files")
+    causes = Counter(
+        (row["motion"]["cause"] or "within 1e-3") if row["motion"]["ok"] else grouped(row["motion"]["rule"])
+        for row in moved
+    )
+    for cause, count in causes.most_common():
+        table.add_row(cause, str(count))
+    console = Console(width=200)
+    console.print(table)
+    for row in moved:
+        if row["motion"].get("cause") == "not known":
+            console.print(f"  {row['motion']['difference']:.1e}, {row['motion']['left']:.1e} left: {row['file']}")
 
 
 def main() -> None:
@@ -267,13 +358,16 @@ def main() -> None:
     parser.add_argument("--kind", choices=("urdf", "xml"), help="only these")
     parser.add_argument("--without", nargs="*", default=["random_urdfs"], help="leave out paths with these words")
     parser.add_argument("--numbers", action="store_true", help="compare mass matrix and gravity with the peer's")
+    parser.add_argument("--motion", action="store_true", help="compare motions under constant controls with MuJoCo's")
     options = parser.parse_args()
     worker = Worker()
     paths = [p for p in robot_files(options.folders, options.without) if options.kind in (None, p.suffix[1:])]
-    rows = [row for path in paths if (row := measure(path, worker, options.numbers))]
+    rows = [row for path in paths if (row := measure(path, worker, options.numbers, options.motion))]
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
     show(rows)
+    if options.motion:
+        show_motions(rows)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def ant() -> contact.Scene:
 SCENES = {**contact.SCENES, "ant": ant}
 
 
-def fleet_of(
+def batch_of(
     scene: contact.Scene, action: str, hard: bool, dt: float, count: int, where: dict[str, Any]
 ) -> BatchSimulator:
     """Robots that stand side by side; servos are springs and dampers in the joints, and torques move their targets."""
@@ -86,9 +86,9 @@ def stressed(
 ) -> tuple[np.ndarray, float, float, dict[str, int]]:
     """Speed of the fastest joint of each robot in units of its limit (infinite where a number is not finite), energy
     (relative to the largest of a robot) that appeared from nowhere in 20 ms at most, steps per second, and what steps
-    of all robots counted: see ``March.counted``.
+    of all robots counted: see ``CompiledStepper.counted``.
     """
-    simulator, rng = fleet_of(scene, action, hard, dt, count, where), np.random.default_rng(0)
+    simulator, rng = batch_of(scene, action, hard, dt, count, where), np.random.default_rng(0)
     step = round(HELD / dt)
     speed = np.array([joint.limits.velocity for joint in scene.model.joints if joint.nv])
     fastest, created, took = np.zeros(count), np.zeros(count), 0.0

@@ -34,7 +34,7 @@ class Cluster:
     file_rate: float = 2000.0
     """files that the store takes in a second: what `sweep` keeps to"""
     task: float = 2e-3
-    """s of the scheduler for each task: sent, finished, told"""
+    """s of the scheduler for each task: sent, finished, reported"""
     spread: float = 0.1
     """standard deviation of the logarithm of a chunk's time"""
     lives: float = 30 * 86400.0

@@ -113,7 +113,7 @@ def peers(problem: Problem, states: list[tuple[np.ndarray, np.ndarray]]) -> list
         "states": [(q.tolist(), v.tolist()) for q, v in states],
     }  # fmt: skip
     script, rows = Path(__file__).with_name("whole_body_peers.py"), []
-    text = Path(problem.path).read_text(encoding="utf-8")  # without meshes, which nobody needs here
+    text = Path(problem.path).read_text(encoding="utf-8")  # without meshes, which are not needed here
     text = re.sub(r"<(visual|collision)\b.*?</\1>", "", text, flags=re.DOTALL)
     with tempfile.TemporaryDirectory() as folder:
         robot, numbers = Path(folder) / "robot.urdf", Path(folder) / "problem.json"
