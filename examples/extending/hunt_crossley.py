@@ -25,14 +25,14 @@ class HuntCrossley(CompliantContact):
     def ground(self, model: Model) -> Plane:
         return plane(model)
 
-    def point_force(self, place: Any, velocity: Any) -> Any:
-        depth, v = maximum(-place[0], 1e-12), velocity[1:]
+    def point_force(self, position: Any, velocity: Any) -> Any:
+        depth, v = maximum(-position[0], 1e-12), velocity[1:]
         push = maximum(self.stiffness * depth * sqrt(depth) * (1.0 - self.damping * velocity[0]), 0.0)
         drag = -self.friction * push * v / sqrt(v @ v + self.slip * self.slip)
         return concatenate([array([push]), drag])
 
-    def point_gains(self, place: Any, velocity: Any) -> tuple[Any, Any]:
-        depth, v = maximum(-place[0], 1e-12), velocity[1:]
+    def point_gains(self, position: Any, velocity: Any) -> tuple[Any, Any]:
+        depth, v = maximum(-position[0], 1e-12), velocity[1:]
         spring = self.stiffness * sqrt(depth)
         push = maximum(spring * depth * (1.0 - self.damping * velocity[0]), 0.0)
         stiff, rub = 1.5 * push / depth, self.friction * push / sqrt(v @ v + self.slip * self.slip)

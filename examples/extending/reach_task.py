@@ -16,9 +16,9 @@ from fallingcat.dynamics import jacobian_derivative
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReachTask(Task):
-    """Keeps ``place`` at the distance ``goal`` (1, m) from ``other``."""
+    """Keeps ``link`` at the distance ``goal`` (1, m) from ``other``."""
 
-    place: str
+    link: str
     other: str
     goal: Any = None
 
@@ -43,5 +43,5 @@ class ReachTask(Task):
         return Motion(error, (u @ J)[None], np.reshape(u @ (J_dot @ state.velocity) + across, 1))
 
     def _between(self, model: Model, state: State, quantity: Any, *about: str) -> Any:
-        """A quantity of ``place`` less that of ``other``."""
-        return quantity(model, state, self.place, *about) - quantity(model, state, self.other, *about)
+        """A quantity of ``link`` less that of ``other``."""
+        return quantity(model, state, self.link, *about) - quantity(model, state, self.other, *about)

@@ -98,6 +98,6 @@ if __name__ == "__main__":
     print("step                 planned    simulated   momentum   torque up to")
     exact = solve(robot, fc.simulation.step(robot, dt=T / N, target="casadi"))
     print(report("fc.simulation.step", robot, exact))
-    euler = fc.simulation.step(robot, dt=T / N, method="semi_implicit", target="casadi")
+    euler = fc.simulation.step(robot, dt=T / N, integrator="semi_implicit", target="casadi")
     print(report("Euler", robot, solve(robot, euler)))
     print(replay(robot, exact).animate().write("flip.html"))
