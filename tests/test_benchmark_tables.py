@@ -45,3 +45,14 @@ def test_a_readme_without_its_marks_is_reported(made):
 
 def test_every_command_is_a_script(made):
     assert all((HERE / "benchmarks" / script).exists() for script, *_ in made.COMMANDS.values())
+
+
+def test_the_audit_of_simulators_says_what_was_measured(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE / "benchmarks" / "audit"))
+    import page
+
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.page(text) == text, "run python benchmarks/audit/run.py --table"
+    assert page.PICTURE.read_text(encoding="utf-8") == page.picture()
+    for name, row in page.load().items():
+        assert set(row["laws"]) == {law.name for law in page.LAWS}, name
