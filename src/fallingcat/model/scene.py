@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,44 +113,27 @@ def combine(
         array([0.3, 0. , 0. ])
     """
     _check(parts, placements)
-    links, joints, frames, actuators, apart = [Link(WORLD)], list[Joint](), list[Frame](), list[Any](), list[Any]()
-    starts, named = dict[str, Any](), list[Keyframe]()
-    elements, tendons = list[Any](), list[Any]()
-    driven: list[Any] | None = [] if any(part.driven is not None for part in parts.values()) else None
-    for key, part in parts.items():
-        own = _Names(key, part)
-        links += [replace(link, name=own.link(link.name)) for link in part.links]
-        free = isinstance(part.base, SE3)
-        start, carrier = part.start or Keyframe(START), key if free else None
-        if placements is not None and key in placements:
-            start = replace(start, pose=_placement(placements[key], key))
-        H = np.eye(4) if free or start.pose is None else start.pose
-        joints.append(Joint(key, Free() if free else Fixed(), WORLD, key, H))
-        starts |= start.prefixed(key, carrier).joints
-        named += [each.prefixed(key, carrier) for each in part.named_states]
-        joints += [own.joint(joint) for joint in part.joints]
-        frames += [replace(frame, name=own.other(frame.name), link=own.link(frame.link)) for frame in part.frames]
-        actuators += [a.renamed(own.other(a.name), own.joints, own.places, own.tendons) for a in part.actuators]
-        elements += [e.renamed(own.other(e.name), own.places) for e in part.force_elements]
-        tendons += [x.renamed(own.tendons[x.name], own.joints, own.places) for x in part.tendons]
-        apart += [(own.link(a), own.link(b)) for a, b in part.apart]
-        if driven is not None:
-            driven += own.drives()
-    down = next(iter(parts.values())).gravity if gravity is None else gravity
+    pieces = [_Names(key, part).piece(placements or {}) for key, part in parts.items()]
+
+    def joined(field: str) -> tuple[Any, ...]:
+        return tuple(each for piece in pieces for each in getattr(piece, field))
+
+    starts = {joint: value for piece in pieces for joint, value in piece.start.items()}
+    all_driven = all(part.driven is None for part in parts.values())
     return Model(
         name,
         Trivial(),
-        tuple(links),
-        tuple(joints),
-        down,
-        tuple(frames),
-        actuators=tuple(actuators),
-        driven=None if driven is None else tuple(driven),
-        apart=tuple(apart),
+        (Link(WORLD), *joined("links")),
+        joined("joints"),
+        next(iter(parts.values())).gravity if gravity is None else gravity,
+        joined("frames"),
+        actuators=joined("actuators"),
+        driven=None if all_driven else joined("driven"),
+        apart=joined("apart"),
         start=Keyframe(START, None, starts) if starts else None,
-        named_states=tuple(named),
-        force_elements=tuple(elements),
-        tendons=tuple(tendons),
+        named_states=joined("named_states"),
+        force_elements=joined("force_elements"),
+        tendons=joined("tendons"),
     )
 
 
@@ -159,6 +142,21 @@ def _placement(given: Any, key: str) -> np.ndarray:
     if np.shape(given) != (3,):
         return frozen_pose(given, f"placement of {key!r}")
     return homogeneous(np.eye(3), frozen_array(given, (3,), f"placement of {key!r}"))
+
+
+class _Piece(NamedTuple):
+    """A part with its names in the scene: fields of :class:`Model`, and the coordinates at which its joints start."""
+
+    links: list[Link]
+    joints: list[Joint]
+    frames: list[Frame]
+    actuators: list[Any]
+    driven: list[Any]
+    apart: list[tuple[str, str]]
+    start: Mapping[str, Any]
+    named_states: list[Keyframe]
+    force_elements: list[Any]
+    tendons: list[Any]
 
 
 class _Names:
@@ -171,6 +169,27 @@ class _Names:
             frame.name: self.other(frame.name) for frame in part.frames
         }
         self.tendons = {tendon.name: self.other(tendon.name) for tendon in part.tendons}
+
+    def piece(self, placements: Mapping[str, Any]) -> _Piece:
+        """The part on a joint that carries it: a free one where it floats."""
+        part, key = self._part, self._key
+        free = isinstance(part.base, SE3)
+        start, carrier = part.start or Keyframe(START), key if free else None
+        if key in placements:
+            start = replace(start, pose=_placement(placements[key], key))
+        H = np.eye(4) if free or start.pose is None else start.pose
+        return _Piece(
+            [replace(link, name=self.link(link.name)) for link in part.links],
+            [Joint(key, Free() if free else Fixed(), WORLD, key, H), *map(self.joint, part.joints)],
+            [replace(frame, name=self.other(frame.name), link=self.link(frame.link)) for frame in part.frames],
+            [each.renamed(self.other(each.name), self.joints, self.places, self.tendons) for each in part.actuators],
+            self.drives(),
+            [(self.link(a), self.link(b)) for a, b in part.apart],
+            start.prefixed(key, carrier).joints,
+            [each.prefixed(key, carrier) for each in part.named_states],
+            [each.renamed(self.other(each.name), self.places) for each in part.force_elements],
+            [each.renamed(self.tendons[each.name], self.joints, self.places) for each in part.tendons],
+        )
 
     def link(self, name: str) -> str:
         return self._key if name == self._part.link_names[0] else self.other(name)
