@@ -110,3 +110,9 @@ def test_a_robot_whose_meshes_are_elsewhere_is_compared_with_the_others_too():
     worn = replace(dog, links=tuple(replace(link, visuals=(shape,), collisions=(shape,)) for link in dog.links))
     assert list(compare.peers(worn)) == ["Pinocchio", "MuJoCo"]
     assert "<mesh" not in compare.bare_urdf(worn)
+
+
+def test_the_bare_robot_has_what_urdf_can_say():
+    """Keyframes, actuators and tendons warned, which benchmarks of MJCF robots met."""
+    dog = fc.robots.quadruped()
+    assert "<link" in compare.bare_urdf(dog.add_keyframes(home=dog.neutral()))  # warnings are errors here

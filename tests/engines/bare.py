@@ -11,4 +11,4 @@ from fallingcat.compiler.compare import bare_urdf
 def urdf_of(model: fc.Model) -> str:
     """URDF of the bodies and joints alone: rotors, which URDF does not know, and passive forces are set afterwards."""
     joints = tuple(replace(joint, armature=0.0) for joint in model.joints)
-    return bare_urdf(replace(model, joints=joints, actuators=(), driven=None))
+    return bare_urdf(replace(model, joints=joints))

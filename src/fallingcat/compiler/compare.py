@@ -117,7 +117,8 @@ def compare(
 def bare_urdf(model: Model) -> str:
     """The robot as URDF without shapes, whose meshes may be elsewhere and whose collisions would take time.
 
-    Without springs, dampers and friction in joints too: forward dynamics of others may take these along, and ours not.
+    Without springs, dampers and friction in joints, tendons and actuators too: forward dynamics of others may take
+    these along, and ours not.
     """
     from ..io import save
 
@@ -125,7 +126,11 @@ def bare_urdf(model: Model) -> str:
     joints = tuple(replace(joint, passive=Passive()) for joint in model.joints)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "robot.urdf")
-        save(replace(model, links=links, joints=joints), path)
+        bare = replace(
+            model, links=links, joints=joints, actuators=(), driven=None, tendons=(), force_elements=(),
+            start=None, named_states=(),
+        )  # fmt: skip
+        save(bare, path)
         return path.read_text(encoding="utf-8")
 
 

@@ -80,7 +80,7 @@ def _bound(problem: Problem, state: State) -> float:
 
 def resolved_by(problem: Problem, state: State, dt: float, phase: float) -> bool:
     """True if the product of steps of ``dt`` (s) and the rate of :func:`fastest` is at most ``phase``."""
-    return fastest(problem, state, phase / dt) * dt <= phase
+    return dt == 0.0 or fastest(problem, state, phase / dt) * dt <= phase  # a run of no duration has no steps
 
 
 def swinging(problem: Problem, state: State, enough: float = 0.0) -> float:

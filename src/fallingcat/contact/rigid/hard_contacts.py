@@ -330,9 +330,9 @@ class HardContacts(Contact):
         size = len(self.names) * model.nv
         if size <= MAX_LOCATED_SIZE and not model.loops:
             return ""
-        what = "loops" if model.loops else f"{size} points and stops times degrees of freedom"
-        most = f"up to {MAX_LOCATED_SIZE}, without loops"
-        return f"events of hard contacts are located {most}, {model.name!r} has {what}: take 'moreau'"
+        most = f"robots without loops whose contacts times degrees of freedom are at most {MAX_LOCATED_SIZE}"
+        what = "loops" if model.loops else str(size)
+        return f"events of hard contacts are located for {most}; {model.name!r} has {what}: take 'moreau'"
 
     # time stepping: see AdmissibleImpulses --------------------------------------------------------------------
 
