@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contact.base import Mode
 from ..errors import FallingCatError, Interrupted
-from .accuracy import STEPS_PER_PART, Checkpoints, Errors, estimate, halvings, some_of
+from .accuracy import MAX_ERROR, MAX_HALVINGS, Checkpoints, Errors, estimate, halvings, some_of
 from .arguments import carry
 from .batch_simulator import BatchSimulator
 from .events import TIME_TOLERANCE
@@ -85,12 +85,16 @@ class Samples(list[Sample]):
 def refined(run: Callable[[int], R], chooses: bool) -> R:
     """Result of ``run(0)``; where it ``chooses`` its steps, of a run in steps halved as often as its error asks.
 
-    One rule for single runs and batches: see :func:`.halvings`.
+    One rule for single runs and batches: see :func:`.halvings`.  Errors of impacts fall less than the steps do until
+    these resolve them: what would be reported is run again.
     """
     found: Any = run(0)
-    ended = chooses and found.code in (Code.FINISHED, Code.EVENT)
-    finer = halvings(found.error_estimate) if ended else 0
-    return run(finer) if finer else found
+    finer, more = 0, halvings(found.error_estimate)
+    while more and chooses and found.code in (Code.FINISHED, Code.EVENT):
+        finer += more
+        found = run(finer)
+        more = min(halvings(found.error_estimate, MAX_ERROR), MAX_HALVINGS - finer)
+    return found
 
 
 class Runner(ABC, Generic[R]):
@@ -114,11 +118,17 @@ class Runner(ABC, Generic[R]):
     """True if a function as controller answers the same question in the same way"""
 
     def __init__(
-        self, duration: float, dt: float, every: int, count: int, progress: Callable[[float], None] | None
+        self,
+        duration: float,
+        dt: float,
+        every: int,
+        count: int,
+        progress: Callable[[float], None] | None,
+        finer: int = 0,
     ) -> None:
         self.duration, self.dt, self.every, self.progress, self.t = duration, dt, every, progress, 0.0
         self.steps, self.next = int(duration / dt + 1e-9) if dt else 0, dt
-        self.samples, self.checkpoints, self.lanes = Samples(), Checkpoints(dt), some_of(count)
+        self.samples, self.checkpoints, self.lanes = Samples(), Checkpoints(dt, finer), some_of(count)
         self._most = max(1, min(STEPS_PER_CALL, ROBOT_STEPS_PER_CALL // count))
         self.accepted = 0
 
@@ -198,7 +208,7 @@ class Runner(ABC, Generic[R]):
         """
         at, every = round(self.t / self.dt), self.every
         left = min(until - at, self._most)
-        if self.estimates and STEPS_PER_PART % every:
+        if self.estimates and self.checkpoints.part % every:
             left = min(left, self.checkpoints.before_next(self.t))
         whole = at % every == 0 and left >= every
         rows, stride = (left // every, every) if whole else (1, min(left, every - at % every))
@@ -227,7 +237,8 @@ class Runner(ABC, Generic[R]):
             self.add(times, found[:rows, :, simulator.stepper.head :])
         if not self.estimates:
             return
-        marks = list(range(at - at % STEPS_PER_PART + STEPS_PER_PART, end + 1, STEPS_PER_PART))
+        part = self.checkpoints.part
+        marks = list(range(at - at % part + part, end + 1, part))
         marks += [end] if self.watched or end >= self.steps else []
         for mark in (mark for mark in marks if (mark - at) % stride == 0):
             row = (mark - at) // stride - 1

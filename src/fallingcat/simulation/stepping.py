@@ -59,7 +59,7 @@ class Stepping(Runner[Trajectory]):
         problem = replace(problem, feedback=copy(problem.feedback))  # which changes in a run, and may begin again
         dt = longest if dt is None and self.adaptive else dt
         dt, first = default_steps(problem, method, state, finer) if dt is None else (dt, dt)
-        super().__init__(duration, dt, every, 1, progress)
+        super().__init__(duration, dt, every, 1, progress, finer)
         self.repeatable = problem.feedback is not None and problem.contact is None  # on floors it is asked too often
         self.problem = problem = foreseeing(problem, state, dt)
         self.method, self.sampling, self.begun = method.at(problem, dt), problem.sampling, state
