@@ -105,7 +105,7 @@ def load(name: str, folder: str = "") -> fc.Model:
 
 def standing(model: fc.Model, points: tuple[str, ...], joints: Any, height: float, velocity: Any) -> fc.State:
     """The robot with its lowest point at ``height`` (m), moving with ``velocity`` (world)."""
-    state = model.state(joints=joints)
+    state = model.state(pose=np.eye(4), joints=joints)
     low = min(fc.link_pose(model, state, point)[2, 3] for point in points)
     pose = np.eye(4)
     pose[2, 3] = height - low

@@ -265,14 +265,21 @@ class Runner(ABC, Generic[R]):
 
     @property
     def estimates(self) -> bool:
-        """True if errors are estimated: of compiled fixed steps under laws, or a function that may be asked again."""
+        """True if errors are estimated: of fixed steps in one code, under laws or a function to be asked again."""
         asked = self.problem.controller is not None
-        return self.simulator is not None and self.method.tolerance is None and (self.repeatable or not asked)
+        one_code = self.simulator is not None or self.problem.contact is None
+        return one_code and self.method.tolerance is None and (self.repeatable or not asked)
+
+    @property
+    def repeats(self) -> tuple[Any, Any]:
+        """Steps that an estimate takes again, and the device of their robots."""
+        assert self.simulator is not None
+        return self.simulator.stepper, self.simulator._on.part(self.lanes)
 
     def errors(self) -> Errors | None:
         """Errors of up to eight robots."""
-        if self.simulator is None or not self.estimates:
+        if not self.estimates:
             return None
-        on, finer = self.simulator._on.part(self.lanes), parts_per_step(self.problem, self.dt)
+        (stepper, on), finer = self.repeats, parts_per_step(self.problem, self.dt)
         with np.errstate(all="ignore"):
-            return estimate(self.simulator.stepper, on, self.layout, self.checkpoints, self.method.order, finer)
+            return estimate(stepper, on, self.layout, self.checkpoints, self.method.order, finer)
