@@ -81,6 +81,6 @@ def test_resets_beyond_stops_are_refused_as_starts_are():
     model = hand()
     far = model.state(joints=[0.7])
     for start in (lambda: fc.simulate(model, far, 0.01), lambda: fc.Simulator(model).reset(far)):
-        with pytest.raises(fc.ModelError, match="'wrist' starts .* beyond its upper stop"):
+        with pytest.raises(fc.ModelError, match=r"'wrist' starts .* beyond its upper stop"):
             start()
     fc.Simulator(model, passive=False).reset(far)
