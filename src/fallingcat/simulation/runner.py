@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contact.base import Mode
 from ..errors import FallingCatError, Interrupted
-from .accuracy import MAX_ERROR, MAX_HALVINGS, Checkpoints, Errors, estimate, halvings, some_of
+from .accuracy import MAX_DEFAULT_ERROR, MAX_ERROR, MAX_HALVINGS, Checkpoints, Errors, estimate, halvings, some_of
 from .arguments import carry
 from .batch_simulator import BatchSimulator
 from .events import TIME_TOLERANCE
@@ -85,15 +85,16 @@ class Samples(list[Sample]):
 def refined(run: Callable[[int], R], chooses: bool) -> R:
     """Result of ``run(0)``; where it ``chooses`` its steps, of a run in steps halved as often as its error asks.
 
-    One rule for single runs and batches: see :func:`.halvings`.  Errors of impacts fall less than the steps do until
-    these resolve them: what would be reported is run again.
+    One rule for single runs and batches: see :func:`.halvings`.  Errors of impacts do not fall until steps resolve
+    them: what has not come down to half, or would be reported, is run again.
     """
     found: Any = run(0)
     finer, more = 0, halvings(found.error_estimate)
     while more and chooses and found.code in (Code.FINISHED, Code.EVENT):
-        finer += more
+        finer, before = finer + more, found.error_estimate.relative
         found = run(finer)
-        more = min(halvings(found.error_estimate, MAX_ERROR), MAX_HALVINGS - finer)
+        limit = max(MAX_DEFAULT_ERROR, min(MAX_ERROR, 0.5 * before))
+        more = min(halvings(found.error_estimate, limit), MAX_HALVINGS - finer)
     return found
 
 
@@ -280,6 +281,6 @@ class Runner(ABC, Generic[R]):
         """Errors of up to eight robots."""
         if not self.estimates:
             return None
-        (stepper, on), finer = self.repeats, parts_per_step(self.problem, self.dt)
+        (stepper, on), finer = self.repeats, parts_per_step(self.problem, self.dt, self.steps)
         with np.errstate(all="ignore"):
             return estimate(stepper, on, self.layout, self.checkpoints, self.method.order, finer)
