@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.simulation import BatchSimulator
+from fallingcat.simulation import BatchSimulator, Kind
 
-from .box_scenes import SCENES, error, light, motion
+from .box_scenes import SCENES, BoxScene, error, light, motion
 
 DEFAULT, LONG_STEPS, FINE = 0.02, 0.05, 1e-3
 CONTROLLED = ("rosenbrock", "located")
@@ -117,3 +117,22 @@ def test_masses_of_a_batch_do_not_change_where_boxes_stop() -> None:
     numbers = {"body.mass": masses, "body.inertia": inertia}
     many = fc.rollout(model, states, scene.duration, laws, floor, integrator="implicit", dt=1e-3, parameters=numbers)
     np.testing.assert_allclose(many.poses[-1, :, 0, 3], 1.0 / (2.0 * 0.5 * 9.81), rtol=DEFAULT)
+
+
+LESS_DAMPED = {
+    "0.2 kg": BoxScene(0.19, (1.5e4, 1.3e4), (700.0, 240.0), 0.73, (1.6, 0.2, -0.8), height=0.02, duration=0.4),
+    "0.4 kg": BoxScene(0.43, (1.6e4, 1.7e3), (630.0, 140.0), 0.67, (0.9, -0.3, -0.9), height=0.01, duration=0.4),
+}
+
+
+@pytest.mark.parametrize("name", LESS_DAMPED)
+def test_boxes_that_land_sliding_on_floors_that_damp_sliding_less(name: str) -> None:
+    """Impacts shorter than the steps: right by default, and reported in steps that are too long (7 % and more)."""
+    scene = LESS_DAMPED[name]
+    want, start = scene.reference()[:3], scene.pose[:3, 3]
+    for dt in (None, 1e-3, 2e-3, 4e-3):
+        run = scene.simulate(**({} if dt is None else {"dt": dt}))
+        off = np.linalg.norm(motion(run.state(-1))[:3] - want) / np.linalg.norm(want - start)
+        assert off < 0.05 or (dt is not None and Kind.STEP_ERROR in {warning.kind for warning in run.warnings})
+        assert run.error_estimate is not None
+        assert run.error_estimate.relative > 0.5 * off

@@ -127,11 +127,44 @@ def test_the_estimate_of_a_function_is_the_error_of_its_steps(kp, kd):
     assert calls == sorted(calls)
 
 
+@pytest.mark.parametrize("method", ["rkmk4", "semi_implicit"])
+def test_explicit_steps_of_functions_and_with_events_are_estimated(method):
+    arm, start = pendulum()
+    spring = fc.control.JointSpring(20.0)
+    high = fc.Event("high", lambda t, state: state.joints[0] - 10.0)
+    fine = fc.simulate(arm, start, 0.2, spring, integrator="rkmk4", dt=5e-5).joints[-1]
+    for laws, events in ((lambda t, s: -20.0 * s.joints, ()), (spring, [high])):
+        run = fc.simulate(arm, start, 0.2, laws, integrator=method, dt=4e-3, events=events)
+        off = np.abs(run.joints[-1] - fine).max()
+        assert 0.5 * off < run.error_estimate.angle < 10.0 * off
+
+
+def test_functions_on_floors_are_estimated_as_laws_are():
+    model, start, _, floor = landing()
+    rest = start.joints
+    run = fc.simulate(model, start, 0.2, lambda t, s: 100.0 * (rest - s.joints) - 3.0 * s.rates, floor, dt=1e-3)
+    law = fc.simulate(model, start, 0.2, fc.control.Impedance(rest, 100.0, 3.0), floor, dt=1e-3)
+    np.testing.assert_allclose(run.error_estimate, law.error_estimate, rtol=1e-6)
+
+
+def test_a_function_that_refuses_what_longer_steps_reach_does_not_end_the_run():
+    arm, start = pendulum()
+
+    def drive(t, state):
+        if np.abs(state.rates).max() > 100.0:
+            raise ValueError("far away")
+        return -fc.mass_matrix(arm, state) @ (500.0 * state.rates)  # stable in steps of 5 ms, not of 10
+
+    run = fc.simulate(arm, start, 2.0, drive, integrator="rkmk4", dt=5e-3)
+    assert run.code is fc.simulation.Code.FINISHED
+    assert np.isinf(run.error_estimate.relative)
+
+
 def test_what_is_not_estimated():
-    """Adaptive steps, functions of explicit steps, and runs of one step."""
+    """Adaptive steps, and runs of one step."""
     arm, start = pendulum()
     assert fc.simulate(arm, start, 0.1, integrator="rosenbrock").error_estimate is None
-    assert fc.simulate(arm, start, 0.01, lambda t, s: np.zeros(3)).error_estimate is None
+    assert fc.simulate(arm, start, 0.0, lambda t, s: np.zeros(3)).error_estimate is None
     assert fc.simulate(arm, start, 1e-3, dt=1e-3).error_estimate is None
     still = fc.simulate(arm, arm.state(joints=[-np.pi / 2.0, 0.0, 0.0]), 0.1, dt=1e-3)
     assert still.error_estimate.relative < 1e-6

@@ -226,3 +226,8 @@ def test_the_longest_step_of_a_method_that_chooses_its_own_changes_no_stop():
     fine, coarse = (fc.simulate(arm, swings, 0.5, integrator="rosenbrock", dt=dt) for dt in (None, 0.05))
     assert np.abs(coarse.joints[-1] - fine.joints[-1]).max() < 1e-5
     assert np.abs(coarse.joints).max() == pytest.approx(np.abs(fine.joints).max(), abs=1e-3)
+
+
+def test_targets_of_steps_are_named_where_simulations_do_not_run():
+    with pytest.raises(ModelError, match=r"fc\.simulation\.step\(\.\.\., target='c'\) gives one step"):
+        fc.rollout(CAT, [CAT.neutral()], 0.01, target="c")

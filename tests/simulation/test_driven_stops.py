@@ -75,3 +75,12 @@ def test_explicit_steps_approach_the_same_depth():
     ]
     assert light[0] > 0.7  # 1 / (4 dt) = 500 rad/s is what such steps resolve: a warning says so
     assert light[1] == pytest.approx(0.5 + MAX_DEPTH, abs=1e-4)
+
+
+def test_resets_beyond_stops_are_refused_as_starts_are():
+    model = hand()
+    far = model.state(joints=[0.7])
+    for start in (lambda: fc.simulate(model, far, 0.01), lambda: fc.Simulator(model).reset(far)):
+        with pytest.raises(fc.ModelError, match=r"'wrist' starts .* beyond its upper stop"):
+            start()
+    fc.Simulator(model, passive=False).reset(far)

@@ -69,12 +69,13 @@ class Checkpoint(NamedTuple):
 class Checkpoints:
     """States of the robots of a run from which its errors are estimated.
 
-    They are those at the start, after every :data:`STEPS_PER_PART` steps of ``dt`` (s), and after the last one: not
-    those that are kept, on which the choice of default steps should not depend.
+    They are those at the start, after every part of :data:`STEPS_PER_PART` steps of ``dt`` (s), and after the last one:
+    not those that are kept, on which the choice of default steps should not depend.  Parts of runs in steps that were
+    halved ``finer`` times have as many more steps: errors are followed as long as in whole steps.
     """
 
-    def __init__(self, dt: float) -> None:
-        self.dt, self._states = dt, list[Checkpoint]()
+    def __init__(self, dt: float, finer: int = 0) -> None:
+        self.dt, self.part, self._states = dt, STEPS_PER_PART * 2**finer, list[Checkpoint]()
         self._last: Checkpoint | None = None
 
     def see(self, t: float, x: np.ndarray) -> None:
@@ -83,7 +84,7 @@ class Checkpoints:
         if abs(t - steps * self.dt) > TIME_TOLERANCE:
             return
         self._last = Checkpoint(steps, x)
-        if steps % STEPS_PER_PART == 0 and (not self._states or self._states[-1].steps < steps):
+        if steps % self.part == 0 and (not self._states or self._states[-1].steps < steps):
             self._states.append(self._last)
 
     def _steps(self, t: float) -> int:
@@ -92,7 +93,7 @@ class Checkpoints:
 
     def before_next(self, t: float) -> int:
         """Number of steps to the next checkpoint."""
-        return STEPS_PER_PART - self._steps(t) % STEPS_PER_PART
+        return self.part - self._steps(t) % self.part
 
     def __iter__(self) -> Iterator[Checkpoint]:
         yield from self._states
@@ -170,9 +171,9 @@ def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterat
         yield np.array(parts), np.array(robots), np.array(weights)
 
 
-def halvings(error: ErrorEstimate | None) -> int:
-    """Number of halvings of the steps to meet :data:`MAX_DEFAULT_ERROR`, if errors fall as the steps do."""
-    if error is None or error.relative <= MAX_DEFAULT_ERROR:
+def halvings(error: ErrorEstimate | None, limit: float = MAX_DEFAULT_ERROR) -> int:
+    """Halvings of the steps to meet :data:`MAX_DEFAULT_ERROR` of an error above ``limit`` that falls as they do."""
+    if error is None or error.relative <= limit:
         return 0
     return (
         MAX_HALVINGS

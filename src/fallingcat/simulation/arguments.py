@@ -14,7 +14,7 @@ from ..dynamics.checks import check_model
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 
-DEVICES = ("cpu", "cuda")
+DEVICES, STEP_TARGETS = ("cpu", "cuda"), ("numpy", "c", "casadi", "jax")
 """Targets of simulations; others are those of :func:`fallingcat.compile`."""
 MAX_STEPS = 2**53
 """Beyond it, time plus a step is the same time."""
@@ -73,7 +73,10 @@ def keepable(samples: float, numbers: int) -> None:
 def check_target(target: Any) -> None:
     """An error that lists the devices that simulations run on, if this is none."""
     if target not in DEVICES:
-        raise ModelError(f"simulations run on the target {' or '.join(map(repr, DEVICES))}, not on {describe(target)}")
+        devices, steps = " or ".join(map(repr, DEVICES)), ""
+        if target in STEP_TARGETS:
+            steps = f": fc.simulation.step(..., target={target!r}) gives one step as a function there"
+        raise ModelError(f"simulations run on the target {devices}, not on {describe(target)}{steps}")
 
 
 def whole(x: Any, what: str) -> int:

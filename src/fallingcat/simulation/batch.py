@@ -97,8 +97,9 @@ class Batch(Runner[Rollout]):
         every: int | None = None,
         progress: Callable[[float], None] | None = None,
         first: float = np.inf,
+        finer: int = 0,
     ) -> None:
-        super().__init__(duration, simulator.dt, every or MAX_STEPS, simulator.count, progress)
+        super().__init__(duration, simulator.dt, every or MAX_STEPS, simulator.count, progress, finer)
         self.simulator, self.layout, self.next = simulator, simulator.layout, min(first, simulator.dt)
         self.problem, self.method = problem, method
         self.sampling = None if problem.sampling is None else problem.sampling.of_batch(simulator.state)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..contact import Contact
+from ..contact.rigid.joint_stops import LAW
 from ..control import Law
+from ..control.laws.passive_joints import check_stops
 from ..errors import ModelError, describe
 from ..model import Model, State
 from .arguments import check_target, seconds, starts, whole
@@ -216,6 +218,8 @@ class BatchSimulator(CompiledBatch):
         """
         many = starts(self.problem.model, states)
         check_closed(self.problem.model, *many)
+        if LAW in (law.name for law in self.problem.laws):
+            check_stops(self.problem.model, many.joints)
         which = self._on.fetched(which)
         places = np.flatnonzero(which) if which.dtype == bool and which.shape == (self.count,) else which
         if places.shape != (len(many.pose),) or places.dtype.kind not in "iu":

@@ -78,7 +78,7 @@ def nominal(model: Model, contact: Contact | None, names: Sequence[str]) -> np.n
 
 
 def mobility_with(model: Model, floor: Contact, names: Sequence[str], numbers: Any) -> Any:
-    """1/kg: :func:`.effective_mass` of a robot with these numbers."""
+    """1/kg: :func:`.effective_mass` of a robot with the last of these numbers."""
     own = dict(zip(names, _split(model, names, numbers), strict=True))
     return own[POINT_MOBILITY] if POINT_MOBILITY in own else effective_mass(model, floor)
 
@@ -124,7 +124,7 @@ def _masses(model: Model, at: Sequence[State], names: tuple[str, ...], numbers: 
 
 
 def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tuple[Model, Any]:
-    """The robot and its floor with these numbers, of any kind."""
+    """The robot and its floor with the last of these numbers, of any kind: those of laws come first in a step."""
     if not names:
         return model, contact
     own: dict[str, dict[str, Any]] = {}
@@ -173,8 +173,8 @@ def _known_shape(model: Model, name: str) -> tuple[int, ...]:
 
 
 def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:
-    """The numbers (... x numbers) of each name, in its shape."""
-    made, at = [], 0
+    """The numbers of each name, in its shape: the last ones of all those (... x numbers) of a step."""
+    made, at = list[Any](), numbers.shape[-1] - size(model, names)
     for name in names:
         count, shape = size(model, [name]), _known_shape(model, name)
         made.append(numbers[..., at : at + count].reshape((*numbers.shape[:-1], *shape))[()])

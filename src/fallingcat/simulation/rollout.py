@@ -113,7 +113,7 @@ def rollout(
         def run(finer: int) -> Rollout:
             simulator = BatchSimulator.of(problem, many, compiled, largest / 2**finer, **how)
             kept = None if every is None else every * 2**finer
-            return Batch(simulator, problem, compiled, duration, kept, tell, start / 2**finer).result()
+            return Batch(simulator, problem, compiled, duration, kept, tell, start / 2**finer, finer).result()
 
         return refined(run, dt is None)
 

@@ -90,7 +90,11 @@ class Run(Stepping):
 
     def see(self) -> None:
         """A checkpoint of the error estimate now."""
-        if self.simulator is not None and self.estimates:
+        if not self.estimates:
+            return
+        if self.simulator is None:
+            self.checkpoints.see(self.t, np.append(round(self.t / self.dt), self.packed)[None])
+        else:
             self.checkpoints.see(self.t, self.simulator.stepper.at(self.t, self.dt, self.packed)[None])
 
     def _advance(self) -> End:

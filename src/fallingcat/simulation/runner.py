@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contact.base import Mode
 from ..errors import FallingCatError, Interrupted
-from .accuracy import STEPS_PER_PART, Checkpoints, Errors, estimate, halvings, some_of
+from .accuracy import MAX_DEFAULT_ERROR, MAX_ERROR, MAX_HALVINGS, Checkpoints, Errors, estimate, halvings, some_of
 from .arguments import carry
 from .batch_simulator import BatchSimulator
 from .events import TIME_TOLERANCE
@@ -85,12 +85,17 @@ class Samples(list[Sample]):
 def refined(run: Callable[[int], R], chooses: bool) -> R:
     """Result of ``run(0)``; where it ``chooses`` its steps, of a run in steps halved as often as its error asks.
 
-    One rule for single runs and batches: see :func:`.halvings`.
+    One rule for single runs and batches: see :func:`.halvings`.  Errors of impacts do not fall until steps resolve
+    them: what has not come down to half, or would be reported, is run again.
     """
     found: Any = run(0)
-    ended = chooses and found.code in (Code.FINISHED, Code.EVENT)
-    finer = halvings(found.error_estimate) if ended else 0
-    return run(finer) if finer else found
+    finer, more = 0, halvings(found.error_estimate)
+    while more and chooses and found.code in (Code.FINISHED, Code.EVENT):
+        finer, before = finer + more, found.error_estimate.relative
+        found = run(finer)
+        limit = max(MAX_DEFAULT_ERROR, min(MAX_ERROR, 0.5 * before))
+        more = min(halvings(found.error_estimate, limit), MAX_HALVINGS - finer)
+    return found
 
 
 class Runner(ABC, Generic[R]):
@@ -114,11 +119,17 @@ class Runner(ABC, Generic[R]):
     """True if a function as controller answers the same question in the same way"""
 
     def __init__(
-        self, duration: float, dt: float, every: int, count: int, progress: Callable[[float], None] | None
+        self,
+        duration: float,
+        dt: float,
+        every: int,
+        count: int,
+        progress: Callable[[float], None] | None,
+        finer: int = 0,
     ) -> None:
         self.duration, self.dt, self.every, self.progress, self.t = duration, dt, every, progress, 0.0
         self.steps, self.next = int(duration / dt + 1e-9) if dt else 0, dt
-        self.samples, self.checkpoints, self.lanes = Samples(), Checkpoints(dt), some_of(count)
+        self.samples, self.checkpoints, self.lanes = Samples(), Checkpoints(dt, finer), some_of(count)
         self._most = max(1, min(STEPS_PER_CALL, ROBOT_STEPS_PER_CALL // count))
         self.accepted = 0
 
@@ -198,7 +209,7 @@ class Runner(ABC, Generic[R]):
         """
         at, every = round(self.t / self.dt), self.every
         left = min(until - at, self._most)
-        if self.estimates and STEPS_PER_PART % every:
+        if self.estimates and self.checkpoints.part % every:
             left = min(left, self.checkpoints.before_next(self.t))
         whole = at % every == 0 and left >= every
         rows, stride = (left // every, every) if whole else (1, min(left, every - at % every))
@@ -227,7 +238,8 @@ class Runner(ABC, Generic[R]):
             self.add(times, found[:rows, :, simulator.stepper.head :])
         if not self.estimates:
             return
-        marks = list(range(at - at % STEPS_PER_PART + STEPS_PER_PART, end + 1, STEPS_PER_PART))
+        part = self.checkpoints.part
+        marks = list(range(at - at % part + part, end + 1, part))
         marks += [end] if self.watched or end >= self.steps else []
         for mark in (mark for mark in marks if (mark - at) % stride == 0):
             row = (mark - at) // stride - 1
@@ -254,14 +266,21 @@ class Runner(ABC, Generic[R]):
 
     @property
     def estimates(self) -> bool:
-        """True if errors are estimated: of compiled fixed steps under laws, or a function that may be asked again."""
+        """True if errors are estimated: of fixed steps in one code, under laws or a function to be asked again."""
         asked = self.problem.controller is not None
-        return self.simulator is not None and self.method.tolerance is None and (self.repeatable or not asked)
+        one_code = self.simulator is not None or self.problem.contact is None
+        return one_code and self.method.tolerance is None and (self.repeatable or not asked)
+
+    @property
+    def repeats(self) -> tuple[Any, Any]:
+        """Steps that an estimate takes again, and the device of their robots."""
+        assert self.simulator is not None
+        return self.simulator.stepper, self.simulator._on.part(self.lanes)
 
     def errors(self) -> Errors | None:
         """Errors of up to eight robots."""
-        if self.simulator is None or not self.estimates:
+        if not self.estimates:
             return None
-        on, finer = self.simulator._on.part(self.lanes), parts_per_step(self.problem, self.dt)
+        (stepper, on), finer = self.repeats, parts_per_step(self.problem, self.dt, self.steps)
         with np.errstate(all="ignore"):
-            return estimate(self.simulator.stepper, on, self.layout, self.checkpoints, self.method.order, finer)
+            return estimate(stepper, on, self.layout, self.checkpoints, self.method.order, finer)

@@ -52,8 +52,9 @@ def simulate(
     on hard contacts, methods that locate events for single bodies and planar hoppers on one point, an implicit method
     for joints that are too stiff for steps, else RKMK4.
 
-    Runs of fixed steps under laws carry an :attr:`~.Trajectory.error_estimate`.  A run whose estimated error is above 5
-    % of the motion, or whose energy balance is violated by more than 1 %, reports it in its ``status``, with steps that
+    Runs of fixed steps carry an :attr:`~.Trajectory.error_estimate`, those under a function if it answers the same
+    question in the same way (it is asked again for that after the run).  A run whose estimated error is above 5 % of
+    the motion, or whose energy balance is violated by more than 1 %, reports it in its ``status``, with steps that
     would do.  A number that is not finite, a step that cannot be taken or contacts that switch without end stop the
     run: the trajectory so far is returned with a ``status`` that says what happened, when, and where.  Ctrl-C raises
     :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the trajectory so far.  Errors

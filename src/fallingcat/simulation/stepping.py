@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,39 @@ FIRST_ADAPTED_STEP = 1e-4
 """s: first step of a method that chooses its steps by their error, which soon grow from it"""
 
 
+class SingleSteps(NamedTuple):
+    """Steps of one robot, one by one, as :func:`.estimate` repeats them.
+
+    States are ``[steps so far; packed state]``; it is its own device.
+    """
+
+    problem: Problem
+    step: Step
+    head: int = 1
+
+    def part(self, robots: np.ndarray) -> SingleSteps:
+        """Itself: the one robot."""
+        return self
+
+    def fetched(self, x: np.ndarray) -> np.ndarray:
+        """States (1 x size) on this machine."""
+        return x
+
+    def restarted(self, x: np.ndarray, times: float) -> np.ndarray:
+        """``1 x size``: ``x`` before steps so many times shorter."""
+        return np.hstack([times * x[:, :1], x[:, 1:]])
+
+    def repeated(self, on: SingleSteps, x: np.ndarray, dt: float, steps: int) -> np.ndarray:
+        """``1 x size``: ``x`` after ``steps`` of ``dt`` (s)."""
+        begins, packed = float(x[0, 0]), x[0, 1:]
+        try:
+            for k in range(steps):
+                packed = self.step(packed, np.array([(begins + k) * dt, dt]))[: len(packed)]
+        except Exception:  # a function may refuse states to which only longer steps bring it
+            packed = np.full_like(packed, np.nan)
+        return np.append(begins + steps, packed)[None]
+
+
 class Stepping(Runner[Trajectory]):
     """Run of one robot, by its steps: packed state and mode, and the next step from there.
 
@@ -59,8 +93,8 @@ class Stepping(Runner[Trajectory]):
         problem = replace(problem, feedback=copy(problem.feedback))  # which changes in a run, and may begin again
         dt = longest if dt is None and self.adaptive else dt
         dt, first = default_steps(problem, method, state, finer) if dt is None else (dt, dt)
-        super().__init__(duration, dt, every, 1, progress)
-        self.repeatable = problem.feedback is not None and problem.contact is None  # on floors it is asked too often
+        super().__init__(duration, dt, every, 1, progress, finer)
+        self.repeatable = problem.feedback is not None
         self.problem = problem = foreseeing(problem, state, dt)
         self.method, self.sampling, self.begun = method.at(problem, dt), problem.sampling, state
         self.eases, self.next = first < dt, min(first, FIRST_ADAPTED_STEP) if self.adaptive else first
@@ -83,6 +117,14 @@ class Stepping(Runner[Trajectory]):
             step.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
             self.simulator = BatchSimulator.alone(self.problem, step, self.layout, self.dt)
         self._steps: dict[Mode, Step] = {self.mode: step}
+
+    @property
+    def repeats(self) -> tuple[Any, Any]:
+        """Steps that an estimate takes again: single ones where they are not compiled for many."""
+        if self.simulator is not None:
+            return super().repeats
+        steps = SingleSteps(self.problem, self._steps[self.mode])
+        return steps, steps
 
     def planned(self) -> float:
         """Size (s) of the next step: on the grid of fixed steps, or as the last error advises."""

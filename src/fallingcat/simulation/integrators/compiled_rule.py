@@ -15,7 +15,7 @@ from ...control import Law
 from ...model import Model, State
 from ..law_parameters import tuned
 from ..problem import Problem, with_given
-from ..robot_parameters import edited, size
+from ..robot_parameters import edited
 from ..vector_field import layout_of
 from .base import FixedStepIntegrator, Integrator
 from .implicit import CompiledStepper
@@ -79,7 +79,7 @@ def stepped(
     varied: tuple[str, ...] = (),
 ) -> Any:
     """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
-    model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+    model, _ = edited(model, contact, varied, numbers)
     problem, t, dt = with_given(model, tuned(laws, numbers), contact, forces), x[0] * clock[0], clock[0]
     out = advance(problem, (), memory, x[1:], array([t, dt]), rule)
     return concatenate([np.reshape(x[0] + 1.0, 1), layout_of(problem, memory).outcome(out).packed])

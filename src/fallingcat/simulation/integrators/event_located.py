@@ -29,7 +29,7 @@ from ...model import Model, State
 from ..events import TIME_TOLERANCE
 from ..law_parameters import tuned
 from ..problem import Problem, held
-from ..robot_parameters import edited, size
+from ..robot_parameters import edited
 from ..vector_field import Field, layout_of
 from .base import FixedStepIntegrator, Step
 from .contact_start import anchors_at
@@ -227,7 +227,7 @@ def attempted(
     varied: tuple[str, ...] = (),
 ) -> Any:
     """``x`` an attempt at a step later, under held ``forces`` if there are any."""
-    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+    model, contact = edited(model, contact, varied, numbers)
     problem = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
     points = _points(contact)
     (t, advised, aim, tries), bits, packed = x[:HEAD_SIZE], x[HEAD_SIZE : HEAD_SIZE + points], x[HEAD_SIZE + points :]

@@ -29,7 +29,7 @@ from ...lie.rotations import exp
 from ...model import Model, State
 from ..law_parameters import tuned
 from ..problem import Problem, held
-from ..robot_parameters import edited, size
+from ..robot_parameters import edited
 from ..vector_field import Layout, layout_of
 from .flight_friction import Friction, Modes
 from .implicit_step import dry_friction_law
@@ -73,7 +73,7 @@ def flown(
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
     carried, packed = x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
     if varied:  # of a robot with numbers of its own, what is carried is measured where it starts
-        model, _ = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+        model, _ = edited(model, contact, varied, numbers)
         start = layout_of(Problem(model, laws, None, held if len(forces) else None), memory).unpack(packed)[0]
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
     problem = Problem(model, tuned(laws, numbers), None, held if len(forces) else None)

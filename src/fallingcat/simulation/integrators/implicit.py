@@ -177,8 +177,11 @@ class CompiledStepper:
         if self.problem.feedback is not None:
             step.problem = replace(self.problem, feedback=self.problem.feedback.elsewhere())
         t, packed = float(first[0]) * dt, first[self.head :]
-        for k in range(steps):
-            packed = step(packed, np.array([t + k * dt, dt]))[:-1]
+        try:
+            for k in range(steps):
+                packed = step(packed, np.array([t + k * dt, dt]))[:-1]
+        except Exception:  # a function may refuse states to which only longer steps bring it
+            packed = np.full_like(packed, np.nan)
         return on.sent(np.append(first[: self.head], packed)[None])
 
     def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:

@@ -280,6 +280,6 @@ def _weights(source: Arguments, contact: Any, numbers: Any) -> list[ThetaWeights
     found = []
     for part in () if contact is None else contact.parts:
         K, D = part.point_impedance(source.model)
-        gives = mobility_with(source.model, part, source.varied, source.of_robot(numbers))
+        gives = mobility_with(source.model, part, source.varied, numbers)
         found.append(ThetaWeights.of(K, D, gives, source.clock[0]))
     return found

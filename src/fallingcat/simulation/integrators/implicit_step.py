@@ -17,7 +17,7 @@ from ...model import Model, State
 from ..law_parameters import tuned
 from ..loop_closure import closing_forces
 from ..problem import Problem, held
-from ..robot_parameters import edited, mobility_with, size
+from ..robot_parameters import edited, mobility_with
 from ..vector_field import layout_of
 from .coupled_links import CoupledLinks
 from .implicit_points import PatchesInStep, Point, loads, points_of
@@ -171,14 +171,13 @@ def begun(
     varied: tuple[str, ...],
 ) -> tuple[Start, Signs]:
     """Start of a step: velocities of points, and joints that dry friction could stop if no other force acted."""
-    own = numbers[len(numbers) - size(model, varied) :]
-    nominal, (robot, contact) = contact, edited(model, contact, varied, own)
+    nominal, (robot, contact) = contact, edited(model, contact, varied, numbers)
     parts = () if contact is None else contact.parts
     stiff = contact if {"stiffness", "damping"} & {*varied} else nominal  # weights do not follow friction
     seen = []
     for part in () if stiff is None else stiff.parts:
         K, D = part.point_impedance(model)
-        seen.append(ThetaWeights.of(K, D, mobility_with(model, part, varied, own), dt[0]))
+        seen.append(ThetaWeights.of(K, D, mobility_with(model, part, varied, numbers), dt[0]))
     model = robot
     problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
     layout = layout_of(problem, memory)

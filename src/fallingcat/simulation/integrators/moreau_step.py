@@ -21,7 +21,7 @@ from ...model import Model, State
 from ..law_parameters import tuned
 from ..loop_closure import LOOPS
 from ..problem import Problem, held
-from ..robot_parameters import edited, size
+from ..robot_parameters import edited
 from ..vector_field import layout_of
 from .implicit_step import moving
 from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
@@ -110,7 +110,7 @@ def stepped(
 
     It is a part of a step of ``clock[-1]``.
     """
-    model, contact = edited(model, contact, varied, numbers[len(numbers) - size(model, varied) :])
+    model, contact = edited(model, contact, varied, numbers)
     problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2)
     t, dt = x[0] * clock[0], clock[0]
     layout = layout_of(problem, memory)

@@ -18,7 +18,7 @@ from ...errors import ModelError
 from ...model import Model
 from ..law_parameters import tuned
 from ..problem import Problem, held
-from ..robot_parameters import edited, size
+from ..robot_parameters import edited
 
 
 class StepJacobian(NamedTuple):
@@ -149,13 +149,9 @@ class Arguments(NamedTuple):
             for place, number in zip(self.wanted, own, strict=True):
                 several[place] = number
             numbers = array(several)
-        model, contact = edited(self.model, self.contact, self.varied, self.of_robot(numbers))
+        model, contact = edited(self.model, self.contact, self.varied, numbers)
         controller = held if len(self.forces) else None
         return Problem(model, tuned(self.laws, numbers), contact, controller, carried=self.carried), numbers
-
-    def of_robot(self, numbers: Any) -> Any:
-        """Numbers of the robot and its floor, which come last."""
-        return numbers[len(numbers) - size(self.model, self.varied) :]
 
     @property
     def values(self) -> Any:
