@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .building import array, is_numeric, jax_numpy
+from .building import array, is_numeric, jax_numpy, stack
 from .linear import solve
-from .types import Matrix
+from .map import map_each
+from .types import Matrix, Vector
 
 
 class TreeElimination:
@@ -44,18 +45,20 @@ class TreeElimination:
                     rows[i, j] = rows[i, j] - factor * rows[k, j]
                 self._factors[k].append(factor)
 
-    def solve(self, b: Matrix) -> Matrix:
-        """Solution ``x`` (n, m) of ``a @ x = b``; zeros of columns stay zeros where they can."""
+    def solve(self, b: Vector | Matrix) -> Vector | Matrix:
+        """Solution ``x`` of ``a @ x = b`` (n, or n x m); columns are solved one like the other, in a loop."""
         if not hasattr(self, "_rows"):
             return solve(self._a, b)
-        columns = [self._column(list(column)) for column in np.asarray(b, dtype=object).T]
-        return np.array(columns, dtype=object).reshape(b.shape[1], len(self._rows)).T
+        if b.ndim == 1:
+            return self._column(b)
+        return stack(map_each(self._column, list(b.T)), axis=1) if b.size else b
 
-    def _column(self, x: list[Any]) -> list[Any]:
+    def _column(self, b: Vector) -> Vector:
+        x = list(b)
         for k in reversed(range(len(x))):
             for i, factor in zip(self._above[k], self._factors[k], strict=True):
                 x[i] = x[i] - factor * x[k]
         for k, inverse in enumerate(self._inverses):
             above = sum((self._rows[k, i] * x[i] for i in reversed(self._above[k])), start=0.0)
             x[k] = (x[k] - above) * inverse
-        return list(array(x)) if x else x
+        return array(x)

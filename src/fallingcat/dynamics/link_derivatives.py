@@ -6,12 +6,12 @@ the acceleration by ``ad(a) s + ad(nu) ad(nu) s - ad(nu_link) ad(nu) s`` (``nu``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate
+from ..arrays import concatenate, map_each
 from ..arrays.types import Matrix, Pose, Vector
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -24,7 +24,10 @@ _SE3 = SE3()
 
 
 class LinkDerivatives(NamedTuple):
-    """Motion of a link, body-fixed, and its derivatives by the ``c`` degrees of freedom that move it (6 x c each)."""
+    """Motion of a link about a place in it, and its derivatives by the ``c`` degrees of freedom that move it (6 x c).
+
+    Along the axes of the link; linear parts are ``v + w x place``.
+    """
 
     columns: np.ndarray
     """``c``: places of these in a quasi-velocity"""
@@ -40,56 +43,65 @@ class LinkDerivatives(NamedTuple):
     acceleration_by_q: Matrix
     acceleration_by_v: Matrix
 
-    def about(self, place: np.ndarray) -> LinkDerivatives:
-        """The same about a place (3) in the link: linear parts are ``v + w x place``; all zero: about its origin."""
-        if not place.any():
-            return self
-        moved = (shifted(x, place) for x in self[2:])
-        return LinkDerivatives(self.columns, self.pose, *moved)
-
     def twist_at(self, velocity: Vector) -> Vector:
         """Twist (6) at another quasi-velocity (nv)."""
         return self.J @ velocity[self.columns]
 
 
 def link_derivatives(
-    model: Model, motion: Motion, found: Sequence[Changes], acceleration: Vector, link: int
-) -> LinkDerivatives:
-    """Derivatives of the motion of a link.
+    model: Model, motion: Motion, found: Sequence[Changes], acceleration: Vector, about: Mapping[int, Vector]
+) -> list[LinkDerivatives]:
+    """Derivatives of the motions of some links; those that equally many joints move are found in one loop.
 
     Args:
         model: Robot, whose joints follow no others.
         motion: Its :class:`.Motion` at a state.
         found: Its :func:`.changes` at the acceleration.
         acceleration: ``nv``.
-        link: Index of the link.
+        about: Place (3) in each link, by its index.
     """
-    path, H = ancestors(motion.tree, link)[::-1], motion.poses[link]
+    paths = [ancestors(motion.tree, link)[::-1] for link in about]
     places = [np.arange(model.m), *(model.m + np.arange(v.start, v.stop) for v in model.v_slices)]
-    columns = np.concatenate([places[k] for k in path])
-    J = _to_link(H, [motion.axes[k] for k in path])
-    nu = motion_to_child(H, motion.twists[link])
-    nu_q = _to_link(H, [found[k].dnu for k in path])
-    a = motion_to_child(H, motion.bias[link]) + J @ acceleration[columns]
-    classical = concatenate([a[:3] + skew(nu[3:]) @ nu[:3], a[3:]])
-    by_q, by_v = (_to_link(H, x) for x in ([found[k].da for k in path], [found[k].da_by_speed for k in path]))
-    return LinkDerivatives(columns, H, J, nu, nu_q, classical, by_q + _turning(nu, nu_q), by_v + _turning(nu, J))
+    columns = [np.concatenate([places[k] for k in path]) for path in paths]
+
+    def of(place: Vector, H: Pose, nu: Vector, bias: Vector, rates: Vector, *by: Matrix) -> tuple[Any, ...]:
+        J, nu_q, by_q, by_v = (_to_link(H, x) for x in by)
+        nu = motion_to_child(H, nu)
+        a = motion_to_child(H, bias) + J @ rates
+        classical = concatenate([a[:3] + skew(nu[3:]) @ nu[:3], a[3:]])
+        found = J, nu, nu_q, classical, by_q + _turning(nu, nu_q), by_v + _turning(nu, J)
+        return tuple(shifted(x, place) for x in found)
+
+    by_joint = [(s, change.dnu, change.da, change.da_by_speed) for s, change in zip(motion.axes, found, strict=True)]
+    by = [[concatenate([by_joint[k][i] for k in path], axis=1) for path in paths] for i in range(4)]
+    own = ([x[link] for link in about] for x in (motion.poses, motion.twists, motion.bias))
+    moves = map_each(of, [*about.values()], *own, [acceleration[places] for places in columns], *by)
+    poses = (motion.poses[link] for link in about)
+    return [LinkDerivatives(*each[:2], *each[2]) for each in zip(columns, poses, moves, strict=True)]
 
 
-def twist_by_configuration(motion: Motion, link: int, velocity: Vector, places: Sequence[slice]) -> Matrix:
-    """Derivative (6 x c) of the body-fixed twist of a link at a quasi-velocity (nv) by the configuration.
+def twists_by_configuration(
+    motion: Motion, about: Mapping[int, Vector], velocity: Vector, places: Sequence[slice]
+) -> list[Matrix]:
+    """Derivatives (6 x c each) of the body-fixed twists of links at a quasi-velocity (nv) by the configuration.
 
     Args:
         motion: Motion of the robot at the same configuration.
-        link: Index of the link.
+        about: Place (3) in each link, by its index.
         velocity: Quasi-velocity, ``nv``.
         places: Place of base and joints in it.
     """
     own = [s @ velocity[place] for s, place in zip(motion.axes, places, strict=True)]
-    twists = outward(motion.tree, own[0], lambda node, nu: nu + own[node.link])
-    path, parents = ancestors(motion.tree, link)[::-1], motion.parents
-    moved = [np.zeros_like(motion.axes[0]), *(_SE3.ad(twists[parents[k]]) @ motion.axes[k] for k in path[1:])]
-    return _to_link(motion.poses[link], moved)
+    twists, parents = outward(motion.tree, own[0], lambda node, nu: nu + own[node.link]), motion.parents
+    paths = [ancestors(motion.tree, link)[::-1] for link in about]
+    behind = sorted({k for path in paths for k in path[1:]})
+    turned = map_each(
+        lambda nu, s: _SE3.ad(nu) @ s, [twists[parents[k]] for k in behind], [motion.axes[k] for k in behind]
+    )
+    by_link = {0: np.zeros_like(motion.axes[0])} | dict(zip(behind, turned, strict=True))
+    moved = [concatenate([by_link[k] for k in path], axis=1) for path in paths]
+    poses = [motion.poses[link] for link in about]
+    return map_each(lambda H, x, place: shifted(_to_link(H, x), place), poses, moved, [*about.values()])
 
 
 def shifted(motion: Any, place: np.ndarray) -> Any:
@@ -97,10 +109,9 @@ def shifted(motion: Any, place: np.ndarray) -> Any:
     return concatenate([motion[:3] - skew(place) @ motion[3:], motion[3:]])
 
 
-def _to_link(H: Pose, parts: Sequence[Matrix]) -> Matrix:
-    """Motions (6 x k each) side by side, in the link frame: ``Ad(H^-1) [v; w] = [R' (v - p x w); R' w]``."""
-    R, p, motions = H[:3, :3], H[:3, 3], concatenate(list(parts), axis=1)
-    v, w = motions[:3], motions[3:]
+def _to_link(H: Pose, motions: Matrix) -> Matrix:
+    """Motions (6 x k) in the link frame: ``Ad(H^-1) [v; w] = [R' (v - p x w); R' w]``."""
+    R, p, v, w = H[:3, :3], H[:3, 3], motions[:3], motions[3:]
     return concatenate([R.T @ (v - skew(p) @ w), R.T @ w])
 
 

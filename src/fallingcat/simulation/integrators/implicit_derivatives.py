@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import concatenate, less, scale, where
+from ...arrays import concatenate, less, map_each, scale, where
 from ...arrays.differentiate import linearized
+from ...arrays.map import columns as columns_of
 from ...arrays.tree_elimination import TreeElimination
 from ...contact.theta_weights import ThetaWeights
 from ...control import Law
 from ...dynamics.derivative_sweeps import changes, motion_of
 from ...dynamics.derivatives import by_motion, mass_of
-from ...dynamics.link_derivatives import link_derivatives, shifted, twist_by_configuration
+from ...dynamics.link_derivatives import link_derivatives, shifted, twists_by_configuration
 from ...dynamics.spatial import wrench_to_parent
 from ...dynamics.sweeps import places_above
 from ...errors import ModelError
@@ -40,7 +41,7 @@ from .step_jacobian import (
     check_differentiable,
     columns,
     contact_places,
-    outer,
+    nonzero_rows,
     padded,
     plus,
     row_slices,
@@ -52,6 +53,8 @@ SOLVED = 1e-10
 """Mismatch between contact forces and the law at which derivatives are taken, relative to the normal forces."""
 _LINK = 21
 """Numbers of the motion of a link: displacement and twist before (6 each), spin (3) and acceleration (6)."""
+_MATRICES = 2, 4, 6, 7
+"""Fields of :class:`.LinkDerivatives`: the Jacobian, and derivatives of twist and acceleration."""
 _SE3 = SE3()
 
 
@@ -96,10 +99,9 @@ class _Solved:
         self.motion = motion_of(self.model, start.middle)
         self.moves = changes(self.model, start.middle, self.motion, self.a)[1]
         self.places = contact_places(self.model, start.problem.contact)
-        self.links = {
-            link: link_derivatives(self.model, self.motion, self.moves, self.a, link).about(place.center)
-            for link, place in self.places.items()
-        }
+        self.centers = {link: place.center for link, place in self.places.items()}
+        found = link_derivatives(self.model, self.motion, self.moves, self.a, self.centers)
+        self.links = dict(zip(self.places, found, strict=True))
 
     # contact --------------------------------------------------------------------------------------------------
 
@@ -159,18 +161,13 @@ class _Solved:
         z = concatenate([np.zeros(0), *parts, start.memory[:anchors], own])
         value, D = linearized(self.felt, z, self.kinds)
         q, v, u, a = (np.zeros((len(value), nv), dtype=object) for _ in range(4))
-        for k, (link, at) in enumerate(self.links.items()):
-            mine = D[:, _LINK * k : _LINK * (k + 1)]
-            rows = [i for i in range(len(value)) if any(type(e) is not float or e != 0.0 for e in mine[i])]
-            if not rows:
-                continue
-            d, V, w, A = (mine[rows, i:j] for i, j in ((0, 6), (6, 12), (12, 15), (15, 21)))
-            V_q = shifted(twist_by_configuration(self.motion, link, before, places), self.places[link].center)
-            at_ = np.ix_(np.array(rows), at.columns)
-            q[at_] = q[at_] + d @ at.J + V @ V_q + w @ at.twist_by_q[3:] + A @ at.acceleration_by_q
-            v[at_] = v[at_] + V @ at.J
-            u[at_] = u[at_] + w @ at.J[3:] + A @ at.acceleration_by_v
-            a[at_] = a[at_] + A @ at.J
+        moved = twists_by_configuration(self.motion, self.centers, before, places)
+        parts = [D[:, _LINK * k : _LINK * (k + 1)] for k in range(len(self.links))]
+        rows, links = [nonzero_rows(part) for part in parts], self.links.values()
+        each = [part[own] for part, own in zip(parts, rows, strict=True)]
+        blocks = map_each(_by_link, each, *([at[i] for at in links] for i in _MATRICES), moved)
+        for own, at, found in zip(rows, links, blocks, strict=True):
+            q, v, u, a = (plus(x, own, at.columns, y) for x, y in zip((q, v, u, a), found, strict=True))
         ends = _LINK * len(self.links), _LINK * len(self.links) + anchors
         return value, Blocks(q, v, u, a, D[:, ends[0] : ends[1]], D[:, ends[1] :])
 
@@ -212,22 +209,30 @@ class _Solved:
         own = columns(widths, {5: np.eye(tuned_)}, tuned_)
         right = chained(equations, mid, before, middle, memory, own) - columns(widths, {4: asked}, nv)
         K, right = self._held(equations.a, right, before)
-        da = -TreeElimination(K, places_above(model)).solve(right)
+        eliminated = TreeElimination(K, places_above(model))
         by_place, by_velocity, by_middle, by_a = (x[wrenches:] for x in contact[:4])
         by_memory, by_numbers = padded(contact.memory[wrenches:], kept), contact.numbers[wrenches:]
         outcome = Blocks(by_place, by_velocity, by_middle, by_a, by_memory, by_numbers)
-        after = chained(outcome, mid, before, middle, memory, own, da)
         late, change = felt[wrenches], scale(dt, self.a)
         moves = 0.5 + late
-        way = scale(0.5 * dt, self.start.state.velocity) + scale(moves * dt, change)
-        dway = scale(0.5 * dt, before) + scale(moves * dt * dt, da) + outer(scale(dt, change), after[0])
-        end = Displacement.of(model, way)
-        rows = [end.start(mid) + end.way(dway), before + scale(dt, da)]
+        end = Displacement.of(model, scale(0.5 * dt, self.start.state.velocity) + scale(moves * dt, change))
+
+        def ended(right: Any, place: Any, velocity: Any, later: Any) -> Any:
+            """One column: configuration and velocity at the end, and acceleration."""
+            da = -eliminated.solve(right)
+            longer = later[0] + outcome.a[0] @ da
+            dway = scale(moves * dt * dt, da) + scale(dt, change).reshape(-1, *[1] * np.ndim(longer)) * longer
+            return concatenate([place + end.way(dway), velocity + scale(dt, da), da])
+
+        held = chained(Blocks(*(x[:1] for x in outcome)), mid, before, middle, memory, own)
+        found = columns_of(ended, right, end.start(mid) + end.way(scale(0.5 * dt, before)), before, held)
+        rows, da = [found[: 2 * nv]], found[2 * nv :]
         if whole:
             mean, t = self.start.state.velocity + scale(0.5 * dt, self.a), (self.start.count + 0.5) * dt
             by = law_memory(self.source, self.start.state, mean, self.start.memory, t, self.kinds, dt)
             moved = by.v @ (before + scale(0.5 * dt, da))
-            rows += [after[1:], by.q @ mid + moved + by.memory @ memory[anchors:] + by.numbers @ own, da]
+            after = chained(Blocks(*(x[1:] for x in outcome)), mid, before, middle, memory, own, da)
+            rows += [after, by.q @ mid + moved + by.memory @ memory[anchors:] + by.numbers @ own, da]
         J = concatenate(rows)
         ends = np.cumsum(widths)
         state = J[:, : ends[3]]
@@ -254,9 +259,14 @@ class _Solved:
         found = [q - laws.q, -laws.v, u, mass_of(self.model, motion) - laws.a]
         by_memory = np.zeros((nv, self._anchors))
         by_numbers = body_numbers(self.source, self.start.middle, self.a, self.kinds) - laws.numbers
-        for at, place, part in zip(self.links.values(), self.places.values(), parts, strict=True):
-            rows, lever = at.columns, at.J[: place.rows].T
-            found = [plus(x, rows, rows, -(lever @ y[part][:, rows])) for x, y in zip(found, contact[:4], strict=True)]
+        levers = [at.J[: place.rows].T for at, place in zip(self.links.values(), self.places.values(), strict=True)]
+        own = [
+            [y[part][:, at.columns] for y in contact[:4]] for at, part in zip(self.links.values(), parts, strict=True)
+        ]
+        loads = map_each(lambda lever, loads: [-(lever @ load) for load in loads], levers, own)
+        for at, lever, part, load in zip(self.links.values(), levers, parts, loads, strict=True):
+            rows = at.columns
+            found = [plus(x, rows, rows, y) for x, y in zip(found, load, strict=True)]
             by_memory = plus(by_memory, rows, range(self._anchors), -(lever @ contact.memory[part]))
             by_numbers = plus(by_numbers, rows, range(by_numbers.shape[1]), -(lever @ contact.numbers[part]))
         q, v, u, a = found
@@ -273,6 +283,12 @@ class _Solved:
             K[place] = where(stops, np.eye(self.model.nv)[place] + 0.0 * K[place], K[place])
             right[place] = where(stops, scale(1.0 / self.dt, before[place]) + 0.0 * right[place], right[place])
         return K, right
+
+
+def _by_link(D: Any, J: Any, twist_by_q: Any, by_q: Any, by_v: Any, V_q: Any) -> tuple[Any, ...]:
+    """Chain rule: derivatives by configuration, velocity before, velocity in the middle and acceleration."""
+    d, V, w, A = (D[:, i:j] for i, j in ((0, 6), (6, 12), (12, 15), (15, 21)))
+    return d @ J + V @ V_q + w @ twist_by_q[3:] + A @ by_q, V @ J, w @ J[3:] + A @ by_v, A @ J
 
 
 def _weights(source: Arguments, contact: Any, numbers: Any) -> list[ThetaWeights]:

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import concatenate, cross, less, scale, solver, where
+from ...arrays import concatenate, cross, less, map_each, scale, solver, where
 from ...arrays.differentiate import linearized
+from ...arrays.map import columns as columns_of
 from ...arrays.tree_elimination import TreeElimination
 from ...contact.rigid.solvers.cone_projection import Bounded
 from ...contact.rigid.solvers.proximal_newton import DIGITS, Digits
 from ...control import Law
 from ...dynamics.derivative_sweeps import changes, motion_of
 from ...dynamics.derivatives import by_motion, mass_of
-from ...dynamics.link_derivatives import link_derivatives, shifted, twist_by_configuration
+from ...dynamics.link_derivatives import link_derivatives, shifted, twists_by_configuration
 from ...dynamics.spatial import wrench_to_parent
 from ...dynamics.sweeps import places_above
 from ...errors import ModelError
@@ -38,6 +39,7 @@ from .step_jacobian import (
     check_differentiable,
     columns,
     contact_places,
+    nonzero_rows,
     plus,
     row_slices,
     side_by_side,
@@ -96,10 +98,9 @@ class _Solved:
         found = changes(self.model, self.state, self.motion, self.total)[1]
         contact, model = start.contact, self.model
         self.places = contact_places(model, contact)
-        self.links = {
-            link: link_derivatives(model, self.motion, found, self.total, link).about(place.center)
-            for link, place in self.places.items()
-        }
+        self.centers = {link: place.center for link, place in self.places.items()}
+        moving = link_derivatives(model, self.motion, found, self.total, self.centers)
+        self.links = dict(zip(self.places, moving, strict=True))
         rubs = law_that_rubs(start.problem)
         self.limits = np.zeros(model.n) if rubs is None else np.asarray(rubs.dry_friction(model))
         stops = [(model.m + stop.rate(model), float(stop.sign), stop) for stop in contact.stops]
@@ -176,15 +177,13 @@ class _Solved:
         z = concatenate([np.zeros(0), *parts, *single, self.impulses, self.source.values])
         value, D = linearized(self.law, z, self.kinds)
         q, by_after = (np.zeros((len(value), nv), dtype=object) for _ in range(2))
-        for k, (link, at) in enumerate(self.links.items()):
-            mine = D[:, _LINK * k : _LINK * (k + 1)]
-            rows = [i for i in range(len(value)) if any(type(e) is not float or e != 0.0 for e in mine[i])]
-            if rows:
-                d, V = mine[rows, :6], mine[rows, 6:]
-                at_ = np.ix_(np.array(rows), at.columns)
-                V_q = twist_by_configuration(self.motion, link, after, places)
-                q[at_] = q[at_] + d @ at.J + V @ shifted(V_q, self.places[link].center)
-                by_after[at_] = by_after[at_] + V @ at.J
+        moved = twists_by_configuration(self.motion, self.centers, after, places)
+        parts = [D[:, _LINK * k : _LINK * (k + 1)] for k in range(len(self.links))]
+        rows, links = [nonzero_rows(part) for part in parts], self.links.values()
+        each = [part[own] for part, own in zip(parts, rows, strict=True)]
+        blocks = map_each(_by_link, each, [at.J for at in links], moved)
+        for own, at, found in zip(rows, links, blocks, strict=True):
+            q, by_after = (plus(x, own, at.columns, y) for x, y in zip((q, by_after), found, strict=True))
         end = _LINK * len(self.links)
         for i, sign in self.joints:
             for block, k in ((q, 0), (by_after, 1)):
@@ -210,14 +209,22 @@ class _Solved:
         memory = columns(widths, {2: np.eye(kept)[contact_memory:]} if whole else {}, own_memory)
         q, v, K, loads, by_numbers = self._equations(value[count:], contact, by_x, laws)
         right = q @ start + v @ before + by_numbers @ own - laws.memory @ memory - columns(widths, {3: asked}, nv)
-        solved = TreeElimination(K, places_above(model)).solve(side_by_side(right, loads))
-        free, pushed = before - scale(dt, solved[:, : right.shape[1]]), -scale(dt, solved[:, right.shape[1] :])
+        eliminated = TreeElimination(K, places_above(model))
+        pushed = -scale(dt, eliminated.solve(loads))
         by_q, by_after, by_own = (x[:count] for x in (contact.q, contact.u, contact.numbers))
-        faults = by_q @ start + by_after @ free + by_own @ own
-        S = by_x[:count] + by_after @ pushed + REGULAR * np.eye(count)
-        dx = -solver(S)(faults) if count else np.zeros((0, right.shape[1]))
-        after = free + pushed @ dx
-        J = concatenate([self._moved(start, after), *(self._kept(start, after, memory, own, dx) if whole else ())])
+        resist = solver(by_x[:count] + by_after @ pushed + REGULAR * np.eye(count)) if count else np.asarray
+        end, D = self._end()
+
+        def ended(right: Any, velocity: Any, place: Any, faults: Any) -> Any:
+            """One column: configuration and velocity at the end, velocity before it turns, and impulses."""
+            free = velocity - scale(dt, eliminated.solve(right))
+            dx = -resist(faults + by_after @ free)
+            after = free + pushed @ dx
+            return concatenate([place + end.way(D[:nv] @ after), D[nv:] @ after, after, dx])
+
+        found = columns_of(ended, right, before, end.start(start), by_q @ start + by_own @ own)
+        after, dx = found[2 * nv : 3 * nv], found[3 * nv :]
+        J = concatenate([found[: 2 * nv], *(self._kept(start, after, memory, own, dx) if whole else ())])
         ends = np.cumsum(widths)
         return (
             StepJacobian(J[:, : ends[2]], J[:, ends[2] : ends[3]], J[:, ends[3] :])
@@ -269,14 +276,13 @@ class _Solved:
 
         return law_forces(self.source, self.state, self.memory, self.a, pulls, self.kinds, self.dt)
 
-    def _moved(self, start: Any, after: Any) -> Any:
-        """Configuration and velocity at the end of the step."""
+    def _end(self) -> tuple[Displacement, Any]:
+        """Displacement in the step, and derivatives of it and of the velocity at the end by the velocity after it."""
         model, nv = self.model, self.model.nv
         ends, D = linearized(
             lambda u: concatenate([straight(model, u, self.dt), turned(model, u, self.dt)]), self.velocity, self.kinds
         )
-        way = Displacement.of(model, ends[:nv])
-        return concatenate([way.start(start) + way.way(D[:nv] @ after), D[nv:] @ after])
+        return Displacement.of(model, ends[:nv]), D
 
     def _kept(self, start: Any, after: Any, memory: Any, own: Any, dx: Any) -> list[Any]:
         """Memory at the end of the step: forces of contacts, the error of the law, and laws."""
@@ -293,3 +299,9 @@ class _Solved:
         by = law_memory(self.source, self.state, self.velocity, self.memory, self.t, self.kinds, self.dt)
         laws = by.q @ start + by.v @ after + by.memory @ memory + by.numbers @ own
         return [forces, others, laws]
+
+
+def _by_link(D: Any, J: Any, V_q: Any) -> tuple[Any, Any]:
+    """Chain rule: derivatives by configuration and by the velocity after the step."""
+    d, V = D[:, :6], D[:, 6:]
+    return d @ J + V @ V_q, V @ J

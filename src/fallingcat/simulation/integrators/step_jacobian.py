@@ -95,16 +95,16 @@ class Displacement(NamedTuple):
         return cls(places, own, way)
 
     def start(self, M: Any) -> Any:
-        """Change (nv x k) at the end by a change ``M`` (nv x k) at the start."""
+        """Change (nv, or nv x k) at the end by a change ``M`` (nv, or nv x k) at the start."""
         return self._times(self.by_start, M)
 
     def way(self, M: Any) -> Any:
-        """Change (nv x k) at the end by a change ``M`` (nv x k) of the displacement."""
+        """Change (nv, or nv x k) at the end by a change ``M`` (nv, or nv x k) of the displacement."""
         return self._times(self.by_way, M)
 
     def _times(self, blocks: list[Any], M: Any) -> Any:
         parts = [M[at] if block is None else block @ M[at] for block, at in zip(blocks, self.places, strict=True)]
-        return concatenate([np.zeros((0, M.shape[1])), *parts])
+        return concatenate([np.zeros((0, *M.shape[1:])), *parts])
 
 
 def outer(a: Any, b: Any) -> Any:
@@ -115,6 +115,11 @@ def outer(a: Any, b: Any) -> Any:
 def side_by_side(*parts: Any) -> Any:
     """Matrices with the same rows, one beside the other."""
     return concatenate(list(parts), axis=1)
+
+
+def nonzero_rows(M: Any) -> np.ndarray:
+    """Indices of the rows that are not exactly zero."""
+    return np.array([i for i, row in enumerate(M) if any(type(e) is not float or e != 0.0 for e in row)], dtype=int)
 
 
 def plus(M: Any, rows: Any, columns: Any, more: Any) -> Any:
