@@ -33,6 +33,7 @@ from rich.table import Table
 LIMIT = 30.0  # seconds for one file and one library
 OPTION = re.compile(r'\b(\w+)=(?:"([^"]+)"|(True))')
 MOVING = re.compile(rb'type\s*=\s*["\'](revolute|continuous|prismatic|floating|planar)["\']')
+INCLUDE = re.compile(rb'<include\s+file\s*=\s*["\']([^"\']+)["\']')
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 Outcome = dict[str, Any]
 
@@ -68,8 +69,8 @@ def mujoco(path: str, _: dict[str, Any]) -> Outcome:
     """Whether MuJoCo reads it."""
     import mujoco as mj
 
-    mj.MjModel.from_xml_path(path)
-    return {"ok": True}
+    model = mj.MjModel.from_xml_path(path)
+    return {"ok": True, "nv": int(model.nv), "nu": int(model.nu)}
 
 
 def numbers(path: str, options: dict[str, Any]) -> Outcome:
@@ -259,25 +260,32 @@ class Worker:
 
 
 def robot_files(folders: list[Path], without: list[str]) -> Iterator[Path]:
-    """URDF with a moving joint, each content once, and MJCF; whether it means anything shows later."""
+    """URDF with a moving joint and MJCF, each content once (with its includes); what it means shows later."""
     seen: set[str] = set()
     for folder in folders:
-        for path in sorted(p for p in folder.rglob("*") if p.suffix in (".urdf", ".xml") and p.is_file()):
+        for path in sorted(p for p in folder.rglob("*") if p.suffix in (".urdf", ".xml", ".mjcf") and p.is_file()):
             if any(word in str(path) for word in without):
                 continue
-            data = COMMENT.sub(b"", path.read_bytes())
+            data = content(path)
             digest = hashlib.sha256(data).hexdigest()
-            if path.suffix == ".xml" and b"<mujoco" in data and b"<worldbody" in data:
-                yield path
-            elif path.suffix == ".urdf" and MOVING.search(data) and digest not in seen:
+            moves = MOVING.search(data) if path.suffix == ".urdf" else b"<mujoco" in data and b"<worldbody" in data
+            if moves and digest not in seen:
                 seen.add(digest)
                 yield path
 
 
+def content(path: Path, depth: int = 5) -> bytes:
+    """Text of a file and of those that it includes, without comments."""
+    data = COMMENT.sub(b"", path.read_bytes())
+    parts = (path.parent / os.fsdecode(name) for name in INCLUDE.findall(data)) if depth else ()
+    return data + b"".join(content(part, depth - 1) for part in parts if part.is_file())
+
+
 def measure(path: Path, worker: Worker, compare: bool, moves: bool = False) -> Outcome | None:
     """One file: who reads it, and what it takes; None for an MJCF that MuJoCo does not read."""
-    row: Outcome = {"file": str(path), "kind": path.suffix[1:], "mujoco": worker("mujoco", path)["ok"]}
-    if path.suffix == ".xml" and not row["mujoco"]:
+    kind, theirs = path.suffix[1:].replace("mjcf", "xml"), worker("mujoco", path)
+    row: Outcome = {"file": str(path), "kind": kind, "mujoco": theirs["ok"]}
+    if kind == "xml" and not theirs.get("nv"):
         return None
     row["pinocchio"] = worker("pinocchio", path)["ok"]
     outcome = worker("ours", path)
@@ -362,9 +370,12 @@ def main() -> None:
     options = parser.parse_args()
     worker = Worker()
     paths = [p for p in robot_files(options.folders, options.without) if options.kind in (None, p.suffix[1:])]
-    rows = [row for path in paths if (row := measure(path, worker, options.numbers, options.motion))]
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    rows = []
+    for i, path in enumerate(paths):
+        if row := measure(path, worker, options.numbers, options.motion):
+            rows.append(row)
+        if options.json and (i % 20 == 0 or path == paths[-1]):
+            options.json.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
     show(rows)
     if options.motion:
         show_motions(rows)

@@ -80,3 +80,31 @@ def test_a_range_without_room_is_no_limit(tmp_path, words):
 def test_files_may_end_in_mjcf(tmp_path):
     (tmp_path / "r.mjcf").write_text(f"<mujoco><worldbody>{BALL.format('')}</worldbody></mujoco>")
     assert fc.load(tmp_path / "r.mjcf").joint_names == ("j",)
+
+
+def test_what_refers_to_a_copy_is_copied(tmp_path):
+    """Tendons through sites of copies, their actuators, sensors and excluded pairs: one for each copy."""
+    arm = BALL.format("<site name='s' pos='.2 0 .1'/>")
+    text = f"""<mujoco><worldbody><site name="top" pos="0 0 1"/><body name="a"><joint name="i"/><geom size=".1"/></body>
+    <replicate count="2" offset="0 1 0"><replicate count="3" offset="1 0 0" sep="-" prefix="x">{arm}</replicate>
+    </replicate></worldbody>
+    <contact><exclude body1="a" body2="b"/></contact>
+    <tendon><spatial name="cord" stiffness="3"><site site="top"/><site site="s"/></spatial>
+    <fixed name="alone"><joint joint="i" coef="2"/></fixed></tendon>
+    <actuator><motor name="m" tendon="cord"/><motor name="n" joint="i"/></actuator>
+    <sensor><framepos objtype="site" objname="s"/><jointpos joint="j"/></sensor></mujoco>"""
+    model, peer, _ = loaded(tmp_path, text)
+    same_as_mujoco(model, peer)
+    assert sorted(t.name for t in model.tendons) == sorted(peer.tendon(i).name for i in range(peer.ntendon))
+    assert sorted(a.name for a in model.actuators) == sorted(peer.actuator(i).name for i in range(peer.nu))
+    assert len(model.apart) == peer.nexclude == 6
+
+
+def test_copies_of_attached_models_and_parts_of_the_model_itself(tmp_path):
+    (tmp_path / "hand.xml").write_text(f"<mujoco model='Hand'><worldbody>{BALL.format('')}</worldbody></mujoco>")
+    frame = "<frame name='f' pos='0 0 .2'><body name='d'><joint name='l'/><geom size='.2' pos='.1 0 0'/></body></frame>"
+    text = f"""<mujoco><asset><model file="hand.xml"/></asset><worldbody><frame pos="1 0 0">{frame}</frame>
+    <replicate count="2" offset="0 1 0"><replicate count="2" offset="1 0 0" sep="-">
+    <attach model="Hand" body="b" prefix="_"/></replicate></replicate>
+    <frame euler="0 40 0"><attach frame="f" prefix="second_"/></frame></worldbody></mujoco>"""
+    same_as_mujoco(*loaded(tmp_path, text)[:2])

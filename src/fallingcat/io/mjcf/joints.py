@@ -166,7 +166,7 @@ def _range(element: Element, kind: str, settings: Settings, reader: FilesReader)
             return None
         if not settings.autolimits:
             reader.fail(element, "with autolimits='false' a joint with a 'range' says whether it is 'limited'")
-    elif limited == "false":
+    elif limited == "false" or (kind == "ball" and lower == upper):
         return None
     if lower >= upper:
         reader.fail(element, "the lower end of 'range' lies below the upper end", f"{lower:g} and {upper:g}")
