@@ -108,3 +108,36 @@ def test_copies_of_attached_models_and_parts_of_the_model_itself(tmp_path):
     <attach model="Hand" body="b" prefix="_"/></replicate></replicate>
     <frame euler="0 40 0"><attach frame="f" prefix="second_"/></frame></worldbody></mujoco>"""
     same_as_mujoco(*loaded(tmp_path, text)[:2])
+
+
+@pytest.mark.filterwarnings("ignore::fallingcat.io.FileWarning")
+def test_damping_of_free_bodies_acts_in_scenes_and_is_written(tmp_path):
+    """MuJoCo damps all six velocities; the base of a robot alone has no damping here, which is said."""
+    cube = "<body name='c' pos='0 1 2' euler='0 0 30'><joint type='free' damping='.3'/><geom type='box' size='.1 .2 .3'/></body>"
+    text = f"<mujoco><worldbody>{cube}{BALL.format('')}</worldbody></mujoco>"
+    model, peer, _ = loaded(tmp_path, text, root="world")
+    assert [joint.passive.damping for joint in model.joints] == [0.3, 0.0]
+    data = mujoco.MjData(peer)
+    peer.opt.timestep, peer.opt.integrator = 1e-4, mujoco.mjtIntegrator.mjINT_RK4
+    peer.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    data.qvel[:] = [1.0, 2.0, 3.0, 0.4, 0.5, 0.6, 0.7]
+    run = fc.simulate(model, model.from_mujoco(data.qpos, data.qvel), 0.1)
+    for _ in range(1000):
+        mujoco.mj_step(peer, data)
+    end = model.from_mujoco(data.qpos, data.qvel)
+    assert np.abs(model.configuration.difference(run.state(-1), end)).max() < 1e-6
+    fc.save(model, tmp_path / "again.xml")
+    again = fc.load(tmp_path / "again.xml", root="world")
+    assert again.joints[0].passive.damping == 0.3
+    np.testing.assert_allclose(again.neutral().joints, model.neutral().joints, atol=1e-15)  # drawn where it starts
+    assert fc.from_mujoco_model(peer).joints[0].passive.damping == 0.3
+    assert any("damping of a free base" in said for said in loaded(tmp_path, text, root="c")[2])
+
+
+def test_lengths_of_muscles_end_at_the_limits_of_their_tendons(tmp_path):
+    text = """<mujoco><worldbody><site name="hook" pos="0 0 .2"/><body pos="0 0 .1"><joint type="slide" axis="0 0 1"/>
+    <geom size=".01" mass="1"/><site name="load"/></body></worldbody><tendon><spatial name="t" range="0.075 0.105">
+    <site site="hook"/><site site="load"/></spatial></tendon><actuator><muscle tendon="t"/></actuator></mujoco>"""
+    model, peer, _ = loaded(tmp_path, text)
+    assert model.actuators[0].muscle.lengths == (0.075, 0.105)
+    np.testing.assert_allclose(peer.actuator_lengthrange[0], (0.075, 0.105), atol=1e-3)  # its limits are soft
