@@ -16,6 +16,7 @@ from fallingcat.model import Spherical
 MOMENTS = "<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
 INERTIAL = f"<inertial><mass value='1'/>{MOMENTS}</inertial>"
 ENDS = "<parent link='a'/><child link='b'/>"
+STRAY = "<parent link='c'/><child link='d'/>"
 HINGE = f"<joint name='j' type='continuous'>{ENDS}<axis xyz='0 0 1'/></joint>"
 
 
@@ -35,6 +36,11 @@ FAULTS = {
     "parent": (robot(more="<joint name='k' type='fixed'><parent link='c'/><child link='a'/></joint>"), "'c'"),
     "collision": (robot(INERTIAL + "<collision/>"), "needs a <geometry>"),
     "xacro": (robot(more="<xacro:arm/>"), "xacro"),
+    "comma": (robot(joint=HINGE.replace("</joint>", "<origin xyz='0.5, 0 1'/></joint>")), "not '0.5,'"),
+    "dot": (robot(joint=HINGE.replace("</joint>", "<dynamics damping='0.25.'/></joint>")), "not '0.25.'"),
+    "four numbers": (robot(joint=HINGE.replace("</joint>", "<origin rpy='0 0 0 0'/></joint>")), "3 numbers, not 4"),
+    "NUL": (robot() + "\n\0", "NUL byte at the end"),
+    "piece": (robot(more="<link name='d'/>" + f"<joint name='k' type='fixed'>{STRAY}</joint>"), "'d'"),
 }
 
 
@@ -60,6 +66,24 @@ def test_numbers_of_faulty_files(tmp_path):
     assert not read(path, faults="warn")[0].links[1].body.inertia.any()
     path.write_text(FAULTS["mimic"][0])
     assert read(path, faults="warn")[0].joints[0].mimic is None
+    path.write_text(FAULTS["comma"][0])
+    assert read(path, faults="warn")[0].joints[0].placement[:3, 3].tolist() == [0.5, 0.0, 1.0]
+    path.write_text(FAULTS["dot"][0])
+    assert read(path, faults="warn")[0].joints[0].passive.damping == 0.25
+
+
+@pytest.mark.parametrize("mass", ["1,5", "1.5,,", "1 500", "1.5f", ",", "1\0"])
+def test_numbers_that_may_mean_two_things_stay_refused(mass, tmp_path):
+    (path := tmp_path / "robot.urdf").write_text(robot().replace("mass value='1'", f"mass value='{mass}'"))
+    with pytest.raises(FileError):
+        read(path, faults="warn")
+
+
+def test_a_piece_that_moves_is_not_left_out(tmp_path):
+    joint = "<joint name='k' type='continuous'><parent link='c'/><child link='d'/></joint>"
+    (path := tmp_path / "robot.urdf").write_text(robot(more=f"<link name='d'>{INERTIAL}</link>{joint}"))
+    with pytest.raises(FileError, match="2 pieces"):
+        read(path, faults="warn")
 
 
 def test_impossible_inertias_are_among_the_faults(tmp_path):

@@ -341,12 +341,12 @@ class TestIncludes:
             read(folder / "robot.xml")
 
     def test_too_many(self, folder):
-        for i in range(101):
+        for i in range(1001):
             (folder / f"{i}.xml").write_text("<mujoco/>")
         (folder / "parts" / "arm.xml").write_text(
-            "<mujoco>" + "".join(f"<include file='{i}.xml'/>" for i in range(101)) + "</mujoco>"
+            "<mujoco>" + "".join(f"<include file='{i}.xml'/>" for i in range(1001)) + "</mujoco>"
         )
-        with pytest.raises(FileError, match="at most 100 files"):
+        with pytest.raises(FileError, match="at most 1,000 files"):
             read(folder / "robot.xml")
 
     def test_what_is_no_robot(self, folder):

@@ -80,3 +80,64 @@ def test_a_range_without_room_is_no_limit(tmp_path, words):
 def test_files_may_end_in_mjcf(tmp_path):
     (tmp_path / "r.mjcf").write_text(f"<mujoco><worldbody>{BALL.format('')}</worldbody></mujoco>")
     assert fc.load(tmp_path / "r.mjcf").joint_names == ("j",)
+
+
+def test_what_refers_to_a_copy_is_copied(tmp_path):
+    """Tendons through sites of copies, their actuators, sensors and excluded pairs: one for each copy."""
+    arm = BALL.format("<site name='s' pos='.2 0 .1'/>")
+    text = f"""<mujoco><worldbody><site name="top" pos="0 0 1"/><body name="a"><joint name="i"/><geom size=".1"/></body>
+    <replicate count="2" offset="0 1 0"><replicate count="3" offset="1 0 0" sep="-" prefix="x">{arm}</replicate>
+    </replicate></worldbody>
+    <contact><exclude body1="a" body2="b"/></contact>
+    <tendon><spatial name="cord" stiffness="3"><site site="top"/><site site="s"/></spatial>
+    <fixed name="alone"><joint joint="i" coef="2"/></fixed></tendon>
+    <actuator><motor name="m" tendon="cord"/><motor name="n" joint="i"/></actuator>
+    <sensor><framepos objtype="site" objname="s"/><jointpos joint="j"/></sensor></mujoco>"""
+    model, peer, _ = loaded(tmp_path, text)
+    same_as_mujoco(model, peer)
+    assert sorted(t.name for t in model.tendons) == sorted(peer.tendon(i).name for i in range(peer.ntendon))
+    assert sorted(a.name for a in model.actuators) == sorted(peer.actuator(i).name for i in range(peer.nu))
+    assert len(model.apart) == peer.nexclude == 6
+
+
+def test_copies_of_attached_models_and_parts_of_the_model_itself(tmp_path):
+    (tmp_path / "hand.xml").write_text(f"<mujoco model='Hand'><worldbody>{BALL.format('')}</worldbody></mujoco>")
+    frame = "<frame name='f' pos='0 0 .2'><body name='d'><joint name='l'/><geom size='.2' pos='.1 0 0'/></body></frame>"
+    text = f"""<mujoco><asset><model file="hand.xml"/></asset><worldbody><frame pos="1 0 0">{frame}</frame>
+    <replicate count="2" offset="0 1 0"><replicate count="2" offset="1 0 0" sep="-">
+    <attach model="Hand" body="b" prefix="_"/></replicate></replicate>
+    <frame euler="0 40 0"><attach frame="f" prefix="second_"/></frame></worldbody></mujoco>"""
+    same_as_mujoco(*loaded(tmp_path, text)[:2])
+
+
+@pytest.mark.filterwarnings("ignore::fallingcat.io.FileWarning")
+def test_damping_of_free_bodies_acts_in_scenes_and_is_written(tmp_path):
+    """MuJoCo damps all six velocities; the base of a robot alone has no damping here, which is said."""
+    cube = "<body name='c' pos='0 1 2' euler='0 0 30'><joint type='free' damping='.3'/><geom type='box' size='.1 .2 .3'/></body>"
+    text = f"<mujoco><worldbody>{cube}{BALL.format('')}</worldbody></mujoco>"
+    model, peer, _ = loaded(tmp_path, text, root="world")
+    assert [joint.passive.damping for joint in model.joints] == [0.3, 0.0]
+    data = mujoco.MjData(peer)
+    peer.opt.timestep, peer.opt.integrator = 1e-4, mujoco.mjtIntegrator.mjINT_RK4
+    peer.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    data.qvel[:] = [1.0, 2.0, 3.0, 0.4, 0.5, 0.6, 0.7]
+    run = fc.simulate(model, model.from_mujoco(data.qpos, data.qvel), 0.1)
+    for _ in range(1000):
+        mujoco.mj_step(peer, data)
+    end = model.from_mujoco(data.qpos, data.qvel)
+    assert np.abs(model.configuration.difference(run.state(-1), end)).max() < 1e-6
+    fc.save(model, tmp_path / "again.xml")
+    again = fc.load(tmp_path / "again.xml", root="world")
+    assert again.joints[0].passive.damping == 0.3
+    np.testing.assert_allclose(again.neutral().joints, model.neutral().joints, atol=1e-15)  # drawn where it starts
+    assert fc.from_mujoco_model(peer).joints[0].passive.damping == 0.3
+    assert any("damping of a free base" in said for said in loaded(tmp_path, text, root="c")[2])
+
+
+def test_lengths_of_muscles_end_at_the_limits_of_their_tendons(tmp_path):
+    text = """<mujoco><worldbody><site name="hook" pos="0 0 .2"/><body pos="0 0 .1"><joint type="slide" axis="0 0 1"/>
+    <geom size=".01" mass="1"/><site name="load"/></body></worldbody><tendon><spatial name="t" range="0.075 0.105">
+    <site site="hook"/><site site="load"/></spatial></tendon><actuator><muscle tendon="t"/></actuator></mujoco>"""
+    model, peer, _ = loaded(tmp_path, text)
+    assert model.actuators[0].muscle.lengths == (0.075, 0.105)
+    np.testing.assert_allclose(peer.actuator_lengthrange[0], (0.075, 0.105), atol=1e-3)  # its limits are soft

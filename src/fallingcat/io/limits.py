@@ -14,7 +14,7 @@ MAX_ELEMENTS: Final = 200_000
 """Elements of a file, with those of the files that it includes; a link and its joint have about fifteen."""
 MAX_ATTRIBUTES: Final = 256
 """Attributes of one element."""
-MAX_ATTRIBUTE: Final = 64 * 2**10
+MAX_ATTRIBUTE: Final = 512 * 2**10
 """Length of one attribute (characters)."""
 MAX_LINKS: Final = 10_000
 """Links of a robot."""

@@ -49,9 +49,11 @@ def number(reader: Reader, element: Element, attribute: str, default: float | No
             reader.fail(element, f"the attribute {attribute!r} is missing")
         return default
     value = parse_number(text.strip(_SPACE))
-    if value is None:
-        reader.fail(element, f"{attribute!r} is one finite number, not {text[:80]!r}", _hint(text))
-    return value
+    return (
+        _meant(reader, element, f"{attribute!r} is one finite number, not {text[:80]!r}", text)
+        if value is None
+        else value
+    )
 
 
 def vector(
@@ -71,6 +73,7 @@ def vector(
         >>> vector(reader, parse(b"<axis xyz='0 1 0 0'/>", reader), "xyz", 3)
         Traceback (most recent call last):
         fallingcat.errors.FileError: r.urdf:1: <axis>: 'xyz' has 3 numbers, not 4
+        (repair the file, or load it with faults="warn": the first 3 are taken)
     """
     text = element.attributes.get(attribute)
     if text is None:
@@ -82,12 +85,23 @@ def vector(
     low, high = (size, size) if isinstance(size, int) else size
     if not low <= len(words) <= high:
         wanted = f"{low}" if low == high else f"{low} to {high}"
-        reader.fail(element, f"{attribute!r} has {wanted} numbers, not {len(words)}", _hint(text))
-    values = [parse_number(word) for word in words]
-    if None in values:
-        wrong = words[values.index(None)]
-        reader.fail(element, f"{attribute!r} holds finite numbers, not {wrong[:80]!r}", _hint(wrong))
+        rule = f"{attribute!r} has {wanted} numbers, not {len(words)}"
+        if len(words) < low or None in map(parse_number, words):
+            reader.fail(element, rule, _hint(text))
+        reader.fault(element, rule, f"the first {high} are taken")
+    values = [parse_number(word) for word in words[:high]]
+    for i in (i for i, value in enumerate(values) if value is None):
+        values[i] = _meant(reader, element, f"{attribute!r} holds finite numbers, not {words[i][:80]!r}", words[i])
     return np.array(values, dtype=float)
+
+
+def _meant(reader: Reader, element: Element, rule: str, text: str) -> float:
+    """The number before a stray comma or dot, ``-1.57.`` or ``0.07,``, which is a fault; others are errors."""
+    value = parse_number(text.strip(_SPACE)[:-1]) if text.strip(_SPACE)[-1:] in (",", ".") else None
+    if value is None:
+        reader.fail(element, rule, _hint(text))
+    reader.fault(element, rule, f"taken as {value:g}")
+    return value
 
 
 def written(numbers: object) -> str:

@@ -86,6 +86,7 @@ def only(reader: Reader, element: Element, tag: str) -> Element | None:
 
 def parse(data: bytes, reader: Reader) -> Element:
     """The root element of an XML document, or a :class:`FileError`."""
+    data = _without_last_zeros(data, reader)
     _check_bytes(data, reader)
     return _parsed(_without_late_declaration(data, reader), reader)
 
@@ -189,6 +190,15 @@ def _without_late_declaration(data: bytes, reader: Reader) -> bytes:
         return data
     reader.warn(_place(data, start), "an XML declaration stands at the very beginning of a file: passed over")
     return data[:start] + b" " * (end - start) + data[end:]
+
+
+def _without_last_zeros(data: bytes, reader: Reader) -> bytes:
+    """The file without the NUL bytes that end it, as programs that write strings of C leave them: a fault."""
+    text = data.rstrip(b"\0")
+    if not text.strip() or text == data or b"\0" in text:
+        return data
+    reader.fault(_place(data, len(text)), "there is a NUL byte at the end", "passed over")
+    return text
 
 
 def _check_bytes(data: bytes, reader: Reader) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...model import Activation, Actuator, FirstOrderFilter, Integrator, Muscle, MuscleActivation
+from ...model import Activation, Actuator, FirstOrderFilter, Integrator, Model, Muscle, MuscleActivation
 from ..numbers import parse_number, vector
 from ..safe_xml import Element
 from .at_rest import AtRest
@@ -89,4 +89,11 @@ def _lengths(actuator: Actuator, drawn: AtRest) -> tuple[float, float]:
             ends = (max(limits.lower, -np.pi), min(limits.upper, np.pi))
             at[name] = float(rng.choice([*ends, rng.uniform(*ends)]))
         found.append(actuator.gear * _moments(actuator, AtRest(model, at, drawn.base))[0])
-    return min(found), max(found)
+    low, high = sorted(actuator.gear * x for x in _tendon_limits(actuator, model))
+    return max(min(found), low), min(max(found), high)
+
+
+def _tendon_limits(actuator: Actuator, model: Model) -> tuple[float, float]:
+    """Lengths that the limits of a tendon let it have (m); infinite where it has none."""
+    name = getattr(actuator.transmission, "tendon", None)
+    return next((t.limits for t in model.tendons if t.name == name and t.limits), (-np.inf, np.inf))

@@ -17,6 +17,9 @@ from .source import Source, read_source
 ATTACHED: Final = "attached"
 """The tag of an ``<attach>`` that now holds what it attaches; no file has it."""
 
+DEFAULT_NAME: Final = "MuJoCo Model"
+"""Of a model whose file does not say it."""
+
 
 class Models:
     """A model and those that it attaches, each with a source of its own."""
@@ -34,14 +37,19 @@ class Models:
         check_elements(root, reader)
         source = read_source(root, folder, reader, self.tally)
         wanted = [e for world in root.all("worldbody") for e in all_below(world) if e.tag == "attach"]
-        assets = {e.get("name"): e for asset in root.all("asset") for e in asset.all("model")}
-        loaded: dict[str, tuple[Element, Source]] = {}
+        assets = [e for asset in root.all("asset") for e in asset.all("model")]
+        named = {e.get("name"): e for e in assets if "name" in e.attributes}
+        loaded: dict[str, tuple[Element, Source]] = {"": (root, source)}
+        if any(element.get("model") not in {"", *named} for element in wanted):  # a model may have its file's name
+            for asset in (e for e in assets if "name" not in e.attributes):
+                found = self._load(asset, folder, depth + 1)
+                loaded[found[0].get("model", DEFAULT_NAME)] = found
         for element in wanted:
             name = element.get("model")
-            if name not in assets:
+            if name not in named and name not in loaded:
                 reader.fail(element, f"there is no model {name[:80]!r} to attach", "an <asset> has it as <model>")
             if name not in loaded:
-                loaded[name] = self._load(assets[name], folder, depth + 1)
+                loaded[name] = self._load(named[name], folder, depth + 1)
             self._attach(element, *loaded[name])
         check_assets(root, reader)
         return source
@@ -67,21 +75,23 @@ class Models:
             found = bodies
         elif "frame" in element.attributes:
             name = element.get("frame")
-            found = [e for world in worlds for e in world.all("frame") if e.get("name") == name]
+            below = [e for world in worlds for e in (all_below(world) if not element.get("model") else world)]
+            found = [e for e in below if e.tag == "frame" and e.get("name") == name]
             if not found:
                 rule = f"the world of the model {element.get('model')[:80]!r} has no frame {name[:80]!r}"
                 self.reader.fail(element, rule, "attach the whole model")
         element.tag = ATTACHED
         self.sources[id(element)] = source
-        element.children = [self._copied(child, element, element.get("prefix")) for child in found]
+        ends = element.get("prefix"), self.files.suffixes.get(id(element), "")
+        element.children = [self._copied(child, element, *ends) for child in found]
 
-    def _copied(self, top: Element, parent: Element, prefix: str) -> Element:
+    def _copied(self, top: Element, parent: Element, prefix: str, suffix: str) -> Element:
         """A tree once more, with other names."""
         stack = [(top, parent)]
         copies: list[Element] = []
         while stack:
             element, above = stack.pop()
-            names = {"name": prefix + element.get("name")} if "name" in element.attributes else {}
+            names = {"name": prefix + element.get("name") + suffix} if "name" in element.attributes else {}
             copy = self.reader.twin(element, element.attributes | names)
             copy.parent = above
             if above is not parent:

@@ -16,7 +16,7 @@ from ..safe_xml import Element
 from .files import FilesReader
 from .geometry import Geom, placed, read_geom
 from .ignored import Tally
-from .joints import JointPart, check_free, is_free, read_joint
+from .joints import JointPart, free_damping, is_free, read_joint
 from .poses import orientation, pose
 from .settings import Settings, boolean
 from .shapes import bits
@@ -42,6 +42,7 @@ class BodyPart:
     H: np.ndarray
     """``4 x 4``: coordinates of the body to coordinates of the parent body, with every joint at its ``ref``."""
     free: Element | None = None
+    free_damping: float = 0.0
     joints: list[JointPart] = field(default_factory=list)
     geoms: list[Geom] = field(default_factory=list)
     sites: list[tuple[Element, np.ndarray]] = field(default_factory=list)
@@ -147,8 +148,7 @@ class Walk:
             return
         if body.parent != 0:
             self.reader.fail(element, "a free joint belongs to a body that stands directly in the world")
-        check_free(full, self.reader, self.tally)
-        body.free = element
+        body.free, body.free_damping = element, free_damping(full, self.reader, self.tally)
 
     def _count_link(self, element: Element) -> None:
         """One for every body, and one between every two joints of it."""

@@ -15,7 +15,7 @@ from ..limits import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
 from ..safe_xml import Element, parse
 from .folders import locate
 
-MAX_INCLUDES: Final = 100
+MAX_INCLUDES: Final = 1_000
 """Files that a robot may include."""
 MAX_INCLUDE_DEPTH: Final = 10
 """Files that include files that include files."""
@@ -53,6 +53,8 @@ class Files:
     def __init__(self, reader: FilesReader) -> None:
         self.reader = reader
         self.files = self.bytes = self.elements = 0
+        self.suffixes: dict[int, str] = {}
+        """By the identity of an ``<attach>`` that was copied: what its names end in."""
 
     def splice(self, root: Element, path: Path) -> None:
         """Put into the tree of a model every file that it includes; each once."""
@@ -104,7 +106,7 @@ class Files:
         reader = self.reader
         self.files += 1
         if self.files > MAX_INCLUDES:
-            reader.fail(element, f"a robot includes at most {MAX_INCLUDES} files")
+            reader.fail(element, f"a robot includes at most {MAX_INCLUDES:,} files")
         if level > MAX_INCLUDE_DEPTH:
             reader.fail(element, f"files include files at most {MAX_INCLUDE_DEPTH} deep")
         inner = Reader(path, reader.options, reader.warnings, reader._seen)

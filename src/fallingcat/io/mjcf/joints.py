@@ -49,13 +49,22 @@ def is_free(element: Element) -> bool:
     return element.tag == "freejoint" or element.get("type") == "free"
 
 
-def check_free(element: Element, reader: FilesReader, tally: Tally) -> None:
-    """A free joint has no parameters that matter, but for one that is refused, and rotors that nothing can hold."""
+def free_damping(element: Element, reader: FilesReader, tally: Tally) -> float:
+    """Damping of a free joint (N s/m and N m s/rad); of the rest one thing is refused, others have no effect here."""
     if _armature(element, reader):
         tally.note(FREE_ROTOR, element)
+    for name in ("stiffness", "frictionloss"):
+        if any(vector(reader, element, name, (1, 9), default=(0.0,))):
+            tally.note(f"{name!r} of a free joint is not read", element)
     if choice(reader, element, "align", ("true", "false", "auto"), "auto") == "true":
         rule = "'align' moves the frame of a free body to its inertia, and is not read"
         reader.fault(element, rule, "its frame stays where it is")
+    damping, *more = vector(reader, element, "damping", (1, 9), default=(0.0,)).tolist()
+    if damping < 0.0:
+        reader.fail(element, "'damping' is not negative", f"is {damping:g}")
+    if any(more):
+        tally.note(_CURVED.format("damping"), element)
+    return float(damping)
 
 
 def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: FilesReader, tally: Tally) -> JointPart:
@@ -166,7 +175,7 @@ def _range(element: Element, kind: str, settings: Settings, reader: FilesReader)
             return None
         if not settings.autolimits:
             reader.fail(element, "with autolimits='false' a joint with a 'range' says whether it is 'limited'")
-    elif limited == "false":
+    elif limited == "false" or (kind == "ball" and lower == upper):
         return None
     if lower >= upper:
         reader.fail(element, "the lower end of 'range' lies below the upper end", f"{lower:g} and {upper:g}")

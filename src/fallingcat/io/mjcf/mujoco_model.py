@@ -117,7 +117,7 @@ def _body(peer: Any, i: int) -> BodyPart:
     for j in range(first, first + int(peer.body_jntnum[i])):
         joint = Element("joint", _named(peer.joint(j).name) | {"type": _KINDS[peer.jnt_type[j]]}, 0, element)
         if peer.jnt_type[j] == _FREE:
-            part.free = joint
+            part.free, part.free_damping = joint, float(peer.dof_damping[peer.jnt_dofadr[j]])
         else:
             part.joints.append(_joint(peer, j, joint))
     part.moves = bool(peer.body_weldid[i])

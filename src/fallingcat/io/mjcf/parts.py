@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...lie import SE3
-from ...model import Body, Fixed, Free, Joint, Link
+from ...model import Body, Fixed, Free, Joint, Link, Passive
 from ..diagnostics import Located, Reader
 from ..safe_xml import Element
 from .bodies import BodyPart
@@ -92,9 +92,12 @@ def make_pieces(
         pieces.link(link_of(naming.bodies[i], masses[i], body.geoms), body.element)
         pieces.geoms[naming.bodies[i]] = body.geoms
         if i == base:
+            if body.free_damping:
+                reader.warn(body.free, "the damping of a free base is not read; with root=\"world\" it is")
             continue
         if body.free is not None:  # beside others: its coordinates are its pose in the world
-            pieces.joint(Joint(naming.joint(body.free), Free(), WORLD, naming.bodies[i]), body.free)
+            passive = Passive(damping=body.free_damping)
+            pieces.joint(Joint(naming.joint(body.free), Free(), WORLD, naming.bodies[i], passive=passive), body.free)
         elif body.joints:
             _chain(i, body, naming, pieces, reader)
         else:

@@ -10,11 +10,12 @@ from ...lie.rotations import about, quaternion_from_matrix
 from ..numbers import number, vector
 from ..safe_xml import Element
 from .files import Files, FilesReader
+from .repeated_references import repeat_references
 
 MOST_COPIES: Final = 1_000
 """Copies that one element makes at most."""
 _AXES: Final = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-_ATTRIBUTES: Final = {"count", "offset", "euler", "sep"}
+_ATTRIBUTES: Final = {"count", "offset", "euler", "sep", "prefix"}  # the last without effect, as in MuJoCo
 
 
 def with_copies(root: Element, reader: FilesReader, files: Files) -> None:
@@ -44,13 +45,14 @@ def _copies(element: Element, root: Element, reader: FilesReader, files: Files) 
     if not 0 <= count <= MOST_COPIES:
         reader.fail(element, f"'count' lies between 0 and {MOST_COPIES:,}", f"is {count}")
     H, step = np.eye(4), _step(element, root, reader)
+    suffixes = [f"{element.get('sep')}{i:0{len(str(count))}d}" for i in range(count)]
+    repeat_references(root, element, suffixes, reader, files)
     frames = []
-    for i in range(count):
+    for suffix in suffixes:
         quat = _quaternion(H[:3, :3])
         pose = {"pos": " ".join(map(repr, H[:3, 3].tolist())), "quat": " ".join(map(repr, quat.tolist()))}
         frame = reader.twin(element, pose)
         frame.tag, frame.parent = "frame", element.parent
-        suffix = f"{element.get('sep')}{i:0{len(str(count))}d}"
         frame.children = [_copied(child, frame, suffix, reader, files) for child in element.children]
         frames.append(frame)
         H = H @ step
@@ -87,6 +89,8 @@ def _copied(top: Element, parent: Element, suffix: str, reader: FilesReader, fil
         if above is not parent:
             above.children.append(copy)
         copies.append(copy)
+        if element.tag == "attach":
+            files.suffixes[id(copy)] = files.suffixes.get(id(element), "") + suffix
         files.count(element)
         stack.extend((child, copy) for child in reversed(element.children))
     return copies[0]

@@ -27,7 +27,7 @@ from ..numbers import written
 from .parts import WORLD
 from .written_forces import Forces, placed
 from .written_geoms import Geoms
-from .written_sections import contacts, equalities, keyframes, start_pose
+from .written_sections import contacts, drawn_poses, equalities, keyframes, start_pose
 
 _KINDS: Final = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "spherical": "ball", "free": "free"}
 _SE3, _SO3 = SE3(), SO3()
@@ -100,6 +100,7 @@ class _Writer:
         for frame in self.model.frames:
             self.frames[frame.link].append(frame)
         self.links = {link.name: link for link in self.model.links}
+        self.drawn = drawn_poses(self.model)
         used = {place for loop in self.model.loops for place in loop.places}
         self.folded = {name for name in self.model.link_names[1:] if name not in used and self._between(name)}
 
@@ -157,7 +158,7 @@ class _Writer:
         for one in reversed(chain):
             seen.append(one.offset @ H)
             H = one.placement @ seen[-1]
-        body = _body(parent, last, H)
+        body = _body(parent, last, self.drawn.get(joint.name, H))
         for one, D in zip(chain, reversed(seen), strict=True):
             if one.kind.nv:
                 self._joint(body, one, D)

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import ModelError
 from ...lie import SE3, SO3
 from ...lie.rotations import homogeneous
-from ...model import Couple, Loop, Model, Pin, Weld
+from ...model import Couple, Free, Loop, Model, Pin, Weld
 from ..numbers import written
 from .parts import WORLD
 
@@ -97,7 +97,8 @@ def contacts(root: ET.Element, model: Model, folded: Set[str]) -> None:
 def keyframes(root: ET.Element, model: Model) -> list[str]:
     """Write named states; notes where MuJoCo has other coordinates."""
     notes = []
-    if model.start is not None and any(np.any(q) for q in model.start.joints.values()):
+    drawn = drawn_poses(model)
+    if model.start is not None and any(np.any(q) for name, q in model.start.joints.items() if name not in drawn):
         notes.append("bodies are drawn with all coordinates at zero: where joints start is not written to MJCF")
     if model.keyframes and any(joint.mimic for joint in model.joints):
         return [*notes, "keyframes of robots with mimic joints are not written to MJCF"]
@@ -106,6 +107,13 @@ def keyframes(root: ET.Element, model: Model) -> list[str]:
         q, v = model.to_mujoco(state)
         ET.SubElement(section, "key", {"name": name, "qpos": written(q)} | ({"qvel": written(v)} if v.any() else {}))
     return notes
+
+
+def drawn_poses(model: Model) -> dict[str, np.ndarray]:
+    """Poses (4 x 4) in which free bodies are drawn, by joint; a model with loops is drawn at zero."""
+    free = [i for i, joint in enumerate(model.joints) if isinstance(joint.kind, Free) and not model.loops]
+    q = model.neutral().joints
+    return {model.joints[i].name: _SE3.element(q[model.q_slices[i]]) for i in free}
 
 
 def start_pose(model: Model) -> np.ndarray:

@@ -95,11 +95,32 @@ def _with_missing_parents(parts: Parts, reader: Reader) -> Parts:
         if name == "world" and reader.options.base is None:
             reader.warn(place, f"{rule}: the base is fixed, as in Drake, where it is the world")
             parts = replace(parts, base=Trivial())
+        elif name != "world" and (piece := _still_piece(parts, name)):
+            reader.fault(place, rule, f"what hangs on it, {', '.join(map(repr, piece))}, is left out")
+            parts = _without(parts, piece)
+            continue
         elif name != "world":
             reader.fault(place, rule, "a massless link")
         places = {**parts.link_places, name: place}
         parts = replace(parts, links=[Link(name), *parts.links], link_places=places)
     return parts
+
+
+def _still_piece(parts: Parts, name: str) -> list[str]:
+    """Links that hang on the missing link ``name`` by fixed joints alone, where the robot has a root of its own."""
+    carried = {joint.child for joint in parts.joints}
+    below = [name]
+    for link in below:
+        joints = [joint for joint in parts.joints if joint.parent == link and joint.child not in below]
+        if any(joint.kind.nv for joint in joints):
+            return []
+        below += [joint.child for joint in joints]
+    return below[1:] if any(link.name not in carried for link in parts.links) else []
+
+
+def _without(parts: Parts, names: list[str]) -> Parts:
+    links = [link for link in parts.links if link.name not in names]
+    return replace(parts, links=links, joints=[joint for joint in parts.joints if joint.child not in names])
 
 
 def _without_free_root(parts: Parts, reader: Reader) -> Parts:
