@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,22 @@ def _locked(x: Any) -> np.ndarray:
     view = np.asarray(x).view()
     view.flags.writeable = False
     return view
+
+
+def check_signature(controller: Any, state: State) -> None:
+    """An error unless a controller can be called with the time and the state.
+
+    >>> import fallingcat as fc
+    >>> check_signature(lambda state: -state.rates, fc.robots.planar_arm().neutral())
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: a controller is called as f(t, state), t in s: too many positional arguments
+    """
+    try:
+        signature(controller).bind(0.0, state)
+    except ValueError:  # built-in callables have no signature
+        return
+    except TypeError as error:
+        raise ModelError(f"a controller is called as f(t, state), t in s: {error}") from None
 
 
 def answered(controller: Any, t: float, state: State) -> Any:

@@ -12,6 +12,7 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, describe
 from ..model import Model, State
+from ..records import short
 from .arguments import check_target, seconds, starts, whole
 from .build_problem import build_problem
 from .compiled_batch import CompiledBatch
@@ -126,6 +127,10 @@ class BatchSimulator(CompiledBatch):
             problem = replace(problem, controller=held, external=True)
         simulator._begin(problem, states, integrator, dt, [], target, dtype, threads, parameters)
         return simulator
+
+    def __repr__(self) -> str:
+        robots = f"{self.count} of {short(self.problem.model.name)}"
+        return f"<BatchSimulator of {robots}: steps of {self.dt:g} s>"
 
     def step(self, steps: int = 1, forces: Any = None, **inputs: Any) -> None:
         """Take steps of ``dt`` with all robots, under joint forces that stay the same meanwhile.

@@ -12,6 +12,7 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
+from ..records import short
 from .arguments import whole
 from .batch_simulator import BatchSimulator
 from .integrators.base import Integrator
@@ -79,6 +80,9 @@ class Simulator:
         self._begin()
 
     # looking --------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<Simulator of {short(self.model.name)}: t = {self.time:g} s, steps of {self.dt:g} s>"
 
     @property
     def time(self) -> float:
