@@ -112,7 +112,7 @@ def starts(model: Model, states: Sequence[Any] | State) -> State:
     if not many.batch:
         raise ModelError("many runs start from a list of states, [state] for one, or from one state of arrays")
     if len(many.batch) != 1:
-        raise ModelError(f"pose of many states of {model.name!r} has shape (N, 4, 4), not {many.pose.shape}")
+        raise ModelError(f"pose of many states of {model.name!r} must have shape (N, 4, 4), got {many.pose.shape}")
     if not len(many.pose):
         raise ModelError("there is no state to start from")
     return many
@@ -142,7 +142,7 @@ def _stacked(model: Model, states: Any) -> State:
             raise ModelError(f"{none}: a run starts from a state, such as model.state(...), not {describe(state)}")
         for name, x, own in zip(State._fields, state, neutral, strict=True):
             if np.shape(x) != own.shape:
-                raise ModelError(f"{none}: {name} has shape {own.shape}, not {np.shape(x)}")
+                raise ModelError(f"{none}: {name} must have shape {own.shape}, got {np.shape(x)}")
     return State.stack(states)
 
 

@@ -242,7 +242,7 @@ class BatchSimulator(CompiledBatch):
         model = self.problem.model
         forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
-            raise ModelError(f"forces have shape ({self.count}, {model.n}), not {describe(forces)}")
+            raise ModelError(f"forces must have shape ({self.count}, {model.n}), got {describe(forces)}")
         if isinstance(self._on, Cpu) and not np.isfinite(forces).all():
             odd = np.flatnonzero(~np.isfinite(forces).all(axis=1))
             more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""

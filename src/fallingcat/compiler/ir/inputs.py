@@ -53,7 +53,7 @@ class Argument(NamedTuple):
         """The batch shape of an array of this input: what stands before its own shape."""
         count = len(shape) - len(self.shape)
         if count < 0 or shape[count:] != self.shape:
-            raise ModelError(f"{self.name} has shape ({', '.join(['...', *map(str, self.shape)])}), not {shape}")
+            raise ModelError(f"{self.name} must have shape ({', '.join(['...', *map(str, self.shape)])}), got {shape}")
         return shape[:count]
 
 
