@@ -115,3 +115,23 @@ def test_a_start_below_hard_ground_says_how_to_stand(feet):
     low = feet.model.state(position=[0.0, 0.0, 0.3], joints=[0.0, 0.6, -1.2] * 4)
     with pytest.raises(fc.ModelError, match=r"m below the ground: .* as model.standing\(ground\) does"):
         fc.simulate(feet.model, low, 0.01, contact=ground)
+
+
+def test_a_state_has_the_coordinates_by_which_it_is_made():
+    dog, q = fc.robots.quadruped(), np.array([0.1, -0.2, 0.3, 0.9])
+    state = dog.state(position=[1.0, 2.0, 3.0], rpy=[0.1, 0.2, 0.3])
+    np.testing.assert_allclose(state.position, [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(state.rpy, [0.1, 0.2, 0.3], atol=1e-15)
+    turned = dog.state(quaternion=q / np.linalg.norm(q))
+    np.testing.assert_allclose(turned.quaternion, q / np.linalg.norm(q), atol=1e-15)
+    many = fc.State.stack([state, turned])
+    np.testing.assert_array_equal(many.position, [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
+    with pytest.raises(fc.ModelError, match=r"states.at\(i\)"):
+        many.rpy  # noqa: B018
+
+
+def test_what_is_no_contact_is_named_with_one_that_is():
+    with pytest.raises(fc.ModelError, match=r"'floor' is no contact: take one of .* such as CompliantFloor"):
+        fc.simulate(ARM, BENT, 0.1, contact="floor")
+    with pytest.raises(fc.ModelError, match="or give its value, link="):
+        fc.compile(ARM, fc.jacobian)

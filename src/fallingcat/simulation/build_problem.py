@@ -117,7 +117,8 @@ def _check_contact(model: Model, contact: Any) -> None:
     if contact is None:
         return
     if not isinstance(contact, Contact) or type(contact).__hash__ is None:
-        raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
+        ways = "take one of fc.contact, such as CompliantFloor(), or derive a frozen dataclass from fc.contact.Contact"
+        raise ModelError(f"{describe(contact)} is no contact: {ways}")
     if model.loops and not contact.beside_loops:
         raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
 

@@ -239,7 +239,8 @@ def further_arguments(
             continue
         if p.name not in shapes:
             raise ModelError(
-                f"compile cannot tell the shape of the argument {p.name!r}: say inputs={{{p.name!r}: ...}}"
+                f"compile cannot tell the shape of the argument {p.name!r}: say inputs={{{p.name!r}: ...}}, "
+                f"or give its value, {p.name}=..."
             )
         shape = shapes[p.name]
         sizes = shape if isinstance(shape, tuple) else (shape,)
