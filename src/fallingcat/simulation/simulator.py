@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.types import Scalar, Vector
 from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, NumericsError, describe
@@ -96,7 +97,7 @@ class Simulator:
 
     # moving ---------------------------------------------------------------------------------------------------
 
-    def step(self, forces: Any = None, steps: int = 1, **inputs: Any) -> None:
+    def step(self, forces: Vector | None = None, steps: int = 1, **inputs: Scalar | Vector) -> None:
         """Take ``steps`` under joint forces that stay the same meanwhile.
 
         Args:
@@ -120,7 +121,7 @@ class Simulator:
         if inputs:
             self._finite[:] = self._numbers
 
-    def set(self, **inputs: Any) -> None:
+    def set(self, **inputs: Scalar | Vector) -> None:
         """Give laws other inputs from the next step on, without another compilation.
 
         Args:

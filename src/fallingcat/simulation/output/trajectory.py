@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -226,7 +226,7 @@ class Trajectory:
         """
         return self.measure(momentum, frame=frame)
 
-    def measure(self, function: Any, **options: Any) -> np.ndarray:
+    def measure(self, function: Callable[..., Any], **options: Any) -> np.ndarray:
         """Function of the robot at every sample, compiled.
 
         Args:
