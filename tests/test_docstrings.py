@@ -173,3 +173,13 @@ def test_constants_and_fields_begin_with_their_quantity():
             if isinstance(text, str) and NO_SUMMARY.match(text):
                 wrong.append(f"{file.relative_to(root)}:{line}: {text[:60]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_summaries_of_private_functions_begin_with_a_noun_or_verb():
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = []
+    for path in sorted(Path(inspect.getsourcefile(room(""))).parent.rglob("*.py")):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, kinds)]
+        texts = [(ast.get_docstring(node) or "").partition("\n")[0] for node in nodes]
+        found += [f"{path.name}: {text}" for text in texts if re.match(r"(What|How|Whether|Of|Why)\b", text)]
+    assert found == []

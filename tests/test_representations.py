@@ -99,6 +99,12 @@ def results():
         "reduced": fc.reduced_equations(dog, state),
         "kernel": fc.compile(cat, fc.mass_matrix),
         "simulator": fc.Simulator(dog, floor, state=run.state(0)),
+        "batch simulator": fc.simulation.BatchSimulator(dog, [state] * 3, dt=2e-3),
+        "whole-body loop": fc.control.WholeBody(dog, [[up]], feet).compile(),
+        "prepared inverse kinematics": fc.control.InverseKinematics(dog, [reach]),
+        "C source": fc.compile(dog, fc.inverse_dynamics, target="c"),
+        "CUDA kernel": fc.compile(cat, fc.mass_matrix, target="cuda"),
+        "JAX function": fc.compile(cat, fc.mass_matrix, target="jax"),
     }
 
 
@@ -127,6 +133,16 @@ class Page(HTMLParser):
 def test_results_have_short_texts(shown):
     long = {name: len(repr(x)) for name, x in shown.items() if len(repr(x)) > LONGEST_REPR}
     assert long == {}
+
+
+def test_results_have_texts_of_their_own(shown):
+    assert [name for name, x in shown.items() if " object at 0x" in repr(x)] == []
+
+
+def test_public_classes_have_texts_of_their_own():
+    parts = {"AdmissibleImpulses", "HybridModes", "LinearizedForces"}  # of contacts, which are records
+    plain = [k.__name__ for k in public_classes() if k.__repr__ is object.__repr__ and not inspect.isabstract(k)]
+    assert set(plain) == parts
 
 
 def test_robots_and_their_parts_have_short_texts():

@@ -43,6 +43,22 @@ def tabulated(kind: Kind) -> Kind:
     return concise(kind)
 
 
+def of_robot(kind: Kind) -> Kind:
+    """Decorator of a class with a ``model``, whose text is its name and that of the robot.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> fc.planning.Reconstruction(fc.robots.two_cylinder_cat())
+        <Reconstruction of 'two_cylinder_cat'>
+    """
+
+    def text(made: Any) -> str:
+        return f"<{type(made).__name__} of {short(made.model.name)}>"
+
+    kind.__repr__ = text  # type: ignore[method-assign,assignment]
+    return kind
+
+
 def short_repr(record: Any) -> str:
     """Text ``Name(field=value, ...)`` of a dataclass or named tuple, in one line of at most 1,000 characters.
 

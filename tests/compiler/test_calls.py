@@ -112,12 +112,12 @@ def test_arguments_beside_a_velocity_that_does_not_matter_are_checked(model):
     q, v = model.flatten(model.random_state(np.random.default_rng(1)))
     mass, point = fc.compile(model, fc.mass_matrix), fc.compile(model, reached, inputs={"offset": 3})
     for wrong, message in (
-        (lambda: mass(q[1:], v), "q has shape"),
+        (lambda: mass(q[1:], v), "q must have shape"),
         (lambda: mass(q.astype(complex), v), "q holds complex128"),
         (lambda: mass(q, v, v), "takes 1 arguments"),
         (lambda: mass(), "takes 1 arguments"),
         (lambda: point(q), "takes 2 arguments"),
-        (lambda: point(q, v, np.zeros(4)), "offset has shape"),
+        (lambda: point(q, v, np.zeros(4)), "offset must have shape"),
         (lambda: point(q, v, np.zeros(3), v), "takes 2 arguments"),
     ):
         with pytest.raises(fc.ModelError, match=message):
@@ -145,9 +145,9 @@ def test_a_state_of_another_robot_is_refused():
     a = np.zeros(CAT.nv)
     np.testing.assert_array_equal(k(state, a), k(state, acceleration=a))
     for wrong, message in (
-        (lambda: k(ARM.neutral(), a), "joints has shape"),
-        (lambda: k(state._replace(pose=np.eye(3)), a), "pose has shape"),
-        (lambda: k(state._replace(twist=None), a), "twist has shape"),
+        (lambda: k(ARM.neutral(), a), "joints must have shape"),
+        (lambda: k(state._replace(pose=np.eye(3)), a), "pose must have shape"),
+        (lambda: k(state._replace(twist=None), a), "twist must have shape"),
         (lambda: k(state._replace(rates=state.rates.astype(complex)), a), "rates holds complex128"),
         (lambda: k(state), "takes 3 arguments"),
         (lambda: k(state, state.velocity, a), "takes 3 arguments"),

@@ -72,7 +72,7 @@ def test_fields_are_kept_in_order_and_broadcast():
 @pytest.mark.parametrize("bad", [np.eye(4), np.eye(4)[:3].ravel(), np.zeros((4, 3)), np.zeros(()), np.zeros((3, 4, 1))])
 def test_a_pose_is_three_rows(bad):
     kernel = fc.compile(MODELS["cat"], fc.potential_energy, state=["pose"])
-    with pytest.raises(fc.ModelError, match=r"pose has shape \(\.\.\., 3, 4\), not"):
+    with pytest.raises(fc.ModelError, match=r"pose must have shape \(\.\.\., 3, 4\), got"):
         kernel(bad)
 
 

@@ -141,7 +141,7 @@ def test_a_record_of_a_batch_and_of_bad_arguments():
     for a, b in zip(one, several, strict=True):
         np.testing.assert_array_equal(b, np.stack([a] * 3))
     np.testing.assert_array_equal(kernel(list(q), v, v).velocity, one.velocity)
-    with pytest.raises(fc.ModelError, match="q has shape"):
+    with pytest.raises(fc.ModelError, match="q must have shape"):
         kernel(q[1:], v, v)
     with pytest.raises(fc.ModelError, match="takes 3 arguments"):
         kernel(q, v)

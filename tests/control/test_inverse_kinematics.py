@@ -105,7 +105,7 @@ def test_prepared_for_a_loop_it_is_the_same(panda):
         reach(start, 2.0 * np.eye(4))
     with pytest.raises(ModelError, match="one goal for each task"):
         reach(start)
-    with pytest.raises(ModelError, match="joints has shape"):
+    with pytest.raises(ModelError, match="joints must have shape"):
         reach(fc.robots.planar_arm().neutral(), np.eye(4))
     with pytest.raises(ModelError, match=r"goal of .* must have shape \(3,\)"):
         control.InverseKinematics(panda, [control.PositionTask(hand)])(start, [1.0, 2.0])

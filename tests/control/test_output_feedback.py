@@ -247,7 +247,7 @@ def test_what_the_law_is_not_for_is_refused_by_name(tumbler):
     model, state, law = tumbler
     with pytest.raises(ModelError, match="has gravity"):
         fc.simulate(replace(model, gravity=np.array([0.0, -9.81, 0.0])), state, 0.1, law)
-    with pytest.raises(ModelError, match="target of 'output feedback' has shape"):
+    with pytest.raises(ModelError, match="target of 'output feedback' must have shape"):
         fc.simulate(model, state, 0.1, replace(law, target=(0.0,)))
     with pytest.raises(ModelError, match="Sampled"):
         fc.simulate(model, state, 0.1, replace(law, sensor=PoseSensor(10.0)))

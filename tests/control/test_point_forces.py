@@ -101,7 +101,7 @@ def test_what_is_refused():
         PointActuator("link1", 3, 1.0)
     with pytest.raises(ModelError, match=r"stiffness of .* must be a finite number"):
         PointSpring("link1", None, np.nan)
-    with pytest.raises(ModelError, match=r"wrench has shape \(6,\)"):
+    with pytest.raises(ModelError, match=r"wrench must have shape \(6,\)"):
         wrench_between(arm, arm.neutral(), "link1", "link2", np.zeros(3))
 
 

@@ -35,5 +35,5 @@ def test_bad_input_is_named():
     cat = fc.robots.two_cylinder_cat()
     with pytest.raises(ModelError, match="tail"):
         JointSpring(1.0, only=("tail",)).forces(cat, 0.0, cat.neutral(), NOTHING)
-    with pytest.raises(ModelError, match=r"rest of 'joint springs' has shape \(2,\), not \(3,\)"):
+    with pytest.raises(ModelError, match=r"rest of 'joint springs' must have shape \(2,\), got \(3,\)"):
         JointSpring(1.0, (0.0, 0.0, 0.0)).forces(cat, 0.0, cat.neutral(), NOTHING)

@@ -64,7 +64,7 @@ def test_wrong_shape(cat, what, shape):
     model, state = cat
     nv = model.nv
     x = {"short": np.zeros(nv - 1), "long": np.zeros(nv + 1), "matrix": np.zeros((nv, 1)), "scalar": np.float64(0.0)}
-    with pytest.raises(fc.ModelError, match=rf"{what.split()[0]} has shape \({nv},\), not"):
+    with pytest.raises(fc.ModelError, match=rf"{what.split()[0]} must have shape \({nv},\), got"):
         VECTORS[what](model, state, x[shape])
 
 
@@ -95,7 +95,7 @@ def test_text_is_no_vector(cat):
     ("field", "shape"), [("pose", (3, 3)), ("joints", (1,)), ("twist", (5,)), ("rates", (9,)), ("twist", (6, 1))]
 )
 def test_states_have_shapes(cat, field, shape):
-    with pytest.raises(fc.ModelError, match=f"{field} has shape"):
+    with pytest.raises(fc.ModelError, match=f"{field} must have shape"):
         cat[0].state(**{field: np.zeros(shape)})
 
 
@@ -143,7 +143,7 @@ def test_state_of_another_robot(cat, function):
     """More joints or fewer: never a number."""
     model, state = cat
     for joints in (state.joints[:-1], np.append(state.joints, 0.0)):
-        with pytest.raises(fc.ModelError, match="joints has shape"):
+        with pytest.raises(fc.ModelError, match="joints must have shape"):
             function(model, state._replace(joints=joints))
 
 
@@ -195,7 +195,7 @@ def test_unknown_choices(cat):
 def test_wrenches_have_six_numbers(cat):
     model, state = cat
     link = model.link_names[0]
-    with pytest.raises(fc.ModelError, match=rf"wrench on '{link}' has shape \(6,\), not \(3,\)"):
+    with pytest.raises(fc.ModelError, match=rf"wrench on '{link}' must have shape \(6,\), got \(3,\)"):
         fc.forward_dynamics(model, state, np.zeros(model.nv), {link: np.zeros(3)})
     with pytest.raises(fc.ModelError, match=f"wrench on '{link}' holds a number that is not finite"):
         fc.forward_dynamics(model, state, np.zeros(model.nv), {link: np.full(6, np.nan)})
@@ -203,7 +203,7 @@ def test_wrenches_have_six_numbers(cat):
 
 def test_points_have_three_numbers(cat):
     model, state = cat
-    with pytest.raises(fc.ModelError, match=r"point has shape \(3,\)"):
+    with pytest.raises(fc.ModelError, match=r"point must have shape \(3,\)"):
         fc.jacobian(model, state, model.link_names[0], point=np.zeros(2))
 
 
@@ -354,9 +354,9 @@ def test_too_many_constraints(cat):
 def test_constraint_shapes(cat):
     model, state = cat
     zero, nv = np.zeros(model.nv), model.nv
-    with pytest.raises(fc.ModelError, match=rf"jacobian has shape \(k, {nv}\), not \(2, 3\)"):
+    with pytest.raises(fc.ModelError, match=rf"jacobian must have shape \(k, {nv}\), got \(2, 3\)"):
         fc.dynamics.constrained_forward_dynamics(model, state, zero, np.ones((2, 3)), np.zeros(2))
-    with pytest.raises(fc.ModelError, match=r"bias has shape \(2,\), not \(3,\)"):
+    with pytest.raises(fc.ModelError, match=r"bias must have shape \(2,\), got \(3,\)"):
         fc.dynamics.constrained_forward_dynamics(model, state, zero, np.eye(nv)[:2], np.zeros(3))
     J = np.eye(nv)[:2]
     J[0, 0] = np.nan
@@ -398,5 +398,5 @@ def test_a_quaternion_of_length_zero_is_refused(function):
 )
 def test_derivatives_with_axes_that_turn_refuse_a_state_without_a_pose(function):
     model = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["universal"])
-    with pytest.raises(fc.ModelError, match="pose has shape"):
+    with pytest.raises(fc.ModelError, match="pose must have shape"):
         function(model, model.neutral()._replace(pose=None), np.zeros(model.nv))

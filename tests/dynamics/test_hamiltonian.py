@@ -124,6 +124,6 @@ def test_what_is_no_potential_is_named():
             fc.dynamics.potential_forces(cat, state, bad)
     with pytest.raises(NumericsError, match="the potential is not finite here"):
         fc.dynamics.potential_forces(cat, state, lambda s: np.nan * s.joints[0])
-    with pytest.raises(ModelError, match="momenta has shape"):
+    with pytest.raises(ModelError, match="momenta must have shape"):
         fc.dynamics.hamiltonian(cat, state, np.zeros(3))
     assert isinstance(cat.base, SE3)

@@ -191,7 +191,7 @@ def test_what_is_refused():
     _, _, Y = measured(ARM, 5)
     with pytest.raises(fc.ModelError, match=r"regressor must have shape \(rows, 50\) or \(samples, rows, 50\)"):
         fc.identify(ARM, Y[..., :-1], np.zeros((5, 4)))
-    with pytest.raises(fc.ModelError, match="forces has shape"):
+    with pytest.raises(fc.ModelError, match="forces must have shape"):
         fc.identify(ARM, Y, np.zeros(3))
     with pytest.raises(fc.ModelError, match="needs currents"):
         fc.dynamics.joint_regressor(ARM, ARM.neutral(), np.zeros(4), terms=["motor"])

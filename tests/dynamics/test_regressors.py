@@ -132,11 +132,11 @@ def test_what_is_refused():
     pi = fc.dynamics.inertial_parameters(model)
     with pytest.raises(fc.ModelError, match="frame is one of base, world"):
         fc.dynamics.momentum_regressor(model, model.neutral(), "centroidal")
-    with pytest.raises(fc.ModelError, match="parameters has shape"):
+    with pytest.raises(fc.ModelError, match="parameters must have shape"):
         fc.dynamics.with_inertial_parameters(model, pi[:-1])
     with pytest.raises(fc.ModelError, match="mass of link 'post'"):
         fc.dynamics.with_inertial_parameters(model, -pi)
-    with pytest.raises(fc.ModelError, match="forces has shape"):
+    with pytest.raises(fc.ModelError, match="forces must have shape"):
         fc.identify(model, np.zeros((3, len(pi))), np.zeros(4))
     impossible = model.replace_body("link1", fc.Body(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])))
     with pytest.raises(fc.ModelError, match="cannot exist"):

@@ -89,7 +89,7 @@ def test_quaternions_of_every_kind_of_number(kind):
 def test_quaternions_that_are_none():
     with pytest.raises(ModelError, match="a quaternion of length 0 has no inverse"):
         quaternions.inverse(np.zeros(4))
-    with pytest.raises(ModelError, match=r"a quaternion xyzw has shape \(4,\), not \(3,\)"):
+    with pytest.raises(ModelError, match=r"a quaternion xyzw must have shape \(4,\), got \(3,\)"):
         quaternions.product([1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0])
     with pytest.raises(ModelError, match="not finite"):
         quaternions.rotate([np.nan, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0])

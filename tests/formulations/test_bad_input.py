@@ -49,7 +49,7 @@ def test_singular_matrices(cat, name):
 def test_wrong_shapes_and_values(cat, name):
     model, state = cat
     size = model.m if name.startswith("Tx") else model.n
-    with pytest.raises(fc.ModelError, match=rf"{name} has shape \({size}, {size}\), not \(2, 2\)"):
+    with pytest.raises(fc.ModelError, match=rf"{name} must have shape \({size}, {size}\), got \(2, 2\)"):
         fc.changes.decoupling(model, state, **{name: np.eye(2)})
     bad = np.eye(size)
     bad[0, 0] = np.nan
@@ -73,13 +73,13 @@ def test_wrong_vectors(cat):
         (lambda x: fc.curvature(model, state, x, np.zeros(10)), "x", 10),
         (lambda y: fc.curvature(model, state, np.zeros(10), y), "y", 10),
     ):
-        with pytest.raises(fc.ModelError, match=rf"{what} has shape \({size},\), not \(3,\)"):
+        with pytest.raises(fc.ModelError, match=rf"{what} must have shape \({size},\), got \(3,\)"):
             call(np.zeros(3))
         with pytest.raises(fc.ModelError, match=f"{what} holds a number that is not finite"):
             call(np.full(size, np.inf))
     with pytest.raises(fc.ModelError, match="two shape directions, or none"):
         fc.curvature(model, state, np.zeros(10))
-    with pytest.raises(fc.ModelError, match="joints has shape"):
+    with pytest.raises(fc.ModelError, match="joints must have shape"):
         fc.formulations.locked_angle(fc.robots.revolute_hopper(), [0.0, 0.0])
 
 

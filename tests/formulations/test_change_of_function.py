@@ -110,11 +110,13 @@ def test_what_is_no_change_is_refused(cat):
     one = np.eye(model.nv)
     with pytest.raises(fc.ModelError, match="'mine' is a function State -> T, not an array"):
         of(one)
-    with pytest.raises(fc.ModelError, match=r"T of the change 'mine' has shape \(16, 16\), not \(6, 6\)"):
+    with pytest.raises(fc.ModelError, match=r"T of the change 'mine' must have shape \(16, 16\), got \(6, 6\)"):
         of(lambda at: np.eye(6))
-    with pytest.raises(fc.ModelError, match=r"T_dot of the change 'mine' has shape \(16, 16\), not \(6, 6\)"):
+    with pytest.raises(fc.ModelError, match=r"T_dot of the change 'mine' must have shape \(16, 16\), got \(6, 6\)"):
         of(lambda at: one, T_dot=np.eye(6))
-    with pytest.raises(fc.ModelError, match=r"the inverse of the change 'mine' has shape \(16, 16\), not \(16,\)"):
+    with pytest.raises(
+        fc.ModelError, match=r"the inverse of the change 'mine' must have shape \(16, 16\), got \(16,\)"
+    ):
         of(lambda at: one, inverse=np.ones(16))
     with pytest.raises(fc.ModelError, match="T of the change 'mine' holds a number that is not finite"):
         of(lambda at: np.nan * one)

@@ -210,7 +210,7 @@ def test_the_user_counts_the_null_space():
     change = fc.changes.internal_external(model, state, link, null_space=Z)
     agree("Z' N = 1", Z.T @ change.inverse[6:, 12:], np.eye(2), 1e-11)
     assert fc.equations(model, state).change(change).certify(1e-8).passed
-    with pytest.raises(fc.ModelError, match=r"null_space has shape \(8, 2\), not \(2, 8\)"):
+    with pytest.raises(fc.ModelError, match=r"null_space must have shape \(8, 2\), got \(2, 8\)"):
         fc.changes.internal_external(model, state, link, null_space=Z.T)
     blind = np.linalg.qr(fc.formulations.internal_jacobian(model, state, link).T)[0][
         :, :2

@@ -112,7 +112,7 @@ def test_orientations_that_are_none():
             make(cat, state, lambda s: 2.0 * s.pose[:3, :3])
         with pytest.raises(ModelError, match=r"the axes of the orientation turn out of the base's group SE\(2\)"):
             make(hopper, hop, lambda s: about((1.0, 0.0, 0.0), 0.3))
-        with pytest.raises(ModelError, match=r"R_wc of the orientation has shape \(3, 3\)"):
+        with pytest.raises(ModelError, match=r"R_wc of the orientation must have shape \(3, 3\)"):
             make(cat, state, lambda s: s.pose)
         with pytest.raises(ModelError, match="depends on the velocity"):
             make(cat, state, lambda s: about((1.0, 0.0, 0.0), s.rates[0]))
@@ -156,7 +156,7 @@ def test_frames_that_are_none():
     state = cat.random_state(np.random.default_rng(0))
     with pytest.raises(ModelError, match="gives no pose"):
         fc.formulations.is_conserved(cat, state, lambda s: 2.0 * s.pose)
-    with pytest.raises(ModelError, match=r"H_wc of the frame has shape \(4, 4\)"):
+    with pytest.raises(ModelError, match=r"H_wc of the frame must have shape \(4, 4\)"):
         fc.formulations.is_conserved(cat, state, lambda s: s.pose[:3])
     with pytest.raises(ModelError, match="or a function, not 3"):
         fc.formulations.is_conserved(cat, state, 3)

@@ -139,9 +139,9 @@ def test_linearised_forces_under_jax():
 def test_wrong_arguments_are_named():
     cat = fc.robots.cat()
     state = cat.neutral()
-    with pytest.raises(ModelError, match="x has shape"):
+    with pytest.raises(ModelError, match="x must have shape"):
         fc.formulations.locked_inertia_rate(cat, state, np.zeros(3))
-    with pytest.raises(ModelError, match="y has shape"):
+    with pytest.raises(ModelError, match="y must have shape"):
         fc.formulations.locked_inertia_slope(cat, state, np.zeros(3))
     with pytest.raises(ModelError, match="takes two shape directions, or none"):
         fc.formulations.connection_exterior(cat, state, np.zeros(cat.n))
@@ -207,7 +207,7 @@ def test_a_base_that_does_not_turn_is_integrable_with_many_joints():
 
 def test_bad_paths_are_named():
     model, _ = build(Robot(SE3(), 1, 0))
-    with pytest.raises(ModelError, match="joints has shape"):
+    with pytest.raises(ModelError, match="joints must have shape"):
         fc.formulations.locked_frame(fc.robots.revolute_hopper(), [0.1, 0.2])
     with pytest.raises(ModelError, match="steps is a whole number above zero, not 0"):
         fc.formulations.locked_frame(fc.robots.revolute_hopper(), [0.1], steps=0)

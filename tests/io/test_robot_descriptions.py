@@ -69,7 +69,7 @@ def test_a_robot_without_the_ending_of_its_name(packages, monkeypatch):
     assert fc.load("wall").mass == 1.0
     with pytest.raises(FileError, match=r"brick: its files are not on this machine"):
         fc.load("brick")
-    with pytest.raises(FileError, match="no robot is read from"):
+    with pytest.raises(FileError, match="unknown: there is no such file, and no robot of this name is installed"):
         fc.load("unknown")
     monkeypatch.chdir(packages)
     (packages / "wall").write_text("a file of this name")
@@ -86,8 +86,8 @@ def test_a_package_of_its_own(packages):
     [
         ("ball_description", "has no URDF_PATH and no MJCF_PATH"),
         ("broken_description", "cannot be imported: no such commit"),
-        ("unknown_description", "robot_descriptions has no robot of this name"),
-        ("os", "no robot is read from"),
+        ("unknown_description", "no robot of this name is installed"),
+        ("os", "no robot of this name is installed"),
     ],
 )
 def test_what_is_not_there(packages, name, words):
@@ -98,7 +98,55 @@ def test_what_is_not_there(packages, name, words):
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "robot_descriptions", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("fallingcat.io.robot_descriptions.robots_folder", lambda: None)
     with pytest.raises(
-        ExtraMissingError, match=r"'talos_description' is no file, and by its name it needs robot_descriptions"
+        ExtraMissingError, match=r"'talos_description' is no file, and by its name it needs example-robot-data"
     ):
         fc.load("talos_description")
+
+
+@pytest.fixture
+def examples(tmp_path, monkeypatch):
+    """A stand-in for the folder of example-robot-data."""
+    folder = tmp_path / "robots"
+    for name in ("go9/go9", "ant_b/ant", "ant_b/ant-arm", "ant_c/ant", "g9/g9_29dof", "g9/g9_hands", "tall_data/tall"):
+        place, file = name.split("/")
+        path = folder / (place if place.endswith("_data") else f"{place}_description") / "urdf" / f"{file}.urdf"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(BRICK.replace("brick'", f"{place} {file}'", 1))
+    monkeypatch.setattr("fallingcat.io.robot_descriptions.robots_folder", lambda: folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "robot"),
+    [
+        ("go9", "go9 go9"),
+        ("Go9", "go9 go9"),
+        ("go9_description", "go9 go9"),
+        ("g9_hands", "g9 g9_hands"),
+        ("ant_b", "ant_b ant"),
+        ("ant-arm", "ant_b ant-arm"),
+        ("ant_c", "ant_c ant"),
+        ("tall", "tall_data tall"),
+    ],
+)
+def test_robots_of_example_robot_data(examples, name, robot):
+    assert fc.load(name).name == robot
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("g9", "^g9: several robots have this name: load one of g9_29dof, g9_hands$"),
+        ("ant", "^ant: several robots have this name: load one of ant_b, ant_c$"),
+        ("go8", "no robot of this name is installed; do you mean 'go9'?"),
+    ],
+)
+def test_names_that_are_several_robots_or_none(examples, name, words):
+    with pytest.raises(FileError, match=words):
+        fc.load(name)
+
+
+def test_example_robot_data_is_found_where_it_is_installed():
+    pytest.importorskip("pinocchio")
+    assert fc.load("panda", base="fixed").n == 8

@@ -347,7 +347,7 @@ def test_the_trace_of_euler_angles_is_sparse():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(ModelError, match=r"\(z, y, x\) of chart Euler ZYX has shape \(3,\), not \(4,\)"):
+    with pytest.raises(ModelError, match=r"\(z, y, x\) of chart Euler ZYX must have shape \(3,\), got \(4,\)"):
         EulerZYX().to_matrix([0.0, 0.0, 0.0, 1.0])
     with pytest.raises(ModelError, match='frame is "world" or "body", not \'inertial\''):
         EulerZYX().rate_matrix([0.0, 0.0, 0.0], frame="inertial")
@@ -360,7 +360,7 @@ def test_wrong_input_is_refused():
     for bad in (np.diag([1.0, 1.0, -1.0]), 2 * np.eye(3), np.full((3, 3), np.nan)):
         with pytest.raises(NumericsError, match="not a rotation matrix"):
             EulerXYZ().from_matrix(bad)
-    with pytest.raises(ModelError, match="a rotation matrix has shape"):
+    with pytest.raises(ModelError, match="a rotation matrix must have shape"):
         EulerXYZ().from_matrix(np.eye(4))
-    with pytest.raises(ModelError, match="a position has shape"):
+    with pytest.raises(ModelError, match="a position must have shape"):
         Spherical().from_position([1.0, 2.0])

@@ -152,7 +152,7 @@ def test_qvel_may_be_left_out():
 def test_what_mujoco_does_not_know():
     with pytest.raises(ModelError, match=r"MuJoCo has no joint with the group SE\(2\)"):
         robots.revolute_hopper().to_mujoco(robots.revolute_hopper().state())
-    with pytest.raises(ModelError, match=r"q and v \(MuJoCo\) of 'free_body' have shapes"):
+    with pytest.raises(ModelError, match=r"q and v \(MuJoCo\) of 'free_body' must have shapes"):
         robots.free_body().from_mujoco(np.zeros(6))
     with pytest.raises(ModelError, match="quaternion"):
         robots.free_body().from_mujoco(np.zeros(7))
@@ -279,7 +279,7 @@ def test_what_pinocchio_writes_otherwise_is_named():
         model.to_pinocchio(model.state(), peer)
     small = robots.free_body()
     peer.addJoint(1, pinocchio.JointModelRX(), pinocchio.SE3.Identity(), "more")
-    with pytest.raises(ModelError, match="have shapes"):
+    with pytest.raises(ModelError, match="must have shapes"):
         small.from_pinocchio(np.zeros(8), like=peer)
 
 
@@ -366,5 +366,5 @@ def test_flat_points_move_as_pinocchio_moves_them(rng):
         close(far, 0.0, 1e-7)
     close(model.difference(p, model.integrate(q, between)), 0.0)
     close(model.integrate(q[0], x), [model.integrate(q[0], each) for each in x], 1e-14)  # sums in another order
-    with pytest.raises(ModelError, match="x has shape"):
+    with pytest.raises(ModelError, match="x must have shape"):
         model.integrate(q, x[:, 1:])

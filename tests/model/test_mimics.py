@@ -81,7 +81,7 @@ def test_what_cannot_lead(joints, message):
         (lambda: GRIPPER.state(joints={"right": 0.1}), "'right' has no coordinate: it follows 'left'"),
         (lambda: GRIPPER.state(rates={"right": 0.1}), "'right' has no coordinate: it follows 'left'"),
         (lambda: GRIPPER.lock(["right"]), "'right' has no coordinate: it follows 'left'"),
-        (lambda: GRIPPER.state(joints=[0.1, 0.2]), r"joints has shape \(1,\)"),
+        (lambda: GRIPPER.state(joints=[0.1, 0.2]), r"joints must have shape \(1,\)"),
         (
             lambda: fc.control.JointSpring(1.0, only=("right",)).forces(GRIPPER, 0.0, GRIPPER.neutral(), frozenset()),
             "'right' has no coordinate",

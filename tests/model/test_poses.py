@@ -57,7 +57,7 @@ def test_jax_differentiates_through_angles():
     [
         ({"pose": np.eye(4), "rpy": [0, 0, 0]}, "leave out position, quaternion and rpy"),
         ({"quaternion": [0, 0, 0, 1], "rpy": [0, 0, 0]}, "give one of them"),
-        ({"position": [0, 0]}, r"position has shape \(3,\), not \(2,\)"),
+        ({"position": [0, 0]}, r"position must have shape \(3,\), got \(2,\)"),
         ({"quaternion": [0, 0, 0, 2]}, "has length 2, not 1"),
         ({"rpy": [0, 0, np.nan]}, "rpy holds a number that is not finite"),
     ],

@@ -83,11 +83,11 @@ def test_maps_are_read_back(tmp_path):
     ("frame", "words"),
     [
         (2.0 * np.eye(4), "must be a pose in the base's group"),
-        (np.eye(3), r"the pose of the frame has shape \(4, 4\)"),
+        (np.eye(3), r"the pose of the frame must have shape \(4, 4\)"),
         (np.full((4, 4), np.nan), "not finite"),
         (3, "frame must be one of base, .* a pose or a function, got 3"),
         (None, "a pose or a function, got None"),
-        (lambda joints: np.zeros(3), r"has shape \(4, 4\)"),
+        (lambda joints: np.zeros(3), r"must have shape \(4, 4\)"),
         (lambda: np.eye(4), "must be a function of the joints"),
         ("moon", "frame is one of base"),
     ],

@@ -123,7 +123,7 @@ def test_poses_that_are_no_rotations_are_refused():
 
 def test_states_of_other_robots_are_refused():
     other = fc.robots.quadruped().neutral()
-    with pytest.raises(ModelError, match="joints has shape"):
+    with pytest.raises(ModelError, match="joints must have shape"):
         fc.simulate(CAT, other, 0.1)
     with pytest.raises(ModelError, match="state 1 is none of"):
         fc.rollout(CAT, [CAT.neutral(), other], 0.1)

@@ -88,7 +88,7 @@ def test_refusals():
         simulator.step(1, forces=np.zeros((11, 2)))
     with pytest.raises(fc.ModelError, match="driven=True"):
         driven.step(1)
-    with pytest.raises(fc.ModelError, match=r"forces have shape \(11, 2\)"):
+    with pytest.raises(fc.ModelError, match=r"forces must have shape \(11, 2\)"):
         driven.step(1, forces=np.zeros((2, 11)))
     with pytest.raises(fc.ModelError, match="steps is a whole number"):
         simulator.step(0)

@@ -334,7 +334,7 @@ def test_many_runs():
 def test_states_of_arrays_are_looked_at():
     model, state, laws, floor = quadruped()
     many = fc.State(*(np.array([x, x]) for x in state))
-    with pytest.raises(fc.ModelError, match=r"joints has shape \(2, 12\), not \(2, 11\)"):
+    with pytest.raises(fc.ModelError, match=r"joints must have shape \(2, 12\), got \(2, 11\)"):
         fc.rollout(model, many._replace(joints=many.joints[:, :11]), 0.01, laws, floor)
     with pytest.raises(fc.ModelError, match="state 1: pose is no element"):
         fc.rollout(model, many._replace(pose=many.pose * np.array([1.0, 2.0])[:, None, None]), 0.01, laws, floor)

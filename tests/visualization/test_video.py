@@ -216,7 +216,7 @@ def test_planar_robots_are_upright_on_their_ground():
         (lambda m, s: fc.visualization.picture(m, s, "x.bmp"), "pictures are written to .png files"),
         (lambda m, s: fc.visualization.picture(m, s, "x.png", size=(1, 1)), "size is width and height in pixels"),
         (lambda m, s: fc.visualization.picture(m, s, "x.png", azimuth=np.nan), "azimuth is an angle"),
-        (lambda m, s: fc.visualization.picture(m, fc.robots.cat().neutral(), "x.png"), "joints has shape"),
+        (lambda m, s: fc.visualization.picture(m, fc.robots.cat().neutral(), "x.png"), "joints must have shape"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, words):

@@ -31,12 +31,12 @@ def of_shape(x: Any, shape: tuple[int, ...], what: str) -> Any:
     Example:
         >>> of_shape([0.0, 0.0], (3,), "an element of the algebra of SO(3)")
         Traceback (most recent call last):
-        fallingcat.errors.ModelError: an element of the algebra of SO(3) has shape (3,), not (2,)
+        fallingcat.errors.ModelError: an element of the algebra of SO(3) must have shape (3,), got (2,)
     """
     if isinstance(x, (list, tuple, range)):
         x = _from_lists(x, shape, what)
     if shape_of(x) != shape:
-        raise ModelError(f"{what} has shape {shape}, not {shape_of(x) or describe(x)}")
+        raise ModelError(f"{what} must have shape {shape}, got {shape_of(x) or describe(x)}")
     if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     return x.astype(float) if is_numeric(x) and x.dtype.kind not in "fc" else x

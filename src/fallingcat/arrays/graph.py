@@ -57,6 +57,9 @@ class Graph:
         self.loops, self.recording = loops, False
         """loops that are kept, and the flag that the body of one is being traced"""
 
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.nodes)} nodes>"
+
     def keeps(self, body: Any) -> bool:
         """True if this loop stays a loop.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from ..model.summary import base_text
 from .app import SCHEMA, File, Json, app, errors_in_one_line, on_the_command_line
 from .quantities import direction, limit, moment, numbers, short
 from .reading import Reading, reads_a_robot
@@ -189,7 +190,7 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
     rows = {
         "robot": model.name,
         "file": file,
-        "base": f"{model.base}, link {model.links[0].name}",
+        "base": f"{base_text(model)}, link {model.links[0].name}",
         "freedom": f"{model.nv} = {model.m} of the base + {model.n} of {joints}",
         "links": f"{len(model.links):,}" + (f", and {count(len(model.frames), 'frame')}" if model.frames else ""),
         "mass": f"{model.mass:.6g} kg" + (", a kinematic model without dynamics" if model.kinematic else ""),

@@ -11,7 +11,7 @@ from .._deprecated import former_arguments
 from ..arrays.types import Matrix, Vector
 from ..errors import ModelError
 from ..geometry.collision_points import take_feet
-from ..geometry.contact_points import Ground, Site, each_radius, floor_normal, floor_points, plane
+from ..geometry.contact_points import Ground, Site, checked_points, each_radius, floor_normal, floor_points, plane
 from ..geometry.reduced_points import shape_points
 from ..geometry.terrain import Terrain, check_terrain, grounded
 from ..model import Model, State
@@ -128,6 +128,7 @@ class CompliantFloor(SpringDamperContact):
         Springs that were left out are those of a robot on four points, since it never lies on all of them.
         """
         if self.points:
+            checked_points(model, self.points)
             return model, self
         found = shape_points(model)
         springs = self._defaults(model, step, found.points[:SUPPORTING_POINTS])

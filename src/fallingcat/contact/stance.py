@@ -135,7 +135,7 @@ def center_of_pressure(
     check_robot(model, state)
     points = named_points(points)
     if shape_of(forces) != (len(points), 3) or not points:
-        raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {describe(forces)}")
+        raise ModelError(f"forces must have shape ({len(points)}, 3), one row for each point, got {describe(forces)}")
     n = plane(model, normal).normal
     weights = [F @ n for F in forces]
     moments = [scale(w, position(model, state, place)) for place, w in zip(points, weights, strict=True)]

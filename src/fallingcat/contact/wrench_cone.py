@@ -164,7 +164,9 @@ class WrenchCone:
         """
         check_robot(model, state)
         if shape_of(forces) != (len(named_points(points)), 3) or not points:
-            raise ModelError(f"forces has shape ({len(points)}, 3), one row for each point, not {describe(forces)}")
+            raise ModelError(
+                f"forces must have shape ({len(points)}, 3), one row for each point, got {describe(forces)}"
+            )
         H, places = link_pose(model, state, self.link), positions(model, state, named_points(points))
         parts = [concatenate([f, cross(p - H[:3, 3], f)]) for p, f in zip(places, forces, strict=True)]
         whole = sum(parts[1:], start=parts[0])

@@ -28,7 +28,7 @@ def vector(x: Any, length: int, what: str) -> Vector:
 def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """``x``, if it is an array of the given shape, of any kind of number; finite, if it can be looked at."""
     if shape_of(x) != shape:
-        raise ModelError(f"{what} has shape {shape}, not {_shape(x)}")
+        raise ModelError(f"{what} must have shape {shape}, got {_shape(x)}")
     if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     check_finite(x, what)
@@ -94,7 +94,7 @@ def check_fields(model: Model, state: State) -> None:
                 f"{name} is an array, not {describe(x)}: make states of {model.name!r} with model.state(...)"
             )
         if shape_of(x) != shape:
-            raise ModelError(f"{name} has shape {shape} for {model.name!r}, not {_shape(x)}")
+            raise ModelError(f"{name} must have shape {shape} for {model.name!r}, got {_shape(x)}")
         if not holds_numbers(x):
             raise ModelError(f"{name} is an array of numbers of shape {shape}, not {x!r}")
 

@@ -75,7 +75,7 @@ def constrained_forward_dynamics(
     forces = vector(forces, model.nv, "forces")
     shape = shape_of(jacobian)
     if shape is None or len(shape) != 2 or shape[1] != model.nv:
-        raise ModelError(f"jacobian has shape (k, {model.nv}), not {shape or describe(jacobian)}")
+        raise ModelError(f"jacobian must have shape (k, {model.nv}), got {shape or describe(jacobian)}")
     jacobian = numbers(np.asarray(jacobian) if isinstance(jacobian, (list, tuple)) else jacobian, shape, "jacobian")
     bias = vector(bias, len(jacobian), "bias")
     M = mass_matrix(model, state)

@@ -63,6 +63,9 @@ class Evidence:
         self.g = -np.einsum("lai,la->i", self.J[:, :3], links.weights)
         self._reach = np.abs(change.inverse).T @ links.scale
 
+    def __repr__(self) -> str:
+        return f"<Evidence for {self.change.name!r}>"
+
     @cached_property
     def T_dot(self) -> np.ndarray:
         """Rate ``dT/dt`` by complex step, not as the change has it."""

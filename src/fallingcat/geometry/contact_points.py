@@ -295,7 +295,11 @@ def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...])
 def checked_points(model: Model, points: tuple[str, ...]) -> None:
     """Refuse points that are no link or frame of the model, and points named twice."""
     check_model(model)
-    for link in points:
-        model.frame(link)
+    for point in points:
+        try:
+            model.frame(point)
+        except ModelError as error:
+            way = "points of feet = fc.contact.feet(...) are frames of feet.model"
+            raise ModelError(f"{error} ({way}: simulate that one)") from None
     if len(set(points)) != len(points):
         raise ModelError(f"a contact point is named twice: {', '.join(points)}")

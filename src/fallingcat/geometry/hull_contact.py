@@ -112,7 +112,7 @@ def _through_face(hull: Hull, points: Any) -> _Way:
 
 
 def _facing(hull: Hull, n: Any, count: int) -> _Face:
-    """Of the faces with the vertex that is farthest along ``n``, the one that looks there most."""
+    """Face with the vertex that is farthest along ``n``; of several, the one whose normal is nearest to ``n``."""
     along, slopes = hull.vertices @ n, hull.normals @ n
     low = smallest(list(-1.0 * along)) + INSIDE * hull.reach
     ends = array([smallest([-1.0 * along[i] for i in face]) for face in hull.faces])

@@ -52,14 +52,14 @@ def load(
 ) -> Model:
     """Load a robot from a file: ``.urdf``, ``.xml`` or ``.mjcf`` (MJCF, or URDF with a ``<robot>`` root) or ``.toml``.
 
-    A name like ``"talos_description"`` that is no file is looked up in ``robot_descriptions`` and among installed
-    packages, where its files are on this machine; nothing is fetched.
+    A name like ``"go2"`` that is no file is looked up in ``robot_descriptions``, in installed packages such as
+    ``upkie_description`` and in ``example-robot-data`` (extra ``robots``); nothing is fetched.
 
     A URDF or TOML file whose joints move no mass is a kinematic model, without dynamics (:attr:`Model.kinematic`).
     Joints that mimic others (URDF, TOML) follow them and have no coordinate of their own (:class:`Mimic`).
 
     Args:
-        path: File, or name of an installed description.
+        path: File, or name of an installed robot.
         base: Group that the base link moves in: ``"free"``, ``"planar"``, ``"spherical"``, ``"schoenflies"``,
             ``"translational"``, ``"fixed"`` or a group; None: what the file says (a URDF says nothing: free).
         fixed: ``"keep"`` keeps links on fixed joints as links; otherwise their bodies join the parent's and they become

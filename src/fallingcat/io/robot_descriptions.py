@@ -1,4 +1,4 @@
-"""Robots by name: files that ``robot_descriptions``, or a ``..._description`` package, has on this machine."""
+"""Robots by name: files of ``robot_descriptions``, ``..._description`` packages and ``example-robot-data``."""
 
 from __future__ import annotations
 
@@ -11,31 +11,34 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ..errors import ExtraMissingError, FileError
+from ..errors import ExtraMissingError, FileError, meant
+from .example_robots import candidates, known_robots, robots_folder
 
-_NAME: Final = re.compile(r"[a-z0-9_]+")
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _ENDING: Final = "_description"
 _CLONED: Final = re.compile(r"""clone_to_cache\(\s*["']([^"']+)["']""")
 
 
 def is_name(path: str | os.PathLike[str]) -> bool:
-    """True for a path that is no file but the name of a description.
-
-    Like ``go2_description``, or ``go2`` where that is installed.
-    """
-    if not isinstance(path, str) or _NAME.fullmatch(path) is None or os.path.exists(path):
-        return False
-    return path.endswith(_ENDING) or _installed(path + _ENDING) is not None
+    """True for a path that is no file but may be the name of a robot, like ``go2`` or ``go2_description``."""
+    return isinstance(path, str) and _NAME.fullmatch(path) is not None and not os.path.exists(path)
 
 
 def path_of(name: str) -> str:
-    """The URDF, or else the MJCF file of a description; nothing is fetched.
+    """The URDF, or else the MJCF file of a robot; nothing is fetched.
 
     ``robot_descriptions`` clones a repository when one of its modules is imported for the first time: here that is
-    refused, and the message says how to have the files.
+    refused, and the message says how to have the files, unless ``example-robot-data`` has the robot, too.
     """
-    module = _module(name if name.endswith(_ENDING) else name + _ENDING)
-    _check_files(name, module)
+    module = _installed(name if name.endswith(_ENDING) else name + _ENDING)
+    missing = _missing_files(name, module) if module is not None else None
+    if module is not None and missing is None:
+        return _described(name, module)
+    return _example(name, missing)
+
+
+def _described(name: str, module: str) -> str:
+    """File of an installed description."""
     with _no_network():
         try:
             found = importlib.import_module(module)
@@ -48,16 +51,24 @@ def path_of(name: str) -> str:
     raise FileError(f"{module} has no URDF_PATH and no MJCF_PATH (a xacro has to be processed first)", file=name)
 
 
-def _module(name: str) -> str:
-    """Place where the description is installed: as a package of its own, or among robot_descriptions."""
-    found = _installed(name)
-    if found is not None:
-        return found
-    if importlib.util.find_spec("robot_descriptions") is None:
+def _example(name: str, missing: FileError | None) -> str:
+    """File of ``example-robot-data``; else ``missing``, or an error that says which names there are."""
+    folder = robots_folder()
+    known = known_robots(folder) if folder is not None else {}
+    found = candidates(name, known)
+    if len(found) == 1:
+        return os.fspath(found[0])
+    if found:
+        names = sorted(key for key, paths in known.items() if len(paths) == 1 and paths[0] in found)
+        raise FileError(f"several robots have this name: load one of {', '.join(names)}", file=name)
+    if missing is not None:
+        raise missing
+    if folder is None and importlib.util.find_spec("robot_descriptions") is None:
         raise ExtraMissingError(
-            "robots", package="robot_descriptions", purpose=f"{name!r} is no file, and by its name it"
+            "robots", package="example-robot-data", purpose=f"{name!r} is no file, and by its name it"
         )
-    raise FileError("robot_descriptions has no robot of this name, and there is no such package", file=name)
+    near = meant(name.removesuffix(_ENDING), [key for key, paths in known.items() if len(paths) == 1])
+    raise FileError(f"there is no such file, and no robot of this name is installed{near}", file=name)
 
 
 def _installed(name: str) -> str | None:
@@ -69,19 +80,20 @@ def _installed(name: str) -> str | None:
     return among if known and importlib.util.find_spec(among) is not None else None
 
 
-def _check_files(name: str, module: str) -> None:
-    """An error unless the repository that the module reads is on this machine."""
+def _missing_files(name: str, module: str) -> FileError | None:
+    """An error where the repository that the module reads is not on this machine."""
     spec = importlib.util.find_spec(module)
     source = Path(spec.origin).read_text(encoding="utf-8") if spec is not None and spec.origin else ""
     cloned = _CLONED.search(source)
     if cloned is None:
-        return
+        return None
     repositories = importlib.import_module("robot_descriptions._repositories").REPOSITORIES
     cache = os.environ.get("ROBOT_DESCRIPTIONS_CACHE", os.path.expanduser("~/.cache/robot_descriptions"))
     folder = os.path.join(os.path.expanduser(cache), repositories[cloned[1]].cache_path)
-    if not os.path.isdir(folder):
-        way = f'python -c "import {module}"'
-        raise FileError(f"its files are not on this machine; with a network, {way} fetches them once", file=name)
+    if os.path.isdir(folder):
+        return None
+    way = f'python -c "import {module}"'
+    return FileError(f"its files are not on this machine; with a network, {way} fetches them once", file=name)
 
 
 @contextmanager

@@ -91,7 +91,7 @@ class Algebra:
         """
         B = np.array(basis, dtype=float)
         if B.ndim != 3 or B.shape[1] != B.shape[2]:
-            raise ModelError(f"a basis of matrices has shape m x k x k, not {B.shape}")
+            raise ModelError(f"a basis of matrices must have shape m x k x k, got {B.shape}")
         flat = B.reshape(len(B), -1).T
         brackets = (np.einsum("iab,jbc->ijac", B, B) - np.einsum("jab,ibc->ijac", B, B)).reshape(len(B) ** 2, -1).T
         found, _, rank, _ = np.linalg.lstsq(flat, brackets, rcond=None)

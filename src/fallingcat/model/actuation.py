@@ -126,7 +126,7 @@ def _mixes(S: np.ndarray, joints: Sequence[Joint]) -> list[Mix]:
     if any(joint.nv > 1 for joint in joints):
         raise ModelError("drives as a matrix are those of joints with one degree of freedom: name the others")
     if S.ndim != 2 or S.shape[1] != len(names) or S.dtype.kind not in "fiub" or not np.isfinite(S).all():
-        raise ModelError(f"drives as a matrix have shape (k, {len(names)}) and finite numbers, not {describe(S)}")
+        raise ModelError(f"drives as a matrix must have shape (k, {len(names)}) and finite numbers, got {describe(S)}")
     return [tuple((name, float(x)) for name, x in zip(names, row, strict=True) if x) for row in S]
 
 

@@ -229,7 +229,7 @@ def frozen_array(x: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
     if out.shape != shape:
-        raise ModelError(f"{what} has shape {shape}, not {out.shape}")
+        raise ModelError(f"{what} must have shape {shape}, got {out.shape}")
     finite = np.isfinite(out).all() if is_numeric(out) else all(np.isfinite(e) for e in out.flat if is_numeric(e))
     if not finite:
         raise ModelError(f"{what} holds a number that is not finite: {out.tolist()}")

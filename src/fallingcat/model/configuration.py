@@ -134,7 +134,7 @@ def _split(x: Vector, sizes: list[int], what: str) -> list[Vector]:
     """The parts of the last axis."""
     x = np.asarray(x, dtype=float) if isinstance(x, (list, tuple)) else x
     if getattr(x, "ndim", 0) < 1 or x.shape[-1] != sum(sizes):
-        raise ModelError(f"{what} has shape (..., {sum(sizes)}), not {getattr(x, 'shape', None) or describe(x)}")
+        raise ModelError(f"{what} must have shape (..., {sum(sizes)}), got {getattr(x, 'shape', None) or describe(x)}")
     ends = list(accumulate(sizes))
     return [x[..., end - size : end] for size, end in zip(sizes, ends, strict=True)]
 

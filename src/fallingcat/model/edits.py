@@ -53,7 +53,8 @@ def _check_base(model: Model, path: list[int], link: str) -> None:
     for i in path:
         H = H @ model.joints[i].transform(shape[model.q_slices[i]])
     if not model.base.contains(H):  # one random shape tells: a motion that leaves the group leaves it almost everywhere
-        raise ModelError(f"link {link!r} does not move in the base group {model.base}: it cannot be the base")
+        rule = f"does not move in the base group {model.base}" if model.m else "moves, and the base is fixed"
+        raise ModelError(f"link {link!r} {rule}: it cannot be the base")
 
 
 def lock(self: Model, joints: Mapping[str, Vector] | Sequence[str]) -> Model:

@@ -54,7 +54,7 @@ def unflatten(self: Model, q: Vector, v: Vector | None = None) -> State:
     v, given = np.zeros(self.nv) if v is None else v, []
     for name, x, size in (("q", q, self.nq), ("v", v, self.nv)):
         if (shape_of(x) or ())[-1:] != (size,):
-            raise ModelError(f"{name} has shape ({size},) for {self.name!r}, not {shape_of(x) or describe(x)}")
+            raise ModelError(f"{name} must have shape ({size},) for {self.name!r}, got {shape_of(x) or describe(x)}")
         given.append(checked_field(x, (size,), name))
     q, v = given
     coordinates = q[..., : self.base.nq]

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..arrays import concatenate, stack
-from ..arrays.types import Pose, Twist, Vector
+from ..arrays.types import Pose, Rotation, Twist, Vector
 from ..errors import ModelError
+from ..lie.charts import EulerZYX
+from ..lie.rotations import quaternion_from_matrix
 from . import summary
 
 
@@ -40,6 +42,27 @@ class State(NamedTuple):
 
     def _repr_html_(self) -> str:
         return summary.state_table(self)
+
+    @property
+    def position(self) -> Vector:
+        """Position of the base in the world (..., 3; m)."""
+        return self.pose[..., :3, 3]
+
+    @property
+    def quaternion(self) -> Vector:
+        """Orientation of the base, ``[x, y, z, w]`` with ``w >= 0``, of one state."""
+        return quaternion_from_matrix(self._rotation)
+
+    @property
+    def rpy(self) -> Vector:
+        """Roll, pitch and yaw of the base (3, rad), ``R = R_z(yaw) R_y(pitch) R_x(roll)``, of one state."""
+        return EulerZYX().from_matrix(self._rotation)[::-1]
+
+    @property
+    def _rotation(self) -> Rotation:
+        if self.batch:
+            raise ModelError("the orientation of one state, states.at(i), has coordinates: a batch has poses")
+        return self.pose[:3, :3]
 
     @property
     def velocity(self) -> Vector:

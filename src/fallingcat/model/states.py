@@ -180,7 +180,7 @@ def check_record(model: Model, state: Any) -> None:
     for name, x, shape in zip(State._fields, state, shapes_of(model), strict=True):
         if shape_of(x) != (*lead, *shape):
             given = shape_of(x) or describe(x)
-            raise ModelError(f"{name} has shape {(*lead, *shape)} for {model.name!r}, not {given}")
+            raise ModelError(f"{name} must have shape {(*lead, *shape)} for {model.name!r}, got {given}")
 
 
 def of_arrays(state: State) -> State:

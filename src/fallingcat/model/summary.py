@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays import is_numeric
 from ..errors import NumericsError
-from ..lie.charts import EulerZYX
 from ..records import LONGEST_VALUE, html_table, short
 
 if TYPE_CHECKING:
@@ -18,13 +17,18 @@ if TYPE_CHECKING:
 def model_text(model: Model) -> str:
     """Name, base, number of links and joint degrees of freedom, and mass, in one line."""
     parts = f"{len(model.links)} links, {model.n} joint dof, {_mass(model)}"
-    return f"<Model {short(model.name)}: base {model.base}, {parts}>"
+    return f"<Model {short(model.name)}: {f'base {model.base}' if model.m else 'fixed base'}, {parts}>"
+
+
+def base_text(model: Model) -> str:
+    """Base group in words: a fixed base moves in the trivial group, which is called 1."""
+    return str(model.base) if model.m else "fixed"
 
 
 def model_table(model: Model) -> str:
     """HTML table of a model and of its joints."""
     counts = [(name, str(len(getattr(model, name)))) for name in ("links", "frames", "loops", "tendons", "actuators")]
-    rows = [("base", str(model.base)), ("joint dof", str(model.n)), ("mass", _mass(model)), *counts]
+    rows = [("base", base_text(model)), ("joint dof", str(model.n)), ("mass", _mass(model)), *counts]
     joints = [
         (
             joint.name,
@@ -53,7 +57,7 @@ def _rows(state: State) -> list[tuple[str, str]]:
     pose: list[tuple[str, Any]] = [("pose", state.pose)]
     with suppress(NumericsError):  # not a rotation: a run that diverged
         if getattr(state.pose, "shape", ()) == (4, 4) and is_numeric(state.pose):
-            pose = [("position", state.pose[:3, 3]), ("rpy", EulerZYX().from_matrix(state.pose[:3, :3])[::-1])]
+            pose = [("position", state.position), ("rpy", state.rpy)]
     rest = zip(("joints", "twist", "rates"), (state.joints, state.twist, state.rates), strict=True)
     return [(name, short(value)) for name, value in (*pose, *rest)]
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..arrays.types import FloatArray, Vector
 from ..errors import ModelError, describe
 from ..model import State
+from ..records import short
 from .problem import Problem
 from .result import OptimalResult
 from .solver import Solver
@@ -51,6 +52,9 @@ class MPC:
         self._due = -np.inf
         self._ahead = 0.0
         """s: by how much the plan's start lies behind the present"""
+
+    def __repr__(self) -> str:
+        return f"<MPC of {short(self.problem.model.name)}: every {self.period:g} s>"
 
     def __call__(self, t: float, state: State) -> Vector:
         """Joint forces (n; N m or N) at a time: of the last tick, or of a new one if it is due."""

@@ -141,7 +141,7 @@ class Solver:
         return found._replace(K=K, adjoint=adjoint)
 
     def is_minimum(self, policy: Policy, found: Expansion) -> bool:
-        """Whether gradient and gaps vanish."""
+        """True if gradient and gaps vanish."""
         return policy.gradient <= self.tolerance * (1.0 + found.cost) and float(np.abs(found.gaps).max()) <= MAX_GAP
 
     def violation(self, found: Expansion) -> tuple[float, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,7 @@ def starts(model: Model, states: Sequence[Any] | State) -> State:
     if not many.batch:
         raise ModelError("many runs start from a list of states, [state] for one, or from one state of arrays")
     if len(many.batch) != 1:
-        raise ModelError(f"pose of many states of {model.name!r} has shape (N, 4, 4), not {many.pose.shape}")
+        raise ModelError(f"pose of many states of {model.name!r} must have shape (N, 4, 4), got {many.pose.shape}")
     if not len(many.pose):
         raise ModelError("there is no state to start from")
     return many
@@ -145,7 +146,7 @@ def _stacked(model: Model, states: Any) -> State:
             raise ModelError(f"{none}: a run starts from a state, such as model.state(...), not {describe(state)}")
         for name, x, own in zip(State._fields, state, neutral, strict=True):
             if np.shape(x) != own.shape:
-                raise ModelError(f"{none}: {name} has shape {own.shape}, not {np.shape(x)}")
+                raise ModelError(f"{none}: {name} must have shape {own.shape}, got {np.shape(x)}")
     return State.stack(states)
 
 
@@ -158,6 +159,22 @@ def _locked(x: Any) -> np.ndarray:
     view = np.asarray(x).view()
     view.flags.writeable = False
     return view
+
+
+def check_signature(controller: Any, state: State) -> None:
+    """An error unless a controller can be called with the time and the state.
+
+    >>> import fallingcat as fc
+    >>> check_signature(lambda state: -state.rates, fc.robots.planar_arm().neutral())
+    Traceback (most recent call last):
+    fallingcat.errors.ModelError: a controller is called as f(t, state), t in s: too many positional arguments
+    """
+    try:
+        signature(controller).bind(0.0, state)
+    except ValueError:  # built-in callables have no signature
+        return
+    except TypeError as error:
+        raise ModelError(f"a controller is called as f(t, state), t in s: {error}") from None
 
 
 def answered(controller: Any, t: float, state: State) -> Any:

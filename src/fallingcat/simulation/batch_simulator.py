@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.types import Matrix, Vector
 from ..contact import Contact
 from ..contact.rigid.joint_stops import LAW
 from ..control import Law
 from ..control.laws.passive_joints import check_stops
 from ..errors import ModelError, describe
 from ..model import Model, State
+from ..records import short
 from .arguments import check_target, seconds, starts, whole
 from .build_problem import build_problem
 from .compiled_batch import CompiledBatch
@@ -129,7 +131,11 @@ class BatchSimulator(CompiledBatch):
         simulator._begin(problem, states, integrator, dt, [], target, dtype, threads, parameters)
         return simulator
 
-    def step(self, steps: int = 1, forces: Any = None, **inputs: Any) -> None:
+    def __repr__(self) -> str:
+        robots = f"{self.count} of {short(self.problem.model.name)}"
+        return f"<BatchSimulator of {robots}: steps of {self.dt:g} s>"
+
+    def step(self, steps: int = 1, forces: Matrix | None = None, **inputs: Vector | Matrix) -> None:
         """Take steps of ``dt`` with all robots, under joint forces that stay the same meanwhile.
 
         Args:
@@ -142,7 +148,7 @@ class BatchSimulator(CompiledBatch):
             self.set(**inputs)
         self.advance(steps, applied)
 
-    def set(self, **inputs: Any) -> None:
+    def set(self, **inputs: Vector | Matrix) -> None:
         """Set numbers of laws from now on, without another compilation: ``batch.set(targets=..., kp=...)``.
 
         Args:
@@ -157,7 +163,7 @@ class BatchSimulator(CompiledBatch):
     attempts = ATTEMPTS_PER_CALL
     """at steps, of every robot, in each :meth:`approach`"""
 
-    def approach(self, until: Any, forces: Any = None) -> Any:
+    def approach(self, until: Vector, forces: Matrix | None = None) -> Vector:
         """Attempt steps of robots that choose their own, none beyond its time in ``until``.
 
         Each call makes :attr:`attempts` of them, so that no robot waits for the slowest.
@@ -194,11 +200,11 @@ class BatchSimulator(CompiledBatch):
         self._x, seen = self._on.recorded(self._x, ahead, self._applied(None), attempts)
         return seen
 
-    def keep(self, which: Any) -> None:
+    def keep(self, which: Vector) -> None:
         """Keep some robots and drop the others.
 
         Args:
-            which: Indices, or ``N`` truth values.
+            which: Vector, or ``N`` truth values.
         """
         chosen = self._on.fetched(which)
         truths, places = chosen.dtype == bool, chosen.dtype.kind in "iu" or not chosen.size
@@ -209,11 +215,11 @@ class BatchSimulator(CompiledBatch):
         which = which if chosen.size else np.zeros(0, dtype=int)
         self._x, self._on = self._on.kept(self._x, which), self._on.part(which)
 
-    def reset(self, which: Any, states: Sequence[State] | State) -> None:
+    def reset(self, which: Vector, states: Sequence[State] | State) -> None:
         """Start some robots anew.
 
         Args:
-            which: Indices, or ``N`` truth values.
+            which: Vector, or ``N`` truth values.
             states: New states, one for each.
         """
         many = starts(self.problem.model, states)
@@ -241,7 +247,7 @@ class BatchSimulator(CompiledBatch):
         model = self.problem.model
         forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
-            raise ModelError(f"forces have shape ({self.count}, {model.n}), not {describe(forces)}")
+            raise ModelError(f"forces must have shape ({self.count}, {model.n}), got {describe(forces)}")
         if isinstance(self._on, Cpu) and not np.isfinite(forces).all():
             odd = np.flatnonzero(~np.isfinite(forces).all(axis=1))
             more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""

@@ -14,7 +14,7 @@ from ..control import passive as passive_laws
 from ..control.laws.passive_joints import check_stops
 from ..errors import ModelError, describe
 from ..model import Model, State
-from .arguments import answered, controller_forces, controller_size
+from .arguments import answered, check_signature, controller_forces, controller_size
 from .effort import check_effort
 from .loop_closure import check_closed
 from .problem import Problem, held
@@ -38,7 +38,7 @@ def build_problem(
     Args:
         model: Robot.
         states: States from which they start, with a first axis over the runs.
-        laws: A law or several, one of which may be sampled; or a function of time and state.
+        laws: A law or several, one of which may be sampled, or a function of time and state.
         contact: Ground or other contact; None: nothing is touched.
         dt: Step (s) for which the model's own joint forces are made; None: default steps.
         passive: Springs, damping, friction, stops and drive limits of the model act.
@@ -60,23 +60,23 @@ def build_problem(
     step = DEFAULT_STEP if dt is None else dt
     model, contact = (model, None) if contact is None else contact.on_robot(model, step)
     contact = contact and contact.for_robot(model, step)
-    given = _listed(laws)
-    own = _own_laws(model, step, passive, states.joints, bool(given) or driven)
+    given, functions = _listed(laws)
+    own = _own_laws(model, step, passive, states.joints, bool(given or functions) or driven)
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
-    if not isinstance(given, tuple):
-        return _under_function(model, states.at(0), given, contact, own)
     problem = _under_laws(model, given, contact, own)
+    sampled = tuple(law for law in given if isinstance(law, Sampled))
+    if functions:
+        return _under_function(problem, states.at(0), (*functions, *sampled))
     if driven:
         return replace(problem, controller=held, external=True)
-    return _with_sampled(problem, State(*(x[:1] for x in states)), [law for law in given if isinstance(law, Sampled)])
+    return _with_sampled(problem, State(*(x[:1] for x in states)), sampled)
 
 
-def _listed(laws: Any) -> Any:
-    """Laws of the caller as a tuple; anything else, such as a function, as it is."""
-    if laws is None or isinstance(laws, (tuple, list)):
-        return tuple(laws or ())
-    one = isinstance(laws, (Law, Sampled)) or (isinstance(laws, type) and issubclass(laws, Law))
-    return (laws,) if one else laws
+def _listed(laws: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Laws of the caller, and plain functions among them."""
+    several = tuple(laws or ()) if laws is None or isinstance(laws, (tuple, list)) else (laws,)
+    functions = tuple(x for x in several if callable(x) and not isinstance(x, (Law, Sampled, type)))
+    return tuple(x for x in several if not any(x is function for function in functions)), functions
 
 
 def _own_laws(model: Model, dt: float, wanted: Any, joints: np.ndarray, driven: bool) -> tuple[Law, ...]:
@@ -100,17 +100,16 @@ def _under_laws(model: Model, laws: tuple[Any, ...], contact: Contact | None, ow
     return Problem(model, _checked(model, (*laws, *own)), contact, passive=len(own))
 
 
-def _under_function(
-    model: Model, state: State, function: Any, contact: Contact | None, own: tuple[Law, ...]
-) -> Problem:
+def _under_function(problem: Problem, state: State, functions: tuple[Any, ...]) -> Problem:
     """Problem under a controller that is a function: n or nv numbers, and how stiff it is at the start."""
-    if not callable(function):
-        raise ModelError(f"a controller is a law, several, or a function of time and state, not {function!r}")
+    if len(functions) > 1:
+        raise ModelError(f"a run has one function or sampled controller, not {len(functions)}: add them up in one")
+    function, model = functions[0], problem.model
+    check_signature(function, state)
     said = answered(function, 0.0, state)
     size = controller_size(model, said)
     controller_forces(model, said, size, 0.0)
-    external = size == model.nv and model.m > 0
-    return Problem(model, own, contact, function, external=external, passive=len(own)).linearized(state)
+    return replace(problem, controller=function, external=size == model.nv and model.m > 0).linearized(state)
 
 
 def _check_contact(model: Model, contact: Any) -> None:
@@ -118,12 +117,13 @@ def _check_contact(model: Model, contact: Any) -> None:
     if contact is None:
         return
     if not isinstance(contact, Contact) or type(contact).__hash__ is None:
-        raise ModelError(f"{contact!r} is no contact: derive it from fc.contact.Contact, as a frozen dataclass")
+        ways = "take one of fc.contact, such as CompliantFloor(), or derive a frozen dataclass from fc.contact.Contact"
+        raise ModelError(f"{describe(contact)} is no contact: {ways}")
     if model.loops and not contact.beside_loops:
         raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
 
 
-def _with_sampled(problem: Problem, first: State, sampled: list[Sampled]) -> Problem:
+def _with_sampled(problem: Problem, first: State, sampled: tuple[Sampled, ...]) -> Problem:
     """Beside laws, a controller that is sampled, if there is one, first at the start of one run (1 x ...)."""
     if not sampled:
         return problem
@@ -141,7 +141,8 @@ def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
         if not isinstance(law, (Law, Sampled)):
             if isinstance(law, type) and issubclass(law, Law):
                 raise ModelError(f"{law.__name__} is a class of laws: give one of it, {law.__name__}(...)")
-            raise ModelError(f"{law!r} is no force law: give laws, or one function of time and state")
+            wanted = "a force law, a list of them, or a function of time and state"
+            raise ModelError(f"a controller is {wanted}, not {describe(law)}")
     names = [law.name for law in laws]
     if len(set(names)) != len(names):
         raise ModelError(f"two laws have the same name, so their work could not be told apart: {', '.join(names)}")

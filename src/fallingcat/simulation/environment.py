@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._deprecated import former_attribute
+from ..arrays.types import Matrix
 from ..contact import Contact
 from ..control import Law
 from ..errors import ExtraMissingError, ModelError, describe
@@ -134,7 +135,7 @@ class VectorEnvironment(VectorEnv):
         self._seen = np.where(which[:, None], self._observed(self._state()), self._seen)
         return self._seen.copy(), {}
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Observations, rewards, terminations, truncations and infos after ``period`` under ``actions`` (N x k)."""
         if not self._begun:
             raise ModelError("reset() comes before the first step()")

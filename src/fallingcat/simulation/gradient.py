@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import concatenate
 from ..arrays.differentiate import linearized
+from ..arrays.types import Matrix
 from ..caching import cached_property
 from ..compiler import compile
 from ..errors import ModelError, NumericsError, describe
@@ -50,7 +51,7 @@ def gradient(
     cost: Cost,
     *,
     steps: int | None = None,
-    forces: Any = None,
+    forces: Matrix | None = None,
     inputs: Mapping[str, Any] | None = None,
     data: Any = None,
     mode: Literal["adjoint", "forward"] = "adjoint",

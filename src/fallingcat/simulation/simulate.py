@@ -64,8 +64,8 @@ def simulate(
         model: Robot.
         state: Initial state.
         duration: Duration (s).
-        laws: Force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or a function of
-            time and state that returns joint forces (n; N m or N), or forces on base and joints (nv);
+        laws: Force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or, alone or among
+            them, a function of time and state that returns joint forces (n; N m or N), or of base and joints (nv);
             :class:`fallingcat.control.Sampled` evaluates either at a rate, with a latency; None: none.
         contact: Contact of the robot; None: none.
         integrator: Name or integrator; None: the default.

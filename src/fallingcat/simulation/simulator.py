@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.types import Scalar, Vector
 from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
+from ..records import short
 from .arguments import whole
 from .batch_simulator import BatchSimulator
 from .integrators.base import Integrator
@@ -80,6 +82,9 @@ class Simulator:
 
     # looking --------------------------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        return f"<Simulator of {short(self.model.name)}: t = {self.time:g} s, steps of {self.dt:g} s>"
+
     @property
     def time(self) -> float:
         """s: since the start, or the last reset."""
@@ -92,7 +97,7 @@ class Simulator:
 
     # moving ---------------------------------------------------------------------------------------------------
 
-    def step(self, forces: Any = None, steps: int = 1, **inputs: Any) -> None:
+    def step(self, forces: Vector | None = None, steps: int = 1, **inputs: Scalar | Vector) -> None:
         """Take ``steps`` under joint forces that stay the same meanwhile.
 
         Args:
@@ -116,7 +121,7 @@ class Simulator:
         if inputs:
             self._finite[:] = self._numbers
 
-    def set(self, **inputs: Any) -> None:
+    def set(self, **inputs: Scalar | Vector) -> None:
         """Give laws other inputs from the next step on, without another compilation.
 
         Args:

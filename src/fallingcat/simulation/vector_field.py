@@ -21,6 +21,7 @@ from ..contact.base import Jump, Mode
 from ..control import Law
 from ..dynamics import displace
 from ..model import Model, State
+from ..records import short
 from .compiled_dynamics import displaced, pose_of, remembered
 from .law_parameters import apart, tuned
 from .problem import Problem, given_size, with_given
@@ -151,6 +152,9 @@ class Field:
         self.origin = concatenate([np.zeros(self.nv), start.twist, start.rates, memory, works])
         if slope is not None:
             self._packed = layout_of(problem, len(memory)).pack(start, memory, works)
+
+    def __repr__(self) -> str:
+        return f"<Field of {short(self.problem.model.name)}>"
 
     def __call__(self, t: Scalar, y: Vector) -> Vector:
         """Derivative ``dy/dt`` at a time (s) and a vector."""

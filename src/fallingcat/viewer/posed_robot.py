@@ -19,7 +19,7 @@ from ..lie import Trivial
 from ..model import Model, State
 from ..planning import Reconstruction, Segment
 from ..planning.gaits.gait import check_shape
-from ..records import concise
+from ..records import concise, of_robot
 from ..simulation import simulate
 from ..visualization import Page, Scene, appearance
 from ..visualization.scenes import turned_up
@@ -50,6 +50,7 @@ class Totals(NamedTuple):
     """``3`` (N m s): momentum about the center of mass"""
 
 
+@of_robot
 class PosedRobot:
     """Robot that is moved by hand; :attr:`state` is where it is.
 

@@ -17,6 +17,7 @@ from ..errors import ExtraMissingError, FallingCatError, ModelError, describe
 from ..escaping import html
 from ..lie.rotations import quaternion_from_matrix
 from ..model import Model, State
+from ..records import short
 from ..visualization import Shape, appearance
 from ..visualization.scenes import turned_up
 from .access_control import gated
@@ -86,6 +87,9 @@ class Viewer:
         self._alive = True
         self._clock = threading.Thread(target=self._tick, daemon=True)
         self._clock.start()
+
+    def __repr__(self) -> str:
+        return f"<Viewer of {short(self.posed_robot.model.name)} at {self.url}>"
 
     def stop(self) -> None:
         """Close the view."""

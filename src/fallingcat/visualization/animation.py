@@ -178,7 +178,7 @@ class Scene:
         for name, shapes in self.shapes.items():
             poses = np.asarray(self.poses[name], dtype=float)
             if poses.shape != (len(self.times), 4, 4):
-                raise ModelError(f"poses of {name!r} have shape ({len(self.times)}, 4, 4), not {poses.shape}")
+                raise ModelError(f"poses of {name!r} must have shape ({len(self.times)}, 4, 4), got {poses.shape}")
             if shapes:
                 flat = numbers(poses[keep, :3].ravel(), 5)
                 parts.append({"name": name, "shapes": drawn(shapes), "poses": flat})

@@ -256,7 +256,7 @@ def test_jax_takes_batches_gradients_and_single_precision():
     assert abs(float(single) - fc.kinetic_energy(hopper, state)) < 1e-3
     with pytest.raises(ModelError, match="takes 2 arguments"):
         energy(q)
-    with pytest.raises(ModelError, match="v has shape"):
+    with pytest.raises(ModelError, match="v must have shape"):
         energy(q, v[:-1])
 
 

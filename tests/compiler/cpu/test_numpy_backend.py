@@ -55,7 +55,7 @@ def test_blocks_and_bad_input(no_llvm):
     block = fc.compiler.aligned((2, model.nq, 1))
     block[:] = q[:, None]
     np.testing.assert_array_equal(kernel.blocks(block)[1, :, 0], kernel(q).ravel())
-    with pytest.raises(fc.ModelError, match="q has shape"):
+    with pytest.raises(fc.ModelError, match="q must have shape"):
         kernel(q[1:])
     bad = q.copy()
     bad[-1] = np.nan

@@ -111,7 +111,7 @@ def test_what_is_wrong_is_named(small):
     q = states(1)[0][0]
     for call, message in [
         (partial(kernel), r"mass_matrix takes 1 arguments \(q\), not 0"),
-        (partial(kernel, q[1:]), r"q has shape \(\.\.\., \d+\), not"),
+        (partial(kernel, q[1:]), r"q must have shape \(\.\.\., \d+\), got"),
         (partial(kernel, q + 0j), "q holds complex128"),
         (partial(kernel, q, threads=0), "threads is a whole number"),
         (partial(kernel, np.full_like(q, np.nan)), "nan"),

@@ -196,14 +196,14 @@ def test_wrong_arguments():
     q, v, u = states(HOPPER, 2)
     for arguments, told in {
         "few": ((q, v), r"takes 3 arguments \(q, v, forces\), not 2"),
-        "shape": ((q, v[:, :-1], u), r"v has shape \(\.\.\., 4\), not \(2, 3\)"),
+        "shape": ((q, v[:, :-1], u), r"v must have shape \(\.\.\., 4\), got \(2, 3\)"),
         "batch": ((q, v, u[[0, 1, 1]]), r"the batch shapes \(2,\), \(2,\), \(3,\) do not fit together"),
         "complex": ((q, v, 1j * u), "forces holds complex128 and not real numbers"),
         "bool": ((q, v, u > 0.0), "forces holds bool and not real numbers"),
     }.values():
         with pytest.raises(ModelError, match=told):
             jax.jit(f)(*arguments)
-    with pytest.raises(ModelError, match=r"v has shape"):
+    with pytest.raises(ModelError, match=r"v must have shape"):
         jax.vmap(f)(q, v[:, :-1], u)
 
 

@@ -67,6 +67,7 @@ def test_it_reports_progress(tmp_path, capsys):
     ("call", "words"),
     [
         (lambda out: fc.studies.sweep(parabola, {"z": [1.0]}, out), "parabola has no argument 'z'"),
+        (lambda out: fc.studies.sweep(parabola, {"x": []}, out), "grid has no values of 'x'"),
         (lambda out: fc.studies.sweep(parabola, {"y": [1.0]}, out), "parabola needs 'x'"),
         (
             lambda out: fc.studies.sweep(lambda a: "no number", {"a": [1.0]}, out),

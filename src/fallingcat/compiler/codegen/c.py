@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import FileError
 from ...io.files import write_text
 from ...model import Model
+from ...records import concise
 from ..ir.inputs import said
 from ..ir.instructions import Chunk
 from ..ir.program import Program, program
@@ -28,6 +29,7 @@ TESTS = 2
 """States in the test main."""
 
 
+@concise
 @dataclass(frozen=True)
 class CSource:
     """Three texts: ``{name}.h``, ``{name}.c`` and ``{name}_test.c``."""

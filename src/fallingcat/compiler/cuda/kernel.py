@@ -117,7 +117,7 @@ class CudaKernel:
         check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):
             if x.ndim != 2 or x.shape[0] != argument.size:
-                raise ModelError(f"{argument.name} has shape ({argument.size}, n), not {x.shape}")
+                raise ModelError(f"{argument.name} must have shape ({argument.size}, n), got {x.shape}")
             if x.dtype != self.dtype or not x.flags.c_contiguous:
                 raise ModelError(f"{argument.name} is a contiguous {self.dtype} array of shape ({argument.size}, n)")
             if x.shape[1] != arrays[0].shape[1]:

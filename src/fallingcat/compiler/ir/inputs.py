@@ -53,7 +53,7 @@ class Argument(NamedTuple):
         """The batch shape of an array of this input: what stands before its own shape."""
         count = len(shape) - len(self.shape)
         if count < 0 or shape[count:] != self.shape:
-            raise ModelError(f"{self.name} has shape ({', '.join(['...', *map(str, self.shape)])}), not {shape}")
+            raise ModelError(f"{self.name} must have shape ({', '.join(['...', *map(str, self.shape)])}), got {shape}")
         return shape[:count]
 
 
@@ -239,7 +239,8 @@ def further_arguments(
             continue
         if p.name not in shapes:
             raise ModelError(
-                f"compile cannot tell the shape of the argument {p.name!r}: say inputs={{{p.name!r}: ...}}"
+                f"compile cannot tell the shape of the argument {p.name!r}: say inputs={{{p.name!r}: ...}}, "
+                f"or give its value, {p.name}=..."
             )
         shape = shapes[p.name]
         sizes = shape if isinstance(shape, tuple) else (shape,)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...arrays.loops import LoopBody
 from ...errors import ExtraMissingError, ModelError
+from ...records import short
 from ..cache.index import Memory
 from ..codegen.c_syntax import identifier
 from ..codegen.jax import interpreted
@@ -82,6 +83,10 @@ class Function:
         self._numbers = jax.jit(functools.partial(_numbers, face, flat), inline=True)
         self.__name__ = self.__qualname__ = identifier(recipe.function)
         self.__doc__ = f"{', '.join(map(str, face.arguments))} -> {size_of(face.result)} numbers"
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(map(str, self._face.arguments))
+        return f"<JAX function {self._recipe.function.__name__}({arguments}) of {short(self._recipe.model.name)}>"
 
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
         """Results for JAX arrays, with any leading batch shape."""

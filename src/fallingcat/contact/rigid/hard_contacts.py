@@ -152,6 +152,7 @@ class HardContacts(Contact):
     def on_robot(self, model: Model, step: float = DEFAULT_STEP) -> tuple[Model, HardContacts]:
         """Ground under all collision shapes of a robot, where it has no points and no stops, and the model of them."""
         if self.names:
+            checked_points(model, self.points)
             return model, self
         found = shape_points(model)
         return found.model, replace(self, points=found.points, radius=found.radii)

@@ -14,6 +14,7 @@ from ...compiler import Kernel
 from ...dynamics.checks import check_fields, check_model, check_state, positive
 from ...errors import ModelError, describe
 from ...model import Model, State
+from ...records import of_robot
 from ..limits.joint_limits import Limit
 from ..tasks.goals import as_numbers, is_moderate
 from ..tasks.packing import count
@@ -105,6 +106,7 @@ def inverse_kinematics(
     return many(model, plan, start, restarted(model, plan, first, numbers, rules), numbers, rules)
 
 
+@of_robot
 @former_arguments(limited="joint_limits")
 class InverseKinematics:
     """Inverse kinematics prepared for a loop: ``found = reach(start, goal, ...)``, one goal for each task.

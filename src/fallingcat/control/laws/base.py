@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from functools import wraps
+from inspect import signature
 from traceback import extract_tb
 from types import MappingProxyType
 from typing import Any, Self
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..._deprecated import former_methods
 from ...arrays import Graph, is_numeric
-from ...arrays.arguments import is_scalar, look_first
+from ...arrays.arguments import is_scalar, look_first, shape_of
 from ...arrays.numpy_protocol import natural, plain
 from ...arrays.traced import TracedValueError
 from ...arrays.types import Scalar, Vector
@@ -48,9 +49,12 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
         state = next((x for x in (*given, *named.values()) if isinstance(x, State)), None)
         if state is None or all(is_numeric(x) for x in state):
             return method(law, *given, **named)
+        _check_signature(law, method, *given, **named)
         given = tuple(State(*map(natural, x)) if isinstance(x, State) else natural(x) for x in given)
         try:
-            return plain(method(law, *given, **named))
+            found = plain(method(law, *given, **named))
+            _check_size(law, method.__name__, given[0] if given else None, found)
+            return found
         except (TypeError, IndexError) as error:
             instead = (
                 ""
@@ -64,11 +68,38 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
+def _check_signature(law: Law, method: Callable[..., Any], *given: Any, **named: Any) -> None:
+    """Refuse a method that cannot be called with its arguments."""
+    try:
+        signature(method).bind(law, *given, **named)
+    except TypeError as error:
+        takes = ", ".join([*signature(getattr(Law, method.__name__)).parameters][1:])
+        rule = f"{method.__name__} of law {law.name!r} is called with ({takes})"
+        raise ModelError(f"{rule}: {error}") from None
+
+
+def _check_size(law: Law, method: str, model: Any, found: Any) -> None:
+    """Refuse forces that are not one for each degree of freedom."""
+    if method != "forces" or not isinstance(model, Model) or shape_of(found) == (model.nv,):
+        return
+    parts = f"{model.m} on the base and {model.n} on joints" if model.m else "on joints"
+    raise ModelError(f"forces of law {law.name!r} must have shape ({model.nv},), {parts}, got {shape_of(found)}")
+
+
 def _place(error: Exception) -> str:
     """Last line of user code in a traceback, if it is known."""
     frames = extract_tb(error.__traceback__)
     lines = [frame.line for frame in frames if frame.line and "site-packages" not in frame.filename]
     return f" in `{lines[-1][:80]}`" if lines else ""
+
+
+def _named(cls: type) -> bool:
+    """True if a law has a name, or a field for it."""
+    return any(
+        "name" in vars(base) or "name" in vars(base).get("__annotations__", {})
+        for base in cls.__mro__[:-1]
+        if base is not Law
+    )
 
 
 _WRITTEN = {"forces", "saturated_forces", "energy", "joint_impedance", "memory_rate", "after"}
@@ -107,6 +138,7 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
     """
 
     name: str
+    """Line in the energy ledger; the name of the class where it gives none."""
     commanded: bool = True
     """True if drives exert it, so that their limits apply; False for springs that are built into a robot."""
     tunable: tuple[str, ...] | None = None
@@ -126,6 +158,8 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
         """Wrap the methods of a subclass: NumPy functions accept expressions, and arguments are checked first."""
         super().__init_subclass__(**options)
         former_methods(cls)
+        if "forces" in vars(cls) and not _named(cls):
+            cls.name = cls.__name__
         for name in _WRITTEN & vars(cls).keys():
             setattr(cls, name, _natural(vars(cls)[name]))
         look_first(cls, _LOOKS)

@@ -146,7 +146,9 @@ class InverseDynamics(JointLaw):
     """Inverse dynamics control: joints follow ``a = a* + k_d (v* - v) + k_p e`` ([ETH] (3.76)-(3.78)).
 
     A floating base, and joints without a drive, move as they do under these torques; where :attr:`estimate` is the
-    robot, driven joints follow the linear equation exactly.
+    robot, driven joints follow the linear equation exactly.  Contact forces are not part of its model: a robot that
+    stands on its legs folds them under its weight, and needs :class:`.WholeBody`, :class:`.PrioritizedControl` or
+    position servos.
 
     Args:
         goal: Coordinates of all joints (rad or m), a mapping from joint names, or a function of time (s).

@@ -150,7 +150,8 @@ def floating_inverse_dynamics(
 
 
 def as_tasks(contacts: Any) -> list[Task]:
-    """Contacts as tasks; a name means a point at rest."""
+    """Contacts as tasks; a name means a point at rest, as those of :func:`fallingcat.contact.feet` do."""
+    contacts = getattr(contacts, "points", contacts)
     if isinstance(contacts, str) or not isinstance(contacts, Sequence):
         raise ModelError(f"contacts must be names of links and frames, or tasks, got {describe(contacts)}")
     found: list[Task] = []

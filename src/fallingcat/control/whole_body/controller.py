@@ -47,7 +47,7 @@ def torques(
         model: Robot.
         state: Configuration and velocity.
         tasks: List of priorities, the highest first, each a list of tasks that share it by their weights.
-        contacts: Links or frames whose origins stay at rest.
+        contacts: Links or frames whose origins stay at rest, or the result of :func:`fallingcat.contact.feet`.
         friction: Friction coefficient, one or one for each contact; None: contacts hold in every direction.
         limits: Limits above all tasks: :class:`TorqueLimits`, and those of velocities.
         settle: ``"forces"``: what tasks leave open is settled by the least contact forces and then the least torques;
@@ -83,7 +83,7 @@ class WholeBody:
     Args:
         model: Robot.
         tasks: List of priorities, as of :func:`torques`.
-        contacts: Links or frames whose origins stay at rest.
+        contacts: Links or frames whose origins stay at rest, or the result of :func:`fallingcat.contact.feet`.
         friction: Friction coefficient, one or one for each contact; None: contacts hold in every direction.
         limits: Limits above all tasks.
         settle: ``"forces"`` or ``"torques"``, as of :func:`torques`.
@@ -160,7 +160,8 @@ def _setup(
 
 
 def _places(given: Any) -> tuple[str, ...]:
-    """Names of the contacts."""
+    """Names of the contacts, or of the points of :func:`fallingcat.contact.feet`."""
+    given = getattr(given, "points", given)
     rule = "contacts must be a list of names of links and frames, such as ['foot']"
     if not isinstance(given, (list, tuple)):
         raise ModelError(f"{rule}, got {describe(given)}")

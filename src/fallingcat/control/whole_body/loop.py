@@ -14,7 +14,7 @@ from ...compiler import Kernel, compile
 from ...errors import ModelError, NumericsError, describe
 from ...model import Model, State
 from ...model.states import check_record
-from ...records import tabulated
+from ...records import of_robot, tabulated
 from ..inverse_kinematics.differential import TASK_TOLERANCE, Levels
 from ..tasks.goals import as_numbers
 from ..tasks.packing import count, packed
@@ -60,6 +60,7 @@ class WholeBodyResult:
     """iterations of the active set; 1: the first guess was right; 0: the slow reference solver was needed"""
 
 
+@of_robot
 class WholeBodyLoop:
     """Compiled whole-body controller with its memory: each tick starts from the limits active in the last one.
 

@@ -156,7 +156,7 @@ class MujocoForces:
         return Muscle(force, (ends[0], ends[1]), (low, high), *rest)
 
     def _transmission(self, i: int, model: Model, frames: Sequence[str | None]) -> dict[str, Any] | None:
-        """What an actuator pulls on, as fields of one of ours."""
+        """Joint or transmission of an actuator, as fields of one of ours."""
         peer, kind = self.peer, int(self.peer.actuator_trntype[i])
         first, second = (int(x) for x in peer.actuator_trnid[i])
         if kind in _ON_JOINTS:

@@ -44,7 +44,7 @@ class Transmissions:
         return next((joint for joint in self.model.joints if joint.name == name), None)
 
     def of(self, element: Element, gear: np.ndarray) -> Transmission | str | None:
-        """What an actuator pulls on beside joints; the reason why it is not read; None for what the robot has not."""
+        """Transmission of an actuator that is no joint; the reason why it is not read; None if the robot has none."""
         if "tendon" in element.attributes:
             known = {tendon.name for tendon in self.model.tendons}
             return OnTendon(element.get("tendon")) if element.get("tendon") in known else None

@@ -1,4 +1,4 @@
-"""What stands beside the bodies of an MJCF file: equalities, pairs that do not touch."""
+"""Sections of an MJCF file beside its bodies: equalities, pairs that do not touch."""
 
 from __future__ import annotations
 

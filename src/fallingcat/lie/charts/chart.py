@@ -92,6 +92,9 @@ class Chart(ABC):
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     @property
     def dimension(self) -> int:
         """Number of parameters; more than a position or rotation has are tied by :meth:`constraint`."""

@@ -226,7 +226,7 @@ class Exchange(Frozen):
         if q.shape[-1:] != (nq,) or v.shape != (*q.shape[:-1], nv):
             wanted = f"(..., {nq}) and (..., {nv})"
             raise ModelError(
-                f"q and v ({self.library}) of {self.model.name!r} have shapes {wanted}, not {q.shape}, {v.shape}"
+                f"q and v ({self.library}) of {self.model.name!r} must have shapes {wanted}, got {q.shape}, {v.shape}"
             )
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise ModelError(f"q or v ({self.library}) of {self.model.name!r} holds a number that is not finite")

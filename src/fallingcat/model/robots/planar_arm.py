@@ -30,7 +30,7 @@ def planar_arm(base: Group | None = None) -> Model:
     Example:
         >>> arm = planar_arm()
         >>> arm
-        <Model 'planar_arm': base 1, 4 links, 3 joint dof, 8 kg>
+        <Model 'planar_arm': fixed base, 4 links, 3 joint dof, 8 kg>
         >>> arm.joint_names
         ('joint1', 'joint2', 'joint3')
     """

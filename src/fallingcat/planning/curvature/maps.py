@@ -16,7 +16,7 @@ from ...dynamics.checks import check_model
 from ...dynamics.principal import standing_out
 from ...errors import ModelError, describe
 from ...model import Model
-from ...records import concise
+from ...records import concise, of_robot
 from ..gaits.curve_arguments import finite, samples
 from ..gaits.curves import Curve, Embedded
 from ..gaits.gait import check_shape
@@ -180,6 +180,7 @@ class CurvatureMap(NamedTuple):
         return dataset(self)
 
 
+@of_robot
 class Mapper:
     """Compiled curvature of one robot in one frame, for many maps.
 

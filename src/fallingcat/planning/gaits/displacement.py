@@ -22,7 +22,7 @@ from ...formulations import connection
 from ...formulations.connection import shape
 from ...lie.magnus import NODES, step_logarithm
 from ...model import Model, State
-from ...records import concise
+from ...records import concise, of_robot
 from ..curvature.frames import GaitFrame, KnownFrame, check_frame, frame_pose, settled
 from ..curvature.regions import Region
 from .curve_arguments import samples
@@ -64,6 +64,7 @@ class Displacement(NamedTuple):
     """change of the pose when the steps were last halved"""
 
 
+@of_robot
 class Reconstruction:
     """Compiled connection of one robot, for the displacements of many gaits.
 

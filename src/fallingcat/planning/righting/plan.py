@@ -14,7 +14,7 @@ from ...dynamics.checks import check_model, vector
 from ...errors import ModelError, describe
 from ...lie import rotations
 from ...model import Model
-from ...records import concise
+from ...records import concise, of_robot
 from ..gaits.displacement import Reconstruction
 from ..gaits.gait import Gait
 from ..gaits.shape_forces import shape_forces
@@ -65,6 +65,7 @@ class Manoeuvre(NamedTuple):
         return Gait(self.curve, duration, "constant")
 
 
+@of_robot
 class Planner:
     """Planner of righting manoeuvres of one robot: compiled once, for many angles.
 

@@ -102,7 +102,7 @@ class _Midpoint(Flight):
         return Tangent(value, M(momentum.slope - by_q))
 
     def _pushed(self, half_turn: Tangent, v: Tangent, q: Tangent) -> Tangent:
-        """How fast the momentum of the shape (n) changes at the midpoint."""
+        """Time derivative of the momentum of the shape (n) at the midpoint."""
         m, n, light = self.model.m, self.model.n, self.light
         t = self.t + 0.5 * self.dt
         state, moved, moves, _ = self.state(t, half_turn, v, q)

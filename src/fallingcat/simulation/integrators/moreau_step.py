@@ -168,7 +168,7 @@ def _passive(
     """
 
     def work(found: Reactions, *moves: Any) -> Any:
-        """Of impulses along velocities, twice, and the change that they cause."""
+        """Work of impulses along velocities and along the change of velocity that they cause."""
         return 0.5 * (found.impulses @ sum(moves, start=concatenate(rows.of(response.velocities(found.along)))))
 
     given = work(bounced, before, free)

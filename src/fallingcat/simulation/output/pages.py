@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,14 +51,14 @@ def video(
     rate: int,
     size: tuple[int, int],
     shapes: Mapping[str, Sequence[Shape]] | None,
-) -> None:
+) -> Path:
     """The animation alone, as a file."""
     from ...visualization.video import write_video
 
     check_path(path)
     if isinstance(rate, bool) or not isinstance(rate, (int, np.integer)) or not 1 <= rate <= 120:
         raise ModelError(f"rate is a number of pictures a second, from 1 to 120, not {describe(rate)}")
-    write_video(animation(run, (), speed, shapes), path, int(rate), pixels(size))
+    return write_video(animation(run, (), speed, shapes), path, int(rate), pixels(size))
 
 
 def _extras(run: Trajectory, found: Stage) -> list[Extra]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -225,7 +226,7 @@ class Trajectory:
         """
         return self.measure(momentum, frame=frame)
 
-    def measure(self, function: Any, **options: Any) -> np.ndarray:
+    def measure(self, function: Callable[..., Any], **options: Any) -> np.ndarray:
         """Function of the robot at every sample, compiled.
 
         Args:
@@ -323,7 +324,7 @@ class Trajectory:
         rate: int = 30,
         size: tuple[int, int] = (960, 720),
         shapes: Mapping[str, Sequence[Shape]] | None = None,
-    ) -> None:
+    ) -> Path:
         """Write a video of the robot in motion (extra ``video``).
 
         The pictures are those of :meth:`animate`, which also has a button that records.
@@ -334,10 +335,13 @@ class Trajectory:
             rate: Pictures a second.
             size: Width and height (pixels).
             shapes: Solids by link or frame; None: the shapes of the file.
+
+        Returns:
+            Path of the file.
         """
         from . import pages as pictures
 
-        pictures.video(self, path, speed, rate, size, shapes)
+        return pictures.video(self, path, speed, rate, size, shapes)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write time, base, joints, rates, works and contact forces as a table with names and units, atomically.

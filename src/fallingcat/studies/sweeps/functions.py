@@ -71,6 +71,9 @@ def study_of(
         raise ModelError(f"grid is a mapping from parameters to values, at least one, not {describe(grid)}")
     values = {name: list(given) for name, given in grid.items() if not isinstance(given, str)}
     _check_names(function, {**grid, **parameters})
+    empty = [name for name, given in values.items() if not given]
+    if empty:
+        raise ModelError(f"grid has no values of {empty[0]!r}: give at least one")
     whole = frozenset(name for name, given in values.items() if given and all(type(_plain(x)) is int for x in given))
     whole |= {name for name, x in parameters.items() if type(x) is int}
     first = {name: _plain(given[0]) for name, given in values.items() if given} | dict(parameters)

@@ -83,10 +83,10 @@ class SteppedContacts(HardContacts):
 
     def check_starts(self, model: Model, many: State) -> None:
         """Refuse states (fields ``N x ...``) in which a point is below the ground, or a joint beyond its stop."""
+        self.check_points(model)
         ground = self.ground(model)
         if model.loops or not ground.flat or any(len(axes) < 3 for axes in self.axes(model)[: len(self.points)]):
             HardContacts.begin(self, model, many.at(0))  # with checks of what holds points in a plane, or loops
-        self.check_points(model)
         far = beyond(model, many.joints, self.stops, self.tolerance)
         if far:
             raise ModelError(f"{far}: start within its limits")
@@ -96,7 +96,8 @@ class SteppedContacts(HardContacts):
         robot, i = np.unravel_index(np.argmin(heights), heights.shape)
         if heights[robot, i] < -self.tolerance:
             whose = f"{self.points[i]!r} of robot {robot}" if len(heights) > 1 else repr(self.points[i])
-            raise ModelError(f"{whose} starts {-heights[robot, i]:.3g} m below the ground: start on it or above it")
+            way = "start on it or above it, as model.standing(ground) does"
+            raise ModelError(f"{whose} starts {-heights[robot, i]:.3g} m below the ground: {way}")
 
     def _heights(self, model: Model, ground: Ground, many: State) -> np.ndarray:
         """``N x points`` (m)."""
