@@ -19,7 +19,7 @@ STEPS, STEP = 200, 1e-4
 
 def relative(a: np.ndarray, b: np.ndarray) -> float:
     """Largest difference over the largest entry."""
-    return float(np.abs(a - b).max(initial=0.0) / max(np.abs(b).max(initial=0.0), 1e-12))
+    return float(np.abs(a - b).max(initial=0.0) / max(np.abs(b).max(initial=0.0), 1e-9))
 
 
 def mass_matrix_of_mujoco(theirs: Any, data: Any) -> np.ndarray:
@@ -45,17 +45,15 @@ def peer_model(path: str, _: dict[str, Any]) -> Outcome:
     state = model.random_state(np.random.default_rng(0))
     q, v = model.flatten(state)
     q_theirs, v_theirs = exchange.to(q, v)
-    data = theirs.createData()
-    M = np.triu(pin.crba(theirs, data, q_theirs))
-    M = M + np.triu(M, 1).T
-    bias = pin.nonLinearEffects(theirs, data, q_theirs, v_theirs)
-    T = np.asarray(exchange.velocity_map(q))  # ours to theirs
     back = exchange.back(q_theirs, v_theirs)
-    found = {
-        "mass_matrix": relative(T.T @ M @ T, fc.mass_matrix(model, state)),
-        "bias": relative(T.T @ bias, fc.bias_forces(model, state)),
-        "round_trip": max(relative(back[0], q), relative(back[1], v)),
-    }
+    found = {"round_trip": max(relative(back[0], q), relative(back[1], v))}
+    if not model.kinematic:
+        data = theirs.createData()
+        M = np.triu(pin.crba(theirs, data, q_theirs))
+        bias = pin.nonLinearEffects(theirs, data, q_theirs, v_theirs)
+        T = np.asarray(exchange.velocity_map(q))  # ours to theirs
+        found["mass_matrix"] = relative(T.T @ (M + np.triu(M, 1).T) @ T, fc.mass_matrix(model, state))
+        found["bias"] = relative(T.T @ bias, fc.bias_forces(model, state))
     return {"ok": True, "differences": found, "kinds": sorted({joint.shortname() for joint in theirs.joints[1:]})}
 
 

@@ -5,10 +5,10 @@ read in another process, with a time limit: as it is, and with each option that 
 to `--json`; a second call keeps those of files that loaded, and adds what `--tasks` asks for:
 
 - `numbers`: poses, mass matrix and gravity at a random state, URDF beside Pinocchio, MJCF beside MuJoCo
-- `motion`: MJCF robots move for 0.2 s under constant controls, without contact, beside MuJoCo in Runge-Kutta or implicit
-  steps of 0.025 ms that have converged; those that differ by more than 1e-3 move again without joint limits and dry
-  friction, which MuJoCo has as soft constraints of its own, and then without the actuators: the first that makes them
-  equal is named as the cause
+- `motion`: MJCF robots move for 0.2 s under constant controls, without contact, beside MuJoCo in Runge-Kutta or
+  implicit steps of 0.025 ms that have converged; those that differ by more than 1e-3 move again without joint limits
+  and dry friction, which MuJoCo has as soft constraints of its own, and then without the actuators: the first that
+  makes them equal is named as the cause
 - `peer_model`: a `pinocchio.Model` of the file by `fc.from_pinocchio_model`, and back
 - `written_mjcf`, `written_urdf`: saved, and read by MuJoCo, Pinocchio and ours
 - `drop_compliant`, `drop_hard`: the robot falls 5 cm, limp
@@ -27,6 +27,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,18 @@ Outcome = dict[str, Any]
 
 TASKS: dict[str, Callable[[str, dict[str, Any]], Outcome]] = {
     f.__name__: f
-    for f in (ours, pinocchio, mujoco, numbers, motion, peer_model, written_mjcf, written_urdf, drop_compliant, drop_hard)
+    for f in (
+        ours,
+        pinocchio,
+        mujoco,
+        numbers,
+        motion,
+        peer_model,
+        written_mjcf,
+        written_urdf,
+        drop_compliant,
+        drop_hard,
+    )
 }
 
 
@@ -149,6 +161,7 @@ def applies(task: str, row: Outcome) -> bool:
 
 def grouped(text: str) -> str:
     """A rule without the names and numbers of one file."""
+    text = re.sub(r"(file:?) \S+", r"\1 ..", text.replace("\n", " "))
     text = re.sub(r"'[^']*'|\"[^\"]*\"", "'..'", text)
     return re.sub(r"[-+]?\d[\d.]*(e[-+]?\d+)?", "#", text)[:150]
 
@@ -167,35 +180,44 @@ def show(rows: list[Outcome]) -> None:
     for (kind, rule, named), count in refused.most_common():
         reasons.add_row(str(count), kind, rule, "yes" if named else "no")
     console.print(reasons)
-    compared = [row for row in rows if row.get("numbers", {}).get("ok")]
-    if compared:
-        same = [row for row in compared if max(row["numbers"]["differences"].values()) <= 1e-12]
-        light = sum(row["numbers"]["kinematic"] for row in compared)
-        console.print(
-            f"poses, mass matrix and gravity equal to 1e-12: {len(same)} of {len(compared)} files that both read"
-        )
-        console.print(f"(of these {light} are kinematic models: poses alone)")
-        for row in compared:
-            if row not in same:
-                differences = ", ".join(f"{name} {x:.1e}" for name, x in row["numbers"]["differences"].items())
-                console.print(f"  {differences}: {row['file']}")
+    compare = Table("task", "format", "files", "equal to 1e-9", "the others")
+    for task, kind in product(("numbers", "peer_model", "written_mjcf", "written_urdf"), ("urdf", "xml")):
+        done = [row[task] for row in rows if task in row and row["kind"] == kind]
+        same = [each for each in done if each["ok"] and max(each["differences"].values()) <= 1e-9]
+        others = Counter(grouped(each.get("cause") or each.get("rule", "differs")) for each in done if each not in same)
+        if done:
+            compare.add_row(
+                task, kind, str(len(done)), str(len(same)), "\n".join(f"{n} {x}" for x, n in others.items())
+            )
+    console.print(compare)
+    show_motions(rows, console)
+    show_drops(rows, console)
 
 
-def show_motions(rows: list[Outcome]) -> None:
+def show_motions(rows: list[Outcome], console: Console) -> None:
     """The table of motions under constant controls: differences by cause."""
-    moved = [row for row in rows if "motion" in row]
+    moved = [row["motion"] for row in rows if "motion" in row]
     table = Table("motions of 0.2 s beside MuJoCo", "files")
-    causes = Counter(
-        (row["motion"]["cause"] or "within 1e-3") if row["motion"]["ok"] else grouped(row["motion"]["rule"])
-        for row in moved
-    )
+    causes = Counter((each["cause"] or "within 1e-3") if each["ok"] else grouped(each["rule"]) for each in moved)
     for cause, count in causes.most_common():
         table.add_row(cause, str(count))
-    console = Console(width=200)
     console.print(table)
-    for row in moved:
-        if row["motion"].get("cause") == "not known":
-            console.print(f"  {row['motion']['difference']:.1e}, {row['motion']['left']:.1e} left: {row['file']}")
+
+
+def show_drops(rows: list[Outcome], console: Console) -> None:
+    """The table of falls: how many end well, and how the others end."""
+    table = Table("fall of 5 cm", "robots", "good", "the others")
+    for task in ("drop_compliant", "drop_hard"):
+        done = [row[task] for row in rows if row.get(task) and "not dropped" not in row[task].get("rule", "")]
+        others = Counter(grouped(each.get("status", each.get("rule"))) for each in done if not each.get("good"))
+        good = sum(each.get("good", False) for each in done)
+        table.add_row(task, str(len(done)), str(good), "\n".join(f"{n} {text}" for text, n in others.items()))
+    console.print(table)
+
+
+def absolute(options: dict[str, Any], root: Path) -> dict[str, Any]:
+    """Options of a row, whose folders are seen from ``root``."""
+    return options | ({"inside": str(root / options["inside"])} if "inside" in options else {})
 
 
 def written(rows: dict[str, Outcome], root: Path) -> str:
@@ -232,12 +254,12 @@ def main() -> None:
         for task in options.tasks:
             row = rows.get(name, {})
             if i % options.every == 0 and row and not row.get(task, {}).get("ok") and applies(task, row):
-                row[task] = worker(task, path, row["options"])
+                row[task] = worker(task, path, absolute(row["options"], options.folder))
         if i % 10 == 0 or path == paths[-1] or time.monotonic() > end:
             options.json.write_text(written(rows, options.folder))
         if time.monotonic() > end:
             break
-    show(list({"file": name, **row} for name, row in rows.items()))
+    show(list(rows.values()))
 
 
 if __name__ == "__main__":

@@ -113,7 +113,8 @@ def test_copies_of_attached_models_and_parts_of_the_model_itself(tmp_path):
 @pytest.mark.filterwarnings("ignore::fallingcat.io.FileWarning")
 def test_damping_of_free_bodies_acts_in_scenes_and_is_written(tmp_path):
     """MuJoCo damps all six velocities; the base of a robot alone has no damping here, which is said."""
-    cube = "<body name='c' pos='0 1 2' euler='0 0 30'><joint type='free' damping='.3'/><geom type='box' size='.1 .2 .3'/></body>"
+    inside = "<joint type='free' damping='.3'/><geom type='box' size='.1 .2 .3'/>"
+    cube = f"<body name='c' pos='0 1 2' euler='0 0 30'>{inside}</body>"
     text = f"<mujoco><worldbody>{cube}{BALL.format('')}</worldbody></mujoco>"
     model, peer, _ = loaded(tmp_path, text, root="world")
     assert [joint.passive.damping for joint in model.joints] == [0.3, 0.0]

@@ -93,7 +93,7 @@ def make_pieces(
         pieces.geoms[naming.bodies[i]] = body.geoms
         if i == base:
             if body.free_damping:
-                reader.warn(body.free, "the damping of a free base is not read; with root=\"world\" it is")
+                reader.warn(body.free, 'the damping of a free base is not read; with root="world" it is')
             continue
         if body.free is not None:  # beside others: its coordinates are its pose in the world
             passive = Passive(damping=body.free_damping)
