@@ -289,6 +289,14 @@ class Task(ABC):
         """
         return {}
 
+    def about(self) -> dict[str, Any]:
+        """Plain data that a file of a policy keeps of its task.
+
+        Returns:
+            Data for JSON.
+        """
+        return {"task": type(self).__name__.lower(), "robot": self.model.name, "period": self.period}
+
     def metrics(self, now: Snapshot) -> Mapping[str, Any]:
         """Quantities that are shown while learning.
 

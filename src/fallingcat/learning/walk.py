@@ -111,6 +111,7 @@ class Walk(Task):
         put = object.__setattr__
         if not isinstance(self.model, Model) or not isinstance(self.model.base, SE3):
             raise ModelError(f"Walk takes a robot with a free base, not {describe(self.model)}")
+        put(self, "_given_feet", self.feet)
         put(self, "posture", _posture(self.model, self.posture))
         moved = _walking(self.model) if self.joints is None else tuple(self.joints)
         put(self, "joints", moved)
@@ -259,6 +260,34 @@ class Walk(Task):
         """Errors of velocities."""
         off, turn = now.twist[:, :2] - now.commands[:, :2], now.twist[:, 5] - now.commands[:, 2]
         return {"speed error (m/s)": now.xp.sqrt((off * off).sum(axis=1)), "turning error (rad/s)": abs(turn)}
+
+    def about(self) -> dict[str, Any]:
+        """Arguments from which :meth:`of` makes the task again."""
+        names = ("joints", "scale", "speeds", "friction", "gait", "period", "dt")
+        own = {name: getattr(self, name) for name in names}
+        numbers = {name: np.asarray(getattr(self, name)).tolist() for name in ("posture", "kp", "kd")}
+        named = None if self._given_feet is None else list(self._given_feet)  # type: ignore[attr-defined]
+        return super().about() | {"walk": own | numbers | {"feet": named}}
+
+    @classmethod
+    def of(cls, model: Model, about: Mapping[str, Any], **changes: Any) -> Walk:
+        """Task of a policy.
+
+        Args:
+            model: Robot.
+            about: :attr:`.Policy.about`.
+            changes: Other arguments.
+
+        Returns:
+            Task.
+        """
+        own = about.get("walk")
+        if not isinstance(own, Mapping):
+            raise ModelError(f"the policy is not one of walking, but of {describe(about.get('task'))}")
+        try:
+            return cls(model, **{str(k): tuple(x) if k == "speeds" else x for k, x in own.items()} | changes)
+        except TypeError as error:
+            raise ModelError(f"the policy's description of its task cannot be read: {error}") from None
 
     def _phase(self, now: Snapshot) -> Any:
         """``N x 2``: sine and cosine of the clock."""

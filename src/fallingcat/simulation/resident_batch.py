@@ -18,7 +18,7 @@ from .arguments import whole
 from .batch_simulator import BatchSimulator
 from .integrators.base import Integrator
 from .integrators.implicit import Implicit
-from .robot_parameters import checked, edited
+from .robot_parameters import edited
 from .vector_field import Layout
 
 NUMBERS_PER_POINT = 9
@@ -75,20 +75,19 @@ class ResidentBatch:
         count, starts = whole(robots, "robots"), len(bank.pose)
         if not starts:
             raise ModelError("a bank of starts must hold at least one state")
-        first = np.arange(count) % starts
-        own = None if parameters is None else {name: np.asarray(x)[first] for name, x in parameters.items()}
         self.simulator = BatchSimulator(
-            model, State(*(x[first] for x in bank)), laws, contact, dt=dt, target=target, dtype=dtype, threads=threads,
-            integrator=integrator or Implicit(sweeps=1), parameters=own,
+            model, bank, laws, contact, dt=dt, target=target, dtype=dtype, threads=threads,
+            integrator=integrator or Implicit(sweeps=1), parameters=parameters,
         )  # fmt: skip
         self.robots, self.starts, self.dt = count, starts, self.simulator.dt
-        problem, layout = self.simulator.problem, self.simulator.layout
-        self._on, self._clock = self.simulator._on, np.full(self.simulator.stepper.clock, self.dt)
-        given = checked(problem.model, problem.contact, parameters, starts)
-        self._bank = self._on.sent(self.simulator._fresh(bank))
+        problem, layout, given = self.simulator.problem, self.simulator.layout, self.simulator.parameters
+        self._bank, self._clock = self.simulator._x, np.full(self.simulator.stepper.clock, self.dt)
+        self.simulator.keep(np.arange(count) % starts)
+        self._on = self.simulator._on
         self._own = self._on.rows(self._on.own_numbers(count))
         self._laws = self._own.shape[1] - given.numbers.shape[1]
         self._parameters = self._on.sent(given.numbers)
+        self._own_parameters = self._on.rows(self._own[:, self._laws :])
         self._no_forces = self._on.sent(np.zeros((count, 0)))
         self._places = _places(layout, self.simulator.stepper.head)
         contact = problem.contact
@@ -167,12 +166,9 @@ class ResidentBatch:
             which: ``N`` truth values, on the device.
             index: ``N`` whole numbers below ``K``, on the device: the entry of the bank for each.
         """
-        on = self._on
-        on.restart(self.simulator._x, which, self._bank, index)
+        self._on.restart(self.simulator._x, which, self._bank, index)
         if self._own.shape[1] > self._laws:
-            numbers = on.own_numbers(self.robots)
-            own = numbers[:, self._laws :] if numbers is on.rows(numbers) else numbers[self._laws :]
-            on.restart(own, which, self._parameters, index)
+            self._on.restart(self._own_parameters, which, self._parameters, index)
 
     def kick(self, change: Any) -> None:
         """Change velocities of the base at once.
