@@ -40,6 +40,10 @@ def task(robot: str, randomization: Randomization = HARD) -> Walk:
     return Walk(getattr(fc.robots, robot)(), randomization=randomization)
 
 
+def settings(options: Any) -> Settings:
+    return Settings(hidden=HIDDEN[options.target], steps=options.steps, deviation=options.deviation)
+
+
 def synchronize(target: str) -> None:
     if target == "cuda":
         torch.cuda.synchronize()
@@ -53,7 +57,7 @@ def walk(options: Any) -> dict[str, Any]:
     """Train for some seconds, evaluate the policies at 10 s and at the end on robots that differ."""
     robots = options.robots or ROBOTS[options.target]
     world = Environment(task(options.robot), robots, target=options.target, library="torch", seed=options.seed)
-    learner = Learner(world, Settings(hidden=HIDDEN[options.target], steps=options.steps), seed=options.seed)
+    learner = Learner(world, settings(options), seed=options.seed)
     synchronize(options.target)
     result: dict[str, Any] = {
         "robot": options.robot, "machine": machine(options.target), "robots": robots, "until the first round (s)":
@@ -71,16 +75,16 @@ def walk(options: Any) -> dict[str, Any]:
             result["seconds to the goal"], result["seconds to the goal, in all"] = spent, time.perf_counter() - BEGAN
             result["processor seconds to the goal"] = row["processor time (s)"]
             result["actions to the goal"] = learner.actions_taken
-        for mark in (10.0, 20.0, 30.0):
+        for mark in (6.0, 8.0, 10.0, 20.0, 30.0):
             if spent > mark and f"{mark:.0f} s" not in policies:
                 policies[f"{mark:.0f} s"] = learner.policy()
     policies["end"] = learner.policy()
     result["actions per s with learner"] = learner.actions_taken / result["curve"][-1]["seconds"]
     result["broken"] = sum(row["broken"] for row in result["curve"])
-    judge = Environment(task(options.robot), 4096, target=options.target, library="torch", seed=7)
+    judge = Environment(task(options.robot), options.judged, target=options.target, library="torch", seed=7)
     for name, policy in policies.items():
         found = evaluate(judge, policy.on(judge.library), 10.0, seed=7)
-        result[f"4,096 robots, 10 s, policy at {name}"] = found._asdict()
+        result[f"{options.judged:,} robots, 10 s, policy at {name}"] = found._asdict()
         print(name, found, flush=True)
     if options.policy:
         policies["end"].save(options.policy)
@@ -107,9 +111,9 @@ def speed(options: Any) -> dict[str, Any]:
             rate = robots * options.rounds / (time.perf_counter() - begun)
             found[f"random actions per s, {robots} {kind}"] = rate
             print(kind, robots, f"{rate:.3g}", world.report(), flush=True)
-    for robots in sizes[1:3]:
+    for robots in sizes[1:]:
         world = Environment(task(options.robot), robots, target=options.target, library="torch", seed=0)
-        learner = Learner(world, Settings(hidden=HIDDEN[options.target], steps=options.steps), seed=0)
+        learner = Learner(world, settings(options), seed=0)
         learner.iterate()
         synchronize(options.target)
         begun = time.perf_counter()
@@ -128,13 +132,14 @@ def twice(options: Any) -> dict[str, Any]:
     for _ in range(2):
         world = Environment(task(options.robot), 4096 if options.target == "cuda" else 64, target=options.target,
                             library="torch", seed=3)  # fmt: skip
-        learner = Learner(world, Settings(hidden=HIDDEN[options.target], steps=options.steps), seed=3)
+        learner = Learner(world, settings(options), seed=3)
         for _ in range(options.rounds // 10):
             learner.iterate()
         found.append(learner.theta.detach().cpu().numpy())
     return {
         "machine": machine(options.target), "rounds": options.rounds // 10,
-        "equal bit by bit": bool(np.array_equal(*found)), "largest difference": float(np.abs(found[0] - found[1]).max()),
+        "equal bit by bit": bool(np.array_equal(*found)),
+        "largest difference": float(np.abs(found[0] - found[1]).max()),
     }  # fmt: skip
 
 
@@ -145,12 +150,15 @@ def main() -> None:
     parser.add_argument("--target", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--robots", type=int)
-    parser.add_argument("--steps", type=int, default=24)
+    parser.add_argument("--steps", type=int, help="actions of a robot in a round; default: 24, on a GPU 12")
+    parser.add_argument("--deviation", type=float, default=1.0)
+    parser.add_argument("--judged", type=int, default=4096, help="robots on which policies are judged")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--policy", type=Path, help="file of the policy")
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args()
+    options.steps = options.steps or (12 if options.target == "cuda" else 24)
     result = {"walk": walk, "speed": speed, "twice": twice}[options.what](options)
     known = json.loads(options.output.read_text()) if options.output.exists() else {}
     known[f"{options.what} {options.robot} {options.target}"] = result

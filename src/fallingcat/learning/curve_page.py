@@ -46,8 +46,12 @@ def curve_page(policy: Policy, curve: Sequence[dict[str, float]]) -> Page:
         ("Learning rate", ["learning rate"], "", True),
     ]
     blocks = [chart(title, kept, unit, log) for title, own, unit, log in groups if (kept := _in(own, names))]
-    return Page(f"{policy.about.get('robot', 'robot')} learns to {policy.about.get('task', 'act')}",
-                f"proximal policy optimization, layers {'-'.join(map(str, policy.sizes))}", _facts(rows), blocks)
+    return Page(
+        f"{policy.about.get('robot', 'robot')} learns to {policy.about.get('task', 'act')}",
+        f"proximal policy optimization, layers {'-'.join(map(str, policy.sizes))}",
+        _facts(rows),
+        blocks,
+    )
 
 
 def _in(wanted: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -21,7 +21,13 @@ MAX_SPEED = 1e3
 
 
 class StepResult(NamedTuple):
-    """Result of an action of all robots; arrays are of the environment's library."""
+    """Result of an action of all robots; arrays are of the environment's library.
+
+    Example:
+        >>> no = np.array([False])
+        >>> StepResult(np.zeros((1, 2)), np.ones(1), no, ~no, no, np.ones((1, 1))).ended
+        array([ True])
+    """
 
     observations: Any
     """``N x size``: of robots whose episode has ended, those of the next one"""
@@ -37,7 +43,7 @@ class StepResult(NamedTuple):
     """``terms x N``: parts of the rewards, in the order of :attr:`Environment.terms`"""
     last: Any = None
     """``N x size``: observations before resets, if ``details`` are asked for"""
-    metrics: Mapping[str, Any] = {}  # noqa: RUF012
+    metrics: Mapping[str, Any] = {}
     """arrays (N) by name, of :meth:`.Task.metrics`, if ``details`` are asked for"""
 
     @property
@@ -200,12 +206,13 @@ class Environment:
         )  # fmt: skip
         velocity = self.library.given(self.batch.part("velocity"))
         broken = ~(xp.amax(xp.abs(velocity), axis=1) < MAX_SPEED)  # also where it is not a number
-        terms = xp.stack(list(task.reward(after).values()))
-        rewards = xp.where(broken, 0.0 * self._age, task.total(terms))
+        none = 0.0 * self._age  # of robots that broke, whose own numbers mean nothing
+        terms = xp.where(broken, none, xp.stack(list(task.reward(after).values())))
+        rewards = xp.where(broken, none, task.total(terms))
         terminated = task.done(after) | broken
         truncated = (self._age >= task.horizon - 0.5 * task.period) & ~terminated
         last = self._observed(after) if details else None
-        metrics = {name: x + 0.0 for name, x in task.metrics(after).items()} if details else {}
+        metrics = {name: xp.where(broken, none, x) for name, x in task.metrics(after).items()} if details else {}
         self._now = after.with_(memory=task.remember(after))
         observations = self._begin_anew(terminated | truncated, points)
         self._counts = self._counts + xp.stack([(terminated | truncated).sum(), terminated.sum(), broken.sum()])
@@ -285,7 +292,9 @@ class Environment:
             return
         xp, given = self.library.xp, self.library.given
         chosen = self.library.uniform(0.0, 1.0, n) < self.task.period / limits.push_period
-        kick = xp.where(chosen[:, None], self.library.uniform(-limits.push, limits.push, n, 2), 0.0 * self._age[:, None])
+        kick = xp.where(
+            chosen[:, None], self.library.uniform(-limits.push, limits.push, n, 2), 0.0 * self._age[:, None]
+        )
         rotation = given(self.batch.part("pose")).reshape((n, 3, 4))[:, :2, :3]
         change = (rotation * kick[:, :, None]).sum(axis=1)
         self.batch.kick(self.library.sent(xp.concatenate([change, 0.0 * change], axis=1)))

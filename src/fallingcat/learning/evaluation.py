@@ -10,11 +10,16 @@ from .environment import Environment
 
 
 class Evaluation(NamedTuple):
-    """Falls and errors of robots under a policy."""
+    """Falls and errors of robots under a policy.
+
+    Example:
+        >>> Evaluation(4096, 10.0, 0.99, 0, {"speed error (m/s)": 0.05}).standing
+        0.99
+    """
 
     robots: int
     seconds: float
-    """of each robot"""
+    """time (s) of each robot"""
     standing: float
     """share of the robots that neither fell nor broke"""
     broken: int

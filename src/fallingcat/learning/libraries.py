@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ExtraMissingError, ModelError, describe, meant
 
 TARGETS = {"numpy": ("cpu",), "torch": ("cpu", "cuda"), "jax": ("cpu", "cuda"), "cupy": ("cuda",)}
-"""Where the arrays of each library can be."""
+"""Targets on which the arrays of each library can be."""
 
 
 class Library(ABC):

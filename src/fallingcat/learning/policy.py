@@ -115,10 +115,12 @@ class Policy:
         Returns:
             Its path.
         """
-        arrays = {f"{name}{k}": x for k, pair in enumerate(self.layers) for name, x in zip("Wb", pair, strict=True)}
+        arrays: dict[str, Any] = {
+            f"{name}{k}": x for k, pair in enumerate(self.layers) for name, x in zip("Wb", pair, strict=True)
+        }
         text = np.array(json.dumps({"format": FORMAT, "about": dict(self.about)}, allow_nan=False))
         stream = io.BytesIO()
-        np.savez(stream, policy=text, **arrays, **more)
+        np.savez(stream, policy=text, **arrays | more)
         write_bytes(path, stream.getvalue())
         return Path(path)
 
@@ -206,7 +208,9 @@ class Policy:
         """
 
         def policy(model: Model, state: State, time: Any, command: Any, action: Any) -> Any:
-            x = concatenate([np.reshape(row, -1) for row in task.observe(_alone(state, time, command, action)).values()])
+            x = concatenate(
+                [np.reshape(row, -1) for row in task.observe(_alone(state, time, command, action)).values()]
+            )
             for k, (W, b) in enumerate(self.layers):
                 x = W @ x + b
                 if k < len(self.layers) - 1:
@@ -235,9 +239,7 @@ class _Memory:
 
     def __init__(self, policy: Policy, task: Any, command: Any) -> None:
         self._task, self._command = task, command
-        self._act = compile(
-            task.model, policy.law(task), inputs={"time": 1, "command": task.commands, "action": task.actions}
-        )
+        self._act = policy.law(task)
         self._servo = task.laws[0].sized(task.model)
         self._columns = [task.model.v_slices[task.model.leading_index(name)].start for name in task.joints]
         self._last = np.zeros(task.actions)
@@ -249,7 +251,7 @@ class _Memory:
         command = np.asarray(self._command(t) if callable(self._command) else self._command, dtype=float)
         if command.shape != (task.commands,) or not np.isfinite(command).all():
             raise ModelError(f"a command must be {task.commands} finite numbers, got {describe(command)}")
-        action = self._act(*model.flatten(state), np.array([t]), command, self._last)
+        action = np.asarray(self._act(model, state, np.array([t]), command, self._last))
         self._last = np.clip(action, -task.limit, task.limit)
         forces = np.zeros(model.n)
         forces[self._columns] = np.array(self._servo.kp) * task.scale * self._last
@@ -270,7 +272,7 @@ def _alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """Arrays of a file of :meth:`Policy.save`."""
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
     except FileNotFoundError:
         raise FileError("there is no such file", file=path) from None

@@ -2,59 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ExtraMissingError, ModelError, NumericsError, describe
 from .environment import Environment
+from .network import Network, Recorded, perceptron
 from .policy import Policy
+from .settings import Settings
 
 try:
     import torch
-except ImportError:
-    raise ExtraMissingError("learn", package="torch", purpose="the learner") from None
+except ImportError:  # the learner says so when it is made
+    torch: Any = None  # type: ignore[no-redef]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 MIN_DEVIATION = 0.05
 """Least standard deviation of actions while learning."""
 RATES = (1e-5, 1e-2)
 """Learning rates between which the divergence of the policy steers."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Numbers of the learner.
-
-    Example:
-        >>> Settings(hidden=(64, 64)).epochs
-        4
-    """
-
-    hidden: tuple[int, ...] = (256, 128)
-    """sizes of the hidden layers of policy and value"""
-    steps: int = 24
-    """actions of each robot in a round"""
-    epochs: int = 4
-    """passes over the data of a round"""
-    batches: int = 4
-    """parts of the data in a pass"""
-    discount: float = 0.99
-    trace: float = 0.95
-    """lambda of the advantages [Schulman]"""
-    clip: float = 0.2
-    """largest relative change of the probability of an action"""
-    entropy: float = 0.004
-    """weight of the entropy of the policy"""
-    rate: float = 1e-3
-    """first learning rate"""
-    divergence: float = 0.01
-    """divergence of the policy in a step towards which the learning rate is steered"""
-    gradient: float = 1.0
-    """largest norm of a gradient"""
-    deviation: float = 1.0
-    """first standard deviation of actions"""
 
 
 class Batch(NamedTuple):
@@ -70,55 +37,9 @@ class Batch(NamedTuple):
     advantages: Any
 
 
-class Network:
-    """Two multilayer perceptrons, for actions and values, whose parameters are one vector.
-
-    Args:
-        sizes: Numbers of an observation, of the hidden layers, of an action.
-        device: Device of Torch.
-    """
-
-    def __init__(self, sizes: tuple[int, ...], device: Any) -> None:
-        *inner, actions = sizes
-        self.actions, self.device = actions, device
-        self.policy, self.value = _shapes([*inner, actions]), _shapes([*inner, 1])
-        self.size = sum(a * b + b for a, b in (*self.policy, *self.value)) + actions
-
-    def first(self, generator: Any, deviation: float) -> Any:
-        """Parameters to begin with: orthogonal matrices, small ones for the first actions and values."""
-        parts = []
-        for shapes, last in ((self.policy, 0.01), (self.value, 1.0)):
-            for k, (a, b) in enumerate(shapes):
-                matrix = torch.randn(max(a, b), min(a, b), generator=generator, dtype=torch.float64)
-                q, r = torch.linalg.qr(matrix)
-                q = q * torch.sign(torch.diagonal(r))
-                gain = last if k == len(shapes) - 1 else 2.0**0.5
-                parts += [gain * (q if q.shape == (b, a) else q.T).reshape(-1), torch.zeros(b, dtype=torch.float64)]
-        parts.append(torch.full((self.actions,), float(np.log(deviation)), dtype=torch.float64))
-        return torch.cat(parts).to(self.device, torch.float32)
-
-    def layers(self, theta: Any) -> tuple[list[Any], list[Any], Any]:
-        """Matrices and offsets of policy and value, and the logarithms of the deviations: views of the parameters."""
-        found: list[list[Any]] = []
-        at = 0
-        for shapes in (self.policy, self.value):
-            found.append([])
-            for a, b in shapes:
-                found[-1].append((theta[at : at + a * b].view(b, a), theta[at + a * b : at + a * b + b]))
-                at += a * b + b
-        return found[0], found[1], theta[at:]
-
-
-def _shapes(sizes: list[int]) -> list[tuple[int, int]]:
-    return list(zip(sizes[:-1], sizes[1:], strict=True))
-
-
-def perceptron(layers: list[Any], x: Any) -> Any:
-    """Output of a multilayer perceptron with exponential linear units."""
-    for k, (W, b) in enumerate(layers):
-        x = torch.nn.functional.linear(x, W, b)
-        x = x if k == len(layers) - 1 else torch.nn.functional.elu(x)
-    return x
+def _split(found: list[Any]) -> tuple[list[Any], list[Any]]:
+    """State of the learner, and figures."""
+    return found[:5], found[5:]
 
 
 class Learner:
@@ -131,13 +52,17 @@ class Learner:
 
     Example:
         >>> import fallingcat as fc
-        >>> world = fc.learning.Environment(fc.learning.Walk(fc.robots.quadruped()), 8, library="torch")
-        >>> learner = Learner(world, Settings(hidden=(16,), steps=4), seed=0)
-        >>> sorted(learner.iterate())[:3]
+        >>> world = fc.learning.Environment(
+        ...     fc.learning.Walk(fc.robots.quadruped()), 8, library="torch"
+        ... )  # doctest: +SKIP
+        >>> learner = Learner(world, Settings(hidden=(16,), steps=4), seed=0)  # doctest: +SKIP
+        >>> sorted(learner.iterate())[:3]  # doctest: +SKIP
         ['broken', 'deviation', 'divergence']
     """
 
     def __init__(self, environment: Environment, settings: Settings | None = None, seed: int = 0) -> None:
+        if torch is None:
+            raise ExtraMissingError("learn", package="torch", purpose="the learner")
         if environment.library.xp is not torch:
             raise ModelError(f"the learner takes an environment with library='torch', not {describe(environment)}")
         self.environment, self.settings = environment, settings or Settings()
@@ -150,6 +75,7 @@ class Learner:
         self._count = torch.zeros((), device=device)
         self._rate = torch.full((), self.settings.rate, device=device)
         self._random = torch.Generator(device).manual_seed(seed)
+        self._recorded: Recorded | None = None
         self.rounds, self.actions_taken = 0, 0
         self._seen = environment.reset(seed, stagger=True).to(torch.float32)
 
@@ -168,7 +94,8 @@ class Learner:
         Returns:
             Figures of the round by name; terms of the reward as ``reward: NAME``.
         """
-        data, figures = self._collect()
+        with torch.no_grad():
+            data, figures = self._collect()
         figures |= self._improve(data)
         self.rounds += 1
         self.actions_taken += self.settings.steps * self.environment.robots
@@ -178,26 +105,27 @@ class Learner:
             self._refuse(data, found)
         return found
 
-    @torch.no_grad()
     def _collect(self) -> tuple[Batch, dict[str, Any]]:
         """Data of a round, and what it tells."""
         env, s, kept = self.environment, self.settings, []
+        period, lasted = env.task.period, s.steps * env.task.period
         policy, value, log_deviation = self.network.layers(self.theta)
         deviation = log_deviation.exp()
-        ended = falls = broken = terms = 0.0
-        result: Any = None
+        ended: Any = 0.0
+        falls, broken, terms, gained, result = ended, ended, ended, ended, ended
         for k in range(s.steps):
             seen, means = self._seen, perceptron(policy, self._seen)
             noise = torch.randn(means.shape, generator=self._random, device=means.device)
             actions, values = means + deviation * noise, perceptron(value, seen)[:, 0]
             chance = -(0.5 * noise * noise + log_deviation + 0.5 * LOG_2PI).sum(dim=1)
             result = env.step(actions.to(env.now.joints.dtype), details=k == s.steps - 1)
-            reward = result.rewards.float() * env.task.period
+            reward = result.rewards.float() * period
             reward = reward + s.discount * values * result.truncated  # what would have come after the horizon
             kept.append((seen, actions, chance, means, values, reward, result.ended))
             self._seen = result.observations.to(torch.float32)
             ended, falls = ended + result.ended.float().mean(), falls + result.terminated.float().mean()
             broken, terms = broken + result.broken.sum(), terms + result.terms.mean(dim=1)
+            gained = gained + result.rewards.mean()
         seen, actions, chance, means, values, rewards, ends = (torch.stack(x) for x in zip(*kept, strict=True))
         last = perceptron(value, self._seen)[:, 0]
         advantages = self._advantages(rewards, values, last, ends)
@@ -205,9 +133,9 @@ class Learner:
         scaled = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         flat = (x.flatten(0, 1) for x in (seen, actions, chance, means, values, returns, scaled))
         figures = {
-            "reward": rewards.mean() / env.task.period,
-            "falls per s": falls / (s.steps * env.task.period),
-            "episode (s)": env.task.period * s.steps / torch.clamp(torch.as_tensor(ended), min=1e-6),
+            "reward": gained / s.steps,
+            "falls per s": falls / lasted,
+            "episode (s)": lasted / torch.clamp(torch.as_tensor(ended), min=lasted / env.task.horizon),
             "broken": broken,
             "deviation": deviation.mean(),
             "observations": seen.abs().amax(),
@@ -228,21 +156,35 @@ class Learner:
 
     def _improve(self, data: Batch) -> dict[str, Any]:
         """Steps of Adam on the clipped objective."""
-        s, total = self.settings, len(data.seen)
-        old = self.network.layers(self.theta)[2].clone()
-        size, figures = total // s.batches, {}
+        s, total, names = self.settings, len(data.seen), ("divergence", "value error", "objective")
+        old, size = self.network.layers(self.theta)[2].clone(), total // s.batches
+        figures: list[Any] = []
+        now = [self.theta, *self._adam, self._count, self._rate]
         for _ in range(s.epochs):
             order = torch.randperm(total, generator=self._random, device=self.theta.device)
             for k in range(s.batches):
-                part = Batch(*(x[order[k * size : (k + 1) * size]] for x in data))
-                theta = self.theta.detach().requires_grad_()
-                loss, figures = self._loss(theta, part, old)
-                (gradient,) = torch.autograd.grad(loss, theta)
-                self._steer(figures["divergence"])
-                self._descend(gradient)
-        return figures | {"learning rate": self._rate}
+                rows = order[k * size : (k + 1) * size]
+                now, figures = _split(self._updated(*now, old, *(x[rows] for x in data)))
+        self.theta, *self._adam, self._count, self._rate = (x.clone() for x in now)
+        return dict(zip(names, figures, strict=True)) | {"learning rate": self._rate}
 
-    def _loss(self, theta: Any, part: Batch, old: Any) -> tuple[Any, dict[str, Any]]:
+    def _updated(self, *given: Any) -> Any:
+        """:meth:`_update`, on a GPU replayed from a recording, whose results the next call overwrites."""
+        if not (self.settings.graph and self.theta.is_cuda):
+            return self._update(*given)
+        if self._recorded is None:
+            self._recorded = Recorded(self._update, given)
+        return self._recorded(given)
+
+    def _update(self, theta: Any, mean: Any, square: Any, count: Any, rate: Any, old: Any, *part: Any) -> list[Any]:
+        """Parameters and state of Adam after one step, and figures of it."""
+        theta = theta.detach().requires_grad_()
+        loss, figures = self._loss(theta, Batch(*part), old)
+        (gradient,) = torch.autograd.grad(loss, theta)
+        rate = self._steered(rate, figures[0])
+        return [*self._descended(theta.detach(), mean, square, count + 1.0, rate, gradient), rate, *figures]
+
+    def _loss(self, theta: Any, part: Batch, old: Any) -> tuple[Any, list[Any]]:
         """Clipped objective [Schulman] (7), error of the values, entropy; and figures of them."""
         s, (policy, value, log_deviation) = self.settings, self.network.layers(theta)
         means, values = perceptron(policy, part.seen), perceptron(value, part.seen)[:, 0]
@@ -255,26 +197,21 @@ class Learner:
         entropy = (log_deviation + 0.5 + 0.5 * LOG_2PI).sum()
         moved = (old.exp() ** 2 + (part.means - means.detach()) ** 2) * torch.exp(-2.0 * log_deviation.detach())
         divergence = (log_deviation.detach() - old + 0.5 * moved - 0.5).sum(dim=1).mean()
-        figures = {"divergence": divergence, "value error": error.detach(), "objective": gain.detach()}
-        return error - gain - s.entropy * entropy, figures
+        return error - gain - s.entropy * entropy, [divergence, error.detach(), gain.detach()]
 
-    def _steer(self, divergence: Any) -> None:
+    def _steered(self, rate: Any, divergence: Any) -> Any:
         """Learning rate: smaller after a policy that changed too much, larger after one that changed little."""
-        wanted, rate = self.settings.divergence, self._rate
-        rate = torch.where(divergence > 2.0 * wanted, rate / 1.5, torch.where(divergence < 0.5 * wanted, rate * 1.5, rate))
-        self._rate = rate.clamp(*RATES)
+        low, high = 0.5 * self.settings.divergence, 2.0 * self.settings.divergence
+        return torch.where(divergence > high, rate / 1.5, torch.where(divergence < low, rate * 1.5, rate)).clamp(*RATES)
 
-    def _descend(self, gradient: Any) -> None:
-        """One step of Adam [Kingma]."""
+    def _descended(self, theta: Any, mean: Any, square: Any, count: Any, rate: Any, gradient: Any) -> list[Any]:
+        """One step of Adam [Kingma]: parameters, moments and count."""
         gradient = gradient * (self.settings.gradient / (gradient.norm() + 1e-6)).clamp(max=1.0)
-        self._count = self._count + 1.0
-        mean, square = self._adam
         mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient * gradient
-        self._adam = [mean, square]
-        size = self._rate / (1.0 - 0.9**self._count)
-        theta = self.theta - size * mean / ((square / (1.0 - 0.999**self._count)).sqrt() + 1e-8)
+        size, spread = rate / (1.0 - 0.9**count), (square / (1.0 - 0.999**count)).sqrt()
+        theta = theta - size * mean / (spread + 1e-8)
         theta[-self.network.actions :].clamp_(min=float(np.log(MIN_DEVIATION)))
-        self.theta = theta
+        return [theta, mean, square, count]
 
     def _refuse(self, data: Batch, figures: dict[str, float]) -> None:
         """Raise an error that names what is not finite, robot and field."""

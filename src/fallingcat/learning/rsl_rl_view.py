@@ -15,10 +15,10 @@ class RslRlView:
 
     Example:
         >>> import fallingcat as fc
-        >>> world = fc.learning.Environment(fc.learning.Walk(fc.robots.quadruped()), 4, library="torch")
-        >>> view = RslRlView(world)
-        >>> seen, extras = view.get_observations()
-        >>> view.num_envs, view.num_obs, view.num_actions, tuple(seen.shape)
+        >>> task = fc.learning.Walk(fc.robots.quadruped())
+        >>> view = RslRlView(fc.learning.Environment(task, 4, library="torch"))  # doctest: +SKIP
+        >>> seen, extras = view.get_observations()  # doctest: +SKIP
+        >>> view.num_envs, view.num_obs, view.num_actions, tuple(seen.shape)  # doctest: +SKIP
         (4, 48, 12, (4, 48))
     """
 

@@ -58,7 +58,7 @@ class Snapshot:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """inputs of laws that the actions led to, such as ``targets``"""
     memory: Mapping[str, Any] = field(default_factory=dict)
-    """what :meth:`Task.remember` returned last"""
+    """arrays by name that :meth:`Task.remember` returned last"""
 
     @property
     def gravity(self) -> Any:
@@ -84,7 +84,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Randomization:
-    """What differs from robot to robot; drawn anew at every reset.
+    """Differences from robot to robot, drawn anew at every reset.
 
     Example:
         >>> Randomization(mass=(0.8, 1.2), friction=(0.4, 1.2)).push
@@ -193,9 +193,11 @@ class Task(ABC):
     """numbers of a command"""
     command_period: float = 10.0
     """mean time (s) for which a command holds"""
+    source: str | None = None
+    """file of the robot, which a file of a policy names"""
     randomization: Randomization = Randomization()
-    """what differs from robot to robot"""
-    noise: Mapping[str, float] = {}  # noqa: RUF012
+    """differences from robot to robot"""
+    noise: Mapping[str, float] = {}
     """half width of the uniform noise of each observed quantity, by name"""
 
     @abstractmethod
@@ -295,7 +297,8 @@ class Task(ABC):
         Returns:
             Data for JSON.
         """
-        return {"task": type(self).__name__.lower(), "robot": self.model.name, "period": self.period}
+        known = {"task": type(self).__name__.lower(), "robot": self.model.name, "period": self.period}
+        return known | ({"source": str(self.source)} if self.source else {})
 
     def metrics(self, now: Snapshot) -> Mapping[str, Any]:
         """Quantities that are shown while learning.

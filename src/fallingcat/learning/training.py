@@ -19,6 +19,7 @@ from ..visualization import Page
 from .curve_page import curve_page
 from .environment import Environment
 from .policy import Policy, read_arrays
+from .settings import Settings
 from .task import Task
 
 ROBOTS = {"cpu": 256, "cuda": 8192}
@@ -31,7 +32,13 @@ SAVE_PERIOD = 30.0
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Policy, and how it was learned."""
+    """Policy and its learning curve.
+
+    Example:
+        >>> policy = Policy(((np.eye(1), np.zeros(1)),), {"robot": "arm", "task": "reach"})
+        >>> Training(policy, [{"seconds": 1.0, "actions": 64.0, "reward": 0.5}]).page().title
+        'arm learns to reach'
+    """
 
     policy: Policy
     curve: list[dict[str, float]]
@@ -54,7 +61,7 @@ def learn(
     target: str = "cpu",
     seed: int = 0,
     threads: int = 1,
-    settings: Any = None,
+    settings: Settings | None = None,
     file: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Callable[[dict[str, float]], None] | None = None,
@@ -83,11 +90,11 @@ def learn(
         >>> import fallingcat as fc
         >>> from fallingcat.learning import Settings
         >>> task = fc.learning.Walk(fc.robots.quadruped())
-        >>> found = learn(task, 0.1, robots=8, settings=Settings(hidden=(16,), steps=4))
-        >>> found.policy
+        >>> found = learn(task, 0.1, robots=8, settings=Settings(hidden=(16,), steps=4))  # doctest: +SKIP
+        >>> found.policy  # doctest: +SKIP
         <Policy 48-16-12 of 'quadruped'>
     """
-    from .ppo import Learner, Settings
+    from .ppo import Learner
 
     limit = checked_seconds(seconds, "seconds")
     if resume and file is None:

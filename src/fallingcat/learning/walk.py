@@ -79,6 +79,7 @@ class Walk(Task):
         gait: Period (s) of a clock that legs follow in turn; None: no clock.  Robots with two feet need one.
         randomization: What differs from robot to robot.
         noise: Noise of observed quantities, by name.
+        source: File of the robot, which files of policies name.
 
     Example:
         >>> import fallingcat as fc
@@ -102,9 +103,10 @@ class Walk(Task):
     dt: float = 0.002
     horizon: float = 20.0
     command_period: float = 10.0
-    randomization: Randomization = Randomization()
+    randomization: Randomization = field(default_factory=Randomization)
     noise: Mapping[str, float] = field(default_factory=dict)
     limit: float = 100.0
+    source: str | None = None
     commands = 3
 
     def __post_init__(self) -> None:
@@ -154,7 +156,7 @@ class Walk(Task):
         if not held:
             return (servo,)
         stiffness, damping = float(np.mean(self.kp)), float(np.mean(self.kd))
-        spring = JointSpring(stiffness, self._at(held), only=tuple(held))
+        spring = JointSpring(stiffness, tuple(float(x) for x in self.posture), only=tuple(held))
         return servo, spring, JointDamper(damping, only=tuple(held))
 
     @cached_property
@@ -230,7 +232,8 @@ class Walk(Task):
         twist, gravity = now.twist, now.gravity
         off, turn = twist[:, :2] - now.commands[:, :2], twist[:, 5] - now.commands[:, 2]
         rates = _taken(xp, now.rates, v)
-        kp, kd, most = (self._constant(now, name, x) for name, x in (("kp", self.kp), ("kd", self.kd), ("most", self._efforts)))
+        kp, kd = (self._constant(now, name, getattr(self, name)) for name in ("kp", "kd"))
+        most = self._constant(now, "most", self._efforts)
         torque = kp * (now.inputs["targets"] - _taken(xp, now.joints, q)) - kd * rates
         torque = xp.minimum(xp.maximum(torque, -most), most)
         change = now.actions - now.last_actions
@@ -284,8 +287,9 @@ class Walk(Task):
         own = about.get("walk")
         if not isinstance(own, Mapping):
             raise ModelError(f"the policy is not one of walking, but of {describe(about.get('task'))}")
+        arguments: dict[str, Any] = {str(k): tuple(x) if k == "speeds" else x for k, x in own.items()}
         try:
-            return cls(model, **{str(k): tuple(x) if k == "speeds" else x for k, x in own.items()} | changes)
+            return cls(model, **arguments | changes)
         except TypeError as error:
             raise ModelError(f"the policy's description of its task cannot be read: {error}") from None
 
@@ -309,7 +313,8 @@ class Walk(Task):
         key = name, now.xp, str(getattr(now.joints, "device", "")), now.joints.dtype
         if key not in kept:
             made = now.xp.asarray(np.asarray(x, dtype=float))
-            kept[key] = made.to(now.joints) if hasattr(made, "to") and hasattr(made, "detach") else made.astype(now.joints.dtype)
+            torch = hasattr(made, "detach")
+            kept[key] = made.to(now.joints) if torch else made.astype(now.joints.dtype)
         return kept[key]
 
 

@@ -237,4 +237,3 @@ def sensed(
             for site, at in zip(sites, every, strict=True)
         ]
     return concatenate([*(motion.position for motion in motions), *velocities, *forces])
-
