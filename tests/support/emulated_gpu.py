@@ -113,7 +113,7 @@ def emulated(folder):
 
     module = types.ModuleType("cupy")
     module.ndarray = DeviceArray
-    for name in ("ascontiguousarray", "broadcast_to", "flatnonzero", "full_like", "stack", "zeros"):
+    for name in ("ascontiguousarray", "broadcast_to", "flatnonzero", "full_like", "stack", "where", "zeros"):
         setattr(module, name, on_device(getattr(np, name)))
     module.from_dlpack = from_dlpack
     module.asarray = on_device(lambda x, dtype=None: np.array(x, dtype, order="C"))

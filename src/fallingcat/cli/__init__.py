@@ -18,6 +18,7 @@ from .drop_cat import drop
 from .export_file import export
 from .gait_file import gait
 from .inspect_file import inspect, report
+from .learn_walk import learn_walk, play
 from .report_file import report_robot
 from .reproduce_all import reproduce
 from .study_run import study_list, study_run
@@ -36,8 +37,10 @@ __all__ = [
     "export",
     "gait",
     "inspect",
+    "learn_walk",
     "main",
     "plain",
+    "play",
     "report",
     "report_robot",
     "reproduce",

@@ -81,7 +81,15 @@ class Device(ABC):
         """``x[places] = fresh``."""
 
     @abstractmethod
-    def function(self, code: Callable[..., Any], inputs: dict[str, int]) -> Callable[..., Any]:
+    def restart(self, x: Any, which: Any, bank: Any, index: Any) -> None:
+        """``x[i] = bank[index[i]]`` for the robots whose truth value in ``which`` (N) holds, where the arrays are."""
+
+    @abstractmethod
+    def own_numbers(self, robots: int) -> Any:
+        """Numbers of laws and parameters of each robot, as they are kept here; changes of them act."""
+
+    @abstractmethod
+    def function(self, code: Callable[..., Any], inputs: dict[str, int], **options: Any) -> Callable[..., Any]:
         """Function ``code(model, ...)`` of numbers of each robot, compiled for what is kept here."""
 
     @abstractmethod
@@ -111,8 +119,8 @@ class Cpu(Device):
 
     def tune(self, place: slice, values: Any, robots: int) -> None:
         """Set numbers of laws, of all robots or of each."""
-        if values.ndim == 2 and self._numbers.ndim == 1 and robots > 1:
-            self._numbers = np.tile(self._numbers, (robots, 1))
+        if values.ndim == 2:
+            self.own_numbers(robots)
         self._numbers[..., place] = values
 
     def sent(self, rows: np.ndarray) -> Any:
@@ -183,9 +191,19 @@ class Cpu(Device):
         """Overwrite some robots."""
         x[places] = fresh
 
-    def function(self, code: Callable[..., Any], inputs: dict[str, int]) -> Callable[..., Any]:
+    def restart(self, x: Any, which: Any, bank: Any, index: Any) -> None:
+        """Overwrite some robots by rows of a bank."""
+        x[which] = bank[index[which]]
+
+    def own_numbers(self, robots: int) -> Any:
+        """``N x k``: view."""
+        if self._numbers.ndim == 1 and robots > 1:
+            self._numbers = np.tile(self._numbers, (robots, 1))
+        return self._numbers.reshape(robots, -1)
+
+    def function(self, code: Callable[..., Any], inputs: dict[str, int], **options: Any) -> Callable[..., Any]:
         """Function of robots in rows."""
-        return _function(self._kernel.model, code, tuple(inputs.items()))
+        return _function(self._kernel.model, code, tuple(inputs.items()), **options)
 
     def split(self, x: Any, size: int) -> tuple[Any, Any]:
         """Columns."""
@@ -193,8 +211,8 @@ class Cpu(Device):
 
 
 @functools.lru_cache(maxsize=32)
-def _function(model: Model, code: Callable[..., Any], inputs: tuple[tuple[str, int], ...], **target: str) -> Any:
-    return compile(model, code, inputs=dict(inputs), **target)
+def _function(model: Model, code: Callable[..., Any], inputs: tuple[tuple[str, int], ...], **options: Any) -> Any:
+    return compile(model, code, inputs=dict(inputs), **options)
 
 
 class Gpu(Device):
@@ -223,9 +241,7 @@ class Gpu(Device):
 
     def tune(self, place: slice, values: Any, robots: int) -> None:
         """Set numbers of laws, of all robots or of each."""
-        if self._own is None:
-            self._own = self.sent(np.broadcast_to(self._numbers, (robots, self._numbers.shape[-1])))
-        self._own[place] = values.T if values.ndim == 2 else values[:, None]
+        self.own_numbers(robots)[place] = values.T if values.ndim == 2 else values[:, None]
 
     def sent(self, rows: np.ndarray) -> Any:
         """Rows as the device keeps them: robots are columns."""
@@ -291,11 +307,21 @@ class Gpu(Device):
         """Overwrite some robots."""
         x[:, places] = fresh
 
-    def function(self, code: Callable[..., Any], inputs: dict[str, int]) -> Callable[..., Any]:
+    def restart(self, x: Any, which: Any, bank: Any, index: Any) -> None:
+        """Overwrite some robots by columns of a bank; the host waits for nothing."""
+        x[...] = self._cupy.where(which, bank.take(index, axis=1), x)
+
+    def own_numbers(self, robots: int) -> Any:
+        """``k x N``: robots are columns."""
+        if self._own is None:
+            self._own = self.sent(np.broadcast_to(self._numbers, (robots, self._numbers.shape[-1])))
+        return self._own
+
+    def function(self, code: Callable[..., Any], inputs: dict[str, int], **options: Any) -> Callable[..., Any]:
         """Function of robots in columns."""
         last = self._kernels[-1]
         found: Callable[..., Any] = _function(
-            last.model, code, tuple(inputs.items()), target="cuda", dtype=last.dtype.name
+            last.model, code, tuple(inputs.items()), target="cuda", dtype=last.dtype.name, **options
         ).columns
         return found
 

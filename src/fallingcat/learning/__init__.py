@@ -1,0 +1,42 @@
+"""Learning: environments on the device, tasks, a learner, policies."""
+
+from typing import TYPE_CHECKING, Any
+
+from .environment import Environment, StepResult
+from .evaluation import Evaluation, evaluate
+from .policy import Policy
+from .ppo import Learner
+from .rsl_rl_view import RslRlView
+from .settings import Settings
+from .task import Randomization, Snapshot, Task
+from .training import Training, learn
+from .walk import Walk
+
+if TYPE_CHECKING:
+    from .gymnasium_view import GymnasiumView
+
+__all__ = [
+    "Environment",
+    "Evaluation",
+    "GymnasiumView",
+    "Learner",
+    "Policy",
+    "Randomization",
+    "RslRlView",
+    "Settings",
+    "Snapshot",
+    "StepResult",
+    "Task",
+    "Training",
+    "Walk",
+    "evaluate",
+    "learn",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "GymnasiumView":  # which needs Gymnasium
+        from .gymnasium_view import GymnasiumView
+
+        return GymnasiumView
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

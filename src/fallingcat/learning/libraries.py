@@ -1,0 +1,219 @@
+"""Array libraries in which tasks count: NumPy, Torch, JAX or CuPy, on the memory of the simulator (DLPack)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..errors import ExtraMissingError, ModelError, describe, meant
+
+TARGETS = {"numpy": ("cpu",), "torch": ("cpu", "cuda"), "jax": ("cpu", "cuda"), "cupy": ("cuda",)}
+"""Targets on which the arrays of each library can be."""
+
+
+class Library(ABC):
+    """Array library of one device, and its random numbers.
+
+    ``xp`` is the module with the array functions that tasks call: those that NumPy, Torch, JAX and CuPy have under the
+    same name, such as ``where``, ``exp``, ``stack``, ``concatenate``, ``clip``, ``sin``, and methods such as
+    ``x.sum(axis=1)``.
+    """
+
+    xp: Any
+
+    def __init__(self, target: str, dtype: str) -> None:
+        self.target, self.dtype = target, dtype
+
+    @abstractmethod
+    def seed(self, seed: int) -> None:
+        """Start the random numbers anew."""
+
+    @abstractmethod
+    def given(self, x: Any) -> Any:
+        """Array of the simulator (NumPy or CuPy) as one of this library, without a copy."""
+
+    @abstractmethod
+    def sent(self, x: Any) -> Any:
+        """Array of this library as one of the simulator (NumPy or CuPy), without a copy: the inverse of given."""
+
+    def floats(self, x: Any) -> Any:
+        """Numbers of this computer as an array of this library, in the simulator's precision."""
+        return self.xp.asarray(np.asarray(x, dtype=self.dtype))
+
+    @abstractmethod
+    def uniform(self, low: Any, high: Any, *shape: int) -> Any:
+        """Random numbers between two limits."""
+
+    @abstractmethod
+    def normal(self, *shape: int) -> Any:
+        """Random numbers of the standard normal distribution."""
+
+    @abstractmethod
+    def indices(self, below: int, count: int) -> Any:
+        """Random whole numbers from 0 to ``below - 1``."""
+
+    @abstractmethod
+    def fetched(self, x: Any) -> np.ndarray:
+        """NumPy array in this computer's memory."""
+
+
+class _Generated(Library):
+    """NumPy and CuPy, whose generators have the same methods."""
+
+    def seed(self, seed: int) -> None:
+        self._random = self.xp.random.default_rng(seed)
+
+    def given(self, x: Any) -> Any:
+        return x
+
+    def sent(self, x: Any) -> Any:
+        return self.xp.asarray(x)
+
+    def uniform(self, low: Any, high: Any, *shape: int) -> Any:
+        return low + (high - low) * self._random.random(shape, dtype=self.dtype)
+
+    def normal(self, *shape: int) -> Any:
+        return self._random.standard_normal(shape, dtype=self.dtype)
+
+    def indices(self, below: int, count: int) -> Any:
+        return self._random.integers(0, below, count)
+
+
+class NumPy(_Generated):
+    """NumPy's arrays in this computer's memory."""
+
+    xp = np
+
+    def fetched(self, x: Any) -> np.ndarray:
+        """The array itself."""
+        return np.asarray(x)
+
+
+class CuPy(_Generated):
+    """CuPy's arrays on a GPU."""
+
+    def __init__(self, target: str, dtype: str) -> None:
+        super().__init__(target, dtype)
+        self.xp = _imported("cupy", "gpu")
+
+    def fetched(self, x: Any) -> np.ndarray:
+        """Copy of an array."""
+        return np.asarray(self.xp.asnumpy(x))
+
+
+class Torch(Library):
+    """Torch's tensors on the memory of NumPy or CuPy."""
+
+    def __init__(self, target: str, dtype: str) -> None:
+        super().__init__(target, dtype)
+        self.xp = _imported("torch", "learn")
+        self._kind = {"dtype": getattr(self.xp, dtype), "device": target}
+
+    def seed(self, seed: int) -> None:
+        """Start the generator of the device anew."""
+        self._random = self.xp.Generator(self.target)
+        self._random.manual_seed(seed)
+
+    def given(self, x: Any) -> Any:
+        """Tensor on the same memory."""
+        return self.xp.from_dlpack(x)
+
+    def sent(self, x: Any) -> Any:
+        """Array of NumPy or CuPy on the same memory."""
+        x = x.detach()
+        if self.target == "cpu":
+            return x.numpy()
+        cupy = _imported("cupy", "gpu")
+        truths = x.dtype == self.xp.bool  # which not every version of DLPack has
+        return cupy.from_dlpack(x.view(self.xp.uint8)).view(bool) if truths else cupy.from_dlpack(x)
+
+    def floats(self, x: Any) -> Any:
+        """Tensor on the device."""
+        return self.xp.as_tensor(np.asarray(x), **self._kind)
+
+    def uniform(self, low: Any, high: Any, *shape: int) -> Any:
+        """Tensor of random numbers."""
+        return low + (high - low) * self.xp.rand(shape, generator=self._random, **self._kind)
+
+    def normal(self, *shape: int) -> Any:
+        """Tensor of random numbers."""
+        return self.xp.randn(shape, generator=self._random, **self._kind)
+
+    def indices(self, below: int, count: int) -> Any:
+        """Tensor of whole numbers."""
+        return self.xp.randint(0, below, (count,), generator=self._random, device=self.target)
+
+    def fetched(self, x: Any) -> np.ndarray:
+        """Array in this computer's memory."""
+        return np.asarray(x.detach().cpu().numpy())
+
+
+class Jax(Library):
+    """JAX's arrays; its single precision takes a copy of NumPy's double precision."""
+
+    def __init__(self, target: str, dtype: str) -> None:
+        super().__init__(target, dtype)
+        self._jax = _imported("jax", "jax")
+        self.xp = self._jax.numpy
+
+    def seed(self, seed: int) -> None:
+        """Start from another key."""
+        self._key = self._jax.random.key(seed)
+
+    def given(self, x: Any) -> Any:
+        """Array of JAX, which has no strides: CuPy's columns are made rows."""
+        if self.target == "cpu":
+            return self.xp.array(x)  # a copy: steps overwrite what they are given
+        return self._jax.dlpack.from_dlpack(x.copy(order="C"))
+
+    def sent(self, x: Any) -> Any:
+        """Array of NumPy or CuPy on the same memory."""
+        if self.target == "cpu":
+            return np.asarray(x)
+        cupy = _imported("cupy", "gpu")
+        return cupy.from_dlpack(x.astype("uint8")).view(bool) if x.dtype == bool else cupy.from_dlpack(x)
+
+    def uniform(self, low: Any, high: Any, *shape: int) -> Any:
+        """Random numbers of a new key."""
+        return low + (high - low) * self._jax.random.uniform(self._next(), shape)
+
+    def normal(self, *shape: int) -> Any:
+        """Random numbers of a new key."""
+        return self._jax.random.normal(self._next(), shape)
+
+    def indices(self, below: int, count: int) -> Any:
+        """Random whole numbers of a new key."""
+        return self._jax.random.randint(self._next(), (count,), 0, below)
+
+    def fetched(self, x: Any) -> np.ndarray:
+        """Array in this computer's memory."""
+        return np.asarray(x)
+
+    def _next(self) -> Any:
+        self._key, key = self._jax.random.split(self._key)
+        return key
+
+
+LIBRARIES: dict[str, type[Library]] = {"numpy": NumPy, "torch": Torch, "jax": Jax, "cupy": CuPy}
+
+
+def library_of(name: Any, target: str, dtype: str) -> Library:
+    """Library by its name; an error says which ones have arrays on a target."""
+    if name not in LIBRARIES:
+        hint = meant(name, LIBRARIES) if isinstance(name, str) else ""
+        raise ModelError(f"library is one of {', '.join(LIBRARIES)}, not {describe(name)}{hint}")
+    if target not in TARGETS[name]:
+        able = [each for each, targets in TARGETS.items() if target in targets]
+        raise ModelError(f"{name} has no arrays on {target!r}: take {' or '.join(able)}")
+    return LIBRARIES[name](target, dtype)
+
+
+def _imported(package: str, extra: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise ExtraMissingError(extra, package=package, purpose=f"library={package!r}") from None

@@ -1,0 +1,163 @@
+"""Training: a policy of a task within some seconds, with a learning curve, interrupted and resumed at any time."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import Interrupted, ModelError, describe
+from ..progress import telling
+from ..simulation.arguments import seconds as checked_seconds
+from ..visualization import Page
+from .curve_page import curve_page
+from .environment import Environment
+from .policy import Policy, read_arrays
+from .settings import Settings
+from .task import Task
+
+ROBOTS = {"cpu": 256, "cuda": 8192}
+"""Number of robots, unless another is given."""
+HIDDEN = {"cpu": (128, 64), "cuda": (256, 128)}
+"""Hidden layers, unless others are given."""
+SAVE_PERIOD = 30.0
+"""s between two files"""
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Policy and its learning curve.
+
+    Example:
+        >>> policy = Policy(((np.eye(1), np.zeros(1)),), {"robot": "arm", "task": "reach"})
+        >>> Training(policy, [{"seconds": 1.0, "actions": 64.0, "reward": 0.5}]).page().title
+        'arm learns to reach'
+    """
+
+    policy: Policy
+    curve: list[dict[str, float]]
+    """a row for each round: ``seconds``, ``actions`` of all robots so far, and the figures of the learner"""
+
+    def page(self) -> Page:
+        """Learning curve.
+
+        Returns:
+            Page.
+        """
+        return curve_page(self.policy, self.curve)
+
+
+def learn(
+    task: Task,
+    seconds: float = 120.0,
+    *,
+    robots: int | None = None,
+    target: str = "cpu",
+    seed: int = 0,
+    threads: int = 1,
+    settings: Settings | None = None,
+    file: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Callable[[dict[str, float]], None] | None = None,
+) -> Training:
+    """Learn a policy of a task by proximal policy optimization.
+
+    Args:
+        task: Task.
+        seconds: Wall time (s) after which it ends; rounds are always finished.
+        robots: Number of robots; None: 256 on the CPU, 8,192 on a GPU.
+        target: ``cpu`` or ``cuda``.
+        seed: Seed: the same seed, device and number of rounds give the same policy.
+        threads: Threads of the simulation on the CPU.
+        settings: :class:`.Settings` of the learner; None: the usual ones, with smaller layers on the CPU.
+        file: File, ``.npz``, to which the policy and the state of the learner are written, now and then and at the end.
+        resume: Go on from ``file``.
+        progress: Function that is given each row of the curve.
+
+    Returns:
+        Policy and learning curve.
+
+    Raises:
+        Interrupted: By Ctrl-C; its ``result`` is the training so far, which ``file`` keeps.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> from fallingcat.learning import Settings
+        >>> task = fc.learning.Walk(fc.robots.quadruped())
+        >>> found = learn(task, 0.1, robots=8, settings=Settings(hidden=(16,), steps=4))  # doctest: +SKIP
+        >>> found.policy  # doctest: +SKIP
+        <Policy 48-16-12 of 'quadruped'>
+    """
+    from .ppo import Learner
+
+    limit = checked_seconds(seconds, "seconds")
+    if resume and file is None:
+        raise ModelError("resume=True takes the file from which to go on")
+    if target not in ROBOTS:
+        raise ModelError(f"target is one of {', '.join(map(repr, ROBOTS))}, not {describe(target)}")
+    settings = replace(Settings(), hidden=HIDDEN[target]) if settings is None else settings
+    begun = time.monotonic()
+    environment = Environment(
+        task, robots or ROBOTS[target], target=target, library="torch", seed=seed, threads=threads
+    )
+    learner = Learner(environment, settings, seed)
+    curve: list[dict[str, float]] = _restore(learner, file) if resume else []
+    before, saved = (curve[-1]["seconds"] if curve else 0.0), begun
+    try:
+        with telling("learning", None if progress is None else False) as tell:
+            while True:
+                row = learner.iterate()
+                spent = time.monotonic() - begun
+                curve.append({"seconds": before + spent, "actions": float(learner.actions_taken), **row})
+                if progress is not None:
+                    progress(curve[-1])
+                if tell is not None:
+                    tell(min(1.0, spent / limit))
+                if spent >= limit:
+                    break
+                if file is not None and time.monotonic() - saved > SAVE_PERIOD:
+                    saved = time.monotonic()
+                    _save(learner, curve, file)
+    except KeyboardInterrupt:
+        found = Training(learner.policy(), curve)
+        kept = "" if file is None else f"; {_save(learner, curve, file)} goes on with resume=True"
+        raise Interrupted(f"interrupted in round {learner.rounds}{kept}", found) from None
+    if file is not None:
+        _save(learner, curve, file)
+    return Training(learner.policy(), curve)
+
+
+def _save(learner: Any, curve: list[dict[str, float]], file: str | os.PathLike[str]) -> Path:
+    numbers = {f"learner_{name}": x for name, x in learner.numbers().items()}
+    policy: Policy = learner.policy()
+    return policy.save(file, curve=np.array(json.dumps(curve)), **numbers)
+
+
+def _restore(learner: Any, file: Any) -> list[dict[str, float]]:
+    arrays = read_arrays(file)
+    own = {name.removeprefix("learner_"): x for name, x in arrays.items() if name.startswith("learner_")}
+    if not {"theta", "mean", "square", "rate", "count", "rounds"} <= {*own} or "curve" not in arrays:
+        raise ModelError(f"{os.fspath(file)} holds a policy, but no learner that could go on")
+    learner.restore(own)
+    rows: list[dict[str, float]] = json.loads(str(arrays["curve"]))
+    return rows
+
+
+def load_curve(file: str | os.PathLike[str]) -> list[dict[str, float]]:
+    """Learning curve of a file that :func:`learn` wrote.
+
+    Args:
+        file: File.
+
+    Returns:
+        Rows of the curve; empty where the file has none.
+    """
+    arrays = read_arrays(file)
+    rows: list[dict[str, float]] = json.loads(str(arrays["curve"])) if "curve" in arrays else []
+    return rows

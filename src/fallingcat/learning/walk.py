@@ -1,0 +1,398 @@
+"""Legged robots that follow commanded velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..caching import cached_property
+from ..contact import CompliantFloor, corners
+from ..contact import feet as lowest_points
+from ..control import JointDamper, JointSpring, PositionServo
+from ..errors import ModelError, describe
+from ..lie import SE3
+from ..model import Model, State
+from .task import Randomization, Snapshot, Task
+
+POSTURES: dict[str, dict[str, float]] = {
+    "quadruped": {"roll": 0.0, "hip": 0.6, "knee": -1.2},
+    "humanoid": {"hip_pitch": -0.35, "knee_pitch": 0.7, "ankle_pitch": -0.35},
+}
+"""Joint angles (rad) at which the sample robots stand, by the ends of joint names."""
+SOLE = (0.2, 0.1)
+"""m: length and width of the soles of the sample humanoid"""
+DRIVEN: dict[str, tuple[str, ...]] = {"humanoid": ("hip", "knee", "ankle", "waist")}
+"""Parts of the names of the joints that walk, where not all do."""
+FOOT_NAMES = ("foot", "sole", "toe")
+"""Ends of the names of frames that touch the ground."""
+SPREAD = 0.1
+"""rad and rad/s, m/s: joints and velocities of starts differ by up to that"""
+MAX_TILT_COSINE = 0.5
+"""An episode ends when the base tilts by more than 60 degrees."""
+LEAST_HEIGHT = 0.5
+"""Part of the standing height below which an episode ends."""
+CLOCK = 0.7
+"""s: period of the clock of robots on two feet"""
+STEP_HEIGHT = 0.08
+"""m: height to which the clock asks feet to be raised"""
+WEIGHTS: dict[str, float] = {
+    "velocity": 1.0,
+    "turning": 0.5,
+    "vertical velocity": -2.0,
+    "rolling": -0.05,
+    "torque": -2e-5,
+    "action rate": -0.01,
+    "tilt": -0.5,
+    "clock": 0.5,
+}
+"""Weights of the terms of the reward."""
+TRACKING = 0.25
+"""(m/s)^2 and (rad/s)^2: errors of velocities at which their reward has fallen to 37 %"""
+SAMPLE_MASS = 18.0
+"""kg: robot for which the weight of torques is meant; it falls with the square of the mass"""
+
+
+@dataclass(frozen=True, eq=False)
+class Walk(Task):
+    """Walking: the base follows a commanded velocity ``(v_x, v_y, w_z)`` in its own axes.
+
+    Actions move the targets of position servos away from the standing posture, ``targets = posture + scale * action``.
+    Observed are velocity, angular velocity and gravity in the axes of the base, the command, joints, rates and the last
+    action.  An episode ends when the base tilts by more than 60 degrees or sinks below half of its standing height.
+
+    Args:
+        model: Robot with a free base.
+        feet: Names of links or frames that touch the ground; None: frames whose names end in ``foot`` or ``sole``
+            (soles by their corners), else the lowest collision shapes.
+        posture: Joint angles (rad) at which it stands: an array, or a mapping by names of joints or their ends; None:
+            the keyframe ``home`` or ``stand`` of the file, that of the sample robot, or the middle of the ranges.
+        joints: Names of the joints that actions move; None: all with a motor.
+        kp: Stiffness of the servos (N m/rad); None: 3.3 N m/rad for each kg of the robot.
+        kd: Damping (N m s/rad); None: ``kp / 40``.
+        scale: Angle (rad) of an action of 1.
+        speeds: Largest commanded velocities (m/s, m/s, rad/s).
+        friction: Coulomb's coefficient of the ground.
+        weights: Weights of the terms of the reward, by name; those left out are the usual ones.
+        gait: Period (s) of a clock that legs follow in turn; None: no clock.  Robots with two feet need one.
+        randomization: What differs from robot to robot.
+        noise: Noise of observed quantities, by name.
+        source: File of the robot, which files of policies name.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> task = Walk(fc.robots.quadruped())
+        >>> task.actions, task.feet, round(task.height, 3)
+        (12, ('front_left_foot', 'front_right_foot', 'rear_left_foot', 'rear_right_foot'), 0.328)
+    """
+
+    model: Model
+    feet: Sequence[str] | None = None
+    posture: Any = None
+    joints: Sequence[str] | None = None
+    kp: Any = None
+    kd: Any = None
+    scale: float = 0.25
+    speeds: tuple[float, float, float] = (1.0, 0.5, 1.0)
+    friction: float = 0.8
+    weights: Mapping[str, float] = field(default_factory=dict)
+    gait: float | None = None
+    period: float = 0.02
+    dt: float = 0.002
+    horizon: float = 20.0
+    command_period: float = 10.0
+    randomization: Randomization = field(default_factory=Randomization)
+    noise: Mapping[str, float] = field(default_factory=dict)
+    limit: float = 100.0
+    source: str | None = None
+    commands = 3
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        if not isinstance(self.model, Model) or not isinstance(self.model.base, SE3):
+            raise ModelError(f"Walk takes a robot with a free base, not {describe(self.model)}")
+        put(self, "_given_feet", self.feet)
+        put(self, "posture", _posture(self.model, self.posture))
+        moved = _walking(self.model) if self.joints is None else tuple(self.joints)
+        put(self, "joints", moved)
+        model, points, radii = _feet(self.model, self.feet, self.posture)
+        put(self, "model", model)
+        put(self, "feet", points)
+        put(self, "_radii", radii)
+        kp = 10.0 * model.mass / 3.0 if self.kp is None else self.kp
+        put(self, "kp", kp)
+        put(self, "kd", np.asarray(kp) / 40.0 if self.kd is None else self.kd)
+        unknown = {*self.weights} - {*WEIGHTS}
+        if unknown:
+            raise ModelError(f"weights are those of {', '.join(WEIGHTS)}, not of {min(unknown)!r}")
+        put(self, "weights", WEIGHTS | dict(self.weights))
+        put(self, "gait", CLOCK if self.gait is None and len(self.legs) == 2 else self.gait)
+
+    @property
+    def actions(self) -> int:  # type: ignore[override]
+        """One number for each joint that walks."""
+        return len(self.joints)  # type: ignore[arg-type]
+
+    @cached_property
+    def legs(self) -> tuple[slice, ...]:
+        """Places of the contact points of each foot: those on one link."""
+        links = [self.model.frame(point).link for point in self.feet or ()]
+        starts = [i for i, link in enumerate(links) if not i or links[i - 1] != link]
+        return tuple(slice(a, b) for a, b in zip(starts, [*starts[1:], len(links)], strict=True))
+
+    @cached_property
+    def contact(self) -> Any:
+        """Compliant ground under the feet."""
+        floor = CompliantFloor(tuple(self.feet or ()), friction=self.friction, radius=self._radii)  # type: ignore[attr-defined]
+        return floor.for_robot(self.model, self.dt)
+
+    @cached_property
+    def laws(self) -> Any:
+        """Servos of the joints that walk, and springs and dampers that hold the others."""
+        held = [name for name in _driven(self.model) if name not in (self.joints or ())]
+        servo = PositionServo(self.kp, self.kd, self._at(self.joints or ()), only=tuple(self.joints or ()))
+        if not held:
+            return (servo,)
+        stiffness, damping = float(np.mean(self.kp)), float(np.mean(self.kd))
+        spring = JointSpring(stiffness, tuple(float(x) for x in self.posture), only=tuple(held))
+        return servo, spring, JointDamper(damping, only=tuple(held))
+
+    @cached_property
+    def stance(self) -> State:
+        """Standing state."""
+        return self.model.standing(self.contact, self.posture)
+
+    @property
+    def height(self) -> float:
+        """Height of the base (m) where it stands."""
+        return float(self.stance.pose[2, 3])
+
+    def _at(self, names: Sequence[str]) -> tuple[float, ...]:
+        """Angles of joints in the posture."""
+        return tuple(float(self.posture[self.model.q_slices[self.model.leading_index(name)].start]) for name in names)
+
+    @cached_property
+    def _efforts(self) -> np.ndarray:
+        """``k`` (N m): limits of the torques, 1e9 where there are none."""
+        limits = [self.model.limits[self.model.leading_index(name)].effort for name in self.joints or ()]
+        return np.array([x if x is not None and np.isfinite(x) and x > 0.0 else 1e9 for x in limits])
+
+    @cached_property
+    def _parts(self) -> tuple[list[slice], list[slice]]:
+        """Runs of coordinates and rates of the joints that walk."""
+        at = [self.model.leading_index(name) for name in self.joints or ()]
+        return _runs([self.model.q_slices[i].start for i in at]), _runs([self.model.v_slices[i].start for i in at])
+
+    # what happens -----------------------------------------------------------------------------------------------
+
+    def start(self, rng: np.random.Generator, count: int) -> State:
+        """Standing states that face anywhere, a little above the ground, with joints and velocities a little off."""
+        here, n = self.stance, self.model.n
+        yaw, up = rng.uniform(-np.pi, np.pi, count), rng.uniform(0.0, 0.03, count)
+        pose = np.tile(here.pose, (count, 1, 1))
+        turn = np.zeros((count, 3, 3))
+        turn[:, 0, 0] = turn[:, 1, 1] = np.cos(yaw)
+        turn[:, 1, 0], turn[:, 0, 1], turn[:, 2, 2] = np.sin(yaw), -np.sin(yaw), 1.0
+        pose[:, :3, :3] = turn @ here.pose[:3, :3]
+        pose[:, 2, 3] += up + SPREAD * 0.2 * self.height
+        joints = here.joints + SPREAD * rng.uniform(-1.0, 1.0, (count, len(here.joints)))
+        twist, rates = (SPREAD * rng.uniform(-1.0, 1.0, (count, k)) for k in (6, n))
+        return State(pose, joints, twist, rates)
+
+    def command(self, library: Any, count: int) -> Any:
+        """Velocities between the largest ones and their opposites."""
+        return library.uniform(-1.0, 1.0, count, 3) * library.floats(self.speeds)
+
+    def control(self, actions: Any, now: Snapshot) -> Mapping[str, Any]:
+        """Targets of the servos: the posture, moved by the actions."""
+        return {"targets": self.scale * actions + self._constant(now, "posture", self._at(self.joints or ()))}
+
+    def observe(self, now: Snapshot) -> Mapping[str, Any]:
+        """Velocities, gravity, command, joints, rates and last action, scaled to sizes around 1."""
+        xp, (q, v) = now.xp, self._parts
+        angles = _taken(xp, now.joints, q) - self._constant(now, "posture", self._at(self.joints or ()))
+        seen = {
+            "velocity": 2.0 * now.twist[:, :3],
+            "angular velocity": 0.25 * now.twist[:, 3:],
+            "gravity": now.gravity,
+            "command": now.commands * self._constant(now, "command", (2.0, 2.0, 0.25)),
+            "joints": angles,
+            "rates": 0.05 * _taken(xp, now.rates, v),
+            "action": now.actions,
+        }
+        if self.gait is not None:
+            seen["clock"] = self._phase(now)
+        return seen
+
+    def reward(self, now: Snapshot) -> Mapping[str, Any]:
+        """Terms of the reward, weighted."""
+        xp, (q, v) = now.xp, self._parts
+        twist, gravity = now.twist, now.gravity
+        off, turn = twist[:, :2] - now.commands[:, :2], twist[:, 5] - now.commands[:, 2]
+        rates = _taken(xp, now.rates, v)
+        kp, kd = (self._constant(now, name, getattr(self, name)) for name in ("kp", "kd"))
+        most = self._constant(now, "most", self._efforts)
+        torque = kp * (now.inputs["targets"] - _taken(xp, now.joints, q)) - kd * rates
+        torque = xp.minimum(xp.maximum(torque, -most), most)
+        change = now.actions - now.last_actions
+        terms = {
+            "velocity": xp.exp(-(off * off).sum(axis=1) / TRACKING),
+            "turning": xp.exp(-turn * turn / TRACKING),
+            "vertical velocity": twist[:, 2] * twist[:, 2],
+            "rolling": (twist[:, 3:5] * twist[:, 3:5]).sum(axis=1),
+            "torque": (torque * torque).sum(axis=1) * (SAMPLE_MASS / self.model.mass) ** 2,
+            "action rate": (change * change).sum(axis=1),
+            "tilt": (gravity[:, :2] * gravity[:, :2]).sum(axis=1),
+        }
+        if self.gait is not None:
+            terms["clock"] = self._clock(now)
+        return {name: self.weights[name] * x for name, x in terms.items()}
+
+    def total(self, terms: Any) -> Any:
+        """Sum of all terms, never below zero: falling is never better than living on."""
+        sums = terms.sum(axis=0)
+        return 0.5 * (sums + abs(sums))
+
+    def done(self, now: Snapshot) -> Any:
+        """Bases that tilt by more than 60 degrees, or are too low."""
+        return (now.rotation[:, 2, 2] < MAX_TILT_COSINE) | (now.position[:, 2] < LEAST_HEIGHT * self.height)
+
+    def metrics(self, now: Snapshot) -> Mapping[str, Any]:
+        """Errors of velocities."""
+        off, turn = now.twist[:, :2] - now.commands[:, :2], now.twist[:, 5] - now.commands[:, 2]
+        return {"speed error (m/s)": now.xp.sqrt((off * off).sum(axis=1)), "turning error (rad/s)": abs(turn)}
+
+    def about(self) -> dict[str, Any]:
+        """Arguments from which :meth:`of` makes the task again."""
+        names = ("joints", "scale", "speeds", "friction", "gait", "period", "dt")
+        own = {name: getattr(self, name) for name in names}
+        numbers = {name: np.asarray(getattr(self, name)).tolist() for name in ("posture", "kp", "kd")}
+        named = None if self._given_feet is None else list(self._given_feet)  # type: ignore[attr-defined]
+        return super().about() | {"walk": own | numbers | {"feet": named}}
+
+    @classmethod
+    def of(cls, model: Model, about: Mapping[str, Any], **changes: Any) -> Walk:
+        """Task of a policy.
+
+        Args:
+            model: Robot.
+            about: :attr:`.Policy.about`.
+            changes: Other arguments.
+
+        Returns:
+            Task.
+        """
+        own = about.get("walk")
+        if not isinstance(own, Mapping):
+            raise ModelError(f"the policy is not one of walking, but of {describe(about.get('task'))}")
+        arguments: dict[str, Any] = {str(k): tuple(x) if k == "speeds" else x for k, x in own.items()}
+        try:
+            return cls(model, **arguments | changes)
+        except TypeError as error:
+            raise ModelError(f"the policy's description of its task cannot be read: {error}") from None
+
+    def _phase(self, now: Snapshot) -> Any:
+        """``N x 2``: sine and cosine of the clock."""
+        angle = now.time[:, None] * (2.0 * np.pi / float(self.gait or 1.0))
+        return now.xp.concatenate([now.xp.sin(angle), now.xp.cos(angle)], axis=1)
+
+    def _clock(self, now: Snapshot) -> Any:
+        """``N``: near 1 where feet are as high as the clock asks, one after the other."""
+        xp, phase, off = now.xp, self._phase(now)[:, 0], 0.0
+        for k, leg in enumerate(self.legs):
+            wanted = STEP_HEIGHT * xp.clip(phase if k % 2 == 0 else -phase, 0.0, 1.0)
+            high = now.feet[:, leg, 2].sum(axis=1) / (leg.stop - leg.start)
+            off = off + (high - wanted) ** 2
+        return xp.exp(-off / STEP_HEIGHT**2 * 4.0)
+
+    def _constant(self, now: Snapshot, name: str, x: Any) -> Any:
+        """Numbers of the task as an array where the robots are, kept for the next call."""
+        kept = self.__dict__.setdefault("_kept", {})
+        key = name, now.xp, str(getattr(now.joints, "device", "")), now.joints.dtype
+        if key not in kept:
+            made = now.xp.asarray(np.asarray(x, dtype=float))
+            torch = hasattr(made, "detach")
+            kept[key] = made.to(now.joints) if torch else made.astype(now.joints.dtype)
+        return kept[key]
+
+
+def _taken(xp: Any, x: Any, runs: list[slice]) -> Any:
+    """Some columns, by runs of them: no indices have to be on the device."""
+    return x[:, runs[0]] if len(runs) == 1 else xp.concatenate([x[:, run] for run in runs], axis=1)
+
+
+def _runs(places: Sequence[int]) -> list[slice]:
+    """Runs of consecutive places.
+
+    >>> _runs([0, 1, 2, 5, 6])
+    [slice(0, 3, None), slice(5, 7, None)]
+    """
+    found: list[slice] = []
+    for place in places:
+        if found and found[-1].stop == place:
+            found[-1] = slice(found[-1].start, place + 1)
+        else:
+            found.append(slice(place, place + 1))
+    return found
+
+
+def _driven(model: Model) -> tuple[str, ...]:
+    """Joints that are angles or lengths and follow no other."""
+    return tuple(
+        joint.name
+        for i, joint in enumerate(model.joints)
+        if model.leaders[i] == i and joint.nv == 1 and joint.kind.group.additive
+    )
+
+
+def _walking(model: Model) -> tuple[str, ...]:
+    """Joints that actions move, unless they are named."""
+    parts = DRIVEN.get(model.name)
+    return tuple(name for name in _driven(model) if parts is None or any(part in name for part in parts))
+
+
+def _posture(model: Model, given: Any) -> np.ndarray:
+    """Joint coordinates at which a robot stands."""
+    if given is None:
+        known = [name for name in ("home", "stand", "standing") if name in model.keyframes]
+        if known:
+            return np.array(model.keyframes[known[0]].joints, dtype=float)
+        given = POSTURES.get(model.name, {})
+    if not isinstance(given, Mapping):
+        posture = np.asarray(given, dtype=float)
+        if posture.shape != model.neutral().joints.shape or not np.isfinite(posture).all():
+            raise ModelError(f"posture must be {len(model.neutral().joints)} finite numbers, got {describe(given)}")
+        return posture
+    posture = np.array(model.neutral().joints, dtype=float)
+    used = set()
+    for joint, limits, place in zip(model.joints, model.limits, model.q_slices, strict=True):
+        ends = [end for end in given if joint.name == end or joint.name.endswith(f"_{end}")]
+        used.update(ends)
+        if ends:
+            posture[place] = given[max(ends, key=len)]
+        elif joint.nv == 1 and not limits.lower <= posture[place.start] <= limits.upper:
+            posture[place] = 0.5 * (limits.lower + limits.upper)
+    for name in given:
+        if name not in used:
+            raise ModelError(f"posture names {name!r}, but no joint of {model.name!r} ends in it")
+    return posture
+
+
+def _feet(model: Model, names: Sequence[str] | None, posture: np.ndarray) -> tuple[Model, tuple[str, ...], Any]:
+    """Model with frames where feet touch, their names and radii."""
+    if names is not None:
+        return model, tuple(names), 0.0
+    found = [frame.name for frame in model.frames if frame.name.endswith(FOOT_NAMES)]
+    if not found:
+        lowest = lowest_points(model, model.state(joints=posture))
+        return lowest.model, lowest.points, lowest.radii
+    points: list[str] = []
+    for name in found:
+        if name.endswith("sole"):
+            model, own = corners(model, name, SOLE)
+            points += own
+        else:
+            points.append(name)
+    return model, tuple(points), 0.0

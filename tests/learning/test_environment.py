@@ -1,0 +1,209 @@
+"""Environments whose arrays stay where they are: 64 robots on the CPU, in NumPy, Torch and JAX."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.learning import Environment, GymnasiumView, Randomization, Task, Walk, evaluate
+
+DIFFERENT = Randomization(
+    mass=(0.8, 1.2), friction=(0.4, 1.2), stiffness=(0.9, 1.1), damping=(0.8, 1.2), strength=(0.9, 1.1), push=0.5,
+    action_delay=2, sensor_delay=1,
+)  # fmt: skip
+ROBOT = fc.robots.quadruped()
+LIBRARIES = [name for name in ("numpy", "torch", "jax") if importlib.util.find_spec(name)]
+
+
+def world(robots=64, library="numpy", randomization=DIFFERENT, seed=3, bank=32, **about):
+    return Environment(Walk(ROBOT, randomization=randomization, **about), robots, library=library, seed=seed, bank=bank)
+
+
+def acted(env, steps=10, seed=0):
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(steps):
+        result = env.step(env.library.floats(rng.standard_normal((env.robots, env.actions))))
+        found.append([env.library.fetched(x).copy() for x in result[:5]])
+    return found
+
+
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=pytest.mark.slow) if name == "jax" else name for name in LIBRARIES]
+)
+def test_the_seed_fixes_everything(library):
+    env = world(library=library, noise={"joints": 0.02})
+    env.reset(5)
+    first = acted(env)
+    env.reset(5)
+    assert all(np.array_equal(a, b) for x, y in zip(first, acted(env), strict=True) for a, b in zip(x, y, strict=True))
+    env.reset(6)
+    assert not np.array_equal(first[-1][0], acted(env)[-1][0])
+
+
+@pytest.mark.skipif("torch" not in LIBRARIES, reason="needs torch")
+def test_libraries_count_the_same():
+    """Without random numbers after the reset, and from one start: NumPy and Torch on the same memory."""
+    calm = Randomization()
+    envs = [world(8, library, calm, bank=1, command_period=1e12) for library in ("numpy", "torch")]
+    for env in envs:
+        env.reset(0)
+        env._now = env.now.with_(commands=env.library.floats(np.full((8, 3), 0.3)))
+    for here, there in zip(*(acted(env, 5) for env in envs), strict=True):
+        for a, b in zip(here, there, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_observations_are_views_of_the_simulators_memory():
+    env = world(4)
+    assert np.shares_memory(env.now.joints, env.batch.rows)
+    assert np.shares_memory(env.now.rotation, env.batch.rows)
+
+
+def test_a_robot_that_breaks_is_reset_counted_and_reported():
+    env = world(8, randomization=Randomization())
+    env.reset(0)
+    env.batch.part("twist")[3] = np.nan
+    result = env.step(np.zeros((8, 12)), details=True)
+    assert result.broken.tolist() == [False] * 3 + [True] + [False] * 4
+    assert result.terminated[3]
+    assert result.rewards[3] == 0.0
+    assert all(np.isfinite(x).all() for x in (result.observations, result.rewards, result.terms))
+    assert env.report() == {"episodes": 1, "falls": 1, "broken": 1}
+    assert env.now.time[3] == 0.0 < env.now.time[2]
+    assert np.isfinite(env.batch.rows).all()
+
+
+def test_episodes_end_by_falls_and_by_the_horizon():
+    env = world(4, randomization=Randomization(), horizon=0.06)
+    env.reset(0)
+    env.batch.part("pose")[1, 11] = 0.05  # the base lies on the ground
+    ends = [env.step(np.zeros((4, 12))) for _ in range(3)]
+    assert ends[0].terminated.tolist() == [False, True, False, False]
+    assert not ends[0].truncated.any()
+    assert ends[2].truncated.tolist() == [True, False, True, True]
+
+
+def test_actions_come_late_by_whole_periods():
+    env = world(16, randomization=Randomization(action_delay=1))
+    env.reset(0)
+    lag = env._delays[0]._lag.copy()
+    env.step(np.ones((16, 12)))
+    targets = env.now.inputs["targets"] - env.task.stance.joints
+    assert set(lag.tolist()) == {0, 1}
+    np.testing.assert_allclose(targets[:, 0], np.where(lag == 0, 0.25, 0.0), atol=1e-15)
+
+
+def test_gains_masses_and_friction_differ_and_change_at_resets():
+    env = world(16)
+    env.reset(0)
+    kp = env._kp_kd[0][:, 0].copy()
+    assert kp.min() >= 60.0 * 0.81
+    assert kp.max() <= 60.0 * 1.21
+    assert len(set(kp.tolist())) == 16
+    masses = env.batch._own_parameters.copy()
+    env._restart(np.arange(16) < 4, env.batch.points_of())
+    assert not np.array_equal(masses[:4], env.batch._own_parameters[:4])
+    assert np.array_equal(masses[4:], env.batch._own_parameters[4:])
+    assert np.array_equal(env._kp_kd[0][4:, 0], kp[4:])
+
+
+def test_pushes_are_horizontal_in_the_world():
+    env = world(16, randomization=Randomization(push=1.0, push_period=1e-9))
+    env.reset(0)
+    before = env.batch.part("twist").copy()
+    rotation = env.now.rotation.copy()
+    env._push()
+    change = np.einsum("nij,nj->ni", rotation, (env.batch.part("twist") - before)[:, :3])
+    np.testing.assert_allclose(change[:, 2], 0.0, atol=1e-12)
+    assert (np.abs(change[:, :2]).max(axis=1) > 1e-3).all()
+    assert np.array_equal(env.batch.part("twist")[:, 3:], before[:, 3:])
+
+
+class Air(Task):
+    """A task with a memory: how long feet are in the air."""
+
+    model, actions = ROBOT, 12
+    contact = fc.contact.CompliantFloor(tuple(f.name for f in ROBOT.frames), friction=0.8)
+    laws = (fc.control.PositionServo(60.0, 1.5, np.tile([0.0, 0.6, -1.2], 4)),)
+
+    def start(self, rng, count):
+        return Walk(ROBOT).start(rng, count)
+
+    def control(self, actions, now):
+        return {"targets": actions + now.joints}
+
+    def observe(self, now):
+        return {"heights": now.feet[:, :, 2], "speeds": now.foot_velocities[:, :, 2], "air": self.remember(now)["air"]}
+
+    def reward(self, now):
+        return {"force": now.foot_forces[:, :, 2].sum(axis=1)}
+
+    def remember(self, now):
+        air = now.memory["air"] if now.memory else 0.0 * now.feet[:, :, 2]
+        return {"air": now.xp.where(now.contacts, 0.0 * air, air + self.period)}
+
+
+def test_a_task_of_ones_own_sees_feet_and_remembers():
+    env = Environment(Air(), 4, bank=4)
+    env.reset(0)
+    first = env.step(np.zeros((4, 12)))
+    np.testing.assert_allclose(env.now.memory["air"], np.where(env.now.contacts, 0.0, 0.02))
+    assert env.fields == {"heights": 4, "speeds": 4, "air": 4}
+    assert env.field(5) == "speeds[1]"
+    assert first.terms.shape == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: world(4).step(np.zeros((4, 11))), r"actions must have shape \(4, 12\)"),
+        (lambda: world(4).step(np.full((4, 12), np.nan)), "action 0 of robot 0 must be a finite number"),
+        (lambda: world(4, library="tensorflow"), "library is one of numpy, torch, jax, cupy"),
+        (lambda: world(4, library="cupy"), "cupy has no arrays on 'cpu'"),
+        (lambda: world(4).reset(-1), "seed is a whole number"),
+        (lambda: world(0), "robots"),
+        (lambda: world(4, period=0.003), "period is a whole number of steps"),
+        (lambda: Randomization(mass=(1.2, 0.8)), r"mass is \(low, high\)"),
+        (lambda: Randomization(action_delay=0.5), "action_delay is a whole number"),
+        (lambda: Walk(fc.robots.planar_arm()), "a robot with a free base"),
+        (lambda: Walk(ROBOT, weights={"speed": 1.0}), "weights are those of velocity"),
+        (lambda: Walk(ROBOT, posture={"elbow": 1.0}), "no joint of 'quadruped' ends in it"),
+    ],
+)
+def test_wrong_arguments_are_named(call, message):
+    with pytest.raises(fc.FallingCatError, match=message):
+        call()
+
+
+def test_the_view_of_gymnasium_passes_its_checks():
+    view = GymnasiumView(world(4, randomization=Randomization(), horizon=0.04))
+    seen, infos = view.reset(seed=1)
+    assert view.observation_space.contains(seen)
+    assert infos == {}
+    view.step(np.zeros((4, 12)))
+    seen, rewards, terminations, truncations, infos = view.step(np.zeros((4, 12)))
+    assert truncations.all()
+    assert not terminations.any()
+    assert infos["_final_obs"].all()
+    assert not np.array_equal(infos["final_obs"], seen)
+    assert rewards.shape == (4,)
+
+
+def test_standing_still_is_judged():
+    found = evaluate(world(8, randomization=Randomization()), lambda seen: 0.0 * seen[:, :12], 0.4)
+    assert found.standing == 1.0
+    assert found.broken == 0
+    assert 0.2 < found.metrics["speed error (m/s)"] < 1.2  # it does not go where it is told
+
+
+def test_humanoid_and_files_walk_too(tmp_path):
+    humanoid = Walk(fc.robots.humanoid())
+    assert humanoid.actions == 14
+    assert len(humanoid.feet) == 8
+    assert humanoid.gait == 0.7
+    env = Environment(humanoid, 2, bank=2)
+    result = env.step(np.zeros((2, 14)))
+    assert np.isfinite(result.rewards).all()
+    assert env.fields["clock"] == 2

@@ -1,0 +1,187 @@
+"""The learner: it improves, repeats, is interrupted and goes on, and refuses what is not a number."""
+
+import ctypes
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.errors import FileError, Interrupted, NumericsError
+from fallingcat.learning import Environment, Policy, Walk, evaluate, learn
+
+torch = pytest.importorskip("torch")
+from fallingcat.learning import Learner, RslRlView, Settings  # noqa: E402
+
+torch.set_num_threads(1)
+ROBOT = fc.robots.quadruped()
+SMALL = Settings(hidden=(16, 8), steps=6, epochs=2, batches=2)
+
+
+def learner(robots=64, seed=0, settings=SMALL, **about):
+    return Learner(Environment(Walk(ROBOT, **about), robots, library="torch", seed=seed, bank=16), settings, seed)
+
+
+def test_the_same_seed_gives_the_same_policy():
+    found = []
+    for seed in (1, 1, 2):
+        one = learner(16, seed)
+        one.iterate()
+        one.iterate()
+        found.append(one.theta.numpy())
+    assert np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
+
+
+def test_gradients_of_the_objective_are_those_of_differences():
+    one = learner(8)
+    data, _ = one._collect()
+    data = type(data)(*(x.double() for x in data))
+    theta, old = one.theta.double(), one.network.layers(one.theta.double())[2]
+    way = torch.randn(theta.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    at = theta.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(one._loss(at, data, old)[0], at)
+    h = 1e-6
+    plus, minus = (float(one._loss(theta + s * h * way, data, old)[0]) for s in (1.0, -1.0))
+    assert float(gradient @ way) == pytest.approx((plus - minus) / (2.0 * h), rel=1e-5)
+
+
+def test_advantages_are_those_of_the_definition():
+    one = learner(2)
+    rng = np.random.default_rng(0)
+    r, v, last, ends = rng.random((4, 2)), rng.random((4, 2)), rng.random(2), rng.random((4, 2)) < 0.3
+    found = one._advantages(*map(torch.as_tensor, (r, v, last, ends))).numpy()
+    g, trace, values = 0.99, 0.95, np.vstack([v, last])
+    for robot in range(2):
+        for k in range(4):
+            total, weight = 0.0, 1.0
+            for j in range(k, 4):
+                lives = 0.0 if ends[j, robot] else 1.0
+                total += weight * (r[j, robot] + g * lives * values[j + 1, robot] - v[j, robot])
+                weight *= g * trace * lives
+            assert found[k, robot] == pytest.approx(total)
+
+
+def test_an_update_makes_better_actions_likelier():
+    one = learner(32)
+    with torch.no_grad():
+        data, _ = one._collect()
+    old = one.network.layers(one.theta)[2].clone()
+    before, figures = one._loss(one.theta, data, old)
+    assert float(figures[0]) == pytest.approx(0.0, abs=1e-5)  # nothing has diverged
+    assert float(figures[2]) == pytest.approx(float(data.advantages.mean()), abs=1e-5)
+    one._improve(data)
+    after, moved = one._loss(one.theta, data, old)
+    assert float(after) < float(before)
+    assert float(moved[2]) > float(figures[2]) + 1e-3  # the objective
+    assert 0.0 < float(moved[0]) < 0.1
+
+
+def test_what_is_not_a_number_is_an_error_that_names_robot_and_field():
+    one = learner(8)
+    one._seen = one._seen.clone()
+    one._seen[5, 7] = float("nan")
+    with pytest.raises(NumericsError, match=r"observation 'gravity\[1\]' of robot 5 is not finite|action 0 of robot 5"):
+        one.iterate()
+
+
+def test_policies_are_files_without_code(tmp_path):
+    policy = learner(4).policy()
+    file = policy.save(tmp_path / "p.npz")
+    again = Policy.load(file)
+    seen = np.random.default_rng(0).standard_normal((3, 48))
+    assert np.array_equal(policy(seen), again(seen))
+    assert again.sizes == (48, 16, 8, 12)
+    task = Walk.of(ROBOT, again.about)
+    assert task.kp == 60.0
+    assert json.dumps(dict(again.about))
+    for wrong, message in ((b"", "not a policy"), (b"PK\3\4 no zip", "not a policy")):
+        file.write_bytes(wrong)
+        with pytest.raises(FileError, match=message):
+            Policy.load(file)
+    with pytest.raises(FileError, match="no such file"):
+        Policy.load(tmp_path / "nothing.npz")
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    with pytest.raises(FileError, match="no array 'policy'"):
+        Policy.load(tmp_path / "other.npz")
+    np.savez(tmp_path / "code.npz", policy=np.array([print], dtype=object))
+    with pytest.raises(FileError, match="not a policy"):
+        Policy.load(tmp_path / "code.npz")
+
+
+def test_a_policy_in_c_and_as_a_law_is_the_same(tmp_path):
+    one = learner(4)
+    policy, task = one.policy(), one.environment.task
+    folder = tmp_path / "c"
+    policy.to_c(folder, task)
+    source, header = folder / "fc_policy.c", (folder / "fc_policy.h").read_text()
+    library = tmp_path / "policy.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
+    size = int(header.split("value[")[1].split("]")[0])
+    rng = np.random.default_rng(1)
+    state = task.model.random_state(rng)
+    command, action = rng.standard_normal(3), rng.standard_normal(12)
+    arrays = [*task.model.flatten(state), np.zeros(1), command, action, out := np.zeros(12), np.zeros(size)]
+    pointers = [np.ascontiguousarray(x).ctypes.data_as(ctypes.c_void_p) for x in arrays]
+    ctypes.CDLL(str(library)).fc_policy(*pointers)
+    law = policy.law(task)(task.model, state, np.zeros(1), command, action)
+    np.testing.assert_allclose(out, law, atol=1e-12)
+    seen = np.concatenate([2.0 * state.twist[:3], 0.25 * state.twist[3:], -state.pose[2, :3], command * [2, 2, 0.25],
+                           state.joints - task.stance.joints, 0.05 * state.rates, action])  # fmt: skip
+    np.testing.assert_allclose(law, policy(seen), atol=1e-12)
+
+
+def test_a_policy_in_onnx_is_the_same(tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    policy = learner(4).policy()
+    session = runtime.InferenceSession(str(policy.to_onnx(tmp_path / "p.onnx")))
+    seen = np.random.default_rng(0).standard_normal((5, 48)).astype(np.float32)
+    (actions,) = session.run(None, {"observations": seen})
+    np.testing.assert_allclose(actions, policy(seen), atol=1e-5)
+
+
+def test_training_is_interrupted_and_goes_on(tmp_path):
+    file, count = tmp_path / "walk.npz", iter(range(100))
+
+    def stop(row):
+        if next(count) == 1:
+            raise KeyboardInterrupt
+
+    task = Walk(ROBOT)
+    with pytest.raises(Interrupted, match="goes on with resume=True") as caught:
+        learn(task, 100.0, robots=8, settings=SMALL, file=file, progress=stop)
+    assert len(caught.value.result.curve) == 2
+    more = learn(task, 1e-3, robots=8, settings=SMALL, file=file, resume=True)
+    assert len(more.curve) == 3
+    assert more.curve[-1]["actions"] == 3 * 8 * 6
+    assert "learns to walk" in more.page().html()
+    with pytest.raises(fc.ModelError, match="parameters, the learner"):
+        learn(task, 1e-3, robots=8, settings=Settings(hidden=(4,)), file=file, resume=True)
+    with pytest.raises(fc.ModelError, match="takes the file"):
+        learn(task, 1e-3, resume=True)
+
+
+def test_the_view_of_rsl_rl_has_its_tensors():
+    view = RslRlView(learner(4).environment)
+    seen, _ = view.reset()
+    assert view.max_episode_length == 1000
+    assert view.episode_length_buf.shape == (4,)
+    seen, rewards, dones, extras = view.step(torch.zeros(4, 12))
+    assert seen.dtype == rewards.dtype == torch.float32
+    assert dones.dtype == torch.int64
+    assert extras["time_outs"].dtype == torch.bool
+
+
+@pytest.mark.slow
+def test_a_quadruped_learns_to_walk_on_the_cpu():
+    env = Environment(Walk(ROBOT), 256, library="torch")
+    one = Learner(env, Settings(hidden=(128, 64)))
+    for _ in range(450):
+        row = one.iterate()
+    assert row["speed error (m/s)"] < 0.15
+    judge = Environment(Walk(ROBOT), 128, library="torch", seed=5)
+    found = evaluate(judge, one.policy().on(judge.library), 10.0)
+    assert found.standing > 0.95
+    assert found.metrics["speed error (m/s)"] < 0.15
