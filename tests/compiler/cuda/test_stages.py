@@ -266,8 +266,8 @@ def test_ways_that_cannot_be_the_fastest_are_not_planned(monkeypatch, long, dtyp
     while first.closer:
         first = first.closer()
     planned = []
-    monkeypatch.setattr(ways, "MIN_LONG_STAGES", 0.0 if long else plan_search.MIN_LONG_STAGES)
-    monkeypatch.setattr(ways, "laid_out", lambda stage, kind: planned.append(stage) or whole(stage, kind))
+    monkeypatch.setattr(plan_search, "MIN_LONG_STAGES", 0.0 if long else plan_search.MIN_LONG_STAGES)
+    monkeypatch.setattr(plan_search, "laid_out", lambda stage, kind: planned.append(stage) or whole(stage, kind))
     assert plan_search.fastest(made, dtype) == first.stages
     assert len(planned) < sum(len(way.stages) for way in every if isinstance(way, stages.Stages)) / 2
 
@@ -292,7 +292,7 @@ def test_no_copies_make_a_stage_faster_than_the_least():
 
 def test_a_long_program_comes_in_many_short_stages(example, monkeypatch):
     made, arguments, _, expected = example
-    monkeypatch.setattr(ways, "MIN_LONG_STAGES", 0.5)
+    monkeypatch.setattr(plan_search, "MIN_LONG_STAGES", 0.5)
     best = plan_search.fastest(made, "float32")
     assert len(best.stages) - len(stages.stages(made, "float32").stages) in plan_search.EXTRA_STAGES
     close(through(best, arguments, len(made.outputs)), expected, 1e-10)
