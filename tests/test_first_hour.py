@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat import progress
 from fallingcat.model.shapes import Sphere
 
 ARM = fc.robots.planar_arm()
@@ -135,3 +136,10 @@ def test_what_is_no_contact_is_named_with_one_that_is():
         fc.simulate(ARM, BENT, 0.1, contact="floor")
     with pytest.raises(fc.ModelError, match="or give its value, link="):
         fc.compile(ARM, fc.jacobian)
+
+
+def test_a_slow_controller_is_reported_with_advice(monkeypatch):
+    monkeypatch.setattr(progress, "ESTIMATE_DELAY", 0.0)
+    monkeypatch.setattr(progress, "WARNING_DELAY", 0.0)
+    with pytest.warns(progress.SlowWarning, match=r"left; compile the functions that its controller calls, or give"):
+        fc.simulate(ARM, BENT, 0.2, lambda t, state: fc.gravity_forces(ARM, state), dt=1e-2, integrator="rkmk4")

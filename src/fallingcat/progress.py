@@ -67,15 +67,15 @@ def warn_of_time(what: str, seconds: float, advice: str = "") -> None:
 
 
 @contextlib.contextmanager
-def telling(what: str, wanted: bool | None = None) -> Iterator[Callable[[float], None] | None]:
+def telling(what: str, wanted: bool | None = None, advice: str = "") -> Iterator[Callable[[float], None] | None]:
     """Bar named ``what`` if the block takes longer than a second; gives a function of the share that is done.
 
     ``wanted`` True or False shows it always or never; False gives None, so that nothing has to be counted.  Without a
-    terminal or notebook, a :class:`SlowWarning` comes after some seconds instead.  The bar is removed when the block
-    ends, in whatever way, and is not shown while another one is.
+    terminal or notebook, a :class:`SlowWarning` comes after some seconds instead, which ends with ``advice``.  The bar
+    is removed when the block ends, in whatever way, and is not shown while another one is.
     """
     if not (watched() if wanted is None else wanted):
-        yield None if wanted is False else _Notice(what).tell
+        yield None if wanted is False else _Notice(what, advice).tell
         return
     bar = _Bar(what)
     timer = threading.Timer(BAR_DELAY, bar.show)
@@ -91,8 +91,8 @@ def telling(what: str, wanted: bool | None = None) -> Iterator[Callable[[float],
 class _Notice:
     """A warning, once, if something takes long."""
 
-    def __init__(self, what: str) -> None:
-        self._what, self._begun = what, time.monotonic()
+    def __init__(self, what: str, advice: str = "") -> None:
+        self._what, self._advice, self._begun = what, advice, time.monotonic()
         self._moved: tuple[float, float] | None = None
         """Time and size of the first share that was done: compiling and starting are over then"""
 
@@ -107,7 +107,8 @@ class _Notice:
         if enough and left > WARNING_DELAY:
             self._begun = float("inf")  # once
             pace = f": at this pace {_duration(left)} are left" if share > first else ""
-            text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s{pace}"
+            advice = f"; {self._advice}" if self._advice else ""
+            text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s{pace}{advice}"
             warnings.warn(terminal(text), SlowWarning, stacklevel=4)
 
 

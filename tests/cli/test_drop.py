@@ -53,7 +53,7 @@ def test_drop_prints_a_table_for_any_robot(robot, tmp_path):
         (["--tilt", "200"], "up to 180"),
         (["--joints", "spine_side", "wing"], "there is no joint 'wing'"),
         (["--model", "nowhere.urdf"], "nowhere.urdf"),
-        (["--model", "dragon"], "no robot is read from a file whose name has no ending"),
+        (["--model", "dragon"], "no robot of this name is installed"),
         (["--model", "humanoid"], "'humanoid' cannot turn over by 180 degrees"),
         (["--out", "no/such/folder/p.html"], "cannot be written"),
     ],

@@ -163,8 +163,8 @@ def test_floors_refuse_nonsense():
         fc.simulate(hopper, state, 0.1, laws, replace(FLOOR, points=("toe",)))
     with pytest.raises(ModelError, match="same name"):
         fc.simulate(hopper, state, 0.1, [laws[0], laws[0]])
-    with pytest.raises(ModelError, match="no force law"):
-        fc.simulate(hopper, state, 0.1, [lambda t, s: 0.0])
+    with pytest.raises(ModelError, match=r"a controller is a force law, .* not 'spring'"):
+        fc.simulate(hopper, state, 0.1, ["spring"])
 
 
 # events

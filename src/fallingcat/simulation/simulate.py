@@ -103,7 +103,8 @@ def simulate(
         raise ModelError(f"progress is True, False or a function of the share that is done, not {describe(progress)}")
     if callable(progress):
         return _run(problem, method, state, duration, dt, every, happens, progress)
-    with telling(f"simulating {model.name!r}", progress) as tell:
+    advice = "" if problem.compilable else "compile the functions that its controller calls, or give force laws"
+    with telling(f"simulating {model.name!r}", progress, advice) as tell:
         return _run(problem, method, state, duration, dt, every, happens, tell)
 
 

@@ -18,12 +18,9 @@ from fallingcat.compiler.codegen import c
 from fallingcat.compiler.cuda import cost_model as machine
 from fallingcat.compiler.cuda import emit_iterated as cuda_looped
 from fallingcat.compiler.cuda import emitter as cuda
-from fallingcat.compiler.cuda import min_cut as waists
-from fallingcat.compiler.cuda import output_partition as cones
-from fallingcat.compiler.cuda import plan_search as ways
+from fallingcat.compiler.cuda import min_cut, output_partition, plan_search, stages
 from fallingcat.compiler.cuda import rematerialization as recompute
 from fallingcat.compiler.cuda import spilling as registers
-from fallingcat.compiler.cuda import stages
 from fallingcat.compiler.ir import schedule
 from fallingcat.compiler.ir.instructions import Input, Instruction
 from fallingcat.compiler.ir.program import Program, program
@@ -143,7 +140,7 @@ def test_stages_hand_over_what_the_next_ones_need(example, largest):
 def test_the_waist_of_a_floating_robot_is_the_acceleration_of_its_base(example):
     """Six values; what comes after them needs fewer at a time than the whole, and gives the same."""
     made, arguments, _, expected = example
-    parts = waists.parted(made)
+    parts = min_cut.parted(made)
     cut = stages.stages(parts.program, "float32", 100_000, cuts=parts.cuts)
     assert [len(stage.stores) for stage in cut.stages] == [6, 0]
     assert cut.places == 6
@@ -159,8 +156,8 @@ def test_a_program_with_several_waists_comes_in_as_many_parts():
     arguments = c._test_inputs(model, traced, "float64")[0]
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
     expected = results_of(made, evaluated(made.instructions, known))
-    two = waists.parted(made, ways.EARLY)
-    three = waists.parted_again(two, ways.EARLY)
+    two = min_cut.parted(made, plan_search.EARLY)
+    three = min_cut.parted_again(two, plan_search.EARLY)
     assert three.cuts[0] == two.cuts[0] < three.cuts[1]
     for parts in (two, three):
         cut = stages.stages(parts.program, "float64", 100_000, parts.cuts)
@@ -177,7 +174,7 @@ def test_results_are_shared_out_among_stages_that_need_nothing_of_each_other(lar
     arguments = c._test_inputs(model, traced, "float64")[0]
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
     expected = results_of(made, evaluated(made.instructions, known))
-    whole = cones.shared_out(waists.Parts(made, (0,)), "float64", largest).ordered
+    whole = output_partition.shared_out(min_cut.Parts(made, (0,)), "float64", largest).ordered
     cut = stages.stages(whole.program, "float64", 100_000, whole.cuts[1:])
     assert len(cut.stages) == len(whole.cuts) >= least
     assert cut.places == 0
@@ -195,8 +192,8 @@ def test_after_a_waist_each_limb_is_a_stage_of_its_own():
     arguments = c._test_inputs(model, traced, "float64")[0]
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
     expected = results_of(made, evaluated(made.instructions, known))
-    parts = waists.parted_again(waists.parted(made, ways.EARLY), ways.EARLY)
-    alone = cones.shared_out(parts, "float64", 2_000).ordered
+    parts = min_cut.parted_again(min_cut.parted(made, plan_search.EARLY), plan_search.EARLY)
+    alone = output_partition.shared_out(parts, "float64", 2_000).ordered
     assert alone.cuts[:2] == parts.cuts
     cut = stages.stages(alone.program, "float64", 100_000, alone.cuts)
     assert len(cut.stages) == 1 + len(alone.cuts) > 3
@@ -225,7 +222,7 @@ def narrowing(wide, narrow):
 @pytest.mark.parametrize(("wide", "narrow"), [(7, 1), (7, 2), (9, 5), (3, 7)])
 def test_waists_are_found_where_programs_narrow(wide, narrow):
     made, arguments = narrowing(wide, narrow), [np.arange(1.0, 9.0)]
-    parts = waists.parted(made)
+    parts = min_cut.parted(made)
     cut = stages.stages(parts.program, "float64", 100_000, cuts=parts.cuts)
     assert len(cut.stages[0].stores) == min(wide, narrow)
     known = evaluated(made.instructions, {k: arguments[0][k] for k in range(8)})
@@ -233,7 +230,7 @@ def test_waists_are_found_where_programs_narrow(wide, narrow):
 
 
 def test_what_does_not_narrow_has_no_waist():
-    none = waists.parted(narrowing(waists.MAX_CUT_VALUES + 1, waists.MAX_CUT_VALUES + 1)) is None
+    none = min_cut.parted(narrowing(min_cut.MAX_CUT_VALUES + 1, min_cut.MAX_CUT_VALUES + 1)) is None
     assert none
 
 
@@ -241,11 +238,11 @@ def test_what_does_not_narrow_has_no_waist():
 def test_the_fastest_way_is_one_of_those_that_compute_the_same(example, dtype):
     made, arguments, _, expected = example
     took = []
-    for way in ways._ways(made, dtype):
+    for way in plan_search._ways(made, dtype):
         close(through(way, arguments, len(made.outputs)), expected, 1e-10)
-        took.append(ways.seconds(way, dtype))
+        took.append(plan_search.seconds(way, dtype))
     assert len(took) >= 4
-    assert ways.seconds(ways.fastest(made, dtype), dtype) == min(took)
+    assert plan_search.seconds(plan_search.fastest(made, dtype), dtype) == min(took)
 
 
 def closer_and_closer(judged):
@@ -260,18 +257,18 @@ def closer_and_closer(judged):
 def test_ways_that_cannot_be_the_fastest_are_not_planned(monkeypatch, long, dtype):
     """The first of the lowest price is taken, as if all were known; what is known first of a way is no more than it."""
     traced = trace(Recipe(fc.robots.quadruped(), fc.forward_dynamics))
-    made, judge, whole = program(traced.inputs, traced.outputs), ways._Judge(dtype, long), ways.laid_out
-    every = [*(ways._long_ways if long else ways._ways)(made, dtype)]
-    assert any(isinstance(way, cones.Shares) for way in every) == long
+    made, judge, whole = program(traced.inputs, traced.outputs), plan_search._Judge(dtype, long), plan_search.laid_out
+    every = [*(plan_search._long_ways if long else plan_search._ways)(made, dtype)]
+    assert any(isinstance(way, output_partition.Shares) for way in every) == long
     prices = [[*closer_and_closer(judge.first(k, way))] for k, way in enumerate(every)]
     assert all(known == sorted(known) for known in prices)
     first = judge.first(0, every[np.argmin([known[-1] for known in prices])])
     while first.closer:
         first = first.closer()
     planned = []
-    monkeypatch.setattr(ways, "MIN_LONG_STAGES", 0.0 if long else ways.MIN_LONG_STAGES)
-    monkeypatch.setattr(ways, "laid_out", lambda stage, kind: planned.append(stage) or whole(stage, kind))
-    assert ways.fastest(made, dtype) == first.stages
+    monkeypatch.setattr(plan_search, "MIN_LONG_STAGES", 0.0 if long else plan_search.MIN_LONG_STAGES)
+    monkeypatch.setattr(plan_search, "laid_out", lambda stage, kind: planned.append(stage) or whole(stage, kind))
+    assert plan_search.fastest(made, dtype) == first.stages
     assert len(planned) < sum(len(way.stages) for way in every if isinstance(way, stages.Stages)) / 2
 
 
@@ -295,14 +292,14 @@ def test_no_copies_make_a_stage_faster_than_the_least():
 
 def test_a_long_program_comes_in_many_short_stages(example, monkeypatch):
     made, arguments, _, expected = example
-    monkeypatch.setattr(ways, "MIN_LONG_STAGES", 0.5)
-    best = ways.fastest(made, "float32")
-    assert len(best.stages) - len(stages.stages(made, "float32").stages) in ways.EXTRA_STAGES
+    monkeypatch.setattr(plan_search, "MIN_LONG_STAGES", 0.5)
+    best = plan_search.fastest(made, "float32")
+    assert len(best.stages) - len(stages.stages(made, "float32").stages) in plan_search.EXTRA_STAGES
     close(through(best, arguments, len(made.outputs)), expected, 1e-10)
 
 
 def test_time_grows_with_instructions_traffic_and_what_waits(example):
-    made = ways._ordered(example[0])
+    made = plan_search._ordered(example[0])
     whole = stages.stages(made, "float32", 100_000).stages[0]
     half = whole._replace(lines=whole.lines[: len(whole.lines) // 2], outputs=[])
 
@@ -321,7 +318,7 @@ def test_time_grows_with_instructions_traffic_and_what_waits(example):
 
 def test_a_stage_is_laid_out_for_what_waits(example):
     """As many warps as its registers leave, and as shared memory holds what they do not."""
-    made = ways._ordered(example[0])
+    made = plan_search._ordered(example[0])
     whole = stages.stages(made, "float32", 100_000).stages[0]
     laid = cuda.laid_out(whole, "float32")
     assert laid.moves.places > 0

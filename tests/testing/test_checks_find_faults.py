@@ -1,4 +1,4 @@
-"""Every lie is found by the law that bears its name; what the library has passes."""
+"""The checks of `fallingcat.testing` find faulty joints, laws, contacts and changes; those of the library pass."""
 
 import subprocess
 import sys
