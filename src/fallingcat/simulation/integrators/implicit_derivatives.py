@@ -48,9 +48,9 @@ from .step_jacobian import (
     with_laws,
 )
 
-SOLVED = 1e-10
+DERIVATIVE_MISMATCH = 1e-10
 """Mismatch between contact forces and the law at which derivatives are taken, relative to the normal forces."""
-_LINK = 21
+_LINK_SIZE = 21
 """Numbers of the motion of a link: displacement and twist before (6 each), spin (3) and acceleration (6)."""
 _SE3 = SE3()
 
@@ -78,7 +78,7 @@ def step_jacobian(
     start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
     if start.coupled is not None:
         raise ModelError("derivatives of steps with springs between moving bodies: take target='jax'")
-    last = converged(start, signs, SOLVED)
+    last = converged(start, signs, DERIVATIVE_MISMATCH)
     step = _Solved(
         start, last, Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, carried(model))
     )
@@ -112,7 +112,7 @@ class _Solved:
         if self.start.problem.contact is None:
             return np.zeros(1)  # nothing is late
         links = len(self.links)
-        moves, rest = z[: _LINK * links].reshape(links, _LINK), z[_LINK * links :]
+        moves, rest = z[: _LINK_SIZE * links].reshape(links, _LINK_SIZE), z[_LINK_SIZE * links :]
         memory, own = rest[: self._anchors], rest[self._anchors :]
         problem, numbers = self.source.problem(own)
         start, dt = self.start, self.dt
@@ -160,7 +160,7 @@ class _Solved:
         value, D = linearized(self.felt, z, self.kinds)
         q, v, u, a = (np.zeros((len(value), nv), dtype=object) for _ in range(4))
         for k, (link, at) in enumerate(self.links.items()):
-            mine = D[:, _LINK * k : _LINK * (k + 1)]
+            mine = D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)]
             rows = [i for i in range(len(value)) if any(type(e) is not float or e != 0.0 for e in mine[i])]
             if not rows:
                 continue
@@ -171,7 +171,7 @@ class _Solved:
             v[at_] = v[at_] + V @ at.J
             u[at_] = u[at_] + w @ at.J[3:] + A @ at.acceleration_by_v
             a[at_] = a[at_] + A @ at.J
-        ends = _LINK * len(self.links), _LINK * len(self.links) + anchors
+        ends = _LINK_SIZE * len(self.links), _LINK_SIZE * len(self.links) + anchors
         return value, Blocks(q, v, u, a, D[:, ends[0] : ends[1]], D[:, ends[1] :])
 
     # laws -----------------------------------------------------------------------------------------------------

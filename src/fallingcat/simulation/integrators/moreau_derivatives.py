@@ -44,9 +44,9 @@ from .step_jacobian import (
 )
 from .straight_motion import straight, turned, turning
 
-REGULAR = 1e-11
+RELATIVE_COMPLIANCE = 1e-11
 """Compliance of contacts that hold, relative to how they give way: it makes the impulses of redundant ones unique."""
-_LINK = 12
+_LINK_SIZE = 12
 """Numbers of the motion of a link: displacement, and twist after the step (6 each)."""
 _SE3 = SE3()
 
@@ -118,7 +118,7 @@ class _Solved:
         each row of a single joint; impulses; numbers.
         """
         links, joints, count = len(self.links), len(self.joints), len(self.impulses)
-        moves, rest = z[: _LINK * links].reshape(links, _LINK), z[_LINK * links :]
+        moves, rest = z[: _LINK_SIZE * links].reshape(links, _LINK_SIZE), z[_LINK_SIZE * links :]
         single, rest = rest[: 2 * joints].reshape(joints, 2), rest[2 * joints :]
         impulses, own = rest[:count], rest[count:]
         problem, _ = self.source.problem(own)
@@ -177,7 +177,7 @@ class _Solved:
         value, D = linearized(self.law, z, self.kinds)
         q, by_after = (np.zeros((len(value), nv), dtype=object) for _ in range(2))
         for k, (link, at) in enumerate(self.links.items()):
-            mine = D[:, _LINK * k : _LINK * (k + 1)]
+            mine = D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)]
             rows = [i for i in range(len(value)) if any(type(e) is not float or e != 0.0 for e in mine[i])]
             if rows:
                 d, V = mine[rows, :6], mine[rows, 6:]
@@ -185,7 +185,7 @@ class _Solved:
                 V_q = twist_by_configuration(self.motion, link, after, places)
                 q[at_] = q[at_] + d @ at.J + V @ shifted(V_q, self.places[link].center)
                 by_after[at_] = by_after[at_] + V @ at.J
-        end = _LINK * len(self.links)
+        end = _LINK_SIZE * len(self.links)
         for i, sign in self.joints:
             for block, k in ((q, 0), (by_after, 1)):
                 block[:, i] = block[:, i] + sign * D[:, end + k]
@@ -214,7 +214,7 @@ class _Solved:
         free, pushed = before - scale(dt, solved[:, : right.shape[1]]), -scale(dt, solved[:, right.shape[1] :])
         by_q, by_after, by_own = (x[:count] for x in (contact.q, contact.u, contact.numbers))
         faults = by_q @ start + by_after @ free + by_own @ own
-        S = by_x[:count] + by_after @ pushed + REGULAR * np.eye(count)
+        S = by_x[:count] + by_after @ pushed + RELATIVE_COMPLIANCE * np.eye(count)
         dx = -solver(S)(faults) if count else np.zeros((0, right.shape[1]))
         after = free + pushed @ dx
         J = concatenate([self._moved(start, after), *(self._kept(start, after, memory, own, dx) if whole else ())])
