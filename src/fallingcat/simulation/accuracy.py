@@ -17,8 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact.capabilities import LinearizedForces, offers
+from ..contact.effective_mass import touching_mobility
 from ..model import Model
 from .events import TIME_TOLERANCE
+from .integrators.base import Step
+from .problem import Problem
 from .vector_field import Layout
 
 STEPS_PER_PART = 250
@@ -38,6 +42,19 @@ MAX_ERROR = 0.05
 """The same above which a run reports it."""
 MAX_HALVINGS = 4
 """Default steps are at least a sixteenth of the first ones."""
+
+
+MAX_UNRESOLVED_DECAY, MAX_PARTS_PER_STEP = 10.0, 16
+"""Product of step and rate of decay on a floor up to which errors of impacts fall as the steps do (of 40 scenes with
+boxes, all but one far above it), and parts at most into which steps are divided to see the others"""
+MAX_UNRESOLVED_SLIP, MAX_SLIP_STEPS = 2.0, 64_000
+"""The same on floors that damp sliding less than sinking in, where a point that lands sliding is stopped later than it
+is caught, by friction that falls with the normal force, and in longer steps at once (113 scenes with boxes); and steps
+that all parts take at most, a tenth of a second of a box"""
+STEPS_SEEN = 500
+"""Steps of a longer run that are repeated in parts: see :data:`.MIN_STEPS_REPEATED`"""
+MIN_SLIP_DAMPING = 0.8
+"""Ratio of tangential to normal damping above which that makes less than 2 % (the same scenes)"""
 
 
 class ErrorEstimate(NamedTuple):
@@ -99,6 +116,40 @@ class Checkpoints:
         yield from self._states
         if self._last is not None and self._states and self._last.steps > self._states[-1].steps:
             yield self._last
+
+
+class SingleSteps(NamedTuple):
+    """Steps of one robot, one by one, as :func:`estimate` repeats them: a function of the user's is asked in them.
+
+    States are ``[steps so far, ...; packed state]``, with ``head`` numbers first; it is its own device.
+    """
+
+    problem: Problem
+    step: Step
+    head: int = 1
+
+    def part(self, robots: np.ndarray) -> SingleSteps:
+        """Itself: the one robot."""
+        return self
+
+    def fetched(self, x: np.ndarray) -> np.ndarray:
+        """States (1 x size) on this machine."""
+        return x
+
+    def restarted(self, x: np.ndarray, times: float) -> np.ndarray:
+        """``1 x size``: ``x`` before steps so many times shorter."""
+        return np.hstack([times * x[:, :1], x[:, 1:]])
+
+    def repeated(self, on: Any, x: np.ndarray, dt: float, steps: int) -> np.ndarray:
+        """``1 x size``: ``x`` after ``steps`` of ``dt`` (s)."""
+        (first,), size = x, x.shape[1] - self.head
+        packed = first[self.head :]
+        try:
+            for k in range(steps):
+                packed = self.step(packed, np.array([(first[0] + k) * dt, dt]))[:size]
+        except Exception:  # a function may refuse states to which only longer steps bring it
+            packed = np.full_like(packed, np.nan)
+        return np.append(first[: self.head], packed)[None]
 
 
 class Errors(NamedTuple):
@@ -172,6 +223,20 @@ def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterat
     for group in groups:
         parts, robots, weights = zip(*group, strict=True)
         yield np.array(parts), np.array(robots), np.array(weights)
+
+
+def parts_per_step(problem: Problem, dt: float, steps: int) -> int:
+    """Parts of ``steps`` of ``dt`` (s), a power of 2, that resolve impacts on a floor enough to see their error."""
+    floor: Any = problem.contact
+    if floor is None or not offers(floor, LinearizedForces):
+        return 1
+    damping = floor.point_impedance(problem.model)[1]
+    rate = float(np.max(damping)) * touching_mobility(problem.model, floor)
+    slips = 0.0 < damping[1:].min() < MIN_SLIP_DAMPING * damping[0]
+    limit, most = MAX_UNRESOLVED_DECAY, MAX_PARTS_PER_STEP
+    if slips:
+        limit, most = MAX_UNRESOLVED_SLIP, 2 ** int(math.log2(MAX_SLIP_STEPS / max(1, min(steps, STEPS_SEEN))))
+    return min(most, 2 ** round(math.log2(max(1.0, rate * dt / limit))))
 
 
 def halvings(error: ErrorEstimate | None, limit: float = MAX_DEFAULT_ERROR) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..contact.capabilities import LinearizedForces, offers
 from ..contact.rigid.joint_stops import LAW, beyond, joint_stops
-from ..control.laws.passive_joints import SUNK
+from ..control.laws.passive_joints import MAX_START_DEPTH
 from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
 from ..errors import NumericsError
@@ -203,13 +203,13 @@ def _passed_stops(run: Motion) -> Diagnostic | None:
     if LAW not in (law.name for law in run.problem.laws) or not joints.size:
         return None
     stops = joint_stops(model)
-    far = beyond(model, joints, stops, SUNK, "goes")
+    far = beyond(model, joints, stops, MAX_START_DEPTH, "goes")
     if not far:
         return None
     depths = -np.array([stop.gap(model, joints).min(axis=0) for stop in stops])
-    worst, robots = int(depths.max(axis=1).argmax()), np.flatnonzero(run.finite)[depths.max(axis=0) > SUNK]
+    worst, robots = int(depths.max(axis=1).argmax()), np.flatnonzero(run.finite)[depths.max(axis=0) > MAX_START_DEPTH]
     advice = "take hard ones, HardContacts(stops=joint_stops(model))"
-    about = (float(depths.max()), SUNK, advice, stops[worst].joint)
+    about = (float(depths.max()), MAX_START_DEPTH, advice, stops[worst].joint)
     return run.about(Diagnostic(Kind.JOINT_LIMIT, f"{far}, whose spring yields to the load", *about), robots)
 
 

@@ -10,7 +10,17 @@ import numpy as np
 
 from ..contact.base import Mode
 from ..errors import FallingCatError, Interrupted
-from .accuracy import MAX_DEFAULT_ERROR, MAX_ERROR, MAX_HALVINGS, Checkpoints, Errors, estimate, halvings, some_of
+from .accuracy import (
+    MAX_DEFAULT_ERROR,
+    MAX_ERROR,
+    MAX_HALVINGS,
+    Checkpoints,
+    Errors,
+    estimate,
+    halvings,
+    parts_per_step,
+    some_of,
+)
 from .arguments import carry
 from .batch_simulator import BatchSimulator
 from .events import TIME_TOLERANCE
@@ -18,7 +28,6 @@ from .integrators.base import Integrator
 from .outcome import Code
 from .problem import Problem
 from .sampling import Sampling
-from .step_size import parts_per_step
 from .vector_field import Layout
 
 STEPS_PER_CALL, ROBOT_STEPS_PER_CALL = 2000, 100_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.capabilities import LinearizedForces, offers
-from ..contact.effective_mass import effective_mass, touching_mobility
+from ..contact.effective_mass import effective_mass
 from ..contact.theta_weights import ThetaWeights
 from ..dynamics import mass_matrix
 from ..errors import NumericsError
@@ -286,33 +285,6 @@ def unforeseen(problem: Problem, state: State) -> float:
         return 0.0
     k, d = (float(np.abs(np.linalg.eigvalsh(x)).max(initial=0.0)) for x in found)
     return max(d, float(np.sqrt(k)))
-
-
-MAX_UNRESOLVED_DECAY, MAX_PARTS_PER_STEP = 10.0, 16
-"""Product of step and rate of decay on a floor up to which errors of impacts fall as the steps do (of 40 scenes with
-boxes, all but one far above it), and parts at most into which steps are divided to see the others"""
-MAX_UNRESOLVED_SLIP, MAX_SLIP_STEPS = 2.0, 64_000
-"""The same on floors that damp sliding less than sinking in, where a point that lands sliding is stopped later than it
-is caught, by friction that falls with the normal force, and in longer steps at once (113 scenes with boxes); and steps
-that all parts take at most, a tenth of a second of a box"""
-STEPS_SEEN = 500
-"""Steps of a longer run that are repeated in parts: see :data:`.MIN_STEPS_REPEATED`"""
-MIN_SLIP_DAMPING = 0.8
-"""Ratio of tangential to normal damping above which that makes less than 2 % (the same scenes)"""
-
-
-def parts_per_step(problem: Problem, dt: float, steps: int) -> int:
-    """Parts of ``steps`` of ``dt`` (s), a power of 2, that resolve impacts on a floor enough to see their error."""
-    floor: Any = problem.contact
-    if floor is None or not offers(floor, LinearizedForces):
-        return 1
-    damping = floor.point_impedance(problem.model)[1]
-    rate = float(np.max(damping)) * touching_mobility(problem.model, floor)
-    slips = 0.0 < damping[1:].min() < MIN_SLIP_DAMPING * damping[0]
-    limit, most = MAX_UNRESOLVED_DECAY, MAX_PARTS_PER_STEP
-    if slips:
-        limit, most = MAX_UNRESOLVED_SLIP, 2 ** int(math.log2(MAX_SLIP_STEPS / max(1, min(steps, STEPS_SEEN))))
-    return min(most, 2 ** round(math.log2(max(1.0, rate * dt / limit))))
 
 
 _ONE_DIGIT = np.array([float(f"{digit}e{power}") for power in range(-6, 0) for digit in range(1, 10)])

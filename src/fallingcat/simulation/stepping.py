@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..dynamics import mass_matrix
 from ..dynamics.forward import check_mass
 from ..errors import NumericsError
 from ..model import Model, State
+from .accuracy import SingleSteps
 from .batch_simulator import BatchSimulator
 from .compiled_dynamics import energy
 from .diagnostics import Account, at_rest
@@ -32,39 +33,6 @@ MAX_HELD_ENERGY_GAP, MAX_FLIGHT_ENERGY_GAP = 1e-7, 1e-8
 largest kinetic energy so far."""
 FIRST_ADAPTED_STEP = 1e-4
 """s: first step of a method that chooses its steps by their error, which soon grow from it"""
-
-
-class SingleSteps(NamedTuple):
-    """Steps of one robot, one by one, as :func:`.estimate` repeats them.
-
-    States are ``[steps so far; packed state]``; it is its own device.
-    """
-
-    problem: Problem
-    step: Step
-    head: int = 1
-
-    def part(self, robots: np.ndarray) -> SingleSteps:
-        """Itself: the one robot."""
-        return self
-
-    def fetched(self, x: np.ndarray) -> np.ndarray:
-        """States (1 x size) on this machine."""
-        return x
-
-    def restarted(self, x: np.ndarray, times: float) -> np.ndarray:
-        """``1 x size``: ``x`` before steps so many times shorter."""
-        return np.hstack([times * x[:, :1], x[:, 1:]])
-
-    def repeated(self, on: SingleSteps, x: np.ndarray, dt: float, steps: int) -> np.ndarray:
-        """``1 x size``: ``x`` after ``steps`` of ``dt`` (s)."""
-        begins, packed = float(x[0, 0]), x[0, 1:]
-        try:
-            for k in range(steps):
-                packed = self.step(packed, np.array([(begins + k) * dt, dt]))[: len(packed)]
-        except Exception:  # a function may refuse states to which only longer steps bring it
-            packed = np.full_like(packed, np.nan)
-        return np.append(begins + steps, packed)[None]
 
 
 class Stepping(Runner[Trajectory]):

@@ -30,14 +30,14 @@ STEP = 1e-3
 """Default step size that stops and friction are made for (s)."""
 MIN_FRICTION_SPEED = 1e-3
 """Least speed below which dry friction is smooth (rad/s, m/s); higher where steps are long."""
-SUNK = 0.1
+MAX_START_DEPTH = 0.1
 """Largest depth beyond a limit at which a run may start, as after one that ended there (rad, m)."""
-REBOUND = 0.2
+REBOUND_SPEED_RATIO = 0.2
 """Speed with which a joint leaves its stop, relative to that of its arrival"""
 RETURN_STEPS = 6.0
 """Damping over stiffness of stops that steps do not resolve, in steps: a joint that leaves with its rebound is free; it
 is larger than that of the law where ``w step`` passes a third, and these are not resolved"""
-REACH = 1.25
+ARRIVAL_RATIO = 1.25
 """Way of a joint in a step, relative to its depth there, from which on it arrives: it may come half a step earlier"""
 IMPACT_DAMPING = 1e4
 """Damping of a joint that arrives there, in inertias a step: more than any inertia behind it"""
@@ -291,9 +291,9 @@ class JointStops(Law):
         if not coarse.any():
             return rates, *law
         square, hit = inward * inward, (IMPACT_DAMPING / h) * m
-        arrives = less(square, (-REACH * h) * (inward * v))  # it goes as far in a step as it is beyond
+        arrives = less(square, (-ARRIVAL_RATIO * h) * (inward * v))  # it goes as far in a step as it is beyond
         law = *law[:2], where(coarse, where(less(0.0, square), damping, zero), law[2])
-        impact = (-1.0 - REBOUND) * hit * v, zero, hit
+        impact = (-1.0 - REBOUND_SPEED_RATIO) * hit * v, zero, hit
         return rates, *(where(coarse, where(arrives, new, old), old) for new, old in zip(impact, law, strict=True))
 
     def _frequencies(self, model: Model) -> Any:
@@ -312,9 +312,9 @@ class JointStops(Law):
 
 @functools.lru_cache(maxsize=64)
 def fall_load(model: Model) -> float:
-    """Load (N m or N) at which a stop yields by :data:`MAX_DEPTH` and takes up a fall of a free robot within ``SUNK``.
+    """Load (N m or N) at which a stop yields by :data:`MAX_DEPTH`; it stops a fall within :data:`MAX_START_DEPTH`.
 
-    It falls by its reach, along its longest chain of links: ``K SUNK^2 / 2 = m g reach``.
+    A free robot falls by its reach, along its longest chain of links: ``K MAX_START_DEPTH^2 / 2 = m g reach``.
     """
     nominal = model.nominal
     if not model.m or not nominal.joints:
@@ -325,7 +325,7 @@ def fall_load(model: Model) -> float:
         here, top = poses[i + 1][:3, 3], nominal.parents[i]
         reach[top] = max(reach[top], reach[i + 1] + float(np.linalg.norm(here - poses[top][:3, 3])))
     fall = float(nominal.mass * np.linalg.norm(nominal.gravity) * reach.max())
-    return 2.0 * fall / SUNK**2 * MAX_DEPTH
+    return 2.0 * fall / MAX_START_DEPTH**2 * MAX_DEPTH
 
 
 def felt(model: Model, what: str, power: int) -> np.ndarray:
@@ -377,6 +377,6 @@ def check_stops(model: Model, joints: np.ndarray) -> None:
         model: Robot.
         joints: Joint coordinates, ``... x (nq - base.nq)``.
     """
-    found = beyond(model, joints, joint_stops(model), SUNK)
+    found = beyond(model, joints, joint_stops(model), MAX_START_DEPTH)
     if found:
         raise ModelError(f"{found}: start within its limits, or give passive=False")

@@ -31,6 +31,7 @@ from ...contact.capabilities import LinearizedForces
 from ...control import Law
 from ...geometry.contact_points import checked_points
 from ...model import Model, State
+from ..accuracy import SingleSteps
 from ..arguments import whole
 from ..compiled_dynamics import remembered
 from ..devices import Cpu
@@ -41,7 +42,7 @@ from ..robot_parameters import nominal
 from ..vector_field import layout_of
 from .base import FixedStepIntegrator
 from .contact_start import anchors, modes_of
-from .implicit_derivatives import SOLVED, step_jacobian
+from .implicit_derivatives import DERIVATIVE_MISMATCH, step_jacobian
 from .implicit_end import concluded
 from .implicit_step import FORCE_TOLERANCE, begun, carried, converged, dry_friction_law, foreseen
 from .refinement import NOBODY, coarser, refined
@@ -105,7 +106,7 @@ class CompiledStepper:
     """``(model, x, clock, numbers, forces) -> x`` later, with ``x = [head; packed]``"""
     jacobian: Callable[..., Any] | None = None
     """``(model, x, clock, numbers, forces, wanted=, whole=) -> StepJacobian``; None: its steps have no derivatives"""
-    solved: Mapping[str, Any] = MappingProxyType({"tolerance": SOLVED})
+    solved: Mapping[str, Any] = MappingProxyType({"tolerance": DERIVATIVE_MISMATCH})
     """options of :attr:`code` with which steps are solved as far as their derivatives are"""
     head = 1
     """numbers of a robot before its packed state: how many steps it has taken"""
@@ -174,16 +175,10 @@ class CompiledStepper:
         """:meth:`taken` from ``x`` (N x size); a function, of a single robot, is asked before every step."""
         if self.problem.controller is None:
             return self.taken(on, on.sent(x), dt, steps, on.sent(np.zeros((len(x), 0))))
-        (first,), step = x, copy(self)
+        step = copy(self)
         if self.problem.feedback is not None:
             step.problem = replace(self.problem, feedback=self.problem.feedback.elsewhere())
-        t, packed = float(first[0]) * dt, first[self.head :]
-        try:
-            for k in range(steps):
-                packed = step(packed, np.array([t + k * dt, dt]))[:-1]
-        except Exception:  # a function may refuse states to which only longer steps bring it
-            packed = np.full_like(packed, np.nan)
-        return on.sent(np.append(first[: self.head], packed)[None])
+        return on.sent(SingleSteps(self.problem, step, self.head).repeated(on, x, dt, steps))
 
     def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
         """``x`` after ``rows * every`` steps, and ``rows x N x size``: after every ``every``-th of them."""

@@ -49,9 +49,9 @@ from .step_jacobian import (
     with_laws,
 )
 
-SOLVED = 1e-10
+DERIVATIVE_MISMATCH = 1e-10
 """Mismatch between contact forces and the law at which derivatives are taken, relative to the normal forces."""
-_LINK = 21
+_LINK_SIZE = 21
 """Numbers of the motion of a link: displacement and twist before (6 each), spin (3) and acceleration (6)."""
 _MATRICES = 2, 4, 6, 7
 """Fields of :class:`.LinkDerivatives`: the Jacobian, and derivatives of twist and acceleration."""
@@ -81,7 +81,7 @@ def step_jacobian(
     start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
     if start.coupled is not None:
         raise ModelError("derivatives of steps with springs between moving bodies: take target='jax'")
-    last = converged(start, signs, SOLVED)
+    last = converged(start, signs, DERIVATIVE_MISMATCH)
     step = _Solved(
         start, last, Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, carried(model))
     )
@@ -114,7 +114,7 @@ class _Solved:
         if self.start.problem.contact is None:
             return np.zeros(1)  # nothing is late
         links = len(self.links)
-        moves, rest = z[: _LINK * links].reshape(links, _LINK), z[_LINK * links :]
+        moves, rest = z[: _LINK_SIZE * links].reshape(links, _LINK_SIZE), z[_LINK_SIZE * links :]
         memory, own = rest[: self._anchors], rest[self._anchors :]
         problem, numbers = self.source.problem(own)
         start, dt = self.start, self.dt
@@ -162,13 +162,13 @@ class _Solved:
         value, D = linearized(self.felt, z, self.kinds)
         q, v, u, a = (np.zeros((len(value), nv), dtype=object) for _ in range(4))
         moved = twists_by_configuration(self.motion, self.centers, before, places)
-        parts = [D[:, _LINK * k : _LINK * (k + 1)] for k in range(len(self.links))]
+        parts = [D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)] for k in range(len(self.links))]
         rows, links = [nonzero_rows(part) for part in parts], self.links.values()
         each = [part[own] for part, own in zip(parts, rows, strict=True)]
         blocks = map_each(_by_link, each, *([at[i] for at in links] for i in _MATRICES), moved)
         for own, at, found in zip(rows, links, blocks, strict=True):
             q, v, u, a = (plus(x, own, at.columns, y) for x, y in zip((q, v, u, a), found, strict=True))
-        ends = _LINK * len(self.links), _LINK * len(self.links) + anchors
+        ends = _LINK_SIZE * len(self.links), _LINK_SIZE * len(self.links) + anchors
         return value, Blocks(q, v, u, a, D[:, ends[0] : ends[1]], D[:, ends[1] :])
 
     # laws -----------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ MOST_SWEEPS = 12
 shake a hundred times within them up to twelve."""
 MOST_MISMATCH = 1e30
 """Mismatch of forces before the first sweep."""
-WEIGHT = 9.81
+GRAVITY = 9.81
 """m/s^2: forces below 1e-6 of the weight are not worth a sweep"""
 
 
@@ -102,7 +102,7 @@ class Start(NamedTuple):
         laws = [point.law.step_force(point, u, point.seen) for point, u in zip(self.points, ahead, strict=True)]
         errors = [law - force for law, force in zip(laws, now.felt, strict=True)]
         missed = self.summed([error @ error for error in errors])
-        size = self.summed([law[0] * law[0] for law in laws], (1e-6 * WEIGHT * mass) ** 2 + 1e-30)
+        size = self.summed([law[0] * law[0] for law in laws], (1e-6 * GRAVITY * mass) ** 2 + 1e-30)
         if before.grip is not None and now.signs.grip is not None:
             change = now.signs.grip.holds - before.grip.holds
             missed = missed + size * (change @ change)

@@ -18,7 +18,7 @@ from ...model import Model, State
 from ..problem import Problem
 from .contact_branches import by_cases
 
-LEAST = 1e-9
+MIN_INERTIA = 1e-9
 """kg m^2 or kg"""
 
 
@@ -110,9 +110,9 @@ def _uncut(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any
 def _behind(model: Model) -> Any:
     """``n``: inertias behind joints; next to none where springs and dampers are all that resists."""
     try:
-        return maximum(carried(model), np.full(model.n, LEAST))
+        return maximum(carried(model), np.full(model.n, MIN_INERTIA))
     except NumericsError:
-        return np.full(model.n, LEAST)
+        return np.full(model.n, MIN_INERTIA)
 
 
 def _centered(said: dict[str, Any], uncut: dict[str, Any], inertia: Any, dt: Any) -> dict[str, tuple[Any, Any]]:

@@ -46,9 +46,9 @@ from .step_jacobian import (
 )
 from .straight_motion import straight, turned, turning
 
-REGULAR = 1e-11
+RELATIVE_COMPLIANCE = 1e-11
 """Compliance of contacts that hold, relative to how they give way: it makes the impulses of redundant ones unique."""
-_LINK = 12
+_LINK_SIZE = 12
 """Numbers of the motion of a link: displacement, and twist after the step (6 each)."""
 _SE3 = SE3()
 
@@ -119,7 +119,7 @@ class _Solved:
         each row of a single joint; impulses; numbers.
         """
         links, joints, count = len(self.links), len(self.joints), len(self.impulses)
-        moves, rest = z[: _LINK * links].reshape(links, _LINK), z[_LINK * links :]
+        moves, rest = z[: _LINK_SIZE * links].reshape(links, _LINK_SIZE), z[_LINK_SIZE * links :]
         single, rest = rest[: 2 * joints].reshape(joints, 2), rest[2 * joints :]
         impulses, own = rest[:count], rest[count:]
         problem, _ = self.source.problem(own)
@@ -178,13 +178,13 @@ class _Solved:
         value, D = linearized(self.law, z, self.kinds)
         q, by_after = (np.zeros((len(value), nv), dtype=object) for _ in range(2))
         moved = twists_by_configuration(self.motion, self.centers, after, places)
-        parts = [D[:, _LINK * k : _LINK * (k + 1)] for k in range(len(self.links))]
+        parts = [D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)] for k in range(len(self.links))]
         rows, links = [nonzero_rows(part) for part in parts], self.links.values()
         each = [part[own] for part, own in zip(parts, rows, strict=True)]
         blocks = map_each(_by_link, each, [at.J for at in links], moved)
         for own, at, found in zip(rows, links, blocks, strict=True):
             q, by_after = (plus(x, own, at.columns, y) for x, y in zip((q, by_after), found, strict=True))
-        end = _LINK * len(self.links)
+        end = _LINK_SIZE * len(self.links)
         for i, sign in self.joints:
             for block, k in ((q, 0), (by_after, 1)):
                 block[:, i] = block[:, i] + sign * D[:, end + k]
@@ -212,7 +212,7 @@ class _Solved:
         eliminated = TreeElimination(K, places_above(model))
         pushed = -scale(dt, eliminated.solve(loads))
         by_q, by_after, by_own = (x[:count] for x in (contact.q, contact.u, contact.numbers))
-        resist = solver(by_x[:count] + by_after @ pushed + REGULAR * np.eye(count)) if count else np.asarray
+        resist = solver(by_x[:count] + by_after @ pushed + RELATIVE_COMPLIANCE * np.eye(count)) if count else np.asarray
         end, D = self._end()
 
         def ended(right: Any, velocity: Any, place: Any, faults: Any) -> Any:

@@ -28,7 +28,7 @@ from .linearized_forces import LinearizedForce, ahead_of, linearized_forces, pow
 from .refinement import coarse
 from .straight_motion import straight, turned, turning
 
-HAIR = 1e-12
+ROUNDING_HEIGHT = 1e-12
 """m or rad: heights that are rounding."""
 ROUNDING_WORK = 1e-9
 """Work of reactions, relative to that along the velocities before, that is rounding."""
@@ -215,7 +215,7 @@ def _rows(
     model, (normal, tangential) = problem.model, contact.ports
     sets: list[ImpulseSet] = list(contact.cones(model))
     levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
-    heights = [where(less(absolute(height), HAIR), 0.0, height) for height in on.heights]
+    heights = [where(less(absolute(height), ROUNDING_HEIGHT), 0.0, height) for height in on.heights]
     heights = [where(less(height, 0.0), (dt / whole) * height, height) for height in heights]
     wanted += contact.wanted(heights, sets, kept.stretch, dt)
     for axes, first, cone in zip(contact.axes(model), contact.first_rows, sets, strict=True):

@@ -25,7 +25,7 @@ one becomes infinite at 0.5, none at 0.3."""
 PARTS_PER_STEP, MAX_LEVELS = 4, 3
 """A step is refined to 4, 16 and at most 64 parts: at 4 ms joints may turn at up to 4,800 rad/s."""
 MAX_PARTS = PARTS_PER_STEP**MAX_LEVELS
-CLOCK = 6
+PACE_SIZE = 6
 """Numbers of a pace before the clock of its next try."""
 
 
@@ -82,7 +82,7 @@ def _in_parts(on: Device, x: Any, pace: Any, forces: Any) -> Any:
     settle = on.function(settled, {"x": size, "tried": size, "pace": width})
     while True:
         for _ in range(on.calls_per_look):
-            x, pace = on.split(settle(x, on.iterated(x, on.split(pace, CLOCK)[1], forces, 1), pace), size)
+            x, pace = on.split(settle(x, on.iterated(x, on.split(pace, PACE_SIZE)[1], forces, 1), pace), size)
         left = on.fetched(pace)[:, 0] > 0.0
         if not left.any():
             return x
@@ -99,7 +99,7 @@ def settled(model: Model, x: Any, tried: Any, pace: Any) -> Any:
     ``pace`` is the number of steps to go, in how many parts (1, 4, 16, 64) the present one is taken, how many quarters,
     sixteenths and finest parts of it are done, the step ``dt``, and the clock (s) of the next try.
     """
-    left, parts, quarters, sixteenths, finest, dt = pace[:CLOCK]
+    left, parts, quarters, sixteenths, finest, dt = pace[:PACE_SIZE]
     zero, one = 0.0 * parts, 1.0 + 0.0 * parts
     sound = where(less(x[1] - x[1], 1.0), one, zero)  # what was not finite before is not mended by shorter steps
     coarse = sound * where(less(x[-1] + 0.5, tried[-1]), one, zero) * where(less(parts, MAX_PARTS - 0.5), one, zero)
@@ -116,7 +116,7 @@ def settled(model: Model, x: Any, tried: Any, pace: Any) -> Any:
     now = [where(less(0.5, taken), new, old) for new, old in zip(tried, x, strict=True)]
     # steps are counted, and times are that count times the step
     now[0], now[-2] = now[0] * (next_parts / parts), now[-2] + carry
-    return array([*now, left, next_parts, quarters, sixteenths, finest, dt, dt / next_parts, *pace[CLOCK + 1 :]])
+    return array([*now, left, next_parts, quarters, sixteenths, finest, dt, dt / next_parts, *pace[PACE_SIZE + 1 :]])
 
 
 def _equal(x: Any, y: float) -> Any:
