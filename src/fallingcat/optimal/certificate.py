@@ -9,7 +9,6 @@ import numpy as np
 from ..arrays import concatenate
 from ..arrays.types import FloatArray
 from ..simulation.gradient import gradient
-from ..simulation.step_derivatives import SolvedStep
 from .result import MotionCheck, OptimalResult
 
 MAX_DEFECT = 1e-8
@@ -34,14 +33,10 @@ def checks(result: OptimalResult) -> tuple[MotionCheck, ...]:
 
 def _defect(result: OptimalResult) -> float:
     """Largest difference between a node and a plain step from the one before."""
-    problem, model = result.problem, result.problem.model
-    simulated, method, dt = problem.dynamics._about[:3]
-    plain = SolvedStep(simulated, method, dt, "numpy", "float64", ())
-    worst = 0.0
-    for i in range(problem.steps):
+    stepping, model, worst = result.problem.stepping, result.problem.model, 0.0
+    for i in range(stepping.steps):
         q, v = model.flatten(result.states.at(i))
-        memory = (result.memory[i],) if result.memory.shape[1] else ()
-        after = plain.function(q, v, *memory, result.forces[i])
+        after = stepping.plain_step((q, v, result.memory[i]), result.forces[i], i)
         p, w = model.flatten(result.states.at(i + 1))
         away = [model.difference(p, np.asarray(after[0], dtype=float)), np.asarray(after[1], dtype=float) - w]
         worst = max(worst, *(float(np.abs(x).max(initial=0.0)) for x in away))

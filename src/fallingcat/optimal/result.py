@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from ..arrays.types import FloatArray
 from ..model import State
 from ..records import concise
@@ -51,6 +49,25 @@ class MotionCheck(NamedTuple):
 
 
 @concise
+class KKT(NamedTuple):
+    """Residuals of the conditions of Karush, Kuhn and Tucker.
+
+    Example:
+        >>> KKT(1e-9, 0.0, 1e-8, 0.0).gap
+        0.0
+    """
+
+    gradient: float
+    """largest derivative of the Lagrangian by a force that is not at its limit"""
+    gap: float
+    """largest difference between a node and the step before it (m, rad, m/s, rad/s)"""
+    violation: float
+    """largest violation of a constraint"""
+    complementarity: float
+    """largest product of an inequality and its multiplier"""
+
+
+@concise
 @dataclass(frozen=True, eq=False)
 class OptimalResult:
     """Optimal motion, and how good it is.
@@ -78,24 +95,34 @@ class OptimalResult:
     cost: float
     status: Status
     iterations: int
-    gradient: float
-    """largest derivative of the cost by a force that is not at its limit"""
-    gap: float
-    """largest difference between a node and the step before it"""
-    violation: float
-    """largest violation of a constraint"""
+    kkt: KKT
+    """residuals of the optimality conditions"""
+    times: FloatArray
+    """``steps + 1`` (s): times of the nodes"""
+    contact_forces: FloatArray
+    """``steps x points x 3`` (N), on the robot, in the world; of :class:`.ContactPhases`, else none"""
     violated: str = ""
-    """constraint and node of that violation"""
+    """constraint and node of the largest violation"""
+
+    @property
+    def gradient(self) -> float:
+        """Largest derivative of the cost by a force that is not at its limit."""
+        return self.kkt.gradient
+
+    @property
+    def gap(self) -> float:
+        """Largest difference between a node and the step before it."""
+        return self.kkt.gap
+
+    @property
+    def violation(self) -> float:
+        """Largest violation of a constraint."""
+        return self.kkt.violation
 
     @property
     def converged(self) -> bool:
         """True if the solver reached its tolerances."""
         return self.status is Status.CONVERGED
-
-    @property
-    def times(self) -> FloatArray:
-        """Times of the nodes, ``steps + 1`` (s)."""
-        return np.linspace(0.0, self.problem.steps * self.problem.dynamics.step.dt, self.problem.steps + 1)
 
     def certify(self) -> tuple[MotionCheck, ...]:
         """Recompute by other ways what the solver says.
