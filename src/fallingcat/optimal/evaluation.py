@@ -133,8 +133,8 @@ class Evaluation:
         problem, ahead = self.problem, slice(0, -1)
         at = (self._q[ahead], self._v[ahead], self._memory[ahead])
         here = (*at[:2], self._u, self.data[ahead], self._weight, self._shifts)
-        end = (self._q[-1:], self._v[-1:], np.zeros((1, self.model.n)), self.data[-1:])
-        end = (*end, self._last_weight, self._last_shifts)
+        last = (self._last_weight, self._last_shifts)
+        end = (self._q[-1:], self._v[-1:], np.zeros((1, self.model.n)), self.data[-1:], *last)
         linear = self.stepping.linearizer(at, self._u, self.recursion.dynamics, self.threads)
         terms = [kernel.batcher(*x) for kernel, x in ((problem.node_terms, here), (problem.final_terms, end))]
         costs = [kernel.batcher(*x) for kernel, x in ((problem.node_cost, here), (problem.final_node_cost, end))]
@@ -204,7 +204,7 @@ class Evaluation:
 
     def rolled_out(self, u: FloatArray) -> Nodes:
         """Motion under given forces."""
-        calls, first, about, outs, length = self._follower
+        _, _, about, outs, _ = self._follower
         q, v, memory = (np.broadcast_to(x, (self.steps + 1, len(x))) for x in self.first)
         still = Nodes(q, v, memory, u, np.zeros((self.steps, 0)), True)
         zero = np.zeros_like(self.recursion.K)
@@ -238,9 +238,9 @@ class Evaluation:
 
     def _cones(self, contact: FloatArray) -> FloatArray:
         """``steps x rows``: values of the friction cones, zero of points that are not held."""
-        dynamics = self.stepping.dynamics
+        friction = getattr(self.stepping.dynamics, "friction", None) or 0.0
         forces = contact.reshape(-1, 3).T / weight_of(self.model)
-        values = friction_cone(forces, dynamics.friction).reshape(2, self.steps, -1)
+        values = friction_cone(forces, friction).reshape(2, self.steps, -1)
         return (values * self.stepping.rows[:, 1 : 1 + values.shape[2]]).transpose(1, 2, 0).reshape(self.steps, -1)
 
     def _cone_cost(self, cones: FloatArray, penalties: Penalties) -> tuple[float, FloatArray]:

@@ -27,8 +27,8 @@ from ..lie.rotations import skew
 from ..model import Model, State
 from ..simulation.integrators.step_jacobian import Displacement
 
-CONE_ROUNDING = 1e-3
-"""Tangential force, relative to the weight, that rounds the tip of a friction cone."""
+CONE_ROUNDING = 1e-4
+"""Tangential force, relative to the weight, by which the rounded tip of a friction cone is wider than the cone."""
 
 
 class Node(NamedTuple):

@@ -31,7 +31,7 @@ class Phase(NamedTuple):
     points: tuple[str, ...] = ()
     """frames that do not move; none: flight"""
     dt: float | tuple[float, float] | None = None
-    """s: length of a step; two: shortest and longest, of which the solver ``"ipopt"`` finds the best; None: that of all"""
+    """s: length of a step; two: shortest and longest, between which ``"ipopt"`` finds the best; None: that of all"""
 
 
 @concise
@@ -74,7 +74,9 @@ class ContactPhases:
             raise ModelError("ContactPhases needs at least one phase")
         for i, phase in enumerate(self.phases):
             if isinstance(phase.steps, bool) or not isinstance(phase.steps, (int, np.integer)) or phase.steps < 1:
-                raise ModelError(f"steps of phase {i} must be a whole number of at least 1, got {describe(phase.steps)}")
+                raise ModelError(
+                    f"steps of phase {i} must be a whole number of at least 1, got {describe(phase.steps)}"
+                )
             low, high = self.step_bounds[i]
             if not 0.0 < low <= high < np.inf:
                 raise ModelError(f"dt of phase {i} must be positive (s), or its shortest and longest, got {phase.dt!r}")
@@ -127,7 +129,7 @@ class ContactPhases:
 
     @cached_property
     def rows(self) -> FloatArray:
-        """What each node says about its step: ``dt``, weights of the points, their places; ``steps x (1 + 4 points)``."""
+        """Numbers of each step: ``dt``, weights of the points, their places; ``steps x (1 + 4 points)``."""
         return self.rows_of([0.5 * (low + high) for low, high in self.step_bounds])
 
     def rows_of(self, lengths: Sequence[float]) -> FloatArray:
@@ -169,9 +171,7 @@ class ContactPhases:
     @cached_property
     def linear(self) -> Any:
         """Kernel ``(q, v, forces, row) ->`` the step, its derivatives and friction cones."""
-        return compile(
-            self.model, linear_phase_step, inputs=self.shapes, friction=self.friction, **self.options
-        )
+        return compile(self.model, linear_phase_step, inputs=self.shapes, friction=self.friction, **self.options)
 
     def begin(self, state: State) -> FloatArray:
         """Memory at the start: none."""

@@ -163,28 +163,27 @@ class Problem:
         return found[0], found[1]
 
     @cached_property
-    def node_terms(self) -> Callable[..., Any]:
+    def node_terms(self) -> Any:
         """Kernel ``(q, v, forces, data, weight, shifts) ->`` :class:`.Quadratic`."""
         return self._compiled(quadratic_terms, 0)
 
     @cached_property
-    def final_terms(self) -> Callable[..., Any]:
+    def final_terms(self) -> Any:
         """The same for the last node."""
         return self._compiled(quadratic_terms, 1)
 
     @cached_property
-    def node_cost(self) -> Callable[..., Any]:
+    def node_cost(self) -> Any:
         """Cost with penalties alone of :attr:`node_terms`."""
         return self._compiled(penalized_terms, 0)
 
     @cached_property
-    def final_node_cost(self) -> Callable[..., Any]:
+    def final_node_cost(self) -> Any:
         """Cost with penalties alone of :attr:`final_terms`."""
         return self._compiled(penalized_terms, 1)
 
-    def _compiled(self, function: Callable[..., Any], last: int) -> Callable[..., Any]:
+    def _compiled(self, function: Callable[..., Any], last: int) -> Any:
         model = self.model
         inputs = {"q": model.nq, "v": model.nv, "forces": model.n, "data": self.node_data.shape[1]}
         inputs |= {"weight": 1, "shifts": sum(self.rows[last])}
-        kernel: Callable[..., Any] = compile(model, function, inputs=inputs, terms=self.terms[last])
-        return kernel
+        return compile(model, function, inputs=inputs, terms=self.terms[last])

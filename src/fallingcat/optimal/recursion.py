@@ -173,9 +173,7 @@ def quadratic(n: int, H: Matrix, g: Vector, x: Vector) -> float:
     return s
 
 
-def bounded(
-    n: int, H: Matrix, g: Vector, low: Vector, high: Vector, x: Vector, L: Matrix, room: Room
-) -> int:
+def bounded(n: int, H: Matrix, g: Vector, low: Vector, high: Vector, x: Vector, L: Matrix, room: Room) -> int:
     """Least ``x' H x / 2 + g' x`` between bounds, by projected Newton steps; ``L`` factors the free part of ``H``."""
     free = room.free
     for i in range(n):

@@ -11,6 +11,7 @@ from ..model import State
 from ..records import concise
 
 if TYPE_CHECKING:
+    from .feedback import Feedback
     from .problem import Problem
 
 
@@ -124,11 +125,34 @@ class OptimalResult:
         """True if the solver reached its tolerances."""
         return self.status is Status.CONVERGED
 
+    def controller(self) -> Feedback:
+        """Forces of the motion with its feedback, as a controller for :func:`fallingcat.simulate`.
+
+        Returns:
+            ``controller(t, state) -> joint forces (n)``, within the limits of the problem.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> arm = fc.robots.planar_arm()
+            >>> step = fc.simulation.step_derivatives(arm, dt=0.02)
+            >>> def hold(model, state, forces, data):
+            ...     return fc.arrays.concatenate([state.joints, state.rates, 0.01 * forces])
+            >>> found = fc.optimal.solve(fc.optimal.Problem(step, arm.state(joints=[0.2, 0, 0]), 20, hold))
+            >>> found.controller()(0.1, found.states.at(5)).shape
+            (3,)
+        """
+        from .feedback import Feedback
+
+        return Feedback(self)
+
     def certify(self) -> tuple[MotionCheck, ...]:
         """Recompute by other ways what the solver says.
 
         - ``defect``: the motion taken again by steps of plain NumPy code, not the compiled ones.
         - ``force limits``: how far forces are beyond theirs.
+        - ``center of mass``, ``momentum balance`` (of floating robots in flight, and with given contacts): acceleration
+          of the center of mass times the mass less all forces, and rate of the angular momentum less their moments,
+          through momentum matrices, relative to the weight.
         - ``gradient``: derivative of the cost by the free forces through the adjoint of the run, not by the Riccati
           recursion (where there are no constraints).
 

@@ -30,6 +30,8 @@ PENALTY_GROWTH = 10.0
 """Factor of the penalties of constraints whose violation has not shrunk enough."""
 MAX_PENALTY = 1e8
 """Penalty beyond which constraints are taken to contradict each other."""
+ROUNDING, MAX_FLAT_STEPS = 1e-13, 5
+"""Relative change of the cost that rounding hides, and the number of steps that are taken below it."""
 ENOUGH_SHRINKING = 0.25
 """Violation relative to the one before that needs no larger penalty."""
 
@@ -120,7 +122,7 @@ class Solver:
         """Iterate to a minimum, with penalties that grow until the constraints hold."""
         penalties, violated = penalties or self.motion.penalties(INITIAL_PENALTY), np.inf
         found, policy, damping = self.motion.expanded(nodes, penalties), None, MIN_DAMPING
-        status, count = Status.MAX_ITERATIONS, 0
+        status, count, self._flat = Status.MAX_ITERATIONS, 0, MAX_FLAT_STEPS
         try:
             while count < iterations:
                 count += 1
@@ -207,7 +209,11 @@ class Solver:
         weight, old, rows = penalties.weight, penalties.multipliers, found.rows
         node, final = self.motion.equal
         new = []
-        for m, c, equal in ((old.node, rows.node, node), (old.final, rows.final, final), (old.cones, rows.cones, False)):
+        for m, c, equal in (
+            (old.node, rows.node, node),
+            (old.final, rows.final, final),
+            (old.cones, rows.cones, False),
+        ):
             moved = m + weight * c
             new.append(np.where(equal, moved, np.maximum(0.0, moved)))
         new[0][:1] = 0.0
@@ -238,13 +244,20 @@ class Solver:
             expected = -length * (policy.slope + 0.5 * length * policy.curvature) + length * price * gap
             if decrease > 0.0 and decrease >= MIN_DECREASE * expected:
                 return moved
+            rounding = ROUNDING * (1.0 + abs(merit))
+            if self._flat and abs(decrease) <= rounding and expected <= rounding:  # too little to be seen in the cost
+                self._flat -= 1
+                return moved
         return None
 
     # result ---------------------------------------------------------------------------------------------------
 
     def result(self, outcome: Outcome) -> OptimalResult:
-        """Result of iterations."""
-        nodes, found, policy = outcome.nodes, outcome.found, outcome.policy
+        """Result of iterations, with the gains of the undamped policy about it."""
+        nodes, found = outcome.nodes, outcome.found
+        if outcome.status is Status.INTERRUPTED:  # perhaps in the middle of an expansion
+            found = self.motion.expanded(nodes, outcome.penalties)
+        policy = self.policy(nodes, MIN_DAMPING) or outcome.policy
         violation, where = self.violation(found)
         gradient = np.inf if policy is None else policy.gradient
         return OptimalResult(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,9 +51,7 @@ class Sizes(NamedTuple):
         return (self.nq, self.nv, self.carried, n, n, n * x, x, n, n, self.row)
 
 
-def follow(
-    model: Model, x: Any, about: Any, length: Any, step: Callable[..., Any], sizes: Sizes
-) -> Any:
+def follow(model: Model, x: Any, about: Any, length: Any, step: Callable[..., Any], sizes: Sizes) -> Any:
     """State after a step under ``forces + length k + K dx`` within limits, with ``1 - length`` of the gap left open.
 
     Returns:
@@ -71,14 +70,14 @@ def follow(
 
 def _places(sizes: tuple[int, ...]) -> list[tuple[int, int]]:
     ends = np.cumsum((0, *sizes)).tolist()
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    return list(pairwise(ends))
 
 
 def follow_simulation(model: Model, x: Any, about: Any, length: Any, *, sizes: Sizes, **options: Any) -> Any:
     """:func:`follow` with a step of a simulation."""
 
     def step(q: Any, v: Any, memory: Any, u: Any, row: Any) -> Any:
-        found = simulation_step(model, q, v, memory if sizes.kept else None, u, **options)
+        found: Any = simulation_step(model, q, v, memory if sizes.kept else None, u, **options)
         return found[0], found[1], found[2] if sizes.kept else memory, np.zeros(0)
 
     return follow(model, x, about, length, step, sizes)
