@@ -17,6 +17,7 @@ from fallingcat.model.robots.shapes import box_link
 from fallingcat.optimal import MPC, ContactPhases, Phase, Problem, Status, solve
 from fallingcat.optimal.phase_step import friction_cone, linear_phase_step, phase_step
 from fallingcat.optimal.solver import Solver
+from fallingcat.studies.experiments.pushed import BENT, LASTS, Push, standing_dog
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -218,3 +219,30 @@ def test_a_quadruped_stays_within_its_friction_cones():
         checks = {check.name: check for check in found.certify()}
         assert {"center of mass", "momentum balance", "defect"} <= set(checks)
         assert all(check.passed for check in checks.values()), checks
+
+
+@pytest.mark.slow
+def test_a_predictive_controller_recovers_from_a_push():
+    """12 N s sideways within 0.1 s on 18 kg, one iteration in each tick, on ground that gives way."""
+    dog, start = standing_dog()
+    place = start.pose[:3, 3]
+
+    def hold(model, state, forces, data):
+        away, turned = state.pose[:3, 3] - place, (state.pose[:3, :3] - np.eye(3)).reshape(-1)
+        bent = 0.3 * (state.joints - BENT)
+        moving = [2.0 * state.twist, 0.1 * state.rates, 0.02 * forces]
+        return concatenate([20.0 * away, 10.0 * turned, bent, *moving])
+
+    def last(model, state, forces, data):
+        return 3.0 * hold(model, state, 0.0 * forces, data)
+
+    phases = ContactPhases(dog, [Phase(20, FEET)], 0.02, friction=0.5)
+    mpc = MPC(Problem(phases, start, cost=hold, final_cost=last), rate=250.0)
+    floor = fc.contact.CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=0.6)
+    laws = [fc.control.Sampled(mpc, rate=250.0), Push(12.0 / LASTS)]
+    run = fc.simulate(dog, start, 2.0, laws, floor, dt=1e-3, every=5)
+    assert run.status == "finished"
+    assert np.abs(run.poses[:, 1, 3]).max() > 0.02
+    assert np.abs(run.poses[-1, :3, 3] - place).max() < 0.01
+    assert run.poses[-1, 2, 2] > 0.999
+    assert mpc.result.contact_forces.shape == (20, 4, 3)

@@ -23,13 +23,15 @@ class MPC:
     """Predictive controller: ``controller(t, state) -> joint forces``, for :func:`fallingcat.simulate` and loops.
 
     At every tick the problem is moved to the measured state, the motion of the last tick by one step, and a fixed
-    number of iterations improves it, so that a tick takes a bounded time.  Forces are held between ticks.
+    number of iterations improves it, so that a tick takes a bounded time.  Forces are held between ticks.  The first
+    plan starts from a motion that stays where it is.
 
     Args:
         problem: Problem whose steps are the horizon.
         rate: Ticks per second; None: one in each step of the problem.
         iterations: Iterations in each tick.
         first: Iterations in the first tick.
+        penalty: Weight of squared violations of constraints, friction cones included; it stays the same in all ticks.
 
     Example:
         >>> import fallingcat as fc
@@ -43,7 +45,14 @@ class MPC:
         True
     """
 
-    def __init__(self, problem: Problem, rate: float | None = None, iterations: int = 1, first: int = 50) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        rate: float | None = None,
+        iterations: int = 1,
+        first: int = 50,
+        penalty: float = 1e5,
+    ) -> None:
         self.step = float(problem.stepping.times[1])
         period = self.step if rate is None else 1.0 / rate if rate > 0.0 else np.nan
         if not period > 0.0:
@@ -52,6 +61,7 @@ class MPC:
             raise ModelError("phases of a predictive controller would have to move on: give it steps, or one phase")
         self.problem, self.period, self.iterations, self.first = problem, period, iterations, first
         self._solver = Solver(problem, tolerance=1e-6, constraint_tolerance=1e-4)
+        self._penalties = self._solver.motion.penalties(penalty)
         self._plan: Outcome | None = None
         self._due = -np.inf
         self._ahead = 0.0
@@ -92,10 +102,11 @@ class MPC:
         if data is not None:
             motion.data[:] = data
         if self._plan is None:
-            self._plan = self._solver.improved(motion.guess(None, None), self.first)
+            still = State(*(np.repeat(np.asarray(part)[None], motion.steps + 1, axis=0) for part in state))
+            self._plan = self._solver.improved(motion.guess(None, still), self.first, self._penalties)
         else:
             nodes = self._shifted(self._plan.nodes)
-            self._plan = self._solver.improved(nodes, self.iterations, self._plan.penalties)
+            self._plan = self._solver.improved(nodes, self.iterations, self._penalties)
         return self._plan.nodes.forces[0]
 
     def _shifted(self, nodes: Nodes) -> Nodes:
