@@ -14,7 +14,7 @@ from fallingcat.errors import ModelError, NumericsError
 from fallingcat.lie import Trivial
 from fallingcat.model.joints import Prismatic
 from fallingcat.model.robots.shapes import box_link
-from fallingcat.optimal import MPC, ContactPhases, Phase, Problem, Status, solve
+from fallingcat.optimal import MPC, ContactPhases, Phase, Problem, Status, solve, task_residual
 from fallingcat.optimal.phase_step import friction_cone, linear_phase_step, phase_step
 from fallingcat.optimal.solver import Solver
 from fallingcat.studies.experiments.pushed import BENT, LASTS, Push, standing_dog
@@ -122,6 +122,21 @@ def test_two_solvers_find_the_same_motion_and_the_same_gains():
         run = fc.simulate(arm, start, 0.6, fc.control.Sampled(plan.controller(), rate=500.0), dt=2e-3)
         left.append(np.abs(run.joints[-1] - ours.states.joints[-1]).max())
     assert left[0] < 0.2 * left[1]
+
+
+def test_tasks_are_terms():
+    state = DOG.random_state(np.random.default_rng(3))
+    reach = fc.control.PositionTask("trunk", [0.1, 0.2, 0.3], gain=3.0, weight=4.0)
+    bend = fc.control.JointsTask(np.zeros(12), gain=2.0)
+    error = task_residual(reach, bend)(DOG, state, None, None)
+    np.testing.assert_allclose(error[:3], 2.0 * (np.array([0.1, 0.2, 0.3]) - state.pose[:3, 3]), atol=1e-12)
+    np.testing.assert_allclose(error[3:], -state.joints)
+    speed = task_residual(bend, of="velocity")(DOG, state, None, None)
+    np.testing.assert_allclose(speed, -2.0 * state.joints - state.rates)
+    with pytest.raises(ModelError, match="ask for motion"):
+        task_residual(fc.control.ForceTask(FEET[0], [0.0, 0.0, 1.0]))
+    with pytest.raises(ModelError, match="one task or more"):
+        task_residual()
 
 
 def test_an_interrupted_solver_keeps_its_best_motion(monkeypatch):

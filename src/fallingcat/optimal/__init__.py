@@ -5,5 +5,17 @@ from .phases import ContactPhases, Phase
 from .problem import Problem
 from .result import KKT, MotionCheck, OptimalResult, Status
 from .solver import solve
+from .task_terms import task_residual
 
-__all__ = ["KKT", "MPC", "ContactPhases", "MotionCheck", "OptimalResult", "Phase", "Problem", "Status", "solve"]
+__all__ = [
+    "KKT",
+    "MPC",
+    "ContactPhases",
+    "MotionCheck",
+    "OptimalResult",
+    "Phase",
+    "Problem",
+    "Status",
+    "solve",
+    "task_residual",
+]
