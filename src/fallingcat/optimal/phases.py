@@ -12,7 +12,7 @@ from ..arrays.types import FloatArray
 from ..caching import cached_property
 from ..compiler import compile
 from ..errors import ModelError, describe
-from ..model import Model, State
+from ..model import Model
 from ..records import concise
 from ..simulation.integrators.step_jacobian import check_differentiable
 from .phase_step import linear_phase_step, phase_step
@@ -130,10 +130,7 @@ class ContactPhases:
     @cached_property
     def rows(self) -> FloatArray:
         """Numbers of each step: ``dt``, weights of the points, their places; ``steps x (1 + 4 points)``."""
-        return self.rows_of([0.5 * (low + high) for low, high in self.step_bounds])
-
-    def rows_of(self, lengths: Sequence[float]) -> FloatArray:
-        """:attr:`rows` for given lengths of the steps of each phase (s)."""
+        lengths = [0.5 * (low + high) for low, high in self.step_bounds]
         out = []
         for phase, dt in zip(self.phases, lengths, strict=True):
             held = [float(name in phase.points) for name in self.points]
@@ -172,7 +169,3 @@ class ContactPhases:
     def linear(self) -> Any:
         """Kernel ``(q, v, forces, row) ->`` the step, its derivatives and friction cones."""
         return compile(self.model, linear_phase_step, inputs=self.shapes, friction=self.friction, **self.options)
-
-    def begin(self, state: State) -> FloatArray:
-        """Memory at the start: none."""
-        return np.zeros(0)

@@ -40,7 +40,7 @@ EDGE, EDGE_WIDTH, CLEARANCE = 0.38, 0.03, 0.02
 RATE: Final = 1000.0
 """Hz: of the feedback in the simulated run"""
 SHARE: Final = 0.9
-"""of the drives' torque and of the friction that a plan may use: the rest is for the feedback"""
+"""Share of the drives' torque and of the friction that a plan may use: the rest is for the feedback."""
 DELAY, GAIN, HEIGHT = 0.01, 10.0, 0.27
 """s after the planned touchdown at which whole-body control takes over, its gain (1/s), and the height (m) of the
 center of mass over the feet"""
