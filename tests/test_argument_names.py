@@ -37,7 +37,7 @@ VOCABULARY = {
 
 SYNONYMS = {
     "controller": {"fallingcat.control.Sampled", "fallingcat.simulation.Problem"},  # a function alone
-    "method": {"fallingcat.simulation.SciPy"},  # the name that SciPy has for it
+    "method": {"fallingcat.simulation.SciPy", "fallingcat.optimal.solve"},  # the name that SciPy has for it; a solver
     "place": {"fallingcat.model"},  # a key of robot files, for links, frames and the world
     "limited": set(),
     "relief": set(),

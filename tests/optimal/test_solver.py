@@ -15,7 +15,7 @@ from fallingcat.arrays import concatenate, cos, sin
 from fallingcat.errors import ModelError, NumericsError
 from fallingcat.optimal import MPC, Problem, Status, solve
 from fallingcat.optimal.evaluation import Evaluation
-from fallingcat.optimal.riccati import bounded_minimum
+from fallingcat.optimal.riccati import backward
 
 SLIDE = """  <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
     <limit lower="-3" upper="3" effort="20" velocity="20"/></joint>"""
@@ -114,15 +114,59 @@ def test_bounds_are_kept_and_pay():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_box_constrained_quadratic_programs(seed):
+    """One step whose state does not matter: the recursion's change of the inputs is the bounded minimum."""
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(6, 6))
     H, g, low, high = A @ A.T + 0.1 * np.eye(6), 3 * rng.normal(size=6), -rng.random(6), rng.random(6)
-    x, free = bounded_minimum(H, g, low, high)
+    hessians, slopes = np.zeros((2, 7, 7)), np.zeros((2, 7))
+    hessians[0, 1:, 1:], slopes[0, 1:] = H, g
+    found = backward(np.zeros((1, 1, 7)), np.zeros((2, 1)), slopes, hessians, (low[None], high[None]), 0.0)
+    x = found.k[0]
     cost, slope = (lambda y: 0.5 * y @ H @ y + g @ y), (lambda y: H @ y + g)
     fine = {"ftol": 1e-15, "gtol": 1e-12}
     best = scipy.optimize.minimize(cost, np.zeros(6), jac=slope, bounds=list(zip(low, high, strict=True)), options=fine)
     np.testing.assert_allclose(x, best.x, atol=1e-6)
-    np.testing.assert_array_equal(free, (x > low) & (x < high))
+    assert ((low <= x) & (x <= high)).all()
+    held = (x == low) | (x == high)
+    assert np.abs(slope(x)[~held]).max(initial=0.0) < 1e-8
+
+
+@pytest.mark.parametrize(("steps", "size", "n"), [(4, 5, 3), (3, 4, 1), (6, 8, 6)])
+def test_the_recursion_solves_its_quadratic_program(steps, size, n):
+    """Beside one dense linear system for all states and inputs, with gaps."""
+    rng = np.random.default_rng(size)
+    F, gaps, slopes = (rng.normal(size=x) for x in ((steps, size, size + n), (steps + 1, size), (steps + 1, size + n)))
+    J = rng.normal(size=(steps + 1, 2 * size + n, size + n))
+    hessians, wide, damping = np.swapaxes(J, 1, 2) @ J, np.full((steps, n), np.inf), 1e-3
+    found = backward(F, gaps, slopes, hessians, (-wide, wide), damping)
+    count = steps * (size + n)  # u of each step and x after it; the first x is 0
+    Q, g = np.zeros((count, count)), np.zeros(count)
+    E, e = np.zeros((steps * size, count)), np.zeros(steps * size)
+    x_at = [None, *((i - 1) * (size + n) + n + np.arange(size) for i in range(1, steps + 1))]
+    u_at = [i * (size + n) + np.arange(n) for i in range(steps)]
+    for i in range(steps + 1):
+        at = [] if i == 0 else [(x_at[i], slice(0, size))]
+        at += [] if i == steps else [(u_at[i], slice(size, None))]
+        for rows, a in at:
+            g[rows] += slopes[i, a]
+            for columns, b in at:
+                Q[np.ix_(rows, columns)] += hessians[i, a, b]
+        if i < steps:
+            Q[u_at[i], u_at[i]] += damping
+            rows = slice(i * size, (i + 1) * size)
+            E[rows, x_at[i + 1]] = -np.eye(size)
+            E[rows, u_at[i]] = F[i][:, size:]
+            if i:
+                E[rows, x_at[i]] = F[i][:, :size]
+            e[rows] = -gaps[i + 1]
+    kkt = np.block([[Q, E.T], [E, np.zeros((len(E), len(E)))]])
+    z = np.linalg.solve(kkt, np.concatenate([-g, e]))[:count]
+    x = np.zeros(size)
+    for i in range(steps):
+        u = found.k[i] + found.K[i] @ x
+        np.testing.assert_allclose(u, z[u_at[i]], atol=1e-9)
+        x = F[i] @ np.concatenate([x, u]) + gaps[i + 1]
+    assert backward(F, gaps, slopes, -hessians, (-wide, wide), damping) is None
 
 
 def test_swing_up_of_a_cart_pole():
@@ -228,10 +272,11 @@ def test_derivatives_of_the_cost_are_those_of_differences():
     rng = np.random.default_rng(1)
     u, way = rng.normal(size=(30, 3)), rng.normal(size=(30, 3))
     penalties = motion.penalties(1.0)
-    found = motion.expanded(motion.rolled_out(u), penalties)
-    costate, slope = found.slopes[-1, : motion.size], 0.0
+    motion.expanded(motion.rolled_out(u), penalties)
+    room = motion.recursion
+    costate, slope = room.slopes[-1, : motion.size], 0.0
     for i in reversed(range(30)):
-        along = found.slopes[i] + found.dynamics[i].T @ costate
+        along = room.slopes[i] + room.dynamics[i].T @ costate
         slope, costate = slope + along[motion.size :] @ way[i], along[: motion.size]
     ends = [motion.cost(motion.rolled_out(u + s * 1e-5 * way), penalties) for s in (1, -1)]
     assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(slope, rel=1e-6)

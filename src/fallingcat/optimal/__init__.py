@@ -1,8 +1,21 @@
 """Optimal control: problems on the configuration group, differential dynamic programming, predictive control."""
 
 from .mpc import MPC
+from .phases import ContactPhases, Phase
 from .problem import Problem
-from .result import MotionCheck, OptimalResult, Status
+from .result import KKT, MotionCheck, OptimalResult, Status
 from .solver import solve
+from .task_terms import task_residual
 
-__all__ = ["MPC", "MotionCheck", "OptimalResult", "Problem", "Status", "solve"]
+__all__ = [
+    "KKT",
+    "MPC",
+    "ContactPhases",
+    "MotionCheck",
+    "OptimalResult",
+    "Phase",
+    "Problem",
+    "Status",
+    "solve",
+    "task_residual",
+]

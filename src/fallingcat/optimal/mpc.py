@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..arrays.types import FloatArray, Vector
+from ..arrays.types import Vector
 from ..errors import ModelError, describe
 from ..model import State
 from ..records import short
+from .evaluation import Nodes
+from .phases import ContactPhases
 from .problem import Problem
 from .result import OptimalResult
-from .solver import Solver
+from .solver import Outcome, Solver
 
 TIME_ROUNDING = 1e-9
 """s: a tick that is due within it is due."""
@@ -20,13 +24,15 @@ class MPC:
     """Predictive controller: ``controller(t, state) -> joint forces``, for :func:`fallingcat.simulate` and loops.
 
     At every tick the problem is moved to the measured state, the motion of the last tick by one step, and a fixed
-    number of iterations improves it, so that a tick takes a bounded time.  Forces are held between ticks.
+    number of iterations improves it, so that a tick takes a bounded time.  Forces are held between ticks.  The first
+    plan starts from a motion that stays where it is.
 
     Args:
         problem: Problem whose steps are the horizon.
         rate: Ticks per second; None: one in each step of the problem.
         iterations: Iterations in each tick.
         first: Iterations in the first tick.
+        penalty: Weight of squared violations of constraints, friction cones included; it stays the same in all ticks.
 
     Example:
         >>> import fallingcat as fc
@@ -40,15 +46,24 @@ class MPC:
         True
     """
 
-    def __init__(self, problem: Problem, rate: float | None = None, iterations: int = 1, first: int = 50) -> None:
-        dt = problem.dynamics.step.dt
-        period = dt if rate is None else 1.0 / rate if rate > 0.0 else np.nan
+    def __init__(
+        self,
+        problem: Problem,
+        rate: float | None = None,
+        iterations: int = 1,
+        first: int = 50,
+        penalty: float = 1e5,
+    ) -> None:
+        self.step = float(problem.stepping.times[1])
+        period = self.step if rate is None else 1.0 / rate if rate > 0.0 else np.nan
         if not period > 0.0:
             raise ModelError(f"rate must be positive (ticks per second), got {describe(rate)}")
+        if isinstance(problem.dynamics, ContactPhases) and len(problem.dynamics.phases) > 1:
+            raise ModelError("phases of a predictive controller would have to move on: give it steps, or one phase")
         self.problem, self.period, self.iterations, self.first = problem, period, iterations, first
-        self.result: OptimalResult | None = None
-        """plan of the last tick"""
         self._solver = Solver(problem, tolerance=1e-6, constraint_tolerance=1e-4)
+        self._penalties = self._solver.motion.penalties(penalty)
+        self._plan: Outcome | None = None
         self._due = -np.inf
         self._ahead = 0.0
         """s: by how much the plan's start lies behind the present"""
@@ -56,33 +71,59 @@ class MPC:
     def __repr__(self) -> str:
         return f"<MPC of {short(self.problem.model.name)}: every {self.period:g} s>"
 
+    @property
+    def result(self) -> OptimalResult | None:
+        """Plan of the last tick; None before the first."""
+        return None if self._plan is None else self._solver.result(self._plan)
+
     def __call__(self, t: float, state: State) -> Vector:
         """Joint forces (n; N m or N) at a time: of the last tick, or of a new one if it is due."""
         if t < self._due - 2.0 * self.period:  # another run begins
-            self.result, self._due, self._ahead = None, -np.inf, 0.0
-        if t >= self._due - TIME_ROUNDING or self.result is None:
-            self._ahead += 0.0 if self.result is None else self.period
-            self.result = self.tick(state)
+            self.reset()
+        if t >= self._due - TIME_ROUNDING or self._plan is None:
+            self._ahead += 0.0 if self._plan is None else self.period
+            self.tick(state)
             self._due = t + self.period
-        return self.result.forces[0]
+        assert self._plan is not None
+        return self._plan.nodes.forces[0]
 
-    def tick(self, state: State) -> OptimalResult:
+    def reset(self) -> None:
+        """Forget the last plan."""
+        self._plan, self._due, self._ahead = None, -np.inf, 0.0
+
+    def tick(self, state: State, data: Any = None) -> Vector:
         """Plan from a state.
 
         Args:
             state: Measured state.
+            data: Numbers for the terms from now on, as :attr:`.Problem.data`; None: as they are.
 
         Returns:
-            Plan; its first forces are the ones to apply.
+            Joint forces to apply (n; N m or N).
         """
         motion = self._solver.motion
         motion.start_at(state)
-        if self.result is None:
-            return self._solver.run(motion.guess(None, None), self.first)
-        return self._solver.run(motion.rolled_out(self._shifted(self.result.forces)), self.iterations)
+        if data is not None:
+            motion.data[:] = data
+        if self._plan is None:
+            still = State(*(np.repeat(np.asarray(part)[None], motion.steps + 1, axis=0) for part in state))
+            self._plan = self._solver.improved(motion.guess(None, still), self.first, self._penalties)
+        else:
+            nodes = self._shifted(self._plan.nodes)
+            self._plan = self._solver.improved(nodes, self.iterations, self._penalties)
+        return self._plan.nodes.forces[0]
 
-    def _shifted(self, forces: FloatArray) -> FloatArray:
-        """Forces of the last plan, moved on by the steps that have passed; the last ones are repeated."""
-        steps = int((self._ahead + TIME_ROUNDING) / self.problem.dynamics.step.dt)
-        self._ahead -= steps * self.problem.dynamics.step.dt
-        return forces[np.minimum(np.arange(len(forces)) + steps, len(forces) - 1)]
+    def _shifted(self, nodes: Nodes) -> Nodes:
+        """Last plan, moved on by the steps that have passed, from the measured state; the end is repeated.
+
+        Its nodes are no motion then: the iteration closes the gaps behind the first and before the last.
+        """
+        steps = int((self._ahead + TIME_ROUNDING) / self.step)
+        self._ahead -= steps * self.step
+        count = len(nodes.forces)
+        later = np.minimum(np.arange(count + 1) + steps, count)
+        q, v, memory = (x[later] for x in nodes.at(slice(None)))
+        for part, now in zip((q, v, memory), self._solver.motion.first, strict=True):
+            part[0] = now
+        held = np.minimum(later[:-1], count - 1)
+        return Nodes(q, v, memory, nodes.forces[held], nodes.contact[held])

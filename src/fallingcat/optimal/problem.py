@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import concatenate
-from ..arrays.differentiate import linearized
-from ..arrays.types import FloatArray, Matrix, Vector
+from ..arrays.types import FloatArray
 from ..caching import cached_property
 from ..compiler import compile
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..records import concise
 from ..simulation.step_derivatives import StepDerivatives
-
-Term = Callable[..., Vector]
-"""``term(model, state, forces, data) -> vector``, by NumPy or ``fallingcat.arrays``, for all kinds of number"""
+from .phases import ContactPhases
+from .stepping import Phased, Simulated, Stepping
+from .terms import Term, Values, penalized_terms, quadratic_terms, term_values
 
 
 @concise
@@ -28,8 +26,9 @@ class Problem:
     """Minimize ``sum |residual|^2 / 2`` over the joint forces of ``steps`` steps of a simulation.
 
     Costs and constraints are functions ``term(model, state, forces, data)`` of a node; nobody writes a derivative of
-    them, nor of the dynamics, which are the steps of the library's simulator, with or without contact.  Constraints
-    hold at every node but the start; those of ``final`` terms at the last one, where there are no forces.
+    them, nor of the dynamics, which are the steps of the library's simulator, with or without contact, or steps with
+    given contacts.  Constraints hold at every node but the start; those of ``final`` terms at the last one, where there
+    are no forces.
 
     Example:
         >>> import fallingcat as fc
@@ -46,11 +45,11 @@ class Problem:
         ('CONVERGED', (41, 3))
     """
 
-    dynamics: StepDerivatives
-    """step and its derivatives: :func:`fallingcat.simulation.step_derivatives`, with joint forces, for ``cpu``"""
+    dynamics: StepDerivatives | ContactPhases
+    """:func:`fallingcat.simulation.step_derivatives` with joint forces, for ``cpu``; or :class:`.ContactPhases`"""
     start: State
-    steps: int
-    """number of steps"""
+    steps: int | None = None
+    """number of steps; None: those of :class:`.ContactPhases`"""
     cost: Term | None = None
     """residual of a node with forces"""
     final_cost: Term | None = None
@@ -65,27 +64,39 @@ class Problem:
     """smallest and largest joint forces (n; N m or N); None: the drives' limits, ``model.limits``"""
     data: Any = None
     """numbers for the terms: ``k``, or ``(steps + 1) x k`` for each node its own"""
+    final_inequality: Term | None = None
+    """``<= 0`` at the last node"""
+    time_weight: float = 0.0
+    """cost of a second, where phases have free times"""
 
     def __post_init__(self) -> None:
-        """MotionCheck the fields."""
-        steps, dynamics = self.steps, self.dynamics
-        if not isinstance(dynamics, StepDerivatives) or dynamics.target != "cpu":
-            raise ModelError("dynamics must be fc.simulation.step_derivatives(...) for the target 'cpu'")
-        known = ("q", "v", "memory", "forces")
-        strange = [name for name in dynamics.arguments if name not in known]
-        if strange or "forces" not in dynamics.arguments:
-            raise ModelError(
-                f"steps of an optimal control problem take q, v, forces, not {describe(strange or 'none')}"
-            )
-        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise ModelError(f"steps must be a whole number of at least 1, got {describe(steps)}")
-        if self.cost is None and self.final_cost is None:
+        """Check the fields."""
+        object.__setattr__(self, "steps", self._counted())
+        if self.cost is None and self.final_cost is None and not self.time_weight:
             raise ModelError("a problem must have a cost or a final_cost")
         low, high = self.limits
         if (low > high).any():
             joint = self.model.rate_joints[int(np.argmax(low > high))]
             raise ModelError(f"force_limits of joint {joint!r} exclude every force")
         _ = self.node_data
+
+    def _counted(self) -> int:
+        """Number of steps."""
+        dynamics, steps = self.dynamics, self.steps
+        if isinstance(dynamics, ContactPhases):
+            if steps not in (None, dynamics.steps):
+                raise ModelError(f"the phases have {dynamics.steps} steps, not {describe(steps)}")
+            return dynamics.steps
+        if not isinstance(dynamics, StepDerivatives) or dynamics.target != "cpu":
+            rule = "dynamics must be fc.simulation.step_derivatives(...) for the target 'cpu', or ContactPhases"
+            raise ModelError(f"{rule}, not {describe(dynamics)}")
+        strange = [name for name in dynamics.arguments if name not in ("q", "v", "memory", "forces")]
+        if strange or "forces" not in dynamics.arguments:
+            said = describe(strange or "none")
+            raise ModelError(f"steps of an optimal control problem take q, v, forces, not {said}")
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
+            raise ModelError(f"steps must be a whole number of at least 1, got {describe(steps)}")
+        return int(steps)
 
     # sizes ----------------------------------------------------------------------------------------------------
 
@@ -95,6 +106,14 @@ class Problem:
         return self.dynamics.model
 
     @cached_property
+    def stepping(self) -> Stepping:
+        """Dynamics as kernels on whole motions."""
+        if isinstance(self.dynamics, ContactPhases):
+            return Phased(self.dynamics)
+        assert self.steps is not None
+        return Simulated(self.dynamics, self.steps)
+
+    @cached_property
     def limits(self) -> tuple[FloatArray, FloatArray]:
         """Smallest and largest joint forces (n)."""
         n = self.model.n
@@ -102,7 +121,11 @@ class Problem:
             own = dict(zip(self.model.joint_names, self.model.limits, strict=True))
             efforts = np.array([own[joint].effort for joint in self.model.rate_joints], dtype=float)
             return -efforts, efforts
-        low, high = (np.broadcast_to(np.asarray(x, dtype=float), n).copy() for x in self.force_limits)
+        try:
+            low, high = (np.broadcast_to(np.asarray(x, dtype=float), n).copy() for x in self.force_limits)
+        except (TypeError, ValueError):
+            said = describe(self.force_limits)
+            raise ModelError(f"force_limits must be two vectors of {n} numbers, or two numbers, got {said}") from None
         if np.isnan(low).any() or np.isnan(high).any():
             raise ModelError("force_limits must be numbers, got NaN")
         return low, high
@@ -110,69 +133,57 @@ class Problem:
     @cached_property
     def node_data(self) -> FloatArray:
         """Numbers for the terms, ``(steps + 1) x k``."""
+        assert self.steps is not None
         data = np.zeros(0) if self.data is None else np.asarray(self.data, dtype=float)
         if not np.isfinite(data).all():
             raise ModelError("data must be finite numbers")
+        if data.ndim not in (1, 2):
+            raise ModelError(f"data must be k numbers, or {self.steps + 1} x k, got {describe(self.data)}")
         if data.ndim == 2 and len(data) != self.steps + 1:
             raise ModelError(f"data must have {self.steps + 1} rows, one for each node, got {len(data)}")
         return np.broadcast_to(data, (self.steps + 1, data.shape[-1])).copy()
 
     # terms ----------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def node_terms(self) -> Callable[..., Any]:
-        """Kernel ``(q, v, forces, data) -> cost, equality, inequality``, each ``[value, by x, by u]`` by rows."""
-        return self._compiled(linearized_terms, (self.cost, self.equality, self.inequality))
+    @property
+    def terms(self) -> tuple[tuple[Term | None, ...], tuple[Term | None, ...]]:
+        """Cost, equality and inequality of a node, and of the last one."""
+        final = (self.final_cost, self.final_equality, self.final_inequality)
+        return (self.cost, self.equality, self.inequality), final
 
     @cached_property
-    def final_terms(self) -> Callable[..., Any]:
-        """The same for the last node: ``final_cost, final_equality``."""
-        return self._compiled(linearized_terms, (self.final_cost, self.final_equality, None))
+    def rows(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Numbers of equalities and inequalities of a node, and of the last one."""
+        q, v = self.model.flatten(self.start)
+        found: list[tuple[int, int]] = []
+        for terms, data in zip(self.terms, (self.node_data[0], self.node_data[-1]), strict=True):
+            with np.errstate(all="ignore"):  # what is not finite is named where it is
+                values: Values = term_values(self.model, q, v, np.zeros(self.model.n), data, terms=terms)
+            found.append((len(values.equality), len(values.inequality)))
+        return found[0], found[1]
 
     @cached_property
-    def node_values(self) -> Callable[..., Any]:
-        """Values alone of :attr:`node_terms`."""
-        return self._compiled(term_values, (self.cost, self.equality, self.inequality))
+    def node_terms(self) -> Any:
+        """Kernel ``(q, v, forces, data, weight, shifts) ->`` :class:`.Quadratic`."""
+        return self._compiled(quadratic_terms, 0)
 
     @cached_property
-    def final_values(self) -> Callable[..., Any]:
-        """Values alone of :attr:`final_terms`."""
-        return self._compiled(term_values, (self.final_cost, self.final_equality, None))
+    def final_terms(self) -> Any:
+        """The same for the last node."""
+        return self._compiled(quadratic_terms, 1)
 
-    def _compiled(self, function: Callable[..., Any], terms: tuple[Term | None, ...]) -> Callable[..., Any]:
+    @cached_property
+    def node_cost(self) -> Any:
+        """Cost with penalties alone of :attr:`node_terms`."""
+        return self._compiled(penalized_terms, 0)
+
+    @cached_property
+    def final_node_cost(self) -> Any:
+        """Cost with penalties alone of :attr:`final_terms`."""
+        return self._compiled(penalized_terms, 1)
+
+    def _compiled(self, function: Callable[..., Any], last: int) -> Any:
         model = self.model
         inputs = {"q": model.nq, "v": model.nv, "forces": model.n, "data": self.node_data.shape[1]}
-        kernel: Callable[..., Any] = compile(model, function, inputs=inputs, terms=terms)
-        return kernel
-
-
-def term_values(
-    model: Model, q: Vector, v: Vector, forces: Vector, data: Vector, *, terms: tuple[Term | None, ...]
-) -> tuple[Vector, ...]:
-    """Values of terms at a node."""
-    joints, m = model.base.nq, model.m
-    here = State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])
-    empty = np.zeros(0)
-    return tuple(empty if term is None else np.reshape(term(model, here, forces, data), -1) for term in terms)
-
-
-def linearized_terms(
-    model: Model, q: Vector, v: Vector, forces: Vector, data: Vector, *, terms: tuple[Term | None, ...]
-) -> tuple[Matrix, ...]:
-    """Values of terms and their derivatives by configuration (tangent), velocity and forces, side by side."""
-    joints, m, nv = model.base.nq, model.m, model.nv
-    here = State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])
-
-    def at(term: Term, y: Vector) -> Vector:
-        velocity = y[nv : 2 * nv]
-        state = model.configuration.displace(here, y[:nv])._replace(twist=velocity[:m], rates=velocity[m:])
-        return np.reshape(term(model, state, y[2 * nv :], data), -1)
-
-    found, place = [], concatenate([np.zeros(nv), v, forces])
-    for term in terms:
-        if term is None:
-            found.append(np.zeros((0, 1 + len(place))))
-            continue
-        value, slopes = linearized(lambda y, term=term: at(term, y), place, [q, v, forces, data])  # type: ignore[misc]
-        found.append(concatenate([value[:, None], slopes], axis=1))
-    return tuple(found)
+        inputs |= {"weight": 1, "shifts": sum(self.rows[last])}
+        return compile(model, function, inputs=inputs, terms=self.terms[last])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays.types import FloatArray
+from .recursion import RECURSION, SOLVED, Found, Given, Room
 
 
 class Policy(NamedTuple):
@@ -26,15 +27,59 @@ class Policy(NamedTuple):
     """``(steps + 1) x x``: derivative of the value by the state at each node"""
 
 
-def backward(
-    dynamics: FloatArray,
-    gaps: FloatArray,
-    slopes: FloatArray,
-    hessians: FloatArray,
-    bounds: tuple[FloatArray, FloatArray],
-    damping: float,
-) -> Policy | None:
-    """Riccati recursion from the last node to the first.
+class Recursion:
+    """Compiled Riccati recursion with its arrays, which are filled before every :meth:`policy`.
+
+    Args:
+        steps: Number of steps.
+        size: Numbers in ``x``.
+        n: Numbers in ``u``.
+    """
+
+    def __init__(self, steps: int, size: int, n: int) -> None:
+        both, wide = size + n, max(size, n)
+        self.dynamics = np.zeros((steps, size, both))
+        """``[A B]`` of every step"""
+        self.gaps, self.slopes = np.zeros((steps + 1, size)), np.zeros((steps + 1, both))
+        """by how much each node lies behind the step before it; gradients of the costs by ``[x; u]``"""
+        self.hessians = np.zeros((steps + 1, both, both))
+        """their Gauss-Newton Hessians"""
+        self.low, self.high = np.zeros((steps, n)), np.zeros((steps, n))
+        """least and largest changes of the inputs"""
+        self.k, self.K, self.adjoint = np.zeros((steps, n)), np.zeros((steps, n, size)), np.zeros((steps + 1, size))
+        self._damping, self._report = np.zeros(1), np.zeros(3)
+        rows = {name: x.reshape(-1, x.shape[-1]) for name, x in (("F", self.dynamics), ("H", self.hessians))}
+        costs = (self.gaps, self.slopes, rows["H"], self.low, self.high, self._damping)
+        found = Found(self.k, self.K.reshape(-1, size), self.adjoint, self._report)
+        room = Room(
+            V=np.zeros((size, size)),
+            G=np.zeros((size, both)),
+            Q=np.zeros((both, both)),
+            L=np.zeros((n, n)),
+            Y=np.zeros((n, wide)),
+            **{name: np.zeros(both) for name in Room._fields[5:-1]},
+            free=np.zeros(n, dtype=np.int64),
+        )
+        self._run = RECURSION.bound(Given(steps, size, n, rows["F"], *costs), found, room)
+
+    def policy(self, damping: float) -> Policy | None:
+        """Policy for what the arrays hold.
+
+        Args:
+            damping: Added to the diagonal of the Hessian by the inputs.
+
+        Returns:
+            Policy, whose arrays the next call overwrites; None if a Hessian is not positive definite.
+        """
+        self._damping[0] = damping
+        if self._run() != SOLVED:
+            return None
+        gradient, slope, curvature = self._report.tolist()
+        return Policy(self.k, self.K, gradient, slope, curvature, self.adjoint)
+
+
+def backward(dynamics: Any, gaps: Any, slopes: Any, hessians: Any, bounds: Any, damping: float) -> Policy | None:
+    """Riccati recursion from the last node to the first, of the arrays of a :class:`Recursion`.
 
     Args:
         dynamics: ``[A B]`` of every step, ``steps x x x (x + n)``.
@@ -48,82 +93,7 @@ def backward(
         Policy; None if a Hessian is not positive definite.
     """
     steps, size, both = dynamics.shape
-    n = both - size
-    k, K, adjoint = np.zeros((steps, n)), np.zeros((steps, n, size)), np.zeros((steps + 1, size))
-    value, V = slopes[-1, :size], hessians[-1, :size, :size]
-    adjoint[-1] = value
-    costate = value
-    gradient = slope = curvature = 0.0
-    for i in reversed(range(steps)):
-        F = dynamics[i]
-        Q = hessians[i] + F.T @ (V @ F)
-        q = slopes[i] + F.T @ (value + V @ gaps[i + 1])
-        Quu, Qux, qu = Q[size:, size:] + damping * np.eye(n), Q[size:, :size], q[size:]
-        try:
-            np.linalg.cholesky(Quu)  # of an indefinite one the minimum would be none
-        except np.linalg.LinAlgError:
-            return None
-        k[i], free = bounded_minimum(Quu, qu, bounds[0][i], bounds[1][i])
-        if free.all():
-            K[i] = -np.linalg.solve(Quu, Qux)
-        elif free.any():
-            K[i][free] = -np.linalg.solve(Quu[np.ix_(free, free)], Qux[free])
-        # the recursion's own qu is small long before the derivative of the cost along the motion is
-        along = slopes[i] + F.T @ costate
-        costate, own = along[:size], along[size:]
-        pushed_out = ((bounds[0][i] >= 0.0) & (own > 0.0)) | ((bounds[1][i] <= 0.0) & (own < 0.0))
-        gradient = max(gradient, float(np.abs(own[~pushed_out]).max(initial=0.0)))
-        slope += float(qu @ k[i])
-        curvature += float(k[i] @ Quu @ k[i])
-        value = q[:size] + K[i].T @ (Quu @ k[i] + qu) + Qux.T @ k[i]
-        V = Q[:size, :size] + K[i].T @ (Quu @ K[i] + Qux) + Qux.T @ K[i]
-        V = 0.5 * (V + V.T)
-        adjoint[i] = value
-    return Policy(k, K, gradient, slope, curvature, adjoint)
-
-
-MAX_ACTIVE_SETS = 30
-"""Changes of the set of inputs at their bounds in one box-constrained quadratic program."""
-
-
-def bounded_minimum(H: FloatArray, g: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, np.ndarray]:
-    """Minimize ``x' H x / 2 + g' x`` between bounds, by projected Newton steps.
-
-    Args:
-        H: Positive definite, ``n x n``.
-        g: ``n``.
-        low: Smallest values, ``n``.
-        high: Largest values, ``n``.
-
-    Returns:
-        Minimum, and which entries are free.
-    """
-    free = np.ones(len(g), dtype=bool)
-    x: FloatArray = -np.asarray(np.linalg.solve(H, g), dtype=float)
-    if (low < x).all() and (x < high).all():
-        return x, free
-    x = np.clip(x, low, high)
-    for _ in range(MAX_ACTIVE_SETS):
-        slope = H @ x + g
-        now = ~(((x <= low) & (slope > 0.0)) | ((x >= high) & (slope < 0.0)))
-        if (now == free).all() and np.abs(slope[now]).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(g).max(initial=0.0)):
-            break
-        free = now
-        step = np.zeros_like(x)
-        step[free] = -np.linalg.solve(H[np.ix_(free, free)], slope[free])
-        x = _projected(H, g, x, step, low, high)
-    return x, free
-
-
-def _projected(
-    H: FloatArray, g: FloatArray, x: FloatArray, step: FloatArray, low: FloatArray, high: FloatArray
-) -> FloatArray:
-    """Longest of the halved steps, projected onto the bounds, that lowers the cost."""
-    cost = 0.5 * x @ H @ x + g @ x
-    length = 1.0
-    while length > 1e-4:
-        moved = np.clip(x + length * step, low, high)
-        if 0.5 * moved @ H @ moved + g @ moved <= cost:
-            return moved
-        length *= 0.5
-    return x
+    made = Recursion(steps, size, both - size)
+    made.dynamics[:], made.gaps[:], made.slopes[:], made.hessians[:] = dynamics, gaps, slopes, hessians
+    made.low[:], made.high[:] = bounds
+    return made.policy(damping)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.checks import choice
+from ..errors import ModelError
 from ..model import State
-from .evaluation import Evaluation, Expansion, Nodes, Penalties, nodes_of
+from .evaluation import Evaluation, Expansion, Nodes, Penalties, Rows
 from .problem import Problem
-from .result import OptimalResult, Status
-from .riccati import Policy, backward
+from .result import KKT, OptimalResult, Status
+from .riccati import Policy, Recursion
 
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of an iteration's change that are tried, from the whole one on."""
@@ -28,6 +30,8 @@ PENALTY_GROWTH = 10.0
 """Factor of the penalties of constraints whose violation has not shrunk enough."""
 MAX_PENALTY = 1e8
 """Penalty beyond which constraints are taken to contradict each other."""
+ROUNDING, MAX_FLAT_STEPS = 1e-13, 5
+"""Relative change of the cost that rounding hides, and the number of steps that are taken below it."""
 ENOUGH_SHRINKING = 0.25
 """Violation relative to the one before that needs no larger penalty."""
 
@@ -37,19 +41,23 @@ def solve(
     forces: Any = None,
     states: State | None = None,
     *,
+    method: str = "ddp",
     iterations: int = 200,
     tolerance: float = 1e-6,
     constraint_tolerance: float = 1e-6,
 ) -> OptimalResult:
-    """Solve an optimal control problem by differential dynamic programming.
+    """Solve an optimal control problem.
 
-    Gauss-Newton Hessians of the residuals, multiple shooting (a guess of the states need not be a motion), bounds on
-    the forces by projected Newton steps in the Riccati recursion, other constraints by an augmented Lagrangian.
+    ``"ddp"`` is differential dynamic programming: Gauss-Newton Hessians of the residuals, multiple shooting (a guess of
+    the states need not be a motion), bounds on the forces by projected Newton steps in the Riccati recursion, other
+    constraints by an augmented Lagrangian.  ``"ipopt"`` hands the same problem to IPOPT through CasADi, by direct
+    transcription; only it finds free times of phases.
 
     Args:
         problem: Problem.
         forces: Guess of the joint forces, ``n`` or ``steps x n``; None: zero.
         states: Guess of the states, ``steps + 1``; None: the motion under the guess of the forces.
+        method: ``"ddp"`` or ``"ipopt"``, which needs the extra ``casadi``.
         iterations: Largest number of iterations.
         tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
@@ -69,8 +77,24 @@ def solve(
         >>> fc.optimal.solve(problem).status
         <Status.CONVERGED: 'converged'>
     """
+    choice(method, ("ddp", "ipopt"), "method")
+    if method == "ipopt":
+        from .ipopt import solve_by_ipopt
+
+        return solve_by_ipopt(problem, forces, states, iterations, tolerance, constraint_tolerance)
     solver = Solver(problem, tolerance, constraint_tolerance)
     return solver.run(solver.motion.guess(forces, states), iterations)
+
+
+class Outcome(NamedTuple):
+    """Motion after some iterations."""
+
+    nodes: Nodes
+    found: Expansion
+    policy: Policy | None
+    penalties: Penalties
+    status: Status
+    iterations: int
 
 
 class Solver:
@@ -83,20 +107,26 @@ class Solver:
     """
 
     def __init__(self, problem: Problem, tolerance: float, constraint_tolerance: float) -> None:
+        if getattr(problem.dynamics, "free_times", False):
+            raise ModelError("free times of phases are found by method='ipopt'; for 'ddp' each phase has one dt")
         self.problem, self.motion = problem, Evaluation(problem)
         self.tolerance, self.constraint_tolerance = tolerance, constraint_tolerance
 
     # iterations -----------------------------------------------------------------------------------------------
 
     def run(self, nodes: Nodes, iterations: int) -> OptimalResult:
+        """Result of :meth:`improved`."""
+        return self.result(self.improved(nodes, iterations))
+
+    def improved(self, nodes: Nodes, iterations: int, penalties: Penalties | None = None) -> Outcome:
         """Iterate to a minimum, with penalties that grow until the constraints hold."""
-        penalties, violated = self.motion.penalties(INITIAL_PENALTY), np.inf
+        penalties, violated = penalties or self.motion.penalties(INITIAL_PENALTY), np.inf
         found, policy, damping = self.motion.expanded(nodes, penalties), None, MIN_DAMPING
-        status, count = Status.MAX_ITERATIONS, 0
+        status, count, self._flat = Status.MAX_ITERATIONS, 0, MAX_FLAT_STEPS
         try:
             while count < iterations:
                 count += 1
-                policy = self.policy(nodes, found, damping)
+                policy = self.policy(nodes, damping)
                 minimum = policy is not None and self.is_minimum(policy, found)
                 moved = None if policy is None or minimum else self.searched(nodes, found, policy, penalties)
                 if moved is not None:
@@ -112,57 +142,101 @@ class Solver:
                     if penalties.weight >= MAX_PENALTY:
                         status = Status.INFEASIBLE
                         break
-                    penalties, damping = (
-                        next_penalties(found, penalties, violated > ENOUGH_SHRINKING * before),
-                        MIN_DAMPING,
-                    )
+                    grow = violated > ENOUGH_SHRINKING * before
+                    penalties, damping = self.next_penalties(found, penalties, grow), MIN_DAMPING
                 found = self.motion.expanded(nodes, penalties)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return self.result(nodes, found, policy, status, count)
+        return Outcome(nodes, found, policy, penalties, status, count)
 
-    def policy(self, nodes: Nodes, about: Expansion, damping: float) -> Policy | None:
+    def policy(self, nodes: Nodes, damping: float) -> Policy | None:
         """Change of the forces that the expansion asks for."""
-        low, high = self.problem.limits
-        bounds = (low - nodes.forces, high - nodes.forces)
+        room, (low, high) = self.motion.recursion, self.problem.limits
+        np.subtract(low, nodes.forces, out=room.low)
+        np.subtract(high, nodes.forces, out=room.high)
         size, x = self.motion.size, 2 * self.motion.nv
         # memory on which no step depends, such as the first guess of a contact solver, need not be carried along
-        felt = np.concatenate([np.ones(x, dtype=bool), about.dynamics[:, :, x:size].any(axis=(0, 1))])
+        felt = np.concatenate([np.ones(x, dtype=bool), room.dynamics[:, :, x:size].any(axis=(0, 1))])
         if felt.all():
-            return backward(about.dynamics, about.gaps, about.slopes, about.hessians, bounds, damping)
+            return room.policy(damping)
         both = np.concatenate([felt, np.ones(self.problem.model.n, dtype=bool)])
-        hessians = about.hessians[:, both][:, :, both]
-        dynamics = about.dynamics[:, felt][:, :, both]
-        found = backward(dynamics, about.gaps[:, felt], about.slopes[:, both], hessians, bounds, damping)
+        small = self.smaller(int(felt.sum()))
+        small.dynamics[:], small.gaps[:] = room.dynamics[:, felt][:, :, both], room.gaps[:, felt]
+        small.slopes[:], small.hessians[:] = room.slopes[:, both], room.hessians[:, both][:, :, both]
+        small.low[:], small.high[:] = room.low, room.high
+        found = small.policy(damping)
         if found is None:
             return None
-        K, adjoint = np.zeros((*found.K.shape[:2], size)), np.zeros((len(about.gaps), size))
-        K[:, :, felt], adjoint[:, felt] = found.K, found.adjoint
-        return found._replace(K=K, adjoint=adjoint)
+        room.K[:, :, felt], room.adjoint[:, felt] = found.K, found.adjoint
+        return found._replace(K=room.K, adjoint=room.adjoint)
+
+    def smaller(self, size: int) -> Recursion:
+        """Recursion for fewer numbers in ``x``, kept."""
+        if getattr(self, "_small", (0, None))[0] != size:
+            self._small = (size, Recursion(self.motion.steps, size, self.problem.model.n))
+            self.motion.recursion.K[:], self.motion.recursion.adjoint[:] = 0.0, 0.0
+        return self._small[1]
 
     def is_minimum(self, policy: Policy, found: Expansion) -> bool:
         """True if gradient and gaps vanish."""
-        return policy.gradient <= self.tolerance * (1.0 + found.cost) and float(np.abs(found.gaps).max()) <= MAX_GAP
+        return policy.gradient <= self.tolerance * (1.0 + found.cost) and found.gap <= MAX_GAP
+
+    # constraints ----------------------------------------------------------------------------------------------
 
     def violation(self, found: Expansion) -> tuple[float, str]:
         """Largest violation of a constraint, and where it is."""
+        node, final = self.motion.equal
         worst, where = 0.0, ""
-        for name, values in (("equality", np.abs(found.equality)), ("inequality", found.inequality)):
-            if values.size and values.max() > worst:
-                node, row = np.unravel_index(int(values.argmax()), values.shape)
-                final = "final " if name == "equality" and node == self.problem.steps else ""
-                worst, where = float(values.max()), f"row {row} of the {final}{name} at node {node}"
+        for name, values, equal in (
+            ("", found.rows.node[1:], node),
+            ("final ", found.rows.final[None], final),
+            ("friction cone", found.rows.cones, None),
+        ):
+            beyond = values if equal is None else np.where(equal, np.abs(values), values)
+            if beyond.size and beyond.max() > worst:
+                i, row = np.unravel_index(int(beyond.argmax()), beyond.shape)
+                worst = float(beyond[i, row])
+                if equal is None:
+                    where = f"friction cone of {self.problem.dynamics.points[row // 2]!r} at node {i}"  # type: ignore[union-attr]
+                    continue
+                at = self.problem.steps if name else i + 1
+                kind, first = ("equality", 0) if equal[row] else ("inequality", int(equal.sum()))
+                where = f"row {row - first} of the {name}{kind} at node {at}"
         return worst, where
+
+    def next_penalties(self, found: Expansion, penalties: Penalties, grow: bool) -> Penalties:
+        """Multipliers after a minimum, and penalties that grow where the violation has not shrunk enough."""
+        weight, old, rows = penalties.weight, penalties.multipliers, found.rows
+        node, final = self.motion.equal
+        new = []
+        for m, c, equal in (
+            (old.node, rows.node, node),
+            (old.final, rows.final, final),
+            (old.cones, rows.cones, False),
+        ):
+            moved = m + weight * c
+            new.append(np.where(equal, moved, np.maximum(0.0, moved)))
+        new[0][:1] = 0.0
+        return Penalties(PENALTY_GROWTH * weight if grow else weight, Rows(*new))
+
+    def complementarity(self, found: Expansion, penalties: Penalties) -> float:
+        """Largest product of an inequality and its multiplier."""
+        node, final = self.motion.equal
+        own, rows = penalties.multipliers, found.rows
+        products = (own.node[1:, ~node] * rows.node[1:, ~node], own.final[~final] * rows.final[~final])
+        return max(float(np.abs(x).max(initial=0.0)) for x in (*products, own.cones * rows.cones))
 
     # line search ----------------------------------------------------------------------------------------------
 
     def searched(self, nodes: Nodes, about: Expansion, policy: Policy, penalties: Penalties) -> Nodes | None:
         """First of the step lengths that lowers cost and gaps together."""
-        gap = float(np.abs(about.gaps).sum())
+        gap = about.gaps
         price = 10.0 * float(np.abs(policy.adjoint).max()) if gap > 1e-9 else 0.0
         merit = about.cost + price * gap
+        filled: Policy | None = policy
         for length in STEP_LENGTHS:
-            moved = self.moved(nodes, about, policy, length)
+            moved = self.motion.followed(nodes, filled, length)
+            filled = None  # the rows stay as they are
             if moved is None:
                 continue
             left = (1.0 - length) * gap  # to first order
@@ -170,55 +244,33 @@ class Solver:
             expected = -length * (policy.slope + 0.5 * length * policy.curvature) + length * price * gap
             if decrease > 0.0 and decrease >= MIN_DECREASE * expected:
                 return moved
+            rounding = ROUNDING * (1.0 + abs(merit))
+            if self._flat and abs(decrease) <= rounding and expected <= rounding:  # too little to be seen in the cost
+                self._flat -= 1
+                return moved
         return None
-
-    def moved(self, nodes: Nodes, about: Expansion, policy: Policy, length: float) -> Nodes | None:
-        """Motion under the policy: steps, with a share ``1 - length`` of the gaps left open."""
-        low, high = self.problem.limits
-        path, forces = [self.motion.first], np.empty_like(nodes.forces)
-        open_gaps = (1.0 - length) * about.gaps
-        closed = not open_gaps.any()
-        for i in range(self.problem.steps):
-            x = path[-1]
-            dx = self.motion.away((nodes.q[i], nodes.v[i], nodes.memory[i]), x)
-            forces[i] = np.clip(nodes.forces[i] + length * policy.k[i] + policy.K[i] @ dx, low, high)
-            q, v, memory = self.motion.advanced(x, forces[i])
-            if not np.isfinite(v).all():
-                return None
-            if not closed:
-                g = open_gaps[i + 1]
-                q, v = self.motion.displaced(q, -g[: self.motion.nv]), v - g[self.motion.nv : 2 * self.motion.nv]
-                memory = memory - g[2 * self.motion.nv :] if self.motion.carried else memory
-            path.append((q, v, memory))
-        return nodes_of(path, forces)
 
     # result ---------------------------------------------------------------------------------------------------
 
-    def result(
-        self, nodes: Nodes, found: Expansion, policy: Policy | None, status: Status, iterations: int
-    ) -> OptimalResult:
-        """Result of a motion."""
+    def result(self, outcome: Outcome) -> OptimalResult:
+        """Result of iterations, with the gains of the undamped policy about it."""
+        nodes, found = outcome.nodes, outcome.found
+        if outcome.status is Status.INTERRUPTED:  # perhaps in the middle of an expansion
+            found = self.motion.expanded(nodes, outcome.penalties)
+        policy = self.policy(nodes, MIN_DAMPING) or outcome.policy
         violation, where = self.violation(found)
-        gains = np.zeros((self.problem.steps, self.problem.model.n, self.motion.size)) if policy is None else policy.K
+        gradient = np.inf if policy is None else policy.gradient
         return OptimalResult(
             problem=self.problem,
             states=self.problem.model.unflatten(nodes.q, nodes.v),
             forces=nodes.forces,
-            gains=gains,
+            gains=self.motion.recursion.K.copy(),
             memory=nodes.memory,
             cost=found.plain,
-            status=status,
-            iterations=iterations,
-            gradient=np.inf if policy is None else policy.gradient,
-            gap=float(np.abs(found.gaps).max()),
-            violation=violation,
+            status=outcome.status,
+            iterations=outcome.iterations,
+            kkt=KKT(gradient, found.gap, violation, self.complementarity(found, outcome.penalties)),
             violated=where,
+            contact_forces=nodes.contact.reshape(len(nodes.forces), -1, 3),
+            times=self.problem.stepping.times,
         )
-
-
-def next_penalties(found: Expansion, penalties: Penalties, grow: bool) -> Penalties:
-    """Multipliers after a minimum, and penalties that grow where the violation has not shrunk enough."""
-    weight = penalties.weight
-    equality = penalties.equality + weight * found.equality
-    inequality = np.maximum(0.0, penalties.inequality + weight * found.inequality)
-    return Penalties(PENALTY_GROWTH * weight if grow else weight, equality, inequality)

@@ -10,12 +10,14 @@ from .experiments import (
     circling,
     dynamics,
     kinematics,
+    leaps,
     least_time,
     orbital,
     pushed,
     reaching_low,
     righting,
     stepping,
+    swing_up,
     turning,
 )
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
@@ -46,6 +48,7 @@ __all__ = [
     "kind_of",
     "kinds",
     "kinematics",
+    "leaps",
     "least_time",
     "load",
     "names",
@@ -61,6 +64,7 @@ __all__ = [
     "stepping",
     "study_kind",
     "sweep",
+    "swing_up",
     "tumbling",
     "turning",
 ]

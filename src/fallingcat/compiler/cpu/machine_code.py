@@ -65,6 +65,24 @@ class MachineCode:
         function = library.function("batch", len(rows) + 1)
         self._parts(function, [*rows, out], threads, self.lanes, self._work, "for a batch of")  # cut between blocks
 
+    def batcher(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> Callable[[], Any]:
+        """:meth:`batch` of what the arrays hold whenever it is called."""
+        if threads > 1:
+            return lambda: self.batch(rows, out, threads)
+        addresses, blocks = [x.ctypes.data for x in (*rows, out)], -(-len(out) // self.lanes)
+        functions: dict[native.Library, Any] = {}
+
+        def go() -> Any:
+            self._passes += blocks
+            library = self._quick_batch if self._seldom and self._passes < QUICK_CODE_PASSES else self._batch
+            if library not in functions:
+                functions[library] = library.function("batch", len(addresses))
+            if functions[library](*addresses, len(out)):
+                raise MemoryError(f"there is no memory for a batch of {self._name}")
+            return rows, out  # which live as long as this
+
+        return go
+
     def blocks(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         """As :meth:`batch`, where a row is a block of states already, value by value."""
         function = self._batch.function("blocks", len(rows) + 1)

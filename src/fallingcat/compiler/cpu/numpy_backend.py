@@ -54,6 +54,10 @@ class ByNumPy:
         """:meth:`iterate` of one state, once, of what the arrays hold whenever it is called."""
         return lambda: self.batch(rows, out, 1)
 
+    def batcher(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> Callable[[], Any]:
+        """:meth:`batch` of what the arrays hold whenever it is called."""
+        return lambda: self.batch(rows, out, threads)
+
     def until(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int, threads: int, one: bool) -> None:
         """Feed outputs back as inputs until the last output is positive, ``most`` times at most."""
         size, left = rows[0].shape[1], np.arange(len(out))

@@ -1,0 +1,311 @@
+"""A quadruped jumps onto a box, or turns a backflip: optimal control with given contact phases, as a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final, Literal, NamedTuple, SupportsFloat
+
+import numpy as np
+from pydantic import Field
+
+from ...arrays import concatenate, cos, sin, tanh
+from ...contact import CompliantFloor, Terrain
+from ...control import (
+    CenterOfMassTask,
+    JointLimits,
+    JointsTask,
+    Limit,
+    RotationTask,
+    Sampled,
+    TorqueLimits,
+    WholeBody,
+)
+from ...dynamics import link_pose
+from ...model import Model, State, robots
+from ...optimal import ContactPhases, OptimalResult, Phase, Problem, solve
+from ...simulation import Trajectory, simulate
+from ...visualization import Chart, Line
+from ..kind import Figures, Parameters, Progress, study_kind
+from ..simulated import SimulatedKind
+from ..tables import Study
+
+FEET: Final = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
+CROUCH: Final = np.tile([0.0, 0.8, -1.6], 4)
+TUCK: Final = np.tile([0.0, 1.2, -2.3], 4)
+STEP: Final = 0.01
+"""s"""
+EDGE, EDGE_WIDTH, CLEARANCE = 0.38, 0.03, 0.02
+"""m: where the box begins, over which length its edge is rounded, and how far feet stay from it"""
+RATE: Final = 1000.0
+"""Hz: of the feedback in the simulated run"""
+SHARE: Final = 0.9
+"""Share of the drives' torque and of the friction that a plan may use: the rest is for the feedback."""
+DELAY, GAIN, HEIGHT = 0.01, 10.0, 0.27
+"""s after the planned touchdown at which whole-body control takes over, its gain (1/s), and the height (m) of the
+center of mass over the feet"""
+ANY_SPEED: Final = 1e3
+"""rad/s: with which a first plan is made, from which that within the limits starts"""
+
+
+class LeapParameters(Parameters):
+    """Parameters of the leap."""
+
+    leap: Literal["box", "backflip"] = "box"
+    height: Annotated[float, Field(ge=0.0, le=0.6)] = 0.4
+    """m: of the box; none for a backflip"""
+    distance: Annotated[float, Field(ge=-1.0, le=1.0)] = 0.7
+    """m: by which the robot moves on"""
+    friction: Annotated[float, Field(gt=0.0, le=2.0)] = 0.8
+    speed: Annotated[float, Field(gt=0.0, le=100.0)] = 30.0
+    """rad/s: of the drives"""
+
+
+@dataclass(frozen=True)
+class Box(Terrain):
+    """Ground that rises to a height at an edge."""
+
+    top: float
+
+    def height(self, x: Any, y: Any) -> Any:
+        """Height (m) at a place."""
+        return self.top * (0.5 + 0.5 * tanh((x - EDGE) * (1.0 / EDGE_WIDTH)))
+
+
+class Leapt(NamedTuple):
+    """The plan, and its run in the simulator with its feedback."""
+
+    plan: OptimalResult
+    run: Trajectory
+    parameters: LeapParameters
+
+    @property
+    def feet(self) -> np.ndarray:
+        """``N x 4 x 3`` (m): feet in the run."""
+        return _feet(self.run.model, list(self.run.states))
+
+    @property
+    def clearance(self) -> float:
+        """Least height (m) of a foot over the ground in the flight of the plan."""
+        ground = Box(_top(self.parameters))
+        flight = np.flatnonzero(self.plan.problem.node_data[:, FLIGHT] > 0.0)
+        feet = _feet(self.run.model, [self.plan.states.at(int(i)) for i in flight])
+        return float((feet[..., 2] - ground.height(feet[..., 0], feet[..., 1])).min())
+
+    @property
+    def turned(self) -> float:
+        """Angle (rad) by which the trunk turns about the y axis in the run."""
+        R = self.run.poses[:, :3, :3]
+        angles = np.unwrap(np.arctan2(R[:, 0, 2], R[:, 0, 0]))
+        return float(angles[-1] - angles[0])
+
+
+STANCE, TOUCHDOWN, PLACE, ANGLE, FLIGHT, SPEED = 0, 1, slice(2, 5), 5, 6, 7
+"""Columns of the data: weight of the posture, whether feet touch down, place and angle of the trunk, whether it flies,
+and the largest speed of a joint."""
+
+
+def _feet(model: Model, states: list[State]) -> np.ndarray:
+    return np.array([[link_pose(model, state, foot)[:3, 3] for foot in FEET] for state in states])
+
+
+def _top(parameters: LeapParameters) -> float:
+    return parameters.height if parameters.leap == "box" else 0.0
+
+
+def quick_dog(speed: float) -> Model:
+    """The sample quadruped with drives of another speed (rad/s)."""
+    dog = robots.quadruped()
+    return replace(dog, joints=tuple(replace(j, limits=replace(j.limits, velocity=speed)) for j in dog.joints))
+
+
+def leap_problem(parameters: LeapParameters) -> tuple[Problem, State]:
+    """Problem of the study, and a guess of its states, which is no motion."""
+    dog = quick_dog(parameters.speed)
+    height = -float(link_pose(dog, dog.state(joints=CROUCH), FEET[0])[2, 3])
+    start = dog.state(position=[0.0, 0.0, height], joints=CROUCH)
+    flips = parameters.leap == "backflip"
+    stance = [Phase(32, FEET), Phase(16, FEET[2:])] if flips else [Phase(40, FEET)]
+    flight, landing = Phase(52 if flips else 44), Phase(60, FEET)
+    phases = ContactPhases(dog, [*stance, flight, landing], STEP, friction=SHARE * parameters.friction)
+    data = _data(start, parameters, [phase.steps for phase in phases.phases])
+    limits = SHARE * np.array([x.effort for x in dog.limits])
+    land = _feet(dog, [start])[0] + np.array([parameters.distance, 0.0, _top(parameters)])
+    problem = Problem(
+        phases,
+        start,
+        cost=moving,
+        final_cost=standing,
+        equality=lambda model, state, forces, data: data[TOUCHDOWN] * (_places(model, state) - land.ravel()),
+        inequality=_limits(parameters),
+        force_limits=(-limits, limits),
+        data=data,
+    )
+    q = np.tile(dog.flatten(start)[0], (len(data), 1))
+    q[:, :3], half = data[:, PLACE], 0.5 * data[:, ANGLE]
+    q[:, 3:7] = np.stack([0.0 * half, np.sin(half), 0.0 * half, np.cos(half)], axis=1)
+    return problem, dog.unflatten(q, np.zeros((len(data), dog.nv)))
+
+
+def _data(start: State, parameters: LeapParameters, counts: list[int]) -> np.ndarray:
+    """What the terms know of each node."""
+    takeoff, lands, turns = sum(counts[:-2]), sum(counts[:-1]), counts[0]
+    i = np.arange(sum(counts) + 1)
+    data, flown = np.zeros((len(i), 8)), np.clip((i - takeoff) / (lands - takeoff), 0.0, 1.0)
+    goal = np.array([parameters.distance, 0.0, _top(parameters)])
+    data[:, STANCE] = (i <= turns) | (i >= lands)
+    data[:, TOUCHDOWN], data[:, FLIGHT] = i == lands, (i > takeoff) & (i < lands)
+    data[:, PLACE] = start.pose[:3, 3] + flown[:, None] * goal
+    data[:, SPEED] = parameters.speed
+    data[:, 4] += 1.1 * flown * (1.0 - flown)
+    if parameters.leap == "backflip":
+        data[:, ANGLE] = -2.0 * np.pi * np.clip((i - turns) / (lands - turns), 0.0, 1.0)
+    return data
+
+
+# terms --------------------------------------------------------------------------------------------------------
+
+
+def _attitude(state: State, angle: Any) -> Any:
+    """What the trunk's attitude is off a turn about y."""
+    c, s, R = cos(angle), sin(angle), state.pose[:3, :3]
+    x, y, z = ([c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c])
+    return concatenate([np.reshape(R[i, k] - axis[i], 1) for k, axis in enumerate((x, y, z)) for i in range(3)])
+
+
+def moving(model: Model, state: State, forces: Any, data: Any) -> Any:
+    """Residual on the way."""
+    posture = data[STANCE] * CROUCH + (1.0 - data[STANCE]) * TUCK
+    bent = (0.3 + 1.7 * data[STANCE]) * (state.joints - posture)
+    way, turn = state.pose[:3, 3] - data[PLACE], 2.0 * _attitude(state, data[ANGLE])
+    return np.sqrt(STEP) * concatenate([0.05 * forces, 0.1 * state.rates, bent, way, turn])
+
+
+def standing(model: Model, state: State, forces: Any, data: Any) -> Any:
+    """Residual at the end."""
+    place, turn = 10.0 * (state.pose[:3, 3] - data[PLACE]), 10.0 * _attitude(state, data[ANGLE])
+    return concatenate([place, 2.0 * state.twist, state.rates, 3.0 * (state.joints - CROUCH), turn])
+
+
+def _places(model: Model, state: State) -> Any:
+    return concatenate([link_pose(model, state, foot)[:3, 3] for foot in FEET])
+
+
+def _limits(parameters: LeapParameters) -> Callable[..., Any]:
+    """Joint angles and speeds within limits, feet above the ground in flight."""
+    ground = Box(_top(parameters))
+
+    def beyond(model: Model, state: State, forces: Any, data: Any) -> Any:
+        low, high = (np.array([getattr(x, side) for x in model.limits]) for side in ("lower", "upper"))
+        feet = _places(model, state).reshape(-1, 3)
+        below = [data[FLIGHT] * (ground.height(x, y) + CLEARANCE - z) for x, y, z in feet]
+        speeds = [state.rates / data[SPEED] - 1.0, -1.0 - state.rates / data[SPEED]]
+        return concatenate([state.joints - high, low - state.joints, *speeds, *(np.reshape(x, 1) for x in below)])
+
+    return beyond
+
+
+# catching -----------------------------------------------------------------------------------------------------
+
+
+class Catch:
+    """Controller: the feedback of a plan until its feet should touch, then whole-body control over where they are.
+
+    Args:
+        model: Robot.
+        flight: Controller of the plan.
+        lands: Time (s) of the planned touchdown.
+        friction: Friction that the controller counts on.
+    """
+
+    def __init__(self, model: Model, flight: Callable[[float, State], Any], lands: float, friction: float) -> None:
+        self.model, self.flight, self.lands, self.friction = model, flight, lands, friction
+        self._stand: Any = None
+
+    def __call__(self, t: float, state: State) -> Any:
+        """Joint forces (n)."""
+        if t < self.lands + DELAY:
+            self._stand = None
+            return self.flight(t, state)
+        if self._stand is None:
+            feet = _feet(self.model, [state])[0].mean(axis=0)
+            center = CenterOfMassTask(feet + np.array([0.0, 0.0, HEIGHT]), gain=GAIN)
+            trunk, posture = RotationTask("trunk", np.eye(3), gain=GAIN), JointsTask(CROUCH, gain=GAIN)
+            limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
+            self._stand = WholeBody(self.model, [[center, trunk], [posture]], FEET, self.friction, limits).compile()
+        return self._stand(t, state)
+
+
+# study --------------------------------------------------------------------------------------------------------
+
+
+@study_kind
+class Leap(SimulatedKind[LeapParameters, Leapt]):
+    """Differential dynamic programming with given contacts; then its feedback in the simulator."""
+
+    name, parameters = "leap", LeapParameters
+    measures: Mapping[str, Callable[[Leapt], SupportsFloat]] = {
+        "converged": lambda seen: float(seen.plan.converged),
+        "iterations": lambda seen: seen.plan.iterations,
+        "violation": lambda seen: seen.plan.violation,
+        "defect": lambda seen: seen.plan.certify()[0].value,
+        "momentum": lambda seen: next(x.value for x in seen.plan.certify() if x.name == "momentum balance"),
+        "peak": lambda seen: seen.plan.states.pose[:, 2, 3].max(),
+        "clearance": lambda seen: seen.clearance,
+        "torque": lambda seen: np.abs(seen.plan.forces).max(),
+        "speed": lambda seen: np.abs(seen.plan.states.rates).max(),
+        "push": lambda seen: seen.plan.contact_forces[..., 2].sum(axis=1).max() / (9.81 * seen.run.model.mass),
+        "turned": lambda seen: np.degrees(seen.turned),
+        "foot_height": lambda seen: seen.feet[-1, :, 2].min(),
+        "missed": lambda seen: np.linalg.norm(seen.run.poses[-1, :3, 3] - seen.plan.states.pose[-1][:3, 3]),
+        "tilt": lambda seen: np.degrees(np.arccos(np.clip(seen.run.poses[-1, 2, 2], -1.0, 1.0))),
+        "moves": lambda seen: np.linalg.norm(seen.run.twists[-1]),
+    }
+
+    def run(self, parameters: LeapParameters, tell: Progress) -> Leapt:
+        """Plan, and simulate the plan with its feedback."""
+        tell("planning", 0.0)
+        problem, guess = leap_problem(parameters)
+        exact: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4, "constraint_tolerance": 1e-4}
+        data = problem.node_data.copy()
+        data[:, SPEED] = ANY_SPEED
+        first = solve(replace(problem, data=data), states=guess, **exact)
+        tell("planning within the speed of the drives", 0.4)
+        plan = solve(problem, first.forces, first.states, **exact)
+        tell("simulating", 0.7)
+        stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
+        box = Box(_top(parameters)) if _top(parameters) else None
+        floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction, terrain=box)
+        lands = plan.times[np.flatnonzero(problem.node_data[:, TOUCHDOWN])[0]]
+        catch = Catch(problem.model, stiff.controller(), float(lands), SHARE * parameters.friction)
+        length, law = float(plan.times[-1]), Sampled(catch, rate=RATE)
+        run = simulate(problem.model, problem.start, length, law, floor, dt=1e-3, every=10)
+        return Leapt(plan, run, parameters)
+
+    def motion(self, seen: Leapt) -> Trajectory:
+        """Trajectory of the run."""
+        return seen.run
+
+    def figures(self, study: Study, seen: Leapt) -> Figures:
+        """The robot in motion, its trunk beside the plan, torques and ground forces of the plan."""
+        plan, run = seen.plan, seen.run
+        names = run.model.joint_names
+        charts = (
+            Chart("Trunk in the run", run.times, [Line(x, run.poses[:, i, 3]) for i, x in enumerate("xyz")], "m"),
+            Chart(
+                "Trunk in the plan", plan.times, [Line(x, plan.states.pose[:, i, 3]) for i, x in enumerate("xyz")], "m"
+            ),
+            Chart(
+                "Planned forces of the ground, upwards",
+                plan.times[:-1],
+                [Line(f, plan.contact_forces[:, i, 2]) for i, f in enumerate(FEET)],
+                "N",
+            ),
+            Chart(
+                "Planned torques, left legs",
+                plan.times[:-1],
+                [Line(names[i], plan.forces[:, i]) for i in (1, 2, 7, 8)],
+                "N m",
+            ),
+        )
+        return Figures((*run.animate().blocks[:1], charts[0]), charts[1:])

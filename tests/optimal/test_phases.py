@@ -1,0 +1,263 @@
+"""Steps with given contacts, free times, IPOPT, interruptions."""
+
+import dataclasses
+import functools
+import itertools
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.arrays import concatenate
+from fallingcat.dynamics import constrained_forward_dynamics, jacobian, jacobian_derivative, link_pose
+from fallingcat.errors import ModelError, NumericsError
+from fallingcat.lie import Trivial
+from fallingcat.model.joints import Prismatic
+from fallingcat.model.robots.shapes import box_link
+from fallingcat.optimal import MPC, ContactPhases, Phase, Problem, Status, solve, task_residual
+from fallingcat.optimal.phase_step import friction_cone, linear_phase_step, phase_step
+from fallingcat.optimal.solver import Solver
+from fallingcat.studies.experiments.pushed import BENT, LASTS, Push, standing_dog
+
+DOG = fc.robots.quadruped()
+FEET = tuple(frame.name for frame in DOG.frames)
+
+
+@functools.cache
+def cart():
+    """A mass of 1 kg on a rail, driven by at most 2 N."""
+    slide = fc.model.Joint("slide", Prismatic((1.0, 0.0, 0.0)), "rail", "cart", limits=fc.model.Limits(effort=2.0))
+    links = (box_link("rail", 1.0, (1.0, 0.1, 0.1)), box_link("cart", 1.0, (0.1, 0.1, 0.1)))
+    return fc.model.Model("cart", Trivial(), links, (slide,))
+
+
+def at(data, held, rng):
+    """A state, forces and a row of a node in which some feet are held."""
+    state = DOG.random_state(rng)
+    row = np.concatenate([[0.01], held, rng.normal(size=12)])
+    return state, rng.normal(size=DOG.n), row
+
+
+@pytest.mark.parametrize("held", [(1, 1, 1, 1), (1, 0, 0, 1), (0, 0, 0, 0)])
+def test_a_step_is_that_of_constrained_dynamics(held):
+    """Held points of ``constrained_forward_dynamics``, by Jacobians in the world."""
+    rng = np.random.default_rng(sum(held))
+    state, u, row = at(None, held, rng)
+    phases = ContactPhases(DOG, [Phase(1, FEET)], 0.01, damping=20.0, stiffness=5.0, places=row[5:].reshape(4, 3))
+    q, v = DOG.flatten(state)
+    found = phase_step(DOG, q, v, u, row, **phases.options)
+    names = [name for name, h in zip(FEET, held, strict=True) if h]
+    J = np.array([jacobian(DOG, state, f, "mixed")[:3] for f in names]).reshape(-1, DOG.nv)
+    Jdot = np.array([jacobian_derivative(DOG, state, f, "mixed")[:3] for f in names]).reshape(-1, DOG.nv)
+    off = [link_pose(DOG, state, f)[:3, 3] - p for f, p, h in zip(FEET, row[5:].reshape(4, 3), held, strict=True) if h]
+    bias = Jdot @ v + 20.0 * (J @ v) + 5.0 * np.array(off).reshape(-1)
+    other = constrained_forward_dynamics(DOG, state, np.concatenate([np.zeros(6), u]), J, bias)
+    np.testing.assert_allclose(found.v, v + 0.01 * other.acceleration, rtol=1e-9, atol=1e-9)
+    ours = found.contact[np.array(held, dtype=bool)].ravel()
+    np.testing.assert_allclose(ours, other.multipliers, rtol=1e-8, atol=1e-8)
+    assert not found.contact[~np.array(held, dtype=bool)].any()
+    np.testing.assert_allclose(found.q, DOG.integrate(q, 0.01 * found.v), atol=1e-14)
+
+
+def test_derivatives_of_steps_and_cones_are_those_of_differences():
+    rng = np.random.default_rng(5)
+    state, u, row = at(None, (1, 0, 1, 1), rng)
+    phases = ContactPhases(DOG, [Phase(1, FEET)], 0.01, damping=20.0, stiffness=5.0, places=row[5:].reshape(4, 3))
+    q, v = DOG.flatten(state)
+    about = phases.options
+    found = linear_phase_step(DOG, q, v, u, row, friction=0.7, **about)
+    nv, h = DOG.nv, 1e-6
+
+    def moved(d):
+        after = phase_step(DOG, DOG.integrate(q, d[:nv]), v + d[nv : 2 * nv], u + d[2 * nv :], row, **about)
+        cones = [w * friction_cone(f / (18.0 * 9.81), 0.7) for f, w in zip(after.contact, row[1:5], strict=True)]
+        return np.concatenate([DOG.difference(found.q, after.q), after.v, *cones])
+
+    ways = np.eye(2 * nv + DOG.n)
+    slopes = np.array([(moved(h * d) - moved(-h * d)) / (2 * h) for d in ways]).T
+    scale = np.abs(slopes).max()
+    np.testing.assert_allclose(found.F, slopes[: 2 * nv], atol=1e-8 * scale)
+    np.testing.assert_allclose(found.cones[:, 1:], slopes[2 * nv :], atol=1e-7 * scale)
+    np.testing.assert_allclose(found.cones[:, 0], moved(np.zeros(len(ways)))[2 * nv :], atol=1e-12)
+
+
+def rest(model, state, forces, data):
+    return concatenate([state.joints - data, state.rates])
+
+
+def test_least_time_of_a_mass_is_bang_bang():
+    """``T = 2 sqrt(d / a)``, to the last digit also in these steps: they reach ``a h^2 (N / 2)^2``."""
+    phases = ContactPhases(cart(), [Phase(20, (), (0.005, 0.2))], 0.05)
+    problem = Problem(phases, cart().neutral(), final_equality=rest, data=[1.5], time_weight=1.0)
+    found = solve(problem, method="ipopt", tolerance=1e-9)
+    assert found.converged
+    assert found.times[-1] == pytest.approx(2.0 * np.sqrt(1.5 / 2.0), rel=1e-6)
+    np.testing.assert_allclose(found.forces[:10], 2.0, atol=1e-5)
+    np.testing.assert_allclose(found.forces[11:], -2.0, atol=1e-5)
+    assert all(check.passed for check in found.certify())
+    with pytest.raises(ModelError, match="free times of phases are found by method='ipopt'"):
+        solve(problem)
+
+
+def test_two_solvers_find_the_same_motion_and_the_same_gains():
+    arm = fc.robots.planar_arm()
+
+    def effort(model, state, forces, data):
+        return 0.1 * forces
+
+    def reach(model, state, forces, data):
+        return concatenate([10.0 * (state.joints - data), state.rates])
+
+    step = fc.simulation.step_derivatives(arm, dt=0.02)
+    problem = Problem(step, arm.neutral(), 30, effort, reach, data=[1.0, -0.5, 0.3])
+    ours, other = solve(problem, tolerance=1e-9), solve(problem, method="ipopt", tolerance=1e-9)
+    assert other.converged
+    assert ours.cost == pytest.approx(other.cost, rel=1e-12)
+    np.testing.assert_allclose(ours.forces, other.forces, atol=1e-6)
+    np.testing.assert_allclose(ours.gains, other.gains, atol=1e-5)  # not those of a damped last iteration
+    # the motion with its feedback, in the simulator
+    start = arm.state(joints=[0.1, -0.1, 0.0])
+    left = []
+    for plan in (ours, dataclasses.replace(ours, gains=0.0 * ours.gains)):
+        run = fc.simulate(arm, start, 0.6, fc.control.Sampled(plan.controller(), rate=500.0), dt=2e-3)
+        left.append(np.abs(run.joints[-1] - ours.states.joints[-1]).max())
+    assert left[0] < 0.2 * left[1]
+
+
+def test_tasks_are_terms():
+    state = DOG.random_state(np.random.default_rng(3))
+    reach = fc.control.PositionTask("trunk", [0.1, 0.2, 0.3], gain=3.0, weight=4.0)
+    bend = fc.control.JointsTask(np.zeros(12), gain=2.0)
+    error = task_residual(reach, bend)(DOG, state, None, None)
+    np.testing.assert_allclose(error[:3], 2.0 * (np.array([0.1, 0.2, 0.3]) - state.pose[:3, 3]), atol=1e-12)
+    np.testing.assert_allclose(error[3:], -state.joints)
+    speed = task_residual(bend, of="velocity")(DOG, state, None, None)
+    np.testing.assert_allclose(speed, -2.0 * state.joints - state.rates)
+    with pytest.raises(ModelError, match="ask for motion"):
+        task_residual(fc.control.ForceTask(FEET[0], [0.0, 0.0, 1.0]))
+    with pytest.raises(ModelError, match="one task or more"):
+        task_residual()
+
+
+def test_an_interrupted_solver_keeps_its_best_motion(monkeypatch):
+    phases = ContactPhases(cart(), [Phase(30)], 0.05)
+
+    def effort(model, state, forces, data):
+        return 0.1 * forces + 0.05 * forces * forces  # more than one iteration
+
+    problem = Problem(phases, cart().neutral(), cost=effort, final_cost=rest, data=[1.0])
+    calls, searched, seen = itertools.count(), Solver.searched, []
+
+    def pressed(self, *about):
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        seen.append(about[1].cost)
+        return searched(self, *about)
+
+    monkeypatch.setattr(Solver, "searched", pressed)
+    found = solve(problem)
+    assert found.status is Status.INTERRUPTED
+    assert found.cost < seen[-1] < seen[0]
+    assert found.certify()[0].passed
+
+
+def test_terms_that_are_no_numbers_name_node_and_row():
+    def bad(model, state, forces, data):
+        return concatenate([state.joints, fc.arrays.log(data - 1.0)])
+
+    data = np.full((11, 1), 2.0)
+    data[4] = 0.5
+    phases = ContactPhases(cart(), [Phase(10)], 0.05)
+    problem = Problem(phases, cart().neutral(), cost=rest, inequality=bad, data=data)
+    with pytest.raises(NumericsError, match="constraint is not finite at node 4: row 1 is nan"):
+        solve(problem)
+    problem = Problem(phases, cart().neutral(), cost=rest, final_equality=bad, data=data - 1.5)
+    with pytest.raises(NumericsError, match="final constraint is not finite at node 10: row 1 is nan"):
+        solve(problem)
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"phases": []}, "at least one phase"),
+        ({"phases": [Phase(0, FEET)]}, "steps of phase 0 must be a whole number"),
+        ({"phases": [Phase(5, ("paw",))]}, "paw"),
+        ({"dt": -0.01}, "dt of phase 0 must be positive"),
+        ({"phases": [Phase(5, FEET, (0.02, 0.01))]}, "dt of phase 0 must be positive"),
+        ({"friction": 0.0}, "friction must be positive"),
+        ({"stiffness": 10.0}, "needs their places"),
+        ({"places": np.zeros((3, 3))}, r"places must be finite, of shape \(4, 3\)"),
+    ],
+)
+def test_bad_phases_are_named(about, message):
+    good = {"model": DOG, "phases": [Phase(5, FEET)], "dt": 0.01}
+    with pytest.raises(fc.FallingCatError, match=message):
+        ContactPhases(**(good | about))
+
+
+def test_phases_and_their_problem_have_the_same_steps():
+    phases = ContactPhases(cart(), [Phase(10)], 0.05)
+    with pytest.raises(ModelError, match="the phases have 10 steps, not 7"):
+        Problem(phases, cart().neutral(), 7, rest, data=[1.0])
+    two = dataclasses.replace(phases, phases=[Phase(5), Phase(5)])
+    problem = Problem(two, cart().neutral(), cost=rest, data=[1.0])
+    with pytest.raises(ModelError, match="would have to move on"):
+        MPC(problem)
+
+
+@pytest.mark.slow
+def test_a_quadruped_stays_within_its_friction_cones():
+    """It shall move its trunk further than low friction lets it: cones bind, and the physics holds."""
+    start = DOG.standing(fc.contact.HardContacts(FEET, friction=0.8), np.array([0.0, 0.6, -1.2] * 4))
+    goal = start.pose[:3, 3] + np.array([0.05, 0.0, -0.02])
+
+    def moving(model, state, forces, data):
+        return concatenate([0.02 * forces, 0.05 * state.rates, 10.0 * (state.pose[:3, 3] - data)])
+
+    def problem(friction):
+        phases = ContactPhases(DOG, [Phase(20, FEET)], 0.01, friction=friction)
+        return Problem(phases, start, cost=moving, final_cost=moving, data=goal)
+
+    free, held = solve(problem(None)), solve(problem(0.3), iterations=400)
+    assert held.converged, (held.status, held.kkt)
+    assert free.converged
+
+    def beyond(found):
+        f = found.contact_forces / (18.0 * 9.81)
+        return (np.linalg.norm(f[..., :2], axis=-1) - 0.3 * f[..., 2]).max()
+
+    assert beyond(free) > 0.01
+    assert beyond(held) < 1.1e-4  # the rounding of the tip
+    assert held.contact_forces[..., 2].min() > -1e-3
+    assert held.cost > free.cost
+    for found in (free, held):
+        checks = {check.name: check for check in found.certify()}
+        assert {"center of mass", "momentum balance", "defect"} <= set(checks)
+        assert all(check.passed for check in checks.values()), checks
+
+
+@pytest.mark.slow
+def test_a_predictive_controller_recovers_from_a_push():
+    """12 N s sideways within 0.1 s on 18 kg, one iteration in each tick, on ground that gives way."""
+    dog, start = standing_dog()
+    place = start.pose[:3, 3]
+
+    def hold(model, state, forces, data):
+        away, turned = state.pose[:3, 3] - place, (state.pose[:3, :3] - np.eye(3)).reshape(-1)
+        bent = 0.3 * (state.joints - BENT)
+        moving = [2.0 * state.twist, 0.1 * state.rates, 0.02 * forces]
+        return concatenate([20.0 * away, 10.0 * turned, bent, *moving])
+
+    def last(model, state, forces, data):
+        return 3.0 * hold(model, state, 0.0 * forces, data)
+
+    phases = ContactPhases(dog, [Phase(20, FEET)], 0.02, friction=0.5)
+    mpc = MPC(Problem(phases, start, cost=hold, final_cost=last), rate=250.0)
+    floor = fc.contact.CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=0.6)
+    laws = [fc.control.Sampled(mpc, rate=250.0), Push(12.0 / LASTS)]
+    run = fc.simulate(dog, start, 2.0, laws, floor, dt=1e-3, every=5)
+    assert run.status == "finished"
+    assert np.abs(run.poses[:, 1, 3]).max() > 0.02
+    assert np.abs(run.poses[-1, :3, 3] - place).max() < 0.01
+    assert run.poses[-1, 2, 2] > 0.999
+    assert mpc.result.contact_forces.shape == (20, 4, 3)

@@ -1,0 +1,30 @@
+"""Motions of optimal control: swings, a jump, a backflip."""
+
+import numpy as np
+import pytest
+
+from fallingcat.dynamics import center_of_mass
+from fallingcat.studies import run
+from fallingcat.studies.experiments.leaps import Box, LeapParameters, leap_problem, quick_dog
+from fallingcat.studies.experiments.swing_up import acrobot
+
+
+def test_the_guess_of_a_backflip_turns_once():
+    problem, guess = leap_problem(LeapParameters(leap="backflip", distance=-0.3))
+    R = guess.pose[:, :3, :3]
+    turned = np.unwrap(np.arctan2(R[:, 0, 2], R[:, 0, 0]))
+    assert turned[-1] == pytest.approx(-2.0 * np.pi)
+    assert problem.dynamics.phases[1].points == ("rear_left_foot", "rear_right_foot")
+    assert {x.velocity for x in quick_dog(30.0).limits} == {30.0}
+    assert Box(0.4).height(1.0, 0.0) == pytest.approx(0.4)
+    assert Box(0.4).height(0.0, 0.0) < 1e-9
+    assert center_of_mass(acrobot(20.0), acrobot(20.0).neutral())[2] == pytest.approx(-2.0 / 3.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cart-pole-swing-up", "acrobot-swing-up", "box-jump", "backflip"])
+def test_motions_hold_what_they_promise(name, tmp_path):
+    result = run(name)
+    assert result.holds, [(row.name, row.ours) for row in result.rows if row.holds is False]
+    assert result.trajectory.status == "finished"
+    assert "timeline" in result.page().write(tmp_path / f"{name}.html").read_text()
