@@ -96,6 +96,8 @@ class WholeBody:
             the equations of motion and the torque limits, and friction cones where an iterate did.  Contacts that
             contradict each other are then no error, but left out.  None: every tick is solved to the end, by a slow
             reference method if need be.
+        damping: Rate (1/s) at which velocities of contacts decay, ``J a + dJ/dt v = -damping J v``: feet on soft ground
+            come to rest.
 
     Example:
         >>> import fallingcat as fc
@@ -121,6 +123,7 @@ class WholeBody:
     late: float | None = None
     switched: bool = False
     rounds: int | None = None
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         """Check all fields."""
@@ -142,7 +145,11 @@ class WholeBody:
         late = None if self.late is None else positive(self.late, "late")
         if self.rounds is not None:
             _check_rounds(self.model, self.rounds)
-        return levels, _setup(self.model, levels, *asked)._replace(switched=bool(self.switched)), late
+        damping = self.damping
+        if isinstance(damping, bool) or not isinstance(damping, (int, float)) or not 0.0 <= damping < np.inf:
+            raise ModelError(f"damping must be finite and not negative (1/s), got {describe(damping)}")
+        setup = _setup(self.model, levels, *asked)
+        return levels, setup._replace(switched=bool(self.switched), damping=float(damping)), late
 
 
 def _check_rounds(model: Model, rounds: Any) -> None:

@@ -195,6 +195,16 @@ class WholeBodyLoop:
             place = start + sum(before)
             self._numbers[place : place + int(np.prod(shapes[name], dtype=int))] = np.reshape(x, -1)
 
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        return tuple(self._solver.plan.setup.contacts)
+
+    @property
+    def numbers(self) -> FloatArray:
+        """Numbers that the next tick reads, and that may be written: those of tasks, in order, then the mask."""
+        return self._numbers
+
     def switch(self, contacts: Sequence[bool]) -> None:
         """Close and open contacts: ``loop.switch([True, False, False, True])``, from the next tick on.
 
@@ -284,7 +294,8 @@ def _outcomes(levels: Levels, missed: Sequence[Any], interrupted: bool) -> tuple
 
 def _conflicts(solver: Solver, found: Answer, active: dict[str, float]) -> tuple[str, ...]:
     """Names of violated limits, or of those that contradict each other, and of contradictory contacts."""
-    names = solver.plan.shape.limits
-    limits = dict.fromkeys(names[i] for i in np.flatnonzero(found.excess)) if found.interrupted else dict(active)
     contacts = [f"contact of {place!r}" for place in solver.plan.setup.contacts] if found.contradiction else []
-    return (*contacts, *(limits if found.excess.any() else ()))
+    if found.interrupted:
+        beyond = np.flatnonzero(solver.excess(found.x))
+        return (*contacts, *dict.fromkeys(solver.plan.shape.limits[i] for i in beyond))
+    return (*contacts, *(active if found.excess.any() else ()))

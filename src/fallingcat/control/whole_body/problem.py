@@ -93,6 +93,8 @@ class Setup(NamedTuple):
     settle: str
     switched: bool = False
     """True: the last numbers are a mask of the contacts, 1 where one is closed"""
+    damping: float = 0.0
+    """1/s: rate at which velocities of contacts decay"""
 
     @property
     def torque_level(self) -> int:
@@ -192,6 +194,8 @@ def problem(model: Model, state: State, numbers: Vector, setup: Setup) -> Proble
     The Jacobian of an open contact is 0: it holds nothing, its force moves nothing, and the least force is zero.
     """
     points = point_motions(model, state, setup.contacts)
+    if setup.damping > 0.0:
+        points = [p._replace(bias=p.bias + setup.damping * (p.J @ state.velocity)) for p in points]
     if setup.switched:
         mask = numbers[len(numbers) - len(points) :]
         points = [p._replace(J=closed * p.J, bias=closed * p.bias) for p, closed in zip(points, mask, strict=True)]

@@ -43,7 +43,7 @@ class Answer(NamedTuple):
     optimality: float
     rounds: int
     excess: np.ndarray
-    """relaxation of each limit"""
+    """relaxation of each limit where limits contradict each other"""
     interrupted: bool = False
     """True if the rounds ended before the optimum"""
     contradiction: bool = False
@@ -113,13 +113,12 @@ class Solver:
             raise NumericsError(self._contradiction(int(self.found.report[0])))
         if code == NOT_FINITE:
             raise NumericsError(self._not_finite(q, v))
-        f, (_, rounds, worst, _, beyond, relaxed) = self.found, self.found.report.tolist()
+        f, (_, rounds, worst, _, _, relaxed) = self.found, self.found.report.tolist()
         unfinished = code != SOLVED or worst > MAX_OPTIMALITY_ERROR
         if unfinished and self.rounds is None:
             return self._carefully()
-        excess = self._excess(f.x) if unfinished and beyond > 0.0 else _NONE
         ranks = tuple(f.ranks.tolist())
-        return Answer(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), excess, unfinished, relaxed > 0.0)
+        return Answer(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), _NONE, unfinished, relaxed > 0.0)
 
     def torques(self, found: Answer) -> np.ndarray:
         """Joint torques (n) ``M a + h - J' f``."""
@@ -131,8 +130,8 @@ class Solver:
         found = [self.plan.kept[-1 - i] if i < 0 else self.given[i] for i in where]
         return np.array(found).reshape(-1, self.plan.shape.n)
 
-    def _excess(self, x: np.ndarray) -> np.ndarray:
-        """Violation of each limit."""
+    def excess(self, x: np.ndarray) -> np.ndarray:
+        """Violation of each limit of the last problem."""
         here, first = self.rows(self.plan.shape.first_limit, len(self.value)) @ x, self.plan.shape.first_limit
         over = np.maximum(here - self.value[first:], self.lower - here)
         return np.where(over > LIMIT_TOLERANCE * (1.0 + np.abs(self.value[first:])), over, 0.0)
