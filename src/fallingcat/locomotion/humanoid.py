@@ -130,7 +130,7 @@ class HumanoidWalk:
             for sole in self.soles
         ]
         turn = [RotationTask(sole, np.eye(3), velocity=zero, gain=SWING_GAIN, weight=0.0) for sole in self.soles]
-        tasks = [[com, trunk, *place, *turn], [JointsTask(stand.joints, gain=POSTURE_GAIN)]]
+        tasks: list[list[Task]] = [[com, trunk, *place, *turn], [JointsTask(stand.joints, gain=POSTURE_GAIN)]]
         walker, points = _inner_points(self.model, self.contacts)
         limits = [TorqueLimits()]
         loop = WholeBody(

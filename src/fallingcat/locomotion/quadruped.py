@@ -112,7 +112,7 @@ class QuadrupedWalk:
             PositionTask(foot, np.zeros(3), velocity=np.zeros(3), acceleration=np.zeros(3), gain=SWING_GAIN, weight=0.0)
             for foot in feet
         ]
-        tasks = [[trunk, *swing], [JointsTask(stand.joints, gain=POSTURE_GAIN)]]
+        tasks: list[list[Task]] = [[trunk, *swing], [JointsTask(stand.joints, gain=POSTURE_GAIN)]]
         loop = WholeBody(
             self.model, tasks, feet, self.friction, [TorqueLimits()], switched=True, rounds=self.rounds
         ).compile()
