@@ -9,30 +9,17 @@ from numpy.testing import assert_allclose
 import fallingcat as fc
 from fallingcat import locomotion as loco
 from fallingcat.errors import ModelError, NumericsError
-
-DOG = fc.robots.quadruped()
-FEET = tuple(frame.name for frame in DOG.frames)
-BENT = (0.0, 0.7, -1.4) * 4
-GROUND = fc.contact.CompliantFloor(FEET, stiffness=(2e4, 2e4), damping=(300.0, 300.0), friction=0.8)
-
-
-def walked(command, duration, laws=(), ground=GROUND, **options):
-    walk = loco.QuadrupedWalk(DOG, FEET, BENT, **options)
-    controller = fc.control.Sampled(walk.compile(command), rate=500.0)
-    return fc.simulate(DOG, DOG.standing(ground, BENT), duration, [controller, *laws], ground, dt=1e-3)
-
-
-def in_heading(run, start):
-    """Mean velocity along the axes of the trunk, and rate of its heading, from a time on."""
-    since = run.times >= start
-    R, v = run.poses[since, :3, :3], np.gradient(run.poses[:, :3, 3], run.times, axis=0)[since]
-    heading = np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))
-    rate = (heading[-1] - heading[0]) / (run.times[-1] - start)
-    return np.einsum("tji,tj->ti", R, v).mean(axis=0)[:2], rate
-
-
-def largest_tilt(run):
-    return np.degrees(np.arccos(np.clip(run.poses[:, 2, 2], -1.0, 1.0))).max()
+from tests.support.walking_robots import (
+    BENT,
+    DOG,
+    FEET,
+    GROUND,
+    humanoid,
+    humanoid_run,
+    in_heading,
+    largest_tilt,
+    walked,
+)
 
 
 def test_a_quadruped_trots_and_turns():
@@ -67,24 +54,6 @@ def test_a_quadruped_recovers_from_pushes(direction):
 def test_a_four_beat_walk():
     run = walked(loco.VelocityCommand(0.3), 4.0, schedule=loco.walk())
     assert_allclose(in_heading(run, 2.0)[0], [0.3, 0.0], atol=0.02)
-
-
-def humanoid():
-    robot, left = fc.contact.corners(fc.robots.humanoid(), "left_sole", (0.2, 0.1))
-    robot, right = fc.contact.corners(robot, "right_sole", (0.2, 0.1))
-    bent = {"hip_pitch": -0.3, "knee_pitch": 0.6, "ankle_pitch": -0.3}
-    angles = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in bent.items()}
-    return robot, (left, right), robot.state(joints=angles).joints
-
-
-def humanoid_run(command, duration, hard=False, **options):
-    robot, contacts, posture = humanoid()
-    points = (*contacts[0], *contacts[1])
-    soft = fc.contact.CompliantFloor(points, stiffness=(3e4, 3e4), damping=(500.0, 500.0), friction=0.8)
-    ground = fc.contact.HardContacts(points, friction=0.8) if hard else soft
-    walk = loco.HumanoidWalk(robot, ("left_sole", "right_sole"), contacts, posture, **options)
-    controller = fc.control.Sampled(walk.compile(command), rate=500.0)
-    return fc.simulate(robot, robot.standing(ground, posture), duration, controller, ground, dt=1e-3)
 
 
 @pytest.mark.slow
