@@ -44,7 +44,7 @@ from .tasks import (
 )
 from .whole_body.accelerations import AccelerationResult, accelerations
 from .whole_body.controller import WholeBody, torques
-from .whole_body.loop import WholeBodyLoop, WholeBodyResult
+from .whole_body.loop import LevelStatus, WholeBodyLoop, WholeBodyResult
 from .whole_body.problem import TorqueLimits
 from .whole_body.stance import Stance
 
@@ -77,6 +77,7 @@ __all__ = [
     "JointStops",
     "JointsTask",
     "Law",
+    "LevelStatus",
     "Limit",
     "OperationalSpace",
     "OutputFeedback",

@@ -1,6 +1,7 @@
 """State estimation: sensors, contact-aided filters of the base, and an observer of external forces."""
 
 from .belief import Belief, Estimates
+from .contact_detector import ContactDetector, ContactState
 from .contact_filter import ContactFilter
 from .momentum_observer import MomentumObserver, ObserverState
 from .sensors import IMU, ContactSensor, Encoders, Readings, add_noise, read
@@ -9,8 +10,10 @@ from .smoother import smooth
 __all__ = [
     "IMU",
     "Belief",
+    "ContactDetector",
     "ContactFilter",
     "ContactSensor",
+    "ContactState",
     "Encoders",
     "Estimates",
     "MomentumObserver",

@@ -79,7 +79,7 @@ class _Equations:
         self.drive = concatenate([np.zeros((model.m, model.n)), np.eye(model.n)])
         bias = _forces_of(model, self.motion)
         free = self.M.solve((self.drive @ forces - bias)[:, None])[:, 0]
-        self.links = [link_derivatives(model, self.motion, rest[1], np.zeros(model.nv), link) for link, _ in points]
+        self.links = _by_point(model, self.motion, rest[1], np.zeros(model.nv), points)
         if not points:
             self.a, self.loads = free, np.zeros((0, 3))
             return
@@ -139,7 +139,7 @@ class _Equations:
         if not self.points:
             return X, np.zeros((0, 1 + X.shape[1]))
         accelerated = changes(model, self.state, self.motion, self.a)[1]
-        own = [link_derivatives(model, self.motion, accelerated, self.a, link) for link, _ in self.points]
+        own = _by_point(model, self.motion, accelerated, self.a, self.points)
         slopes = []
         for i, at in enumerate(own):
             D = linearized(lambda z, i=i: self._constraint(i, z), self._numbers(i, at), kinds)[1]  # type: ignore[misc]
@@ -167,6 +167,13 @@ class _Equations:
             slope = D[:, :3] @ turned + D[:, 3:] @ by[3 * i : 3 * i + 3]
             rows.append(self.node.held[i] * concatenate([value[:, None], slope], axis=1))
         return concatenate(rows)
+
+
+def _by_point(model: Model, motion: Motion, found: Any, acceleration: Any, points: Any) -> list[LinkDerivatives]:
+    """Motion of the link of each point about its origin; links with several points are found once."""
+    origins = {link: np.zeros(3) for link, _ in points}
+    moves = dict(zip(origins, link_derivatives(model, motion, found, acceleration, origins), strict=True))
+    return [moves[link] for link, _ in points]
 
 
 def weight_of(model: Model) -> float:

@@ -7,28 +7,38 @@ whose ratio is infinite, so the sign of a multiplier is that of the first level 
 the active limits - that of the last tick - is right in the first round.  Rounds may cycle, which is rare and reported;
 every solution comes with its violation of the optimality conditions.
 
-With some limits held, all of it is one elimination.  Every equation and every level becomes pivot rows
-``x_d + sum_c S_c x_c = s`` of columns ``d`` that are no longer free:
+With some limits held, all of it is one elimination, see :mod:`.hqp_elimination`.
 
-- equations, then limits that are held: each row by its largest entry;
-- each level, in the columns that are free: ``Q [R1 R2] z = b`` by Householder, so ``z_d + R1^-1 R2 z_c = R1^-1 Q' b``.
-
-A column that is free to the end is zero.  Multipliers follow by the transposed elimination.
+A bounded problem ends after ``rounds`` with the iterate that violates limits least; where it violates some, drives keep
+the torques of that iterate within their limits, and motion and contact forces follow from the equations of motion.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-from ..compiler.cpu.signatures import fields
-from ..compiler.loop_compiler import Integers, Matrix, Vector, Written
+from ..compiler.loop_compiler import Written
 from .householder import add, backwards, copy, dot, fill, size_of, triangular
-from .least_squares import MIN_LEVEL_SIZE, RANK_TOLERANCE
+from .hqp_elimination import (
+    Found,
+    Given,
+    Memory,
+    along,
+    back,
+    balanced,
+    begun,
+    climb,
+    fetch,
+    forget,
+    freed,
+    memory,
+    pushes,
+    reduced,
+    settled,
+    taken,
+)
+from .least_squares import RANK_TOLERANCE
 
-MAX_DEPENDENT_RESIDUAL = 1e-7
-"""Largest residual of an equation that depends on others, relative to its size."""
+__all__ = ["CONTRADICTION", "MAX_ROUNDS", "NOT_FINITE", "SOLVED", "SOLVER", "UNFINISHED", "Found", "Given", "memory"]
+
 LIMIT_TOLERANCE = 1e-10
 """Tolerance of limits, relative to their size."""
 MULTIPLIER_TOLERANCE = 1e-9
@@ -36,261 +46,6 @@ MULTIPLIER_TOLERANCE = 1e-9
 MAX_ROUNDS, RESTART_ROUND = 80, 40
 """Rounds at most; the second half starts anew, with no limit held."""
 SOLVED, CONTRADICTION, UNFINISHED, NOT_FINITE = 0, 1, 2, 3
-
-
-class Given(NamedTuple):
-    """Problem: rows of equations, levels and limits, in this order."""
-
-    n: int
-    """columns"""
-    equations: int
-    levels: int
-    limits: int
-    late: int
-    """equations from here on, and limits, should take columns from ``split`` on"""
-    split: int
-    kept: Matrix
-    """rows that never change"""
-    given: Matrix
-    """rows that do"""
-    where: Integers
-    """place of each row in ``given``, or, counted from -1 downwards, in ``kept``"""
-    value: Vector
-    """right side of each row, of limits the upper one"""
-    root: Vector
-    """square root of the weight of each row of a level"""
-    lower: Vector
-    """lower bound of each limit"""
-    ends: Integers
-    """ends of the levels, counted from the first row of the first, which is 0"""
-
-
-class Found(NamedTuple):
-    """Solution."""
-
-    held: Integers
-    """side of each limit: -1, 0 or 1, for the lower one, none and the upper one; the guess, and then the answer"""
-    x: Vector
-    multipliers: Vector
-    """multiplier of each limit, of the first level that feels it; negative on the lower side"""
-    misses: Vector
-    """``A x - b`` of all levels"""
-    ranks: Integers
-    """number of columns that each level took"""
-    report: Vector
-    """the equation that contradicts others, the rounds, how far from optimal it is, how many limits are still wrong"""
-
-
-class Memory(NamedTuple):
-    """Intermediate results."""
-
-    S: Matrix
-    s: Vector
-    D: Integers
-    """pivot rows, their right sides and columns"""
-    L: Matrix
-    """factor of equations and held limits, in terms of pivot rows"""
-    names: Integers
-    """limit of each pivot row that is one"""
-    B: Matrix
-    b: Vector
-    """rows of levels, weighted, in what equations leave free"""
-    C: Matrix
-    """and in terms of pivot rows"""
-    G: Matrix
-    g: Vector
-    """rows of limits in what equations leave free"""
-    known: Integers
-    """flags of limits, then of levels, that are there yet"""
-    columns: Matrix
-    live: Integers
-    used: Integers
-    """one level in the columns that are free, which these are, and a mark for each"""
-    H: Matrix
-    """``Q`` and ``R1`` of the pivot rows of levels"""
-    starts: Integers
-    """first pivot row of each level"""
-    w: Vector
-    t: Vector
-    r: Vector
-    signs: Vector
-    """sign of the multiplier of each limit, positive where it is held rightly"""
-    sides: Integers
-
-
-def memory(n: int, rows: int, limits: int, levels: int, tallest: int) -> Memory:
-    """Memory for problems of this size; ``tallest``: rows of one level, at most."""
-    shapes = {
-        "S": (n + 1, n), "s": n + 1, "D": n + 1, "L": (n + 1, n + 1), "names": n + 1, "B": (rows, n), "b": rows,
-        "C": (rows, n), "G": (limits, n), "g": limits, "known": limits + levels, "columns": (n, tallest + 2), "live": n,
-        "used": n, "H": (n + 1, tallest + 2), "starts": levels, "w": n, "t": n + 1, "r": tallest, "signs": limits,
-        "sides": limits,
-    }  # fmt: skip
-    kinds = {"Integers": np.int64, "Vector": float, "Matrix": float}
-    return Memory(**{name: np.zeros(shapes[name], kinds[type_]) for name, type_ in fields(Memory).items()})
-
-
-# rows of the problem --------------------------------------------------------------------------------------------------
-
-
-def fetch(a: Given, i: int, row: Vector) -> None:
-    """Copy row ``i`` of the problem."""
-    if a.where[i] < 0:
-        copy(a.n, a.kept[-1 - a.where[i]], row)
-    else:
-        copy(a.n, a.given[a.where[i]], row)
-
-
-def along(a: Given, i: int, x: Vector) -> float:
-    """Dot product of row ``i`` of the problem and ``x``."""
-    return dot(a.n, a.kept[-1 - a.where[i]], x) if a.where[i] < 0 else dot(a.n, a.given[a.where[i]], x)
-
-
-# pivot rows -----------------------------------------------------------------------------------------------------------
-
-
-def reduced(n: int, row: Vector, value: float, m: Memory, first: int, p: int, L: Vector) -> float:
-    """Value of ``row x = value`` after elimination of pivots ``first`` to ``p``; ``L``: the factors."""
-    for k in range(first, p):
-        times = row[m.D[k]]
-        L[k] = times
-        if times != 0.0:
-            add(n, -times, m.S[k], row)
-            row[m.D[k]] = 0.0
-            value -= times * m.s[k]
-    return value
-
-
-def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
-    """True if row ``p`` of ``S x = s`` becomes the next pivot row; columns from ``split`` on are preferred."""
-    row, size = m.S[p], size_of(n, m.S[p])
-    m.s[p] = reduced(n, row, m.s[p], m, first, p, m.L[p])
-    best, column = 0.0, 0
-    for c in range(n):
-        x = abs(row[c]) if c >= split else 1e-3 * abs(row[c])
-        if x > best:
-            best, column = x, c
-    pivot = row[column]
-    if not abs(pivot) > RANK_TOLERANCE * size:  # "not >" also rejects NaN, which would give more pivots than columns
-        return False
-    for c in range(n):
-        row[c] = row[c] / pivot
-    row[column] = 1.0
-    m.s[p] = m.s[p] / pivot
-    m.D[p] = column
-    m.L[p, p] = pivot
-    return True
-
-
-def back(n: int, p: int, m: Memory, x: Vector) -> None:
-    """Back substitution for ``x`` from the pivot rows, the last first."""
-    fill(n, 0.0, x)
-    for k in range(p - 1, -1, -1):
-        x[m.D[k]] = m.s[k] - dot(n, m.S[k], x)
-
-
-# one level ------------------------------------------------------------------------------------------------------------
-
-
-def freed(a: Given, m: Memory, level: int, done: int) -> None:
-    """Weighted rows of a level in the free columns of the equations, unless they are known already."""
-    if m.known[a.limits + level] == 0:
-        for i in range(a.ends[level], a.ends[level + 1]):
-            fetch(a, a.equations + i, m.B[i])
-            m.b[i] = reduced(a.n, m.B[i], a.value[a.equations + i], m, 0, done, m.w) * a.root[i]
-            for c in range(a.n):
-                m.B[i, c] = m.B[i, c] * a.root[i]
-        m.known[a.limits + level] = 1
-
-
-def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
-    """Number of pivot rows of a level, which are appended from ``p`` on."""
-    n, begin, rows, free, size = a.n, a.ends[level], a.ends[level + 1] - a.ends[level], 0, 0.0
-    for c in range(n):
-        m.used[c] = 0
-    for k in range(p):
-        m.used[m.D[k]] = 1
-    for c in range(n):
-        if m.used[c] == 0:
-            m.live[free] = c
-            free += 1
-    for i in range(rows):
-        copy(n, m.B[begin + i], m.w)
-        size += dot(n, m.w, m.w)
-        m.r[i] = reduced(n, m.w, m.b[begin + i], m, done, p, m.C[begin + i])
-        for c in range(free):
-            m.columns[c, i] = m.w[m.live[c]]
-    least = MIN_LEVEL_SIZE * MIN_LEVEL_SIZE
-    rank = triangular(rows, free, m.columns, m.live, m.r, size if size > least else least)
-    backwards(rank, rows, m.columns, m.r)
-    for k in range(rank):
-        fill(n, 0.0, m.S[p + k])
-        m.S[p + k, m.live[k]] = 1.0
-        m.s[p + k] = m.r[k]
-        m.D[p + k] = m.live[k]
-        copy(rows + 2, m.columns[k], m.H[p + k])
-    for c in range(rank, free):
-        column = m.columns[c]
-        if dot(rank, column, column) > 0.0:
-            backwards(rank, rows, m.columns, column)
-            for k in range(rank):
-                m.S[p + k, m.live[c]] = column[k]
-    return rank
-
-
-def pushes(rows: int, rank: int, p: int, m: Memory) -> None:
-    """Solution ``r`` of least norm of ``(Q R1)' r = t``, for the pivots from ``p`` on."""
-    fill(rows, 0.0, m.r)
-    for k in range(rank):
-        m.r[k] = (m.t[p + k] - dot(k, m.H[p + k], m.r)) / m.H[p + k, rows]
-    for k in range(rank - 1, -1, -1):
-        x, r = m.H[p + k][k:], m.r[k:]
-        add(rows - k, -m.H[p + k, rows + 1] * dot(rows - k, x, r), x, r)
-
-
-def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int) -> float:
-    """Remaining gradient of one level, relative to ``report[0]``; multipliers of held limits in ``t[done:]``.
-
-    The gradient ``-A' (A x - b)`` is a sum of pivot rows, hence of the rows of levels before and of these limits.
-    """
-    fill(a.n, 0.0, m.w)
-    for i in range(a.ends[level], a.ends[level + 1]):
-        add(a.n, dot(a.n, m.B[i], f.x) - m.b[i], m.B[i], m.w)
-    size = size_of(a.n, m.w)
-    f.report[0] = size if size > 1.0 else 1.0
-    for k in range(done, m.starts[level]):
-        m.t[k] = -m.w[m.D[k]]
-        add(a.n, m.t[k], m.S[k], m.w)
-    for before in range(level - 1, -1, -1):
-        if f.ranks[before] > 0:
-            begin, p = a.ends[before], m.starts[before]
-            pushes(a.ends[before + 1] - begin, f.ranks[before], p, m)
-            for i in range(a.ends[before + 1] - begin):
-                add(p - done, -m.r[i], m.C[begin + i][done:], m.t[done:])
-    for k in range(done + standing - 1, done - 1, -1):
-        for i in range(k + 1, done + standing):
-            m.t[k] -= m.L[i, k] * m.t[i]
-        m.t[k] = m.t[k] / m.L[k, k]
-    return size_of(a.n, m.w) / f.report[0]
-
-
-# all of it ------------------------------------------------------------------------------------------------------------
-
-
-def begun(a: Given, f: Found, m: Memory) -> int:
-    """Number of pivot rows of the equations, or -1 where one contradicts others."""
-    done = 0
-    for i in range(a.equations):
-        fetch(a, i, m.S[done])
-        m.s[done] = a.value[i]
-        if taken(a.n, 0 if i < a.late else a.split, 0, done, m):
-            done += 1
-        elif abs(m.s[done]) > MAX_DEPENDENT_RESIDUAL * (1.0 + abs(a.value[i])):
-            f.report[0] = i
-            return -1
-    for i in range(a.limits + a.levels):
-        m.known[i] = 0
-    return done
 
 
 def hold(a: Given, f: Found, m: Memory, done: int) -> int:
@@ -310,17 +65,6 @@ def hold(a: Given, f: Found, m: Memory, done: int) -> int:
                 p += 1
             else:
                 f.held[i] = 0
-    return p
-
-
-def climb(a: Given, f: Found, m: Memory, done: int, p: int) -> int:
-    """Number of pivot rows with those of all levels."""
-    for level in range(a.levels):
-        m.starts[level], f.ranks[level] = p, 0
-        if p < a.n and a.ends[level + 1] > a.ends[level]:
-            freed(a, m, level, done)
-            f.ranks[level] = settled(a, m, level, done, p)
-            p += f.ranks[level]
     return p
 
 
@@ -359,6 +103,7 @@ def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
                 wrong += 1
             if over > LIMIT_TOLERANCE and over > most:
                 most, tight = over, i
+    f.report[4] = most
     if tight >= 0:
         f.held[tight] = m.sides[tight]
     if loose >= 0:
@@ -369,21 +114,91 @@ def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
     return wrong
 
 
-def solve(a: Given, f: Found, m: Memory) -> int:
-    """Status of the solution, see the module."""
-    done = begun(a, f, m)
-    if done < 0:
-        return CONTRADICTION
-    outcome = UNFINISHED
-    for attempt in range(MAX_ROUNDS):
+def independent(n: int, m: Memory, p: int) -> bool:
+    """True if row ``p`` is independent of the pivot rows before it, beyond the rounding of its elimination."""
+    copy(n, m.S[p], m.w)
+    largest = size_of(n, m.w)
+    for k in range(p):
+        times = m.w[m.D[k]]
+        if times != 0.0:
+            grown = abs(times) * size_of(n, m.S[k])
+            largest = grown if grown > largest else largest
+            add(n, -times, m.S[k], m.w)
+            m.w[m.D[k]] = 0.0
+    return size_of(n, m.w) > RANK_TOLERANCE * largest
+
+
+def agreeing(a: Given, m: Memory, first: int, end: int, split: int, done: int) -> int:
+    """Number of pivot rows with equations ``first`` to ``end``; those that depend on others are left out."""
+    for i in range(first, end):
+        fetch(a, i, m.S[done])
+        m.s[done] = a.value[i]
+        if done < a.n and independent(a.n, m, done) and taken(a.n, split, 0, done, m):
+            done += 1
+    return done
+
+
+def driven(a: Given, m: Memory, done: int) -> int:
+    """Number of pivot rows with those of all torques, which are those of the best iterate within their limits."""
+    first = a.equations + a.torques
+    for j in range(a.joints):
+        fetch(a, first + j, m.S[done])
+        torque, i = along(a, first + j, m.best), a.drives[j]
+        if i >= 0:
+            upper, lower = a.value[a.equations + a.ends[a.levels] + i], a.lower[i]
+            torque = upper if torque > upper else torque
+            torque = lower if torque < lower else torque
+        m.s[done] = torque
+        if done < a.n and taken(a.n, 0, 0, done, m):
+            done += 1
+    return done
+
+
+def within_drives(a: Given, f: Found, m: Memory) -> None:
+    """Motion and contact forces of the best iterate's torques, within their limits.
+
+    Equations of motion come first, then contacts that agree with them; what is left, internal forces, becomes least.
+    """
+    done = agreeing(a, m, a.late, a.equations, 0, 0)
+    done = agreeing(a, m, 0, a.late, 0, driven(a, m, done))
+    forget(a, m)
+    freed(a, m, a.forces, done)
+    back(a.n, done + settled(a, m, a.forces, done, done), m, f.x)
+
+
+def iterate(a: Given, f: Found, m: Memory, done: int) -> int:
+    """Rounds of the active set; the best iterate is kept."""
+    least = 1e300
+    for attempt in range(a.rounds):
         held = hold(a, f, m, done)
         back(a.n, climb(a, f, m, done, held), m, f.x)
         f.report[2] = weigh(a, f, m, done, held - done)
         f.report[3] = change(a, f, m, attempt == RESTART_ROUND)
         f.report[1] = attempt + 1
+        if f.report[4] <= least:
+            least = f.report[4]
+            copy(a.n, f.x, m.best)
         if f.report[3] == 0.0:
-            outcome = SOLVED
-            break
+            return SOLVED
+    f.report[4] = least
+    return UNFINISHED
+
+
+def solve(a: Given, f: Found, m: Memory) -> int:
+    """Status of the solution, see the module."""
+    done = begun(a, f, m)
+    f.report[5] = 0.0
+    if done < 0:
+        if a.bounded == 0:
+            return CONTRADICTION
+        f.report[5] = 1.0
+        done = agreeing(a, m, 0, a.late, 0, agreeing(a, m, a.late, a.equations, a.split, 0))
+        forget(a, m)
+    outcome = iterate(a, f, m, done)
+    if outcome == UNFINISHED and a.bounded != 0:
+        copy(a.n, m.best, f.x)
+        if f.report[4] > 0.0:
+            within_drives(a, f, m)
     for i in range(a.ends[a.levels]):
         f.misses[i] = along(a, a.equations + i, f.x) - a.value[a.equations + i]
     for c in range(a.n):
@@ -394,5 +209,5 @@ def solve(a: Given, f: Found, m: Memory) -> int:
 
 SOLVER = Written(
     add, dot, copy, fill, size_of, fetch, along, reduced, taken, back, triangular, backwards, freed, settled, pushes,
-    balanced, begun, hold, climb, weigh, change, solve,
+    balanced, forget, begun, climb, hold, weigh, change, independent, agreeing, driven, within_drives, iterate, solve,
 )  # fmt: skip

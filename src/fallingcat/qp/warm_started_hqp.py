@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiled_hqp import SOLVED, SOLVER, Found, Given, memory
+from .compiled_hqp import MAX_ROUNDS, SOLVED, SOLVER, Found, Given, memory
 from .least_squares import Level
 
 NO_LOWER_BOUND = -1e300
@@ -84,8 +84,9 @@ class _Bench:
             n, equations=0, levels=levels, limits=limits, late=0, split=0, kept=floats((1, n)),
             given=floats((rows + limits, n)), where=np.arange(rows + limits), value=floats(rows + limits),
             root=np.ones(rows), lower=np.full(limits, NO_LOWER_BOUND), ends=all_,
+            rounds=MAX_ROUNDS, bounded=0, torques=0, forces=0, joints=0, drives=whole(0),
         )  # fmt: skip
-        self.found = Found(whole(limits), floats(n), floats(limits), floats(rows), whole(levels), floats(4))
+        self.found = Found(whole(limits), floats(n), floats(limits), floats(rows), whole(levels), floats(6))
         tallest = int(np.diff(all_).max())
         self.go = SOLVER.bound(self.given, self.found, memory(n, rows, limits, levels, tallest))
 

@@ -90,6 +90,14 @@ class WholeBody:
         normal: Axis of the friction cones (3, world); None: against gravity.
         horizon: Time (s) after which limits of velocities hold.
         late: Longest time (s) between two ticks, longer ones are an error; None: any.
+        switched: True: each tick has a mask of the contacts that are closed, see :meth:`.WholeBodyLoop.switch`; one
+            compiled problem serves all of them.
+        rounds: Largest number of solver rounds of a tick.  A tick that needs more is interrupted: its answer fulfils
+            the equations of motion and the torque limits, and friction cones where an iterate did.  Contacts that
+            contradict each other are then no error, but left out.  None: every tick is solved to the end, by a slow
+            reference method if need be.
+        damping: Rate (1/s) at which velocities of contacts decay, ``J a + dJ/dt v = -damping J v``: feet on soft ground
+            come to rest.
 
     Example:
         >>> import fallingcat as fc
@@ -113,6 +121,9 @@ class WholeBody:
     normal: Sequence[float] | None = None
     horizon: float = 0.02
     late: float | None = None
+    switched: bool = False
+    rounds: int | None = None
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         """Check all fields."""
@@ -125,14 +136,27 @@ class WholeBody:
             Loop with machine code and a memory of its own.
         """
         levels, setup, late = self._checked()
-        return WholeBodyLoop(self.model, levels, Solver(self.model, plan_of(self.model, setup)), late)
+        return WholeBodyLoop(self.model, levels, Solver(self.model, plan_of(self.model, setup), self.rounds), late)
 
     def _checked(self) -> tuple[Levels, Setup, float | None]:
         check_model(self.model)
         levels = checked_levels(self.model, self.model.neutral(), self.tasks)
         asked = (self.contacts, self.friction, self.limits, self.settle, self.normal, self.horizon)
         late = None if self.late is None else positive(self.late, "late")
-        return levels, _setup(self.model, levels, *asked), late
+        if self.rounds is not None:
+            _check_rounds(self.model, self.rounds)
+        damping = self.damping
+        if isinstance(damping, bool) or not isinstance(damping, (int, float)) or not 0.0 <= damping < np.inf:
+            raise ModelError(f"damping must be finite and not negative (1/s), got {describe(damping)}")
+        setup = _setup(self.model, levels, *asked)
+        return levels, setup._replace(switched=bool(self.switched), damping=float(damping)), late
+
+
+def _check_rounds(model: Model, rounds: Any) -> None:
+    if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 1:
+        raise ModelError(f"rounds must be None or a positive integer, got {describe(rounds)}")
+    if ((model.actuation != 0.0).sum(axis=1) > 1).any():
+        raise ModelError(f"rounds need drives of single joints; drives of {model.name!r} are coupled")
 
 
 def _setup(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,22 @@ from ..tasks.goals import as_numbers
 from ..tasks.packing import count, packed
 from ..tasks.task import Task
 from .solver import Answer, Solver
+
+
+class LevelStatus(Enum):
+    """Outcome of one priority level of a tick.
+
+    Example:
+        >>> [status.value for status in LevelStatus]
+        ['met', 'compromised', 'interrupted']
+    """
+
+    MET = "met"
+    """every task of the level is met"""
+    COMPROMISED = "compromised"
+    """as near as levels above, limits and rank allow"""
+    INTERRUPTED = "interrupted"
+    """not met, and perhaps not as near as it could be: the rounds of the tick were used up"""
 
 
 @tabulated
@@ -45,7 +63,10 @@ class WholeBodyResult:
     status: str
     """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of limits, rank or tasks
     beside and above them; ``infeasible``: the limits of ``conflicts`` contradict each other, and some were relaxed, by
-    the least sum of squares, those of velocities before drives and friction"""
+    the least sum of squares, those of velocities before drives and friction, or contacts contradict each other;
+    ``interrupted``: the rounds of the tick were used up, and the limits of ``conflicts`` are violated"""
+    levels: tuple[LevelStatus, ...]
+    """outcome of each level, the highest priority first"""
     residuals: tuple[FloatArray, ...]
     """for each task, in the order given, ``J a + dJ/dt v``, or the contact force (N, N m), minus the desired one"""
     ranks: tuple[int, ...]
@@ -84,7 +105,7 @@ class WholeBodyLoop:
         """See the class."""
         self.model, self.levels, self._solver, self.late = model, levels, solver, late
         flat = [task for level in levels for task in level]
-        self._numbers = packed(model, flat)
+        self._numbers = np.append(packed(model, flat), np.ones(solver.plan.setup.switches))
         starts = np.cumsum([0, *(count(model, (task,)) for task in flat)]).tolist()
         self._places = [(task, start) for task, start in zip(flat, starts, strict=False)]
         self._last: float | None = None
@@ -176,6 +197,36 @@ class WholeBodyLoop:
             self._numbers[place : place + int(np.prod(shapes[name], dtype=int))] = np.reshape(x, -1)
 
     @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        return tuple(self._solver.plan.setup.contacts)
+
+    @property
+    def numbers(self) -> FloatArray:
+        """Numbers that the next tick reads, and that may be written: those of tasks, in order, then the mask."""
+        return self._numbers
+
+    def switch(self, contacts: Sequence[bool]) -> None:
+        """Close and open contacts: ``loop.switch([True, False, False, True])``, from the next tick on.
+
+        Nothing is compiled.  An open contact holds nothing and exerts no force; a problem with this mask has the
+        solution of the problem of the closed contacts alone.
+
+        Args:
+            contacts: For each contact of the controller True where it is closed, in their order.
+
+        Raises:
+            ModelError: The controller is not ``switched``, or the mask does not fit its contacts.
+        """
+        places = self._solver.plan.setup.contacts
+        if not self._solver.plan.setup.switches:
+            raise ModelError("contacts of this loop are constant: make it by WholeBody(..., switched=True)")
+        mask = np.asarray(contacts)
+        if mask.shape != (len(places),) or not np.isin(mask, (0, 1)).all():
+            raise ModelError(f"a mask of contacts must be {len(places)} truth values, got {describe(contacts)}")
+        self._numbers[len(self._numbers) - len(places) :] = mask
+
+    @property
     def found(self) -> WholeBodyResult:
         """Full result of the last tick."""
         if self._answer is None:
@@ -202,25 +253,50 @@ def judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> Whole
     acceleration = setup.motion(model, x)
     asked = solver.value[shape.equations : shape.equations + shape.ends[len(levels)]]
     flat = [task for level in levels for task in level]
-    residuals = np.split(found.misses[: len(asked)].copy(), np.cumsum([task.rows(model) for task in flat])[:-1])
-    residuals = residuals if flat else []
-    size = max(1.0, float(np.abs(acceleration).max(initial=0.0)), float(np.abs(asked).max(initial=0.0)))
-    missed = [float(np.abs(r).max(initial=0.0)) for r in residuals]
-    unmet = tuple(task.name for task, miss in zip(flat, missed, strict=True) if miss > TASK_TOLERANCE * size)
+    ends = np.cumsum([task.rows(model) for task in flat])[:-1]
+    residuals = np.split(found.misses[: len(asked)].copy(), ends) if flat else []
+    weighs = solver.root[: len(asked)] > 0.0
+    size = max(1.0, float(np.abs(acceleration).max(initial=0.0)), float(np.abs(asked[weighs]).max(initial=0.0)))
+    missed = np.split((np.abs(found.misses[: len(asked)]) > TASK_TOLERANCE * size) & weighs, ends) if flat else []
+    unmet = tuple(task.name for task, miss in zip(flat, missed, strict=True) if miss.any())
     active: dict[str, float] = {}
     for i in np.flatnonzero(found.multipliers):
         active[shape.limits[i]] = active.get(shape.limits[i], 0.0) + abs(float(found.multipliers[i]))
-    conflicts = tuple(active) if found.excess.any() else ()
     return WholeBodyResult(
         torques=solver.torques(found),
         acceleration=acceleration,
         forces=setup.pushes(model, x, found.misses[len(asked) :]),
-        status="infeasible" if conflicts else "compromise" if unmet else "solved",
+        status=_status(found, bool(unmet)),
+        levels=_outcomes(levels, missed, found.interrupted),
         residuals=tuple(residuals),
         ranks=found.ranks[: len(levels)],
         unmet=unmet,
         active=active,
-        conflicts=conflicts,
+        conflicts=_conflicts(solver, found, active),
         optimality=found.optimality,
         rounds=found.rounds,
     )
+
+
+def _status(found: Answer, unmet: bool) -> str:
+    if found.interrupted:
+        return "interrupted"
+    if found.contradiction or found.excess.any():
+        return "infeasible"
+    return "compromise" if unmet else "solved"
+
+
+def _outcomes(levels: Levels, missed: Sequence[Any], interrupted: bool) -> tuple[LevelStatus, ...]:
+    """Outcome of each level; ``missed``: for each task the rows that are not met."""
+    below = LevelStatus.INTERRUPTED if interrupted else LevelStatus.COMPROMISED
+    tasks = iter(missed)
+    return tuple(below if any(next(tasks).any() for _ in level) else LevelStatus.MET for level in levels)
+
+
+def _conflicts(solver: Solver, found: Answer, active: dict[str, float]) -> tuple[str, ...]:
+    """Names of violated limits, or of those that contradict each other, and of contradictory contacts."""
+    contacts = [f"contact of {place!r}" for place in solver.plan.setup.contacts] if found.contradiction else []
+    if found.interrupted:
+        beyond = np.flatnonzero(solver.excess(found.x))
+        return (*contacts, *dict.fromkeys(solver.plan.shape.limits[i] for i in beyond))
+    return (*contacts, *(active if found.excess.any() else ()))

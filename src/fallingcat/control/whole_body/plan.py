@@ -54,6 +54,7 @@ def changing(model: Model, state: State, numbers: Vector, *, setup: Posed, sourc
 def plan_of(model: Model, setup: Posed) -> Plan:
     """Compiled problem, made once for a robot and kinds of tasks, contacts and limits."""
     size, shape = count(model, [form for level in setup.forms for form in level]), setup.shape(model)
+    size += setup.switches
     torque_rows = slice(*shape.ends[setup.torque_level :][:2])
     source, kept = _sources(model, setup, shape, torque_rows)
     try:
@@ -73,8 +74,9 @@ def _sources(model: Model, setup: Posed, shape: Shape, torque_rows: slice) -> tu
     """
     rng = np.random.default_rng(0)
     numbers = example(model, [form for level in setup.forms for form in level])
+    masks = (np.ones(setup.switches), np.full(setup.switches, 0.5))  # rows that a mask changes are not constant
     with np.errstate(all="ignore"):  # the example numbers may not be valid goals
-        one, two = (setup.problem(model, model.random_state(rng), numbers).rows for _ in range(2))
+        one, two = (setup.problem(model, model.random_state(rng), np.append(numbers, x)).rows for x in masks)
     fixed = (one == two).all(axis=1)
     source, row = np.where(fixed, CONSTANT, np.arange(len(fixed))), shape.first_limit
     for limit in setup.limits:

@@ -63,6 +63,10 @@ class Posed(Hashable, Protocol):
     def torque_level(self) -> int:
         """Index of the level of the torques."""
 
+    @property
+    def switches(self) -> int:
+        """Number of contacts that a mask switches; 0: contacts are constant."""
+
     def shape(self, model: Model) -> Shape:
         """Sizes and names of the rows."""
 
@@ -87,11 +91,20 @@ class Setup(NamedTuple):
     limits: tuple[Limit | TorqueLimits, ...]
     horizon: float
     settle: str
+    switched: bool = False
+    """True: the last numbers are a mask of the contacts, 1 where one is closed"""
+    damping: float = 0.0
+    """1/s: rate at which velocities of contacts decay"""
 
     @property
     def torque_level(self) -> int:
         """Index of the level of the torques."""
         return len(self.forms) + SETTLED[self.settle].index("torques")
+
+    @property
+    def switches(self) -> int:
+        """Number of contacts that a mask switches."""
+        return len(self.contacts) if self.switched else 0
 
     def shape(self, model: Model) -> Shape:
         """Sizes and names of the rows."""
@@ -176,14 +189,24 @@ def ends_of(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def problem(model: Model, state: State, numbers: Vector, setup: Setup) -> Problem:
-    """[ETH] (3.109)-(3.115): ``M a + h = S' u + J' f``, contacts at rest, tasks, limits; at a state of any kind."""
+    """[ETH] (3.109)-(3.115): ``M a + h = S' u + J' f``, contacts at rest, tasks, limits; at a state of any kind.
+
+    The Jacobian of an open contact is 0: it holds nothing, its force moves nothing, and the least force is zero.
+    """
     points = point_motions(model, state, setup.contacts)
+    if setup.damping > 0.0:
+        points = [p._replace(bias=p.bias + setup.damping * (p.J @ state.velocity)) for p in points]
+    if setup.switched:
+        mask = numbers[len(numbers) - len(points) :]
+        points = [p._replace(J=closed * p.J, bias=closed * p.bias) for p, closed in zip(points, mask, strict=True)]
     h, J = bias_forces(model, state), stacked([p.J for p in points], (0, model.nv))
     dynamics = concatenate([mass_matrix(model, state), -(J.T) * model.mass], axis=1)
     still, bias = _still(model, state, setup.contacts, points)
     undriven = _undriven(model)
     tasks = filled(model, [form for level in setup.forms for form in level], numbers)
     asked = [task_rows(model, state, task, setup.contacts) for task in tasks]
+    if setup.switched:
+        asked = [(_closed(model, rows, mask), value, weight) for rows, value, weight in asked]
     levels = [*((rows, value, sqrt(weight)) for rows, value, weight in asked), *_settling(model, setup, dynamics, h)]
     equations = [(_wide(still, len(J)), -bias), (undriven @ dynamics, -(undriven @ h))]
     bounds = [_bounds(model, state, setup, limit, dynamics, h) for limit in setup.limits] + [_cones(model, setup)]
@@ -210,6 +233,12 @@ def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...])
         return concatenate([still, forces.rows * model.mass], axis=1), forces.force, forces.weight
     demand = task.demand(model, state)
     return _wide(demand.J, 3 * len(contacts)), demand.acceleration - demand.bias, demand.weight
+
+
+def _closed(model: Model, rows: Matrix, mask: Vector) -> Matrix:
+    """Rows without their parts on forces of open contacts."""
+    forces = [rows[:, model.nv + 3 * k : model.nv + 3 * k + 3] * closed for k, closed in enumerate(mask)]
+    return concatenate([rows[:, : model.nv], *forces], axis=1)
 
 
 def _wide(J: Matrix, nf: int) -> Matrix:

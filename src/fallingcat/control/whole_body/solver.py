@@ -8,11 +8,21 @@ import numpy as np
 
 from ...errors import ModelError, NumericsError
 from ...model import Model
-from ...qp.compiled_hqp import CONTRADICTION, NOT_FINITE, SOLVED, SOLVER, Found, Given, memory
+from ...qp.compiled_hqp import (
+    CONTRADICTION,
+    LIMIT_TOLERANCE,
+    MAX_ROUNDS,
+    NOT_FINITE,
+    SOLVED,
+    SOLVER,
+    Found,
+    Given,
+    memory,
+)
 from ...qp.hqp_reference import limited
 from ...qp.least_squares import RANK_TOLERANCE, Level
 from .plan import Plan, plan_of
-from .problem import UNBOUNDED, Posed
+from .problem import UNBOUNDED, Posed, TorqueLimits, efforts
 
 MAX_OPTIMALITY_ERROR = 1e-8
 """Largest violation of the optimality conditions, relative to the gradients; above it the reference solver is used."""
@@ -33,15 +43,22 @@ class Answer(NamedTuple):
     optimality: float
     rounds: int
     excess: np.ndarray
-    """relaxation of each limit"""
+    """relaxation of each limit where limits contradict each other"""
+    interrupted: bool = False
+    """True if the rounds ended before the optimum"""
+    contradiction: bool = False
+    """True if contacts contradict each other, and some were left out"""
 
 
 class Solver:
-    """Solver ``solve(q, v, numbers)`` that starts each time from the limits active in the last solution."""
+    """Solver ``solve(q, v, numbers)`` that starts each time from the limits active in the last solution.
 
-    def __init__(self, model: Model, plan: Plan) -> None:
+    With ``rounds`` it ends after as many, with an answer that fulfils the equations of motion and the limits of drives.
+    """
+
+    def __init__(self, model: Model, plan: Plan, rounds: int | None = None) -> None:
         """Allocate the memory, and bind the compiled solver to it."""
-        self.model, self.plan, shape = model, plan, plan.shape
+        self.model, self.plan, self.rounds, shape = model, plan, rounds, plan.shape
         n, rows, limits, levels = shape.n, shape.ends[-1], len(shape.limits), len(shape.ends) - 1
         given, m = int(plan.where.max(initial=-1)) + 1, int(np.diff(shape.ends).max())
         parts = np.cumsum([given * n, shape.first_limit + limits, rows])
@@ -50,15 +67,17 @@ class Solver:
         problem = Given(
             n, shape.equations, levels, limits, shape.contact_rows, shape.accelerations,
             plan.kept, first.reshape(given, n), plan.where, self.value, self.root, self.lower, np.array(shape.ends),
+            rounds or MAX_ROUNDS, int(rounds is not None), plan.torque_rows.start,
+            2 * levels - 3 - plan.setup.torque_level, model.n, _drives(model, plan.setup),
         )  # fmt: skip
-        x, multipliers, misses, report = (np.zeros(k) for k in (n, limits, rows, 4))
+        x, multipliers, misses, report = (np.zeros(k) for k in (n, limits, rows, 6))
         held, ranks = (np.zeros(k, np.int64) for k in (limits, levels))
         self.given, self.found = problem.given, Found(held, x, multipliers, misses, ranks, report)
         self._go = SOLVER.bound(problem, self.found, memory(n, rows, limits, levels, m))
 
     def __reduce__(self) -> Any:
         """Pickle by robot and problem, with the numbers of the memory."""
-        return _made_again, (self.model, self.plan.setup, (self._flat, *self.found))
+        return _made_again, (self.model, self.plan.setup, self.rounds, (self._flat, *self.found))
 
     def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Answer:
         """Solution from the guess in ``found.held``; by the reference solver where the compiled one fails."""
@@ -94,10 +113,12 @@ class Solver:
             raise NumericsError(self._contradiction(int(self.found.report[0])))
         if code == NOT_FINITE:
             raise NumericsError(self._not_finite(q, v))
-        if code != SOLVED or self.found.report[2] > MAX_OPTIMALITY_ERROR:
+        f, (_, rounds, worst, _, _, relaxed) = self.found, self.found.report.tolist()
+        unfinished = code != SOLVED or worst > MAX_OPTIMALITY_ERROR
+        if unfinished and self.rounds is None:
             return self._carefully()
-        f, (_, rounds, worst, _) = self.found, self.found.report.tolist()
-        return Answer(f.x, f.misses, f.multipliers, tuple(f.ranks.tolist()), worst, int(rounds), _NONE)
+        ranks = tuple(f.ranks.tolist())
+        return Answer(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), _NONE, unfinished, relaxed > 0.0)
 
     def torques(self, found: Answer) -> np.ndarray:
         """Joint torques (n) ``M a + h - J' f``."""
@@ -108,6 +129,12 @@ class Solver:
         where = self.plan.where[first:end]
         found = [self.plan.kept[-1 - i] if i < 0 else self.given[i] for i in where]
         return np.array(found).reshape(-1, self.plan.shape.n)
+
+    def excess(self, x: np.ndarray) -> np.ndarray:
+        """Violation of each limit of the last problem."""
+        here, first = self.rows(self.plan.shape.first_limit, len(self.value)) @ x, self.plan.shape.first_limit
+        over = np.maximum(here - self.value[first:], self.lower - here)
+        return np.where(over > LIMIT_TOLERANCE * (1.0 + np.abs(self.value[first:])), over, 0.0)
 
     def _carefully(self) -> Answer:
         """Reference solution by singular values and a primal active set, for contradictory or degenerate limits.
@@ -155,9 +182,23 @@ class Solver:
         return f"desired accelerations of these tasks of {self.model.name!r} are not finite"
 
 
-def _made_again(model: Model, setup: Posed, memory: tuple[np.ndarray, ...]) -> Solver:
+def _drives(model: Model, setup: Posed) -> np.ndarray:
+    """Index of the limit of each torque, the tightest of several; -1: none."""
+    found, row, least = np.full(model.n, -1), 0, np.inf
+    for limit in setup.limits:
+        if isinstance(limit, TorqueLimits):
+            places = efforts(model)[0]
+            if limit.fraction < least:
+                found[places], least = row + np.arange(len(places)), limit.fraction
+            row += len(places)
+        else:
+            row += len(limit.rows(model, model.neutral()).h)
+    return found
+
+
+def _made_again(model: Model, setup: Posed, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
     """Solver with new memory and the same contents: machine code holds the addresses of its arrays."""
-    solver = Solver(model, plan_of(model, setup))
+    solver = Solver(model, plan_of(model, setup), rounds)
     for mine, kept in zip((solver._flat, *solver.found), memory, strict=True):
         mine[:] = kept
     return solver

@@ -40,6 +40,11 @@ class StanceSetup(NamedTuple):
         """Index of the level of the torques."""
         return len(self.forms) + 1
 
+    @property
+    def switches(self) -> int:
+        """Number of contacts that a mask switches: feet are constant."""
+        return 0
+
     def shape(self, model: Model) -> Shape:
         """Sizes and names of the rows."""
         sizes = [sum(form.rows(model) for form in level) for level in self.forms]

@@ -1,0 +1,65 @@
+"""Velocity commands of walking robots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import clip, scale
+from ..arrays.types import FloatArray, Scalar, Vector
+from ..errors import ModelError, describe
+from ..records import concise
+
+
+@concise
+@dataclass(frozen=True)
+class VelocityCommand:
+    """Wanted velocity of a walking robot, along its heading.
+
+    Args:
+        forward: m/s.
+        sideways: To the left (m/s).
+        turning: Rate of the heading (rad/s).
+
+    Example:
+        >>> VelocityCommand(0.5, turning=0.2).array
+        array([0.5, 0. , 0.2])
+    """
+
+    forward: float = 0.0
+    sideways: float = 0.0
+    turning: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        for name, unit in (("forward", "m/s"), ("sideways", "m/s"), ("turning", "rad/s")):
+            x: Any = getattr(self, name)
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
+                raise ModelError(f"{name} of a VelocityCommand must be finite ({unit}), got {describe(x)}")
+
+    @property
+    def array(self) -> FloatArray:
+        """``[forward, sideways, turning]``."""
+        return np.array([self.forward, self.sideways, self.turning], dtype=float)
+
+
+def approach(before: Vector, wanted: Vector, most: Vector, dt: Scalar) -> Vector:
+    """Command that follows another one with bounded rates.
+
+    Args:
+        before: Command at the last tick (3; m/s, m/s, rad/s).
+        wanted: Command to follow (3).
+        most: Largest rates (3; m/s^2, m/s^2, rad/s^2).
+        dt: Time since the last tick (s).
+
+    Returns:
+        Command now (3).
+
+    Example:
+        >>> approach(np.zeros(3), np.array([1.0, 0.0, -0.01]), np.array([2.0, 2.0, 4.0]), 0.01)
+        array([ 0.02,  0.  , -0.01])
+    """
+    room = scale(dt, most)
+    return before + clip(wanted - before, -room, room)

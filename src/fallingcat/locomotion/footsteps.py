@@ -1,0 +1,104 @@
+"""Places of touchdown: Raibert's rule, capture points, and the ground below feet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import array, clip, cross, scale, solve, sqrt, stack
+from ..arrays.types import Matrix, Scalar, Vector
+
+
+def raibert(hip: Vector, velocity: Vector, wanted: Vector, stance: float, gain: float) -> Vector:
+    """Raibert's rule: half a stance ahead of the hip, and further where the robot is too fast.
+
+    ``p = hip + velocity stance / 2 + gain (velocity - wanted)``.  With ``gain = sqrt(height / gravity)`` the last term
+    is that of the capture point.
+
+    Args:
+        hip: Neutral place of the foot when it touches down (2, m).
+        velocity: Of the body (2, m/s).
+        wanted: Wanted velocity of the body (2, m/s).
+        stance: Time that the foot will stand (s).
+        gain: Step per error of velocity (s).
+
+    Returns:
+        Place of touchdown (2, m).
+
+    Example:
+        >>> import numpy as np
+        >>> raibert(np.zeros(2), np.array([1.0, 0.2]), np.array([1.0, 0.0]), 0.2, 0.15)
+        array([0.1 , 0.05])
+    """
+    return hip + scale(0.5 * stance, velocity) + scale(gain, velocity - wanted)
+
+
+def dcm_step(dcm: Vector, offset: Vector, support: Vector, reach: tuple[Vector, Vector], heading: Matrix) -> Vector:
+    """Step that leaves the divergent component of motion at its periodic offset, within reach of the other foot.
+
+    Args:
+        dcm: Divergent component of motion predicted at touchdown (2, m).
+        offset: Its offset from the new foot in the wanted walk (2, m), see :meth:`.LinearPendulum.walking_offset`.
+        support: Place of the foot that stands (2, m).
+        reach: Least and largest step from that foot, along the heading and to the left (2 each, m).
+        heading: Rotation of the heading (2 x 2).
+
+    Returns:
+        Place of touchdown (2, m).
+
+    Example:
+        >>> import numpy as np
+        >>> reach = (np.array([-0.3, 0.15]), np.array([0.4, 0.4]))
+        >>> dcm_step(np.array([0.9, 0.1]), np.array([0.05, -0.02]), np.zeros(2), reach, np.eye(2))
+        array([0.4 , 0.15])
+    """
+    step = heading.T @ (dcm - offset - support)
+    return support + heading @ clip(step, reach[0], reach[1])
+
+
+def ground_plane(points: Matrix, center: Vector) -> Vector:
+    """Plane ``z = c + a (x - x0) + b (y - y0)`` through points, by least squares.
+
+    Args:
+        points: Points on the ground (N x 3, m), three or more that are not on a line.
+        center: Horizontal center ``(x0, y0)`` (m).
+
+    Returns:
+        ``[c, a, b]``: height at the center (m), slopes along x and y.
+
+    Example:
+        >>> import numpy as np
+        >>> x, y = np.array([0.2, 0.2, -0.2, -0.2]), np.array([0.1, -0.1, 0.1, -0.1])
+        >>> ground_plane(np.stack([x, y, 0.5 + 0.1 * x], axis=1), np.zeros(2)).round(12) + 0.0
+        array([0.5, 0.1, 0. ])
+    """
+    one: Any = 0.0 * points[:, 0] + 1.0
+    A = stack([one, points[:, 0] - center[0], points[:, 1] - center[1]], axis=1)
+    return solve(A.T @ A, A.T @ points[:, 2])
+
+
+def on_plane(plane: Vector, center: Vector, place: Vector) -> Scalar:
+    """Height of a plane of :func:`ground_plane`.
+
+    Args:
+        plane: ``[c, a, b]``.
+        center: Its center (2, m).
+        place: Horizontal place (2, m).
+
+    Returns:
+        Height (m).
+
+    Example:
+        >>> import numpy as np
+        >>> float(on_plane(np.array([0.5, 0.1, 0.0]), np.zeros(2), np.array([1.0, 3.0])))
+        0.6
+    """
+    return plane[0] + plane[1] * (place[0] - center[0]) + plane[2] * (place[1] - center[1])
+
+
+def aligned_with(plane: Vector, cosine: Scalar, sine: Scalar) -> Matrix:
+    """Rotation (3 x 3) whose z axis is normal to a plane and whose x axis points along the heading."""
+    forward = array([cosine, sine, plane[1] * cosine + plane[2] * sine])
+    up = array([-plane[1], -plane[2], 1.0 + 0.0 * plane[1]])
+    x = forward * (1.0 / sqrt(forward @ forward))
+    z = up * (1.0 / sqrt(up @ up))
+    return stack([x, cross(z, x), z], axis=1)
