@@ -143,3 +143,14 @@ def test_a_slow_controller_is_reported_with_advice(monkeypatch):
     monkeypatch.setattr(progress, "WARNING_DELAY", 0.0)
     with pytest.warns(progress.SlowWarning, match=r"left; compile the functions that its controller calls, or give"):
         fc.simulate(ARM, BENT, 0.2, lambda t, state: fc.gravity_forces(ARM, state), dt=1e-2, integrator="rkmk4")
+
+
+def test_links_and_joints_by_name():
+    for robot in (fc.robots.quadruped(), fc.robots.humanoid()):
+        assert [robot.link(x.name) for x in robot.links] == list(robot.links)
+        assert [robot.joint(x.name) for x in robot.joints] == list(robot.joints)
+        for find, word in ((robot.link, "link"), (robot.joint, "joint")):
+            with pytest.raises(fc.ModelError, match=f"there is no {word} 'nose'"):
+                find("nose")
+            with pytest.raises(fc.ModelError, match="a name is a text"):
+                find(3)

@@ -13,10 +13,8 @@ from ..arrays.types import FloatArray, Pose, Twist, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..lie import Group, Product
-from . import actuation, edits, flat_vectors, states, summary
-from . import joint_inertia as resistance
+from . import actuation, edits, flat_vectors, joint_inertia, mimics, names, states, summary
 from . import keyframes as recorded
-from . import mimics as followers
 from .actuator import Actuator
 from .body import Frozen, frozen_array
 from .configuration import Configuration
@@ -166,17 +164,17 @@ class Model(Frozen):
     @cached_property
     def leaders(self) -> tuple[int, ...]:
         """Place in :attr:`joints` of the joint that each one follows: its own, where it follows none."""
-        return followers.leaders(self.joints)
+        return mimics.leaders(self.joints)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
         """Place of the coordinates of each joint, or of its leader's, in ``state.joints``."""
-        return followers.slices([joint.nq for joint in self.joints], self.leaders)
+        return mimics.slices([joint.nq for joint in self.joints], self.leaders)
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
         """Place of the rates of each joint, or of its leader's, in ``state.rates``."""
-        return followers.slices([joint.nv for joint in self.joints], self.leaders)
+        return mimics.slices([joint.nv for joint in self.joints], self.leaders)
 
     def link_index(self, link: str) -> int:
         """Place of a link in :attr:`links`.
@@ -247,7 +245,7 @@ class Model(Frozen):
     @cached_property
     def armature(self) -> FloatArray:
         """Reflected rotor inertia (n) that each joint rate feels, of followers too; see :class:`Joint`."""
-        return followers.armature(self)
+        return mimics.armature(self)
 
     @cached_property
     def actuation(self) -> np.ndarray:
@@ -263,7 +261,7 @@ class Model(Frozen):
     @cached_property
     def limits(self) -> tuple[Limits, ...]:
         """Limits of each of :attr:`joint_names`, so that all that follow it stay within their limits too."""
-        return followers.limits(self)
+        return mimics.limits(self)
 
     @cached_property
     def mass(self) -> float:
@@ -298,7 +296,7 @@ class Model(Frozen):
     @cached_property
     def idle_links(self) -> tuple[str, ...]:
         """Massless links that move, relative to what carries them, against no inertia: ``M`` is singular."""
-        return resistance.idle_links(self)
+        return joint_inertia.idle_links(self)
 
     @property
     def kinematic(self) -> bool:
@@ -403,6 +401,7 @@ class Model(Frozen):
 
     # other models ---------------------------------------------------------------------------------------------
 
+    link, joint = names.link, names.joint
     reroot, lock, merge_fixed, replace_body = edits.reroot, edits.lock, edits.merge_fixed, edits.replace_body
     drive, close_loops, open_loops = edits.drive, edits.close_loops, edits.open_loops
     start_at, add_keyframes = recorded.start_at, recorded.add_keyframes

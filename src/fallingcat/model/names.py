@@ -1,5 +1,6 @@
 """Names by which the parts of a robot refer to each other: every name is there once, and what is named exists."""
 
+# ruff: noqa: D417 (methods of a class in another file: nobody passes `self`)
 from __future__ import annotations
 
 from collections import Counter
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError, describe, meant
 
 if TYPE_CHECKING:
+    from .joint import Joint
+    from .link import Link
     from .model import Model
 
 
@@ -29,6 +32,40 @@ def index(what: str, name: str, names: Sequence[str]) -> int:
         return names.index(name)
     except ValueError:
         raise ModelError(f"there is no {what} {name!r}{meant(name, names)}") from None
+
+
+def link(self: Model, name: str) -> Link:
+    """Link of a name.
+
+    Args:
+        name: Name of a link.
+
+    Returns:
+        Link with its body and shapes.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> fc.robots.quadruped().link("trunk").body.mass
+        10.0
+    """
+    return self.links[self.link_index(name)]
+
+
+def joint(self: Model, name: str) -> Joint:
+    """Joint of a name, also one that mimics another.
+
+    Args:
+        name: Name of a joint.
+
+    Returns:
+        Joint with its kind, links, limits and passive forces.
+
+    Example:
+        >>> import fallingcat as fc
+        >>> fc.robots.quadruped().joint("front_left_knee").parent
+        'front_left_thigh'
+    """
+    return next((each for each in self.joints if each.name == name), None) or self.joints[self.joint_index(name)]
 
 
 def check_frames(model: Model) -> None:
