@@ -21,6 +21,7 @@ from fallingcat.studies.experiments.pushed import BENT, LASTS, Push, standing_do
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
+TWO_TOED = dataclasses.replace(DOG, frames=(*DOG.frames, fc.model.Frame("toe", DOG.frames[0].link)))
 
 
 @functools.cache
@@ -185,6 +186,8 @@ def test_terms_that_are_no_numbers_name_node_and_row():
         ({"dt": -0.01}, "dt of phase 0 must be positive"),
         ({"phases": [Phase(5, FEET, (0.02, 0.01))]}, "dt of phase 0 must be positive"),
         ({"friction": 0.0}, "friction must be positive"),
+        ({"model": fc.robots.revolute_hopper(), "phases": [Phase(5, ("foot",))]}, "has 3 freedoms, not 6"),
+        ({"model": TWO_TOED, "phases": [Phase(5, ("toe", FEET[0]))]}, "'toe' and 'front_left_foot' of phase 0 are on"),
         ({"stiffness": 10.0}, "needs their places"),
         ({"places": np.zeros((3, 3))}, r"places must be finite, of shape \(4, 3\)"),
     ],

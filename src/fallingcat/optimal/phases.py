@@ -80,12 +80,26 @@ class ContactPhases:
             low, high = self.step_bounds[i]
             if not 0.0 < low <= high < np.inf:
                 raise ModelError(f"dt of phase {i} must be positive (s), or its shortest and longest, got {phase.dt!r}")
+        self._check_points()
         if self.friction is not None and not 0.0 < self.friction < np.inf:
             raise ModelError(f"friction must be positive, got {describe(self.friction)}")
         if self.places is None and self.stiffness:
             raise ModelError("a stiffness of held points needs their places: where they should be (points x 3)")
         if np.shape(self._places) != (len(self.points), 3) or not np.isfinite(self._places).all():
             raise ModelError(f"places must be finite, of shape {(len(self.points), 3)}, got {describe(self.places)}")
+
+    def _check_points(self) -> None:
+        """Refuse points whose forces would not be unique."""
+        if self.points and self.model.m != 6:
+            rule = "held points need a base that moves freely in space"
+            raise ModelError(f"{rule}, and that of {self.model.name!r} has {self.model.m} freedoms, not 6")
+        for i, phase in enumerate(self.phases):
+            on: dict[str, str] = {}
+            for name in phase.points:
+                link = self.model.frame(name).link
+                if on.setdefault(link, name) != name:
+                    rule = f"points {on[link]!r} and {name!r} of phase {i} are on one link, {link!r}"
+                    raise ModelError(f"{rule}: their forces are not unique, hold one of them")
 
     # sizes ----------------------------------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ def solve(
     iterations: int = 200,
     tolerance: float = 1e-6,
     constraint_tolerance: float = 1e-6,
+    threads: int = 1,
 ) -> OptimalResult:
     """Solve an optimal control problem.
 
@@ -61,6 +62,7 @@ def solve(
         iterations: Largest number of iterations.
         tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
+        threads: Threads of ``"ddp"`` that share the nodes.
 
     Returns:
         Result; of an interrupted solver (Ctrl-C) the best motion so far.
@@ -82,7 +84,7 @@ def solve(
         from .ipopt import solve_by_ipopt
 
         return solve_by_ipopt(problem, forces, states, iterations, tolerance, constraint_tolerance)
-    solver = Solver(problem, tolerance, constraint_tolerance)
+    solver = Solver(problem, tolerance, constraint_tolerance, threads)
     return solver.run(solver.motion.guess(forces, states), iterations)
 
 
@@ -104,12 +106,13 @@ class Solver:
         problem: Problem.
         tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
+        threads: Threads that share the nodes.
     """
 
-    def __init__(self, problem: Problem, tolerance: float, constraint_tolerance: float) -> None:
+    def __init__(self, problem: Problem, tolerance: float, constraint_tolerance: float, threads: int = 1) -> None:
         if getattr(problem.dynamics, "free_times", False):
             raise ModelError("free times of phases are found by method='ipopt'; for 'ddp' each phase has one dt")
-        self.problem, self.motion = problem, Evaluation(problem)
+        self.problem, self.motion = problem, Evaluation(problem, threads)
         self.tolerance, self.constraint_tolerance = tolerance, constraint_tolerance
 
     # iterations -----------------------------------------------------------------------------------------------
