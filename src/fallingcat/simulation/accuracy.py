@@ -49,7 +49,7 @@ MAX_UNRESOLVED_DECAY, MAX_PARTS_PER_STEP = 10.0, 16
 boxes, all but one far above it), and parts at most into which steps are divided to see the others"""
 MAX_UNRESOLVED_SLIP, MAX_SLIP_STEPS = 2.0, 64_000
 """The same on floors that damp sliding less than sinking in, where a point that lands sliding is stopped later than it
-is caught, by friction that falls with the normal force, and in longer steps at once (113 scenes with boxes); and steps
+is caught, by friction that falls with the normal force, and in longer steps at once (91 scenes with boxes); and steps
 that all parts take at most, a tenth of a second of a box"""
 STEPS_SEEN = 500
 """Steps of a longer run that are repeated in parts: see :data:`.MIN_STEPS_REPEATED`"""
