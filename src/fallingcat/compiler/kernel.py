@@ -71,7 +71,7 @@ class Kernel:
         self.dtype = np.dtype(recipe.dtype)
         self.name = getattr(recipe.function, "__name__", "function")
         self._memory, self._single_calls = memory, single
-        self._size = size(face.result)
+        self._size, self._sizes = size(face.result), [argument.size for argument in face.arguments]
         self._work = sum((face.operations or {}).values())
 
     # what it is -----------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Kernel:
 
     def _of_arrays(self, *arguments: Any, threads: int = 1, out: np.ndarray | None = None, **by_name: Any) -> Any:
         """Any array-likes of the right shapes, with any leading batch shape."""
-        rows, lead = self._prepared(self._taken(arguments, by_name), threads)
+        rows, lead = self._prepared(self._taken(arguments, by_name) if by_name else arguments, threads)
         flat = self._empty(lead) if out is None else self._room(out, lead, rows)
         if flat.size:
             self._runner.batch(rows, flat, threads)
@@ -200,24 +200,22 @@ class Kernel:
         check_count(self.name, self.signature, arguments)
         arrays, leads = [], []
         for argument, given in zip(self.signature, arguments, strict=True):
-            try:
-                x = np.asarray(given)
-            except ValueError:
-                raise ModelError(f"{argument.name} is no array: its rows differ in length") from None
-            if x.dtype.kind not in "fiu" or isinstance(given, np.ma.MaskedArray):
-                kind = "a mask" if x.dtype.kind in "fiu" else x.dtype
-                raise ModelError(f"{argument.name} holds {kind} and not real numbers")
-            leads.append(argument.lead(x.shape))
-            check_batch(leads[-1], max(self._size, argument.size))
-            arrays.append(np.ascontiguousarray(x, dtype=self.dtype))
+            x = given if type(given) is np.ndarray and given.dtype is self.dtype else _real(argument, given)
+            lead = argument.lead(x.shape)
+            if not x.flags.c_contiguous or x.dtype is not self.dtype:
+                check_batch(lead, max(self._size, argument.size))
+                x = np.ascontiguousarray(x, dtype=self.dtype)
+            leads.append(lead)
+            arrays.append(x)
         _check_threads(threads)
         lead = leads[0] if leads else ()
-        if any(own != lead for own in leads):
+        if leads.count(lead) < len(leads):
             lead = batch_shape(leads)
             check_batch(lead, self._size)
             arrays = [self._repeated(x, (*lead, *a.shape)) for x, a in zip(arrays, self.signature, strict=True)]
+        check_batch(lead, self._size)
         count = math.prod(lead)
-        return [x.reshape(count, a.size) for x, a in zip(arrays, self.signature, strict=True)], lead
+        return [x.reshape(count, size) for x, size in zip(arrays, self._sizes, strict=True)], lead
 
     def _taken(self, arguments: Sequence[Any], by_name: Mapping[str, Any] | None = None) -> Sequence[Any]:
         return taken(self.name, self.model, self.signature, self._face.state, arguments, by_name)
@@ -351,6 +349,18 @@ class Kernel:
             if argument.lead(x.shape):
                 raise ModelError(f"{argument.name} is that of one state, without batch axes")
         return [x.reshape(1, -1) for x in taken]
+
+
+def _real(argument: Argument, given: Any) -> np.ndarray:
+    """An argument as an array of real numbers."""
+    try:
+        x = np.asarray(given)
+    except ValueError:
+        raise ModelError(f"{argument.name} is no array: its rows differ in length") from None
+    if x.dtype.kind not in "fiu" or isinstance(given, np.ma.MaskedArray):
+        kind = "a mask" if x.dtype.kind in "fiu" else x.dtype
+        raise ModelError(f"{argument.name} holds {kind} and not real numbers")
+    return x
 
 
 def _check_threads(threads: Any) -> None:

@@ -286,7 +286,8 @@ def each_radius(radius: Any, points: Sequence[str]) -> tuple[float, ...]:
 def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...]) -> None:
     """Refuse a mode that does not have one of ``known`` for each point."""
     each = isinstance(mode, tuple) and len(mode) == len(points)
-    if not each or not all(isinstance(status, (bool, str)) and status in known for status in mode):
+    told = each and all(issubclass(kind, (bool, str)) for kind in {*map(type, mode)}) and {*mode} <= {*known}
+    if not told:
         said = " or ".join(map(str, known))
         raise ModelError(f"a mode is a tuple that says {said} of each of {', '.join(points)}, not {describe(mode)}")
 

@@ -38,12 +38,10 @@ def point_coordinates(
         >>> tip[0, 0].round(12) + 0.0
         array([0., 0., 4.])
     """
-    links = np.asarray(_link_poses(model)(poses[:, :3], joints)).reshape(len(poses), -1, 3, 4)
-    found = np.empty((len(poses), len(points), len(axes)))
-    for link, mine, places in _points_of_links(model, tuple(points)):
-        along = axes @ links[:, link]
-        found[:, mine] = np.swapaxes(along[..., :3] @ places, 1, 2) + along[:, None, :, 3]
-    return found
+    own, which, places = _points_on_links(model, tuple(points))
+    links = np.asarray(_link_poses(model)(poses[:, :3], joints)).reshape(len(poses), -1, 3, 4)[:, own]
+    along = np.einsum("ij,nljk->nlik", axes, links)
+    return np.einsum("npik,pk->npi", along[:, which], places)
 
 
 def level_heights(
@@ -84,9 +82,10 @@ def link_poses_at(model: Model, state: State) -> Any:
 
 
 @functools.lru_cache(maxsize=32)
-def _points_of_links(model: Model, points: tuple[str, ...]) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Links with points: index, which points these are, and their places (3 x points, m) in the link frame."""
+def _points_on_links(model: Model, points: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Indices of the links with points, which of these each point is on, and its place ``[p; 1]`` (m) in its frame."""
     frames = [model.frame(name) for name in points]
-    links = np.array([model.link_index(frame.link) for frame in frames], dtype=int)
-    places = np.array([frame.placement[:3, 3] for frame in frames]).reshape(-1, 3)
-    return [(link, np.flatnonzero(links == link), places[links == link].T) for link in sorted({*links.tolist()})]
+    links = [model.link_index(frame.link) for frame in frames]
+    own = sorted({*links})
+    places = np.array([[*frame.placement[:3, 3], 1.0] for frame in frames]).reshape(-1, 4)
+    return np.array(own, dtype=int), np.array([own.index(link) for link in links], dtype=int), places

@@ -232,10 +232,17 @@ def checked_coordinates(group: Group, q: np.ndarray, what: str) -> np.ndarray:
 def _checked_joints(model: Model, q: Vector) -> Vector:
     if not is_numeric(q):
         return q
+    if not _has_quaternions(model):
+        return q.copy()
     parts = [q[..., :0]]
     for joint, place, _ in _moving(model):
         parts.append(checked_coordinates(joint.kind.group, q[..., place], f"joint {joint.name!r}"))
     return np.concatenate(parts, axis=-1)
+
+
+@functools.lru_cache(maxsize=32)
+def _has_quaternions(model: Model) -> bool:
+    return any("qw" in joint.kind.group.coordinate_names for joint, _, _ in _moving(model))
 
 
 def _by_name(model: Model, given: Any, neutral: np.ndarray, places: tuple[slice, ...], what: str) -> Any:

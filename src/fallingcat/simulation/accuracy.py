@@ -144,14 +144,17 @@ def estimate(
     errors = np.zeros((len(lanes), 4))
     cost = float(parts_per_step) if parts_per_step > 1 else 0.5
     chosen = [_chosen(_activity(layout, nodes[:, i]), ends[-1], cost) for i in lanes]
+    repeated = list[tuple[np.ndarray, ...]]()
     for parts, robots, weights in _together(chosen, ends):
         steps = int(ends[parts[0] + 1] - ends[parts[0]])
         count, some = steps * parts_per_step if parts_per_step > 1 else max(1, steps // 2), on.part(robots)
         after = stepper.repeated(some, stepper.restarted(x[parts, robots], count / steps), steps * dt / count, count)
         other = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
-        ratio = 1.0 / parts_per_step if parts_per_step > 1 else 2.0  # of a little more where steps are odd
-        off = _distances(model, layout, nodes[parts + 1, robots], other) / abs(ratio**order - 1.0)
-        np.add.at(errors, robots, weights[:, None] * off)
+        repeated.append((parts, robots, weights, other))
+    parts, robots, weights, others = map(np.concatenate, zip(*repeated, strict=True))
+    ratio = 1.0 / parts_per_step if parts_per_step > 1 else 2.0  # of a little more where steps are odd
+    off = _distances(model, layout, nodes[parts + 1, robots], others) / abs(ratio**order - 1.0)
+    np.add.at(errors, robots, weights[:, None] * off)
     return Errors(errors, _distances(model, layout, nodes[0], nodes).max(axis=0))
 
 

@@ -120,7 +120,9 @@ def _singular(model: Model, start: State) -> str:
 def _counted_steps(run: Motion) -> Iterator[Diagnostic | None]:
     """Steps that a method has counted as unconverged, or coarse however finely divided."""
     for name, (kind, limit, words) in COUNTED.items():
-        share = np.atleast_1d(run.counts.get(name, 0.0)) / max(run.steps, 1)
+        if not np.any(run.counts.get(name, 0.0)):
+            continue
+        share = np.atleast_1d(run.counts[name]) / max(run.steps, 1)
         worst = words.format(100.0 * np.nan_to_num(share).max())
         yield run.above(kind, share, limit, lambda i, worst=worst: worst)  # type: ignore[misc]
 
@@ -291,6 +293,8 @@ def _late_switches(run: Motion, dt: float) -> Diagnostic | None:
     elif air.all():  # and no sample of those that landed is kept that touches
         marked = np.broadcast_to(run.pushed[-1] != 0.0, air.shape)
     places = thinned(np.argwhere(marked & run.finite))
+    if not len(places) or not asking(run.problem, float(run.times[places[0, 0]]), run.at(*places[0])):
+        return None
     samples = [(float(run.times[k]), run.at(k, i)) for k, i in places]
     robots = np.array(sorted({*places[:, 1].tolist()}), dtype=int)  # np.unique imports np.ma
     fastest = float(np.abs(run.series.states[3][:, robots]).max(initial=0.0))

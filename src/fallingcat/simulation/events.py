@@ -104,7 +104,7 @@ def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -
     >>> contact_events(np.array([0.0, 0.1, 0.2]), [("open",), ("stick",), ("stick",)], HardContacts(("foot",)))
     (Happened(name='touchdown foot', time=0.1, loss=0.0),)
     """
-    found, touching = [], cache(contact.touching)
+    found, touching = list[Happened](), cache(contact.touching)
     for k in compress(range(1, len(modes)), map(is_not, modes[1:], modes)):  # equal ones in a row are one object
         before, after = touching(modes[k - 1]), touching(modes[k])
         for what, names in (("lift-off", before - after), ("touchdown", after - before)):

@@ -20,7 +20,7 @@ import numpy as np
 from ..model import Model
 
 OWN = __name__.partition(".")[0]
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 _PASSIVE = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _Seen = dict[int, tuple[int, Any]]
 
@@ -54,6 +54,8 @@ def _of(x: Any, seen: _Seen) -> Any:
     kind = type(x)
     if kind in _PLAIN:
         return (kind, x.hex() if kind is float else x)
+    if kind is tuple and _is_plain(x):
+        return (kind, x)
     if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.hasobject:
         return (kind, x.dtype.str, x.shape, x.tobytes())
     if isinstance(x, (Model, types.BuiltinFunctionType, types.CodeType, np.ufunc, np.dtype)):
@@ -130,7 +132,7 @@ def _is_machinery(name: str, x: Any) -> bool:
 
 
 def _instance(x: Any, seen: _Seen) -> Any:
-    kind = type(x)
+    kind: Any = type(x)
     if not _installed(kind.__module__):
         if not hasattr(x, "__dict__") or any(vars(base).get("__slots__") for base in kind.__mro__):
             raise Unrecognizable(f"a {kind.__name__}, whose fields are hidden")
@@ -140,13 +142,18 @@ def _instance(x: Any, seen: _Seen) -> Any:
     if not is_dataclass(x):
         hash(x)
         return x
-    held = (getattr(x, field.name) for field in fields(x))
-    return (kind, *(value if _is_plain(value) else _of(value, seen) for value in held))
+    held = [getattr(x, name) for name in _field_names(kind)]
+    return (kind, *[value if _is_plain(value) else _of(value, seen) for value in held])
 
 
 def _is_plain(x: Any) -> bool:
     """True for a number, a text or a row of them, as the fields of this library's frozen classes are."""
-    return type(x) in _PLAIN or (type(x) is tuple and all(type(item) in _PLAIN for item in x))
+    return type(x) in _PLAIN or (type(x) is tuple and {*map(type, x)} <= _PLAIN)
+
+
+@functools.cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 @functools.cache

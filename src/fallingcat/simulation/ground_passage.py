@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from ..contact import Contact
 from ..errors import FallingCatError
 from ..geometry.collision_points import CollisionPoints, collision_points
 from ..geometry.contact_points import positions
@@ -26,7 +25,7 @@ def passed_ground(run: Motion) -> Diagnostic | None:
     """Link that is in the ground with most of its collision shapes, at the end of a run or at one of some samples."""
     contact, model = run.problem.contact, run.problem.model
     parts = () if contact is None else contact.parts
-    floor = next((part for part in parts if _on_ground(model, part)), None)
+    floor = next((part for part in parts if _on_ground(model, getattr(part, "points", ()))), None)
     if floor is None:
         return None
     shapes = _untouched(model, floor.points)
@@ -57,9 +56,9 @@ def passed_ground(run: Motion) -> Diagnostic | None:
     return run.about(found, np.array(sorted({*sunk})))
 
 
-def _on_ground(model: Model, part: Contact) -> bool:
-    """True for a contact whose points are links and frames: not between bodies, nor a user's own without points."""
-    points = getattr(part, "points", ())
+@functools.lru_cache(maxsize=32)
+def _on_ground(model: Model, points: tuple[str, ...]) -> bool:
+    """True for points that are links and frames: not between bodies, nor none, as those of a user's own contact."""
     return bool(points) and {*points} <= {*model.link_names, *(frame.name for frame in model.frames)}
 
 

@@ -87,7 +87,7 @@ def _held(law: Law, kind: type) -> list[tuple[str, Any]]:
 
 def _fits(x: Any, kind: type, is_input: bool) -> bool:
     if is_input and isinstance(x, tuple):
-        return all(_fits(each, kind, True) for each in x)
+        return (kind is float and {*map(type, x)} == {float}) or all(_fits(each, kind, True) for each in x)
     if kind is str:
         return type(x) is str and x == ARGUMENT
     return type(x) is float or (is_input and isinstance(x, (int, np.number)) and not isinstance(x, bool))

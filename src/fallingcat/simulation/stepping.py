@@ -56,7 +56,8 @@ class Stepping(Runner[Trajectory]):
         whole: bool,
     ) -> None:
         problem, self.adaptive = method.suited(problem), method.tolerance is not None
-        problem = replace(problem, feedback=copy(problem.feedback))  # which changes in a run, and may begin again
+        if problem.feedback is not None:
+            problem = replace(problem, feedback=copy(problem.feedback))  # which changes in a run, and may begin again
         dt = longest if dt is None and self.adaptive else dt
         dt, first = default_steps(problem, method, state, finer) if dt is None else (dt, dt)
         super().__init__(duration, dt, every, 1, progress)

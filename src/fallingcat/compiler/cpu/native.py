@@ -120,13 +120,16 @@ class Library:
             number = next(_numbers)
             linker = _linker(number // LIBRARIES_PER_LINKER)
             self._tracker = builder.link(linker, f"library{number}")  # it keeps its linker
+        self._made: dict[tuple[str, int, int], Any] = {}
 
     def function(self, name: str, arguments: int, counts: int = 1) -> Any:
         """``int name(pointers..., int64...)`` as a ctypes function, which lets other threads run meanwhile."""
-        kinds = [ctypes.c_void_p] * arguments + [ctypes.c_int64] * counts
-        function: Any = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self._tracker[name])
-        function.library = self  # the code lives as long as someone may call it
-        return function
+        about = name, arguments, counts
+        if about not in self._made:
+            kinds = [ctypes.c_void_p] * arguments + [ctypes.c_int64] * counts
+            self._made[about] = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self._tracker[name])
+            self._made[about].library = self  # the code lives as long as someone may call it
+        return self._made[about]
 
     def address(self, name: str) -> int:
         """Address of a function; its code is there as long as this object."""

@@ -85,10 +85,11 @@ class Integrator(ABC):
                 raise ModelError(refused)
         if not self.implicit:
             return problem
-        laws: Any = (law.for_implicit_steps() for law in problem.laws)
+        laws = [law.for_implicit_steps() for law in problem.laws]
         if self.linearizes:
-            laws = (law.for_linearized_steps(problem.model) for law in laws)
-        return replace(problem, laws=tuple(laws))
+            laws = [law.for_linearized_steps(problem.model) for law in laws]
+        same = all(law is other for law, other in zip(laws, problem.laws, strict=True))
+        return problem if same else replace(problem, laws=tuple(laws))
 
     def unsolved(self, problem: Problem) -> str:
         """Message where no step of a given size, however often it is halved, has an error that is allowed.

@@ -80,7 +80,8 @@ class Implicit(FixedStepIntegrator):
 
     def suited(self, problem: Problem) -> Problem:
         """Problem whose steps carry their last acceleration, and counts."""
-        return replace(super().suited(problem), carried=carried(problem.model))
+        suited, count = super().suited(problem), carried(problem.model)
+        return suited if suited.carried == count else replace(suited, carried=count)
 
     def compiled_stepper(self, problem: Problem, memory: int) -> CompiledStepper:
         """Machine code for all modes."""
