@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,9 +14,17 @@ from ..dynamics.kinematics import world_poses
 from ..model import Model, State
 from .contact_points import Ground
 
+STATES_AT_ONCE: Final = 512
+"""States whose link poses are found in one call: those of more would go through memory, not through caches."""
+
 
 def point_coordinates(
-    model: Model, poses: np.ndarray, joints: np.ndarray, points: Sequence[str], axes: np.ndarray
+    model: Model,
+    poses: np.ndarray,
+    joints: np.ndarray,
+    points: Sequence[str],
+    axes: np.ndarray,
+    framed: Model | None = None,
 ) -> np.ndarray:
     """Coordinates of points along axes of the world.
 
@@ -26,6 +34,7 @@ def point_coordinates(
         joints: Joint coordinates (N x k).
         points: Names of links or frames.
         axes: Directions (d x 3), one in each row.
+        framed: The same robot with further frames, among which the points are; None: ``model`` has them.
 
     Returns:
         ``N x points x d`` (m).
@@ -38,14 +47,24 @@ def point_coordinates(
         >>> tip[0, 0].round(12) + 0.0
         array([0., 0., 4.])
     """
-    own, which, places = _points_on_links(model, tuple(points))
-    links = np.asarray(_link_poses(model)(poses[:, :3], joints)).reshape(len(poses), -1, 3, 4)[:, own]
-    along = np.einsum("ij,nljk->nlik", axes, links)
-    return np.einsum("npik,pk->npi", along[:, which], places)
+    own, which, places = _points_on_links(framed or model, tuple(points))
+    found, kernel = np.empty((len(poses), len(points), len(axes))), _link_poses(model)
+    for k in range(0, len(poses), STATES_AT_ONCE):
+        some = slice(k, k + STATES_AT_ONCE)
+        links = np.asarray(kernel(poses[some, :3], joints[some])).reshape(len(found[some]), -1, 3, 4)[:, own]
+        along = np.einsum("ij,nljk->nlik", axes, links)
+        found[some] = np.einsum("npik,pk->npi", along[:, which], places)
+    return found
 
 
 def level_heights(
-    model: Model, ground: Ground, poses: np.ndarray, joints: np.ndarray, points: Sequence[str], radii: Sequence[float]
+    model: Model,
+    ground: Ground,
+    poses: np.ndarray,
+    joints: np.ndarray,
+    points: Sequence[str],
+    radii: Sequence[float],
+    framed: Model | None = None,
 ) -> np.ndarray:
     """Heights of balls over flat ground.
 
@@ -56,6 +75,7 @@ def level_heights(
         joints: Joint coordinates (N x k).
         points: Names of links or frames.
         radii: Radius of the ball around each (m).
+        framed: The same robot with further frames, among which the points are; None: ``model`` has them.
 
     Returns:
         ``N x points`` (m), negative below the ground.
@@ -68,7 +88,8 @@ def level_heights(
         array([[0.75]])
     """
     origin = ground.site(np.zeros(3))
-    return origin.height - np.array(radii) + point_coordinates(model, poses, joints, points, origin.axes[:1])[..., 0]
+    along = point_coordinates(model, poses, joints, points, origin.axes[:1], framed)[..., 0]
+    return np.asarray(origin.height - np.array(radii) + along)
 
 
 @functools.lru_cache(maxsize=16)

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import FallingCatError
 from ..geometry.collision_points import CollisionPoints, collision_points
-from ..geometry.contact_points import positions
+from ..geometry.contact_points import Ground
+from ..geometry.point_positions import level_heights, point_coordinates
 from ..geometry.reduced_points import reduced
 from ..model import Model
 from .motion import Motion
@@ -36,24 +37,34 @@ def passed_ground(run: Motion) -> Diagnostic | None:
     except (FallingCatError, NotImplementedError):  # a contact without a ground
         return None
     last, robots = len(run.times) - 1, np.flatnonzero(run.finite)[:MOST_STATES]
-    samples = {last} if run.many else {*np.linspace(last, 0, MOST_STATES).astype(int).tolist()}
-    deepest, name, sunk = 0.0, "", []
-    for robot in robots.tolist():
-        for k in samples:
-            places = positions(shapes.model, run.at(k, robot), shapes.points)
-            heights = [float(ground.site(p, r).height) for p, r in zip(places, shapes.radii, strict=True)]
-            at = dict(zip(shapes.points, heights, strict=True))
-            for link, points in shapes.groups.items():
-                own = np.array([at[point] for point in points])
-                if own.mean() < 0.0 and -own.min() > MAX_DEPTH:
-                    sunk.append(robot)
-                    deepest, name = max((deepest, name), (-float(own.min()), link))
+    samples = sorted({last} if run.many else {*np.linspace(last, 0, MOST_STATES).astype(int).tolist()})
+    heights = _heights(model, ground, shapes, *(x[np.ix_(samples, robots)] for x in run.series.states[:2]))
+    place = {point: i for i, point in enumerate(shapes.points)}
+    deepest, name, sunk = 0.0, "", list[int]()
+    for link, points in shapes.groups.items():
+        own = heights[..., [place[point] for point in points]]
+        depths = np.where(own.mean(axis=-1) < 0.0, -own.min(axis=-1), 0.0)
+        sunk += robots[(depths > MAX_DEPTH).any(axis=0)].tolist()
+        deepest, name = max((deepest, name), (float(depths.max(initial=0.0)), link))
     if not sunk:
         return None
     advice = "leave out the points of the contact, and all collision shapes touch"
     message = f"link {name!r} is {deepest:.2g} m in the ground: the contact has no points there"
     found = Diagnostic(Kind.BELOW_GROUND, message, deepest, MAX_DEPTH, advice, name)
     return run.about(found, np.array(sorted({*sunk})))
+
+
+def _heights(
+    model: Model, ground: Ground, shapes: CollisionPoints, poses: np.ndarray, joints: np.ndarray
+) -> np.ndarray:
+    """``K x N x points``: heights (m) of shapes at poses (K x N x 4 x 4) and joint coordinates (K x N x k)."""
+    lead, points = poses.shape[:2], (shapes.points, shapes.radii)
+    poses, joints = poses.reshape(-1, 4, 4), joints.reshape(lead[0] * lead[1], -1)
+    if ground.flat:
+        return level_heights(model, ground, poses, joints, *points, shapes.model).reshape(*lead, -1)
+    places = point_coordinates(model, poses, joints, shapes.points, np.eye(3), shapes.model)
+    each = [[float(ground.site(p, r).height) for p, r in zip(at, shapes.radii, strict=True)] for at in places]
+    return np.array(each).reshape(*lead, -1)
 
 
 @functools.lru_cache(maxsize=32)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -286,18 +287,18 @@ class Run(Stepping):
         """The samples so far, with warnings if they got to their end."""
         if self.samples.last < self.t:
             self.keep()
-        packed, stepper = self.samples.packed[:, 0], None if self.simulator is None else self.simulator.stepper
+        blocks, stepper = self.samples.of_one, None if self.simulator is None else self.simulator.stepper
         record = OneRobot(self.problem, self.method, None if self.adaptive else self.dt, self.layout)
-        modes = self.samples.modes if stepper is None else stepper.modes(packed)
+        modes = self.samples.modes if stepper is None else tuple(chain.from_iterable(map(stepper.modes, blocks)))
         happened = self.happened
         if stepper is not None and self.problem.contact is not None:
             happened = [*happened, *contact_events(self.samples.times, modes, self.problem.contact)]
         events = tuple(sorted(happened, key=_time))
         if end.code not in (Code.FINISHED, Code.EVENT):
-            return record.trajectory(self.samples.times, packed, modes, events, end)
+            return record.trajectory(self.samples.times, blocks, modes, events, end)
         counts = {} if stepper is None else stepper.counts(self.packed)
         known = {"errors": self.errors(), "counts": counts, "steps": self.accepted}
-        return record.trajectory(self.samples.times, packed, modes, events, end, known)
+        return record.trajectory(self.samples.times, blocks, modes, events, end, known)
 
 
 class OneRobot(NamedTuple):
@@ -312,14 +313,15 @@ class OneRobot(NamedTuple):
     def trajectory(
         self,
         times: np.ndarray,
-        packed: np.ndarray,
+        blocks: list[np.ndarray],
         modes: tuple[Mode, ...],
         events: tuple[Happened, ...],
         end: End,
         known: dict[str, Any] | None = None,
     ) -> Trajectory:
-        """Samples (K x size) as a result; with warnings, where what is ``known`` of the steps is given."""
-        series = Series(*(_contiguous(x) for x in self.layout.series(packed)))
+        """Samples, in blocks (k x size), as a result; with warnings, where what is ``known`` of the steps is given."""
+        (states, *rest) = zip(*map(self.layout.series, blocks), strict=True)
+        series = Series(tuple(map(_joined, zip(*states, strict=True))), *map(_joined, rest))  # type: ignore[arg-type]
         ledger = Ledger(self.problem.ports, series.base_works, series.joint_works)
         made = (self.problem.model, times, *series.states, series.memory, modes, self.problem, ledger, events, *end)
         lag = self.method.lag * (self.dt or 0.0)
@@ -334,9 +336,9 @@ class OneRobot(NamedTuple):
         return Trajectory(*made, warnings=diagnosed(motion), **about)
 
 
-def _contiguous(x: Any) -> Any:
-    """Arrays that are read many times."""
-    return tuple(map(np.ascontiguousarray, x)) if isinstance(x, tuple) else np.ascontiguousarray(x)
+def _joined(blocks: Sequence[np.ndarray]) -> np.ndarray:
+    """Contiguous array, which is read many times."""
+    return np.ascontiguousarray(blocks[0]) if len(blocks) == 1 else np.concatenate(blocks)
 
 
 def _one_of_many(x: Any) -> Any:

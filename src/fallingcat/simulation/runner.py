@@ -72,6 +72,12 @@ class Samples(list[Sample]):
         return np.concatenate([block.packed for block in self])
 
     @property
+    def of_one(self) -> list[np.ndarray]:
+        """Packed states (k x size) of a single robot, in blocks; few samples in one: calls cost more."""
+        few = sum(len(block.times) for block in self) <= 2 * STEPS_PER_CALL
+        return [self.packed[:, 0]] if few else [block.packed[:, 0] for block in self]
+
+    @property
     def modes(self) -> tuple[Mode, ...]:
         """``K``: the mode after each."""
         return tuple(block.mode for block in self for _ in block.times)

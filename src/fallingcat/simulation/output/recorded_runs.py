@@ -109,4 +109,4 @@ def _trajectory(problem: Problem, simulator: BatchSimulator, rule: Rosenbrock, r
         why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
         end = End(Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}")
     one, events = OneRobot(problem, Located(rule), None, simulator.layout), contact_events(times, modes, contact)
-    return one.trajectory(times, rows[:, head:], modes, events, end, known if end is FINISHED else None)
+    return one.trajectory(times, [rows[:, head:]], modes, events, end, known if end is FINISHED else None)
