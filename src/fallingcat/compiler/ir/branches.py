@@ -72,6 +72,8 @@ def nested(
     elsewhere: Mapping[int, set[int | None]] | None = None,
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Guard of each value, see :func:`guarded`, and the guard that each guard is within."""
+    if not guards:
+        return {}, {}
     owner = guarded(lines, guards, results, elsewhere)
     outer = outer_guards(lines, owner, results, elsewhere)
     return guarded(lines, guards, results, elsewhere, outer) if outer else owner, outer  # type: ignore[arg-type]

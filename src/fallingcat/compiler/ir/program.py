@@ -118,7 +118,7 @@ def _with_loops(
     guards = {number[x] for x in nodes[0].graph.guards if x in number}
     rounds = [step for p in range(-1, layout.last + 1) for step in layout.step(p) if isinstance(step, Repeat)]
     owners = [nested_rounds(repeat, guards) for repeat in rounds]
-    always, by_rounds = [*results, *layout.always], _read_by_rounds(rounds, owners)
+    always, by_rounds = [*results, *layout.always], _read_by_rounds(rounds, owners) if guards else {}
     owner, outer = nested(lines, guards, always, by_rounds)
     if len(by_phase) > 1:
         known = {line.value: phase[line.value] for line in lines}
@@ -246,16 +246,17 @@ def _chunks(
 ) -> list[Chunk]:
     """The program in pieces of similar weight, cut where few values wait; stores weigh more, for compilers."""
     kept = kept or {}
-    weights = [1 + STORE_WEIGHT * (len(places.get(x.value, ())) + len(kept.get(x.value, ()))) for x in lines]
+    stores = {x: len(places.get(x, ())) + len(kept.get(x, ())) for x in {*places, *kept}}
+    weights = [1 + STORE_WEIGHT * stores[x.value] if x.value in stores else 1 for x in lines]
     waiting = _waiting(lines, kept)
     chunks: list[Chunk] = []
     start = 0
     while start < len(lines):
         end = _end(weights, waiting, start, size)
         chunk = Chunk(lines[start:end], guard=guard, within=within)
-        for line in chunk.instructions:
-            chunk.outputs += [(place, line.value) for place in places.get(line.value, ())]
-            chunk.kept += [(place, line.value) for place in kept.get(line.value, ())]
+        for x in (line.value for line in chunk.instructions if line.value in stores):
+            chunk.outputs += [(place, x) for place in places.get(x, ())]
+            chunk.kept += [(place, x) for place in kept.get(x, ())]
         chunks.append(chunk)
         start = end
     return chunks
@@ -296,13 +297,14 @@ def _rest(results: list[Any], lines: list[Instruction], size: int, direct: Itera
 def _connect(chunks: list[Chunk], kept: dict[int, list[int]] | None = None, first: int = 0) -> int:
     """Gives slots of the workspace to values that live across chunks; how large it becomes."""
     made = {line.value: c for c, chunk in enumerate(chunks) for line in chunk.instructions}
-    last_use = {x: c for c, chunk in enumerate(chunks) for x in _read(chunk) if x in made}
+    reads = [{*_read(chunk)} for chunk in chunks]
+    last_use = {x: c for c, read in enumerate(reads) for x in read if x in made}
     free: list[int] = []
     slots = first
     slot_of = {x: places[0] for x, places in (kept or {}).items() if x in made}
     expiring: dict[int, list[int]] = {}
     for c, chunk in enumerate(chunks):
-        chunk.loads.update({x: slot_of[x] for x in _read(chunk) if x in slot_of and made[x] != c})
+        chunk.loads.update({x: slot_of[x] for x in reads[c] if x in slot_of and made[x] != c})
         free.extend(expiring.pop(c, []))  # read here for the last time, so free for what is written here
         for line in chunk.instructions:
             if last_use.get(line.value, c) > c and line.value not in slot_of:
@@ -316,5 +318,5 @@ def _connect(chunks: list[Chunk], kept: dict[int, list[int]] | None = None, firs
 
 def _read(chunk: Chunk) -> list[int]:
     """The values that a chunk's guards and instructions read, its own among them."""
-    read = [x for line in chunk.instructions for x in line.operands if isinstance(x, int)]
+    read = [x for line in chunk.instructions for x in line.operands if type(x) is int]
     return [*(guard for guard in (chunk.guard, chunk.within) if guard is not None), *read]
