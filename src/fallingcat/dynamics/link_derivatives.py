@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, map_each
+from ..arrays import concatenate
 from ..arrays.types import Matrix, Pose, Vector
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -51,7 +51,7 @@ class LinkDerivatives(NamedTuple):
 def link_derivatives(
     model: Model, motion: Motion, found: Sequence[Changes], acceleration: Vector, about: Mapping[int, Vector]
 ) -> list[LinkDerivatives]:
-    """Derivatives of the motions of some links; those that equally many joints move are found in one loop.
+    """Derivatives of the motions of some links.
 
     Args:
         model: Robot, whose joints follow no others.
@@ -75,7 +75,7 @@ def link_derivatives(
     by_joint = [(s, change.dnu, change.da, change.da_by_speed) for s, change in zip(motion.axes, found, strict=True)]
     by = [[concatenate([by_joint[k][i] for k in path], axis=1) for path in paths] for i in range(4)]
     own = ([x[link] for link in about] for x in (motion.poses, motion.twists, motion.bias))
-    moves = map_each(of, [*about.values()], *own, [acceleration[places] for places in columns], *by)
+    moves = map(of, [*about.values()], *own, [acceleration[places] for places in columns], *by)
     poses = (motion.poses[link] for link in about)
     return [LinkDerivatives(*each[:2], *each[2]) for each in zip(columns, poses, moves, strict=True)]
 
@@ -95,13 +95,11 @@ def twists_by_configuration(
     twists, parents = outward(motion.tree, own[0], lambda node, nu: nu + own[node.link]), motion.parents
     paths = [ancestors(motion.tree, link)[::-1] for link in about]
     behind = sorted({k for path in paths for k in path[1:]})
-    turned = map_each(
-        lambda nu, s: _SE3.ad(nu) @ s, [twists[parents[k]] for k in behind], [motion.axes[k] for k in behind]
-    )
-    by_link = {0: np.zeros_like(motion.axes[0])} | dict(zip(behind, turned, strict=True))
+    by_link = {0: np.zeros_like(motion.axes[0])}
+    by_link |= {k: _SE3.ad(twists[parents[k]]) @ motion.axes[k] for k in behind}
     moved = [concatenate([by_link[k] for k in path], axis=1) for path in paths]
-    poses = [motion.poses[link] for link in about]
-    return map_each(lambda H, x, place: shifted(_to_link(H, x), place), poses, moved, [*about.values()])
+    each = zip(about.items(), moved, strict=True)
+    return [shifted(_to_link(motion.poses[link], x), place) for (link, place), x in each]
 
 
 def shifted(motion: Any, place: np.ndarray) -> Any:

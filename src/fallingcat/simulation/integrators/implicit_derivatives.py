@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import concatenate, less, map_each, scale, where
+from ...arrays import concatenate, less, scale, where
 from ...arrays.differentiate import linearized
 from ...arrays.map import columns as columns_of
 from ...arrays.tree_elimination import TreeElimination
@@ -165,7 +165,7 @@ class _Solved:
         parts = [D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)] for k in range(len(self.links))]
         rows, links = [nonzero_rows(part) for part in parts], self.links.values()
         each = [part[own] for part, own in zip(parts, rows, strict=True)]
-        blocks = map_each(_by_link, each, *([at[i] for at in links] for i in _MATRICES), moved)
+        blocks = map(_by_link, each, *([at[i] for at in links] for i in _MATRICES), moved)
         for own, at, found in zip(rows, links, blocks, strict=True):
             q, v, u, a = (plus(x, own, at.columns, y) for x, y in zip((q, v, u, a), found, strict=True))
         ends = _LINK_SIZE * len(self.links), _LINK_SIZE * len(self.links) + anchors
@@ -263,7 +263,7 @@ class _Solved:
         own = [
             [y[part][:, at.columns] for y in contact[:4]] for at, part in zip(self.links.values(), parts, strict=True)
         ]
-        loads = map_each(lambda lever, loads: [-(lever @ load) for load in loads], levers, own)
+        loads = map(lambda lever, loads: [-(lever @ load) for load in loads], levers, own)
         for at, lever, part, load in zip(self.links.values(), levers, parts, loads, strict=True):
             rows = at.columns
             found = [plus(x, rows, rows, y) for x, y in zip(found, load, strict=True)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import concatenate, cross, less, map_each, scale, solver, where
+from ...arrays import concatenate, cross, less, scale, solver, where
 from ...arrays.differentiate import linearized
 from ...arrays.map import columns as columns_of
 from ...arrays.tree_elimination import TreeElimination
@@ -181,7 +181,7 @@ class _Solved:
         parts = [D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)] for k in range(len(self.links))]
         rows, links = [nonzero_rows(part) for part in parts], self.links.values()
         each = [part[own] for part, own in zip(parts, rows, strict=True)]
-        blocks = map_each(_by_link, each, [at.J for at in links], moved)
+        blocks = map(_by_link, each, [at.J for at in links], moved)
         for own, at, found in zip(rows, links, blocks, strict=True):
             q, by_after = (plus(x, own, at.columns, y) for x, y in zip((q, by_after), found, strict=True))
         end = _LINK_SIZE * len(self.links)
