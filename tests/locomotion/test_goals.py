@@ -84,7 +84,8 @@ def test_a_humanoid_goes_sideways(hard):
 def mujoco_model(model, points, radius, folder):
     """MuJoCo's model of a robot on small spheres over a plane."""
     mujoco = pytest.importorskip("mujoco")
-    fc.save(model, folder / "robot.xml")
+    with pytest.warns(fc.FileWarning, match="MJCF has no limits of speed"):
+        fc.save(model, folder / "robot.xml")
     spec = mujoco.MjSpec.from_file(str(folder / "robot.xml"))
     for geom in spec.geoms:
         geom.contype = geom.conaffinity = 0
