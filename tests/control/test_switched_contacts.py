@@ -169,7 +169,7 @@ def test_a_bounded_tick_that_ends_is_the_solution():
     for _ in range(20):
         state = random_state(DOG, BENT, rng, 0.5)
         for loop in (exact, bounded):
-            loop.change(com, goal=[*fc.center_of_mass(DOG, state), 0.02, 0.0, 0.03])
+            loop.change(com, goal=fc.center_of_mass(DOG, state) + np.array([0.02, 0.0, 0.03]))
         q, v = DOG.flatten(state)
         assert_allclose(bounded(q, v), exact(q, v), atol=1e-9)
         assert bounded.found.levels == exact.found.levels
@@ -183,7 +183,7 @@ def test_levels_tell_apart_what_is_met():
     loop.change(com, goal=fc.center_of_mass(DOG, state))
     loop(*DOG.flatten(state))
     assert loop.found.levels == (LevelStatus.MET, LevelStatus.MET, LevelStatus.COMPROMISED)
-    loop.change(com, goal=[*fc.center_of_mass(DOG, state), 0.0, 0.6, 0.0])
+    loop.change(com, goal=fc.center_of_mass(DOG, state) + np.array([0.0, 0.6, 0.0]))
     loop(*DOG.flatten(state))
     assert loop.found.levels[0] is LevelStatus.COMPROMISED
 

@@ -83,6 +83,18 @@ def test_the_first_tick_and_an_earlier_one_begin_anew():
     assert_allclose(loop(q, v, 0.0), first, atol=1e-7)  # what limits were active is remembered, not more
 
 
+def test_many_robots_walk_as_one():
+    walk = loco.QuadrupedWalk(DOG, FEET, BENT)
+    loop = walk.compile(loco.VelocityCommand(0.5, turning=0.3))
+    starts = [DOG.standing(GROUND, BENT), DOG.standing(GROUND, BENT)._replace(rates=0.3 * np.ones(12))]
+    alone = [copy.copy(loop) for _ in starts]
+    states = fc.State(*(np.stack(parts) for parts in zip(*starts, strict=True)))
+    for k in range(30):
+        together = loop.together(0.01 * k, states)
+        expected = [one(*DOG.flatten(start), 0.01 * k) for one, start in zip(alone, starts, strict=True)]
+        assert_allclose(together, expected, atol=1e-7)
+
+
 def test_commands_may_depend_on_time():
     loop = loco.QuadrupedWalk(DOG, FEET, BENT).compile(lambda t: loco.VelocityCommand(0.5 if t < 1.0 else 0.0))
     q, v = DOG.flatten(DOG.standing(GROUND, BENT))

@@ -6,6 +6,7 @@ from .humanoid import HumanoidWalk
 from .loop import WalkingLoop
 from .pendulum import LinearPendulum, PendulumMotion
 from .quadruped import QuadrupedWalk
+from .rigid_body_mpc import PredictedForces, RigidBodyMPC
 from .schedule import Schedule, biped_walk, bound, gallop, pace, stand, trot, walk
 from .swing import FootMotion, swing_foot
 
@@ -14,7 +15,9 @@ __all__ = [
     "HumanoidWalk",
     "LinearPendulum",
     "PendulumMotion",
+    "PredictedForces",
     "QuadrupedWalk",
+    "RigidBodyMPC",
     "Schedule",
     "VelocityCommand",
     "WalkingLoop",

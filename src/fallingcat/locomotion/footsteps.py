@@ -76,13 +76,13 @@ def ground_plane(points: Matrix, center: Vector) -> Vector:
     return solve(A.T @ A, A.T @ points[:, 2])
 
 
-def on_plane(plane: Vector, center: Vector, place: Vector) -> Scalar:
+def on_plane(plane: Vector, center: Vector, position: Vector) -> Scalar:
     """Height of a plane of :func:`ground_plane`.
 
     Args:
         plane: ``[c, a, b]``.
         center: Its center (2, m).
-        place: Horizontal place (2, m).
+        position: Horizontal position (2, m).
 
     Returns:
         Height (m).
@@ -92,7 +92,7 @@ def on_plane(plane: Vector, center: Vector, place: Vector) -> Scalar:
         >>> float(on_plane(np.array([0.5, 0.1, 0.0]), np.zeros(2), np.array([1.0, 3.0])))
         0.6
     """
-    return plane[0] + plane[1] * (place[0] - center[0]) + plane[2] * (place[1] - center[1])
+    return plane[0] + plane[1] * (position[0] - center[0]) + plane[2] * (position[1] - center[1])
 
 
 def aligned_with(plane: Vector, cosine: Scalar, sine: Scalar) -> Matrix:

@@ -69,6 +69,7 @@ class WalkingLoop:
         self._size, self._last = len(whole_body.numbers), np.inf
         self._given: FloatArray = np.zeros(0)
         """time, command and memory: one array, because each further argument of a kernel takes microseconds"""
+        self._many: FloatArray = np.zeros((0, 0))
         self.command = command
 
     @property
@@ -105,6 +106,28 @@ class WalkingLoop:
         out = self._references(q, v, given)
         self.whole_body.numbers[:], given[4:] = out[: self._size], out[self._size :]
         return self.whole_body(q, v)
+
+    def together(self, t: float, states: State) -> FloatArray:
+        """Joint torques of many robots at once, each with its own memory, under one command.
+
+        :func:`fallingcat.rollout` calls a :class:`fallingcat.control.Sampled` loop in this way.
+
+        Args:
+            t: Time (s).
+            states: States whose fields have a first axis over the robots.
+
+        Returns:
+            Joint torques (N x n).
+        """
+        q, v = self.whole_body.flattened(states)
+        if not t >= self._last or len(self._many) != len(q):
+            begun = [self._begin(self.model.unflatten(*pair), t, model=self.model) for pair in zip(q, v, strict=True)]
+            self._many = np.hstack([np.zeros((len(q), 4)), np.array(begun)])
+        self._last, given = t, self._many
+        given[:, 0], given[:, 1:4] = t, self._commanded(t)
+        out = self._references(q, v, given)
+        given[:, 4:] = out[:, self._size :]
+        return self.whole_body.each(q, v, np.ascontiguousarray(out[:, : self._size]))
 
     def _commanded(self, t: float) -> FloatArray:
         if self._constant is not None:

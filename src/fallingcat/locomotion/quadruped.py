@@ -164,7 +164,7 @@ class _Memory(NamedTuple):
     command: Vector
     """command with bounded rates (3)"""
     place: Vector
-    """where the trunk should be (2, m)"""
+    """wanted position of the trunk (2, m)"""
     footholds: Matrix
     """feet x 3: where each foot stood last (m)"""
 

@@ -146,16 +146,39 @@ class WholeBodyLoop:
         Returns:
             Joint torques (N x n).
         """
+        if self.late is not None:
+            self._look_at(t, self.late)
+        return self.each(*self.flattened(states), self._numbers)
+
+    def flattened(self, states: State) -> tuple[FloatArray, FloatArray]:
+        """Coordinates and velocities of many robots.
+
+        Args:
+            states: States whose fields have a first axis over the robots.
+
+        Returns:
+            ``q`` (N x nq) and ``v`` (N x nv).
+        """
         check_record(self.model, states)
         if len(states.batch) != 1:
             raise ModelError(f"states of many robots must have one batch axis, got {len(states.batch)}")
-        if self.late is not None:
-            self._look_at(t, self.late)
         poses, joints, twists, rates = states
-        if len(self._held) != len(poses):
-            self._held = np.zeros((len(poses), len(self._solver.found.held)), np.int64)
-        q = self._coordinates(poses[:, :3], joints)
-        return self._solver.each(q, np.hstack([twists, rates]), self._numbers, self._held)
+        return self._coordinates(poses[:, :3], joints), np.hstack([twists, rates])
+
+    def each(self, q: FloatArray, v: FloatArray, numbers: FloatArray) -> FloatArray:
+        """Joint torques of many robots, with numbers of their own.
+
+        Args:
+            q: Coordinates (N x nq).
+            v: Velocities (N x nv).
+            numbers: As :attr:`numbers`, of all robots or of each (N x count).
+
+        Returns:
+            Joint torques (N x n).
+        """
+        if len(self._held) != len(q):
+            self._held = np.zeros((len(q), len(self._solver.found.held)), np.int64)
+        return self._solver.each(q, v, numbers, self._held)
 
     @cached_property
     def _coordinates(self) -> Kernel:

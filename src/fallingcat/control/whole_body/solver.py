@@ -91,11 +91,13 @@ class Solver:
     def each(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray, held: np.ndarray) -> np.ndarray:
         """Torques (N x n) of many states (N x nq, N x nv), NaN where a state is not finite.
 
-        Each starts from its guess in ``held`` (N x limits), which is overwritten by the active limits.
+        Each starts from its guess in ``held`` (N x limits), which is overwritten by the active limits.  ``numbers`` are
+        those of all of them, or of each (N x count).
         """
         torques = np.full((len(q), self.model.n), np.nan)
         for first in range(0, len(q), PROBLEMS_AT_ONCE):
-            posed = self.plan.kernel(q[first : first + PROBLEMS_AT_ONCE], v[first : first + PROBLEMS_AT_ONCE], numbers)
+            part = slice(first, first + PROBLEMS_AT_ONCE)
+            posed = self.plan.kernel(q[part], v[part], numbers[part] if numbers.ndim == 2 else numbers)
             for i in first + np.flatnonzero(np.isfinite(posed).all(axis=1)):
                 self.found.held[:] = held[i]
                 try:
