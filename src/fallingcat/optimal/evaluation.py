@@ -171,7 +171,7 @@ class Evaluation:
         return Nodes(q, v, memory, found[:, ends[2] : ends[3]], found[:, ends[3] :], closed)
 
     def _fill(self, about: FloatArray, nodes: Nodes, policy: Policy) -> None:
-        """What :func:`.follow` needs of each node."""
+        """Numbers of each node that :func:`.follow` needs."""
         low, high = self.problem.limits
         steps, n = self.steps, self.sizes.n
         parts = [nodes.q[:-1], nodes.v[:-1], nodes.memory[:-1, : self.sizes.carried], nodes.forces, policy.k]

@@ -45,5 +45,5 @@ class Feedback:
 
 
 def _away(model: Model, q: Any, p: Any, share: Any, now: Any) -> Any:
-    """How far ``now`` is from the place between ``q`` and ``p``."""
+    """Distance of ``now`` from the place between ``q`` and ``p``."""
     return model.difference(model.integrate(q, scale(share[0], model.difference(q, p))), now)

@@ -32,7 +32,7 @@ CONE_ROUNDING = 1e-4
 
 
 class Node(NamedTuple):
-    """What a node of a motion says about its step: the last numbers of its row of ``data``."""
+    """Numbers of a node that its step depends on: the last numbers of its row of ``data``."""
 
     dt: Any
     """s"""

@@ -18,7 +18,7 @@ ATTACHED: Final = "attached"
 """The tag of an ``<attach>`` that now holds what it attaches; no file has it."""
 
 DEFAULT_NAME: Final = "MuJoCo Model"
-"""Of a model whose file does not say it."""
+"""Name of a model whose file does not say it."""
 
 
 class Models:

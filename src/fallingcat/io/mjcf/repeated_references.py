@@ -38,7 +38,7 @@ def _references(element: Element, inside: set[tuple[str, str]]) -> list[str]:
 
 
 def _kind(element: Element, key: str) -> str:
-    """What an attribute refers to, such as ``"site"`` of ``sidesite`` and of ``site2``; empty if to nothing."""
+    """Element kind of a reference: ``"site"`` of ``sidesite`` and ``site2``; empty if it refers to nothing."""
     if key in ("objname", "refname"):
         return element.get(key.replace("name", "type")).removeprefix("x")
     key = key.rstrip("12")

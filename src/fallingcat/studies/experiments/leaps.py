@@ -148,7 +148,7 @@ def leap_problem(parameters: LeapParameters) -> tuple[Problem, State]:
 
 
 def _data(start: State, parameters: LeapParameters, counts: list[int]) -> np.ndarray:
-    """What the terms know of each node."""
+    """Numbers of each node for the terms."""
     takeoff, lands, turns = sum(counts[:-2]), sum(counts[:-1]), counts[0]
     i = np.arange(sum(counts) + 1)
     data, flown = np.zeros((len(i), 8)), np.clip((i - takeoff) / (lands - takeoff), 0.0, 1.0)
@@ -167,7 +167,7 @@ def _data(start: State, parameters: LeapParameters, counts: list[int]) -> np.nda
 
 
 def _attitude(state: State, angle: Any) -> Any:
-    """What the trunk's attitude is off a turn about y."""
+    """Difference of the trunk's attitude from a turn about y."""
     c, s, R = cos(angle), sin(angle), state.pose[:3, :3]
     x, y, z = ([c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c])
     return concatenate([np.reshape(R[i, k] - axis[i], 1) for k, axis in enumerate((x, y, z)) for i in range(3)])

@@ -85,7 +85,7 @@ def effort(model: Model, state: State, forces: Any, data: Any) -> Any:
 
 
 def upright(model: Model, state: State, forces: Any, data: Any) -> Any:
-    """What is missing to the upright rest: of the cart-pole (``data[1] = 1``) at the middle of the rail."""
+    """Difference from the upright rest: of the cart-pole (``data[1] = 1``) at the middle of the rail."""
     a, b, cart = state.joints[:1], state.joints[1:], data[1]
     first, second = cart * b + (1.0 - cart) * a, cart * b + (1.0 - cart) * (a + b)
     angles = concatenate([cos(first) + 1.0, sin(first), cos(second) + 1.0, sin(second)])
