@@ -9,7 +9,6 @@ import numpy as np
 
 from .building import array, is_numeric, jax_numpy, stack
 from .linear import solve
-from .map import map_each
 from .types import Matrix, Vector
 
 
@@ -46,12 +45,12 @@ class TreeElimination:
                 self._factors[k].append(factor)
 
     def solve(self, b: Vector | Matrix) -> Vector | Matrix:
-        """Solution ``x`` of ``a @ x = b`` (n, or n x m); columns are solved one like the other, in a loop."""
+        """Solution ``x`` of ``a @ x = b`` (n, or n x m); zeros of columns stay zeros where they can."""
         if not hasattr(self, "_rows"):
             return solve(self._a, b)
         if b.ndim == 1:
             return self._column(b)
-        return stack(map_each(self._column, list(b.T)), axis=1) if b.size else b
+        return stack([self._column(column) for column in b.T], axis=1) if b.size else b
 
     def _column(self, b: Vector) -> Vector:
         x = list(b)
