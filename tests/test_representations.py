@@ -203,7 +203,7 @@ def test_records_with_texts_of_their_own_are_bounded_by_their_types():
     fixed = re.compile(
         r"tuple\[float(, float)+\]|JointKind|ActuatorKind|Callable\[.*\]|frozenset\[str\]|float \| str \| None"
     )
-    own = {"Model", "Page", "State", "Trajectory", "Rollout"}  # see test_results_have_short_texts
+    own = {"Model", "Page", "Policy", "State", "Trajectory", "Rollout"}  # see test_results_have_short_texts
     parts = {
         "Frame",
         "Pin",

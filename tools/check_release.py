@@ -32,6 +32,7 @@ run = fc.simulate(cat, states.at(0), 0.01)
 SMOKES = {
     "jax": "fc.compile(cat, fc.kinetic_energy, target='jax')(states)",
     "gym": "fc.simulation.VectorEnvironment",
+    "learn": "import onnx, torch; fc.learning.Learner",
     "casadi": "fc.compile(cat, fc.kinetic_energy, target='casadi')",
     "coal": "import coal",
     "symbolic": "fc.symbolic.derive(fc.robots.revolute_hopper())['M']",

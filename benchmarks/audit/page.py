@@ -66,8 +66,8 @@ def tables() -> Iterator[str]:
             cells = (shown(law, row["laws"][law.name]) for law in part)
             yield f"| {name} | " + " | ".join(cells) + " |"
     yield ""
-    versions = sorted({f"{name.split(',')[0]} {row['version']} ({row['date']})" for name, row in results.items()})
-    yield f"Versions: {', '.join(versions)}."
+    versions = sorted({f"{name.split(',')[0].split(' (')[0]} {row['version']}" for name, row in results.items()})
+    yield f"Versions ({max(row['date'] for row in results.values())}): {', '.join(versions)}."
 
 
 def unit(law: Law) -> str:

@@ -1,4 +1,4 @@
-"""Environments of learning whose arrays stay on the device: one launch for each action of all robots."""
+"""Environments of learning whose arrays stay on the device: one call for each action of all robots."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError, NumericsError, describe
+from ..records import concise, short
 from ..simulation.arguments import seconds, whole
 from ..simulation.resident_batch import ResidentBatch
 from .delay import Delay
@@ -20,6 +21,7 @@ MAX_SPEED = 1e3
 """m/s and rad/s: a robot beyond it, or one whose velocities are not numbers, is broken."""
 
 
+@concise
 class StepResult(NamedTuple):
     """Result of an action of all robots; arrays are of the environment's library.
 
@@ -55,7 +57,7 @@ class StepResult(NamedTuple):
 class Environment:
     """Robots that learn a task, all at once, on CPU or GPU.
 
-    Each :meth:`step` applies actions, takes ``period / dt`` steps in one launch, rewards, and starts episodes that have
+    Each :meth:`step` applies actions, takes ``period / dt`` steps in one call, rewards, and starts episodes that have
     ended anew, from a bank of starts on the device.  Arrays are those of one library, on the memory of the simulator:
     on a GPU nothing leaves it, and the host waits for nothing.  A robot that breaks is started anew and counted.
 
@@ -109,6 +111,9 @@ class Environment:
         """sizes of the observed quantities, by name, in order"""
         self.terms: tuple[str, ...] = tuple(terms)
         """names of the terms of the reward"""
+
+    def __repr__(self) -> str:
+        return f"<Environment of {short(type(self.task).__name__)}: {self.robots} robots, {self.target}>"
 
     @property
     def observations(self) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..records import concise
 from ..simulation.arguments import seconds as checked_seconds
 from .environment import Environment
 
 
+@concise
 class Evaluation(NamedTuple):
     """Falls and errors of robots under a policy.
 

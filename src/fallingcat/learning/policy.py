@@ -19,6 +19,7 @@ from ..control import Sampled
 from ..errors import ExtraMissingError, FileError, ModelError, describe
 from ..io.files import write_bytes
 from ..model import Model, State
+from ..records import short
 from .libraries import Library
 from .task import Snapshot, Task
 
@@ -76,7 +77,7 @@ class Policy:
         return self.layers[0][0].shape[1], *(len(b) for _, b in self.layers)
 
     def __repr__(self) -> str:
-        return f"<Policy {'-'.join(map(str, self.sizes))} of {self.about.get('robot', 'no robot')!r}>"
+        return f"<Policy {'-'.join(map(str, self.sizes))} of {short(self.about.get('robot', 'no robot'))}>"
 
     def __call__(self, observations: Any) -> Any:
         """Actions (... x k) for observations (... x size), in NumPy."""

@@ -79,6 +79,9 @@ class Learner:
         self.rounds, self.actions_taken = 0, 0
         self._seen = environment.reset(seed, stagger=True).to(torch.float32)
 
+    def __repr__(self) -> str:
+        return f"<Learner of {self.environment!r}>"
+
     def policy(self) -> Policy:
         """Policy that was learned so far, without exploration.
 

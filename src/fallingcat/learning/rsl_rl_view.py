@@ -31,6 +31,9 @@ class RslRlView:
         self.cfg: dict[str, Any] = environment.task.about()
         self._seen = environment.reset().float()
 
+    def __repr__(self) -> str:
+        return f"<RslRlView of {self.environment!r}>"
+
     @property
     def unwrapped(self) -> RslRlView:
         """The environment itself."""

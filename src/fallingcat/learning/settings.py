@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..records import concise
 
+
+@concise
 @dataclass(frozen=True)
 class Settings:
     """Numbers of the learner.

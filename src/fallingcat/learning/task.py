@@ -14,10 +14,12 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, describe
 from ..model import Model, State
+from ..records import concise
 
 Range = tuple[float, float]
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """All robots after an action, in arrays of the library ``xp`` with a first axis over robots.
@@ -82,6 +84,7 @@ class Snapshot:
         return dataclasses.replace(self, **changes)
 
 
+@concise
 @dataclass(frozen=True)
 class Randomization:
     """Differences from robot to robot, drawn anew at every reset.

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import Interrupted, ModelError, describe
 from ..progress import telling
+from ..records import concise
 from ..simulation.arguments import seconds as checked_seconds
 from ..visualization import Page
 from .curve_page import curve_page
@@ -30,6 +31,7 @@ SAVE_PERIOD = 30.0
 """s between two files"""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Training:
     """Policy and its learning curve.

@@ -15,6 +15,7 @@ from ..control import JointDamper, JointSpring, PositionServo
 from ..errors import ModelError, describe
 from ..lie import SE3
 from ..model import Model, State
+from ..records import concise
 from .task import Randomization, Snapshot, Task
 
 POSTURES: dict[str, dict[str, float]] = {
@@ -55,6 +56,7 @@ SAMPLE_MASS = 18.0
 """kg: robot for which the weight of torques is meant; it falls with the square of the mass"""
 
 
+@concise
 @dataclass(frozen=True, eq=False)
 class Walk(Task):
     """Walking: the base follows a commanded velocity ``(v_x, v_y, w_z)`` in its own axes.

@@ -77,7 +77,7 @@ class HumanoidWalk:
         >>> angles = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in bent.items()}
         >>> walk = HumanoidWalk(robot, ("left_sole", "right_sole"), (left, right), robot.state(joints=angles).joints)
         >>> round(walk.pendulum.height, 2)  # m
-        0.88
+        0.91
     """
 
     model: Model

@@ -15,6 +15,7 @@ from ..control import WholeBodyLoop, WholeBodyResult
 from ..control.tasks.task import Task
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
+from ..records import short
 from .commands import VelocityCommand
 
 Command = VelocityCommand | Callable[[float], VelocityCommand]
@@ -71,6 +72,9 @@ class WalkingLoop:
         """time, command and memory: one array, because each further argument of a kernel takes microseconds"""
         self._many: FloatArray = np.zeros((0, 0))
         self.command = command
+
+    def __repr__(self) -> str:
+        return f"<WalkingLoop of {short(self.model.name)}>"
 
     @property
     def command(self) -> Command:

@@ -18,6 +18,7 @@ from ..simulation.integrators.step_jacobian import check_differentiable
 from .phase_step import linear_phase_step, phase_step
 
 
+@concise
 class Phase(NamedTuple):
     """Steps of a motion in which the same points are held by the ground.
 

@@ -171,7 +171,7 @@ def names() -> tuple[str, ...]:
 
     Example:
         >>> names()[:3]
-        ('circling-arm', 'eth-dynamics', 'eth-kinematics')
+        ('acrobot-swing-up', 'backflip', 'box-jump')
     """
     return tuple(_files())
 

@@ -71,10 +71,11 @@ def batch_shape(leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         >>> batch_shape([(3, 1), (), (2,)])
         (3, 2)
     """
-    try:
-        return np.broadcast_shapes(*leads)
-    except ValueError:
-        raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together") from None
+    width = max(map(len, leads), default=0)
+    axes = [{*sizes} - {1} for sizes in zip(*((1,) * (width - len(own)) + own for own in leads), strict=True)]
+    if any(len(sizes) > 1 for sizes in axes):
+        raise ModelError(f"the batch shapes {', '.join(map(str, leads))} do not fit together")
+    return tuple(max(sizes, default=1) for sizes in axes)  # NumPy's own has at most 32 axes
 
 
 def check_batch(lead: tuple[int, ...], size: int) -> None:

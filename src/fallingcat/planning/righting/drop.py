@@ -142,7 +142,7 @@ def drop(
         progress=lambda share: tell("falling", share),
     )
     if trajectory.status != "finished":
-        raise NumericsError(f"the fall was not simulated to its end: {trajectory.status}")
+        raise NumericsError(f"the fall was not simulated as it should be: {trajectory.status}")
     return _accounted(bending, manoeuvre, duration, trajectory, up, planning)
 
 
