@@ -85,7 +85,7 @@ def picture() -> str:
     """A field for each law and engine: green where it holds, the redder the farther it is beyond its tolerance."""
     results = load()
     names = [name for name in results if "own step" not in name]
-    return document(LEFT + CELL * len(names) + 20, TOP + ROW * len(LAWS) + 40, _fields(results, names))
+    return document(LEFT + CELL * len(names) + 130, TOP + ROW * len(LAWS) + 40, _fields(results, names))
 
 
 def _fields(results: Results, names: list[str]) -> Iterator[str]:
