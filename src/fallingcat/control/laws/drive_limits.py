@@ -28,6 +28,9 @@ class DriveLimits(Law):
     drives do not move a joint faster than its limit, while gravity and impacts may.  Limits that are zero mean none, as
     in many files.
 
+    Implicit steps foresee the speed limit by the inertia that a joint carries, not by the ground below it: light feet
+    that stand under large torques are braked in steps of 2 ms and more.  Take shorter ones there.
+
     Example:
         >>> import fallingcat as fc
         >>> dog = fc.robots.quadruped()
