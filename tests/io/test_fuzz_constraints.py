@@ -162,6 +162,12 @@ def test_random_constraints(name, tmp_path):
     try_many(SEEDS, lambda seed: CHECKS[name](seed, tmp_path / name), 6)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "seed"), [("r.xml", 19006), ("r.urdf", 14361)], ids=["loop to itself", "ratio 1e308"])
+def test_constraints_that_broke_once(name, seed, tmp_path):
+    CHECKS[name](seed, tmp_path / name)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CHECKS)

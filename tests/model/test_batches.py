@@ -191,3 +191,9 @@ def test_a_batch_is_no_sequence_of_states_and_says_so():
     one = states.at(3)
     assert one[3] is one.rates
     assert [x is y for x, y in zip(one[1:3], (one.joints, one.twist), strict=True)] == [True, True]
+
+
+def test_more_states_than_memory_holds_are_refused():
+    far = np.broadcast_to(np.ones(CAT.m), (10**12, CAT.m))
+    with pytest.raises(ModelError, match=r"twist holds 6e\+12 numbers, and states at most 1e\+10"):
+        CAT.state(twist=far)

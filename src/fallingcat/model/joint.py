@@ -18,6 +18,10 @@ from .joints import JointKind
 _SE3 = SE3()
 
 
+MIN_MIMIC_RATIO = 1e-100
+"""Smallest ratio of a follower, and the inverse of the largest: squares, which multiply inertias, stay finite."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of a joint of one degree of freedom; infinite where nothing is said.
@@ -110,6 +114,11 @@ class Mimic:
             object.__setattr__(self, name, float(x))
         if not self.ratio:
             raise ModelError(f"a joint that follows {self.leader!r} at the ratio 0 stands still: make it a fixed one")
+        if not MIN_MIMIC_RATIO <= abs(self.ratio) <= 1.0 / MIN_MIMIC_RATIO:
+            raise ModelError(
+                f"the ratio at which a joint follows {self.leader!r} must be between {MIN_MIMIC_RATIO:g} and "
+                f"{1.0 / MIN_MIMIC_RATIO:g}, got {self.ratio:g}: inertias change by its square"
+            )
 
     def behind(self, other: Mimic) -> Mimic:
         """Same follower as a follower of ``other``'s leader, where its leader follows that.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from .state import State
 if TYPE_CHECKING:
     from .model import Model
 
+MAX_NUMBERS = 10**10
+"""Largest number of entries of a field of many states: 80 GB, more than machines have where they run."""
 POSE_TOLERANCE = 1e-6  # a rotation with six printed digits passes
 _SO3 = SO3()
 QUATERNION_TOLERANCE = 1e-2  # three printed digits, single precision: a quaternion is brought to length 1 exactly
@@ -88,6 +91,8 @@ def checked_field(x: Any, shape: tuple[int, ...], what: str) -> Any:
     lead = given[: len(given) - len(shape)]
     if not lead:
         return as_array(x, shape, what)
+    if math.prod(given) > MAX_NUMBERS:
+        raise ModelError(f"{what} holds {math.prod(given):.3g} numbers, and states at most {MAX_NUMBERS:.0e}")
     x = of_shape(x, (*lead, *shape), what)
     if not is_numeric(x):
         raise ModelError(f"many states are plain numbers, and {what} is not: map other kinds, jax.vmap(model.state)")
