@@ -25,7 +25,7 @@ import numpy as np
 import fallingcat as fc
 from fallingcat.model.robots.shapes import at, cylinder_link, sphere_link
 from fallingcat.simulation import BatchSimulator
-from fallingcat.simulation.compiled_dynamics import energies
+from fallingcat.simulation.problem.compiled_dynamics import energies
 
 RESULT = Path(__file__).parent / "results" / "stress.json"
 HELD, SECONDS = 0.02, 10.0

@@ -10,7 +10,7 @@ import fallingcat as fc
 from fallingcat.contact import HardContacts, joint_stops
 from fallingcat.lie import SE2
 from fallingcat.model import Limits
-from fallingcat.simulation.loop_closure import loop_errors
+from fallingcat.simulation.problem.loop_closure import loop_errors
 
 DOG = fc.robots.quadruped()
 FEET = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))

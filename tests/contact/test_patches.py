@@ -9,9 +9,9 @@ import fallingcat as fc
 from fallingcat.contact import HardContacts, patches
 from fallingcat.geometry.contact_points import positions
 from fallingcat.simulation import BatchSimulator, Implicit, build_problem
-from fallingcat.simulation.integrators.implicit import stepped
-from fallingcat.simulation.law_parameters import apart
-from fallingcat.simulation.vector_field import layout_of
+from fallingcat.simulation.integrators.implicit.integrator import stepped
+from fallingcat.simulation.problem.law_parameters import apart
+from fallingcat.simulation.problem.vector_field import layout_of
 
 
 def studded():

@@ -9,7 +9,7 @@ import fallingcat as fc
 from fallingcat.contact import HardContacts, corners
 from fallingcat.lie import SE2, SE3
 from fallingcat.simulation import Code, Kind
-from fallingcat.simulation.compiled_dynamics import energies
+from fallingcat.simulation.problem.compiled_dynamics import energies
 
 SQUARE = [(x, y) for x, y in product((0.15, -0.15), (0.1, -0.1))]
 CUBE = [(x, y, z) for x, y, z in product((0.15, -0.15), (0.1, -0.1), (0.05, -0.05))]

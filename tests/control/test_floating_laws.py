@@ -263,7 +263,7 @@ def test_measurements_that_are_no_numbers_are_named():
 
 
 def test_code_of_a_run_has_no_damping_where_there_is_none():
-    from fallingcat.simulation.law_parameters import apart
+    from fallingcat.simulation.problem.law_parameters import apart
 
     assert len(apart([PrioritizedControl([[BASE]], FEET)], DOG)[1]) == 0
     assert apart([PrioritizedControl([[BASE]], FEET, damping=0.1)], DOG)[1].tolist() == [0.1]

@@ -11,7 +11,7 @@ from fallingcat.control import Law
 from fallingcat.control.laws.capabilities import DryFrictionLimit, Impedance, OwnState, Saturation
 from fallingcat.simulation import Implicit
 from fallingcat.simulation.integrators.joint_friction import creeps
-from fallingcat.simulation.problem import Problem
+from fallingcat.simulation.problem.problem import Problem
 
 ARM = fc.robots.planar_arm()
 START = ARM.state(joints=[0.3, -0.2, 0.1])

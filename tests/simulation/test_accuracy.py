@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.model import robots
-from fallingcat.simulation.accuracy import (
+from fallingcat.simulation.diagnostics.accuracy import (
     MAX_DEFAULT_ERROR,
     MAX_ERROR,
     MIN_MOTION,

@@ -12,8 +12,9 @@ from fallingcat.control import JointDamper, JointSpring, Sampled
 from fallingcat.errors import BrokenLawError, Interrupted
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, Code, Diagnostic, Implicit, Kind, Moreau, default_method, defaults
+from fallingcat.simulation.diagnostics.accuracy import MAX_DEFAULT_ERROR
 from fallingcat.simulation.outcome import as_data, from_data
-from fallingcat.simulation.separate import OneByOne
+from fallingcat.simulation.runner.one_by_one import OneByOne
 from fallingcat.testing import check_drivers_agree
 
 DOG = fc.robots.quadruped()
@@ -90,14 +91,14 @@ def lifted(model, state, points):
 
 def test_a_driver_that_disagrees_is_found(monkeypatch):
     """The lie: what is stepped from outside takes another method, as it did."""
-    monkeypatch.setattr("fallingcat.simulation.batch_simulator.default_method", lambda *_: Implicit())
+    monkeypatch.setattr("fallingcat.simulation.batch.batch_simulator.default_method", lambda *_: Implicit())
     with pytest.raises(BrokenLawError, match="'simulator'"):
         check_drivers_agree(CAT, some(CAT), duration=0.01)
 
 
 def test_a_step_that_disagrees_is_found(monkeypatch):
     """The lie: the step as a function takes another method than a simulator."""
-    monkeypatch.setattr("fallingcat.simulation.step_function.default_method", lambda *_: Implicit())
+    monkeypatch.setattr("fallingcat.simulation.steps.step_function.default_method", lambda *_: Implicit())
     with pytest.raises(BrokenLawError, match="'step'"):
         check_drivers_agree(CAT, some(CAT), duration=0.01)
 
@@ -241,7 +242,7 @@ def test_errors_that_are_large_late_make_rollouts_finer_too():
     """Rollouts chose their steps by the first 250 alone, and were in steps of 1 ms here."""
     box, starts, _, floor = late_landing()
     given, chosen = (fc.rollout(box, starts * 2, 0.35, contact=floor, dt=dt) for dt in (1e-3, None))
-    assert given.error_estimate.relative > fc.simulation.accuracy.MAX_DEFAULT_ERROR >= chosen.error_estimate.relative
+    assert given.error_estimate.relative > MAX_DEFAULT_ERROR >= chosen.error_estimate.relative
     assert check_drivers_agree(box, starts, contact=floor, duration=0.35).passed
 
 

@@ -14,6 +14,7 @@ from fallingcat.contact import CompliantFloor
 from fallingcat.simulation import RKMK4, BatchSimulator, Located, Problem, Rosenbrock
 from fallingcat.simulation.devices import Gpu
 from fallingcat.simulation.integrators.event_located import HEAD_SIZE, Ends, LocatedStepper
+from fallingcat.simulation.integrators.implicit.integrator import CompiledStepper
 from fallingcat.studies import load
 from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 
@@ -259,7 +260,7 @@ def test_batches_on_a_gpu_take_the_same_way(method, monkeypatch):
     cupy = SimpleNamespace(**{name: getattr(np, name) for name in dir(np)})
     cupy.asnumpy = np.asarray
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    for kind in (LocatedStepper, fc.simulation.integrators.implicit.CompiledStepper):
+    for kind in (LocatedStepper, CompiledStepper):
         monkeypatch.setattr(kind, "on", lambda stepper, target, dtype: [OnGpu(stepper)])
     many = [START._replace(rates=np.array([0.1 * i])) for i in range(5)]
     batches = [

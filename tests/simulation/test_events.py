@@ -172,7 +172,7 @@ def test_of_many_events_in_a_step_only_the_first_are_located():
 
 def test_a_run_that_keeps_too_much_stops(monkeypatch):
     """A method that follows fast springs took all memory; a message says what to do."""
-    module = sys.modules["fallingcat.simulation.run"]
+    module = sys.modules["fallingcat.simulation.runner.run"]
     monkeypatch.setattr(module, "PROGRESS_STEPS", 50)
     monkeypatch.setattr(module, "MAX_SAMPLE_BYTES", 20_000)
     cat = fc.robots.two_cylinder_cat()

@@ -14,8 +14,8 @@ from fallingcat.control import JointDamper, JointSpring, Law, Sampled
 from fallingcat.model import State
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, MomentumMidpoint
-from fallingcat.simulation.integrators.momentum import Flight
-from fallingcat.simulation.integrators.momentum_step import carried_at
+from fallingcat.simulation.integrators.momentum.integrator import Flight
+from fallingcat.simulation.integrators.momentum.midpoint_step import carried_at
 
 DOG = fc.robots.quadruped()
 SERVO = [JointSpring(200.0, tuple(np.zeros(DOG.n))), JointDamper(5.0)]

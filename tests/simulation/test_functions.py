@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import fallingcat as fc
 from fallingcat.simulation import Problem
 from fallingcat.simulation.defaults import default_method
-from fallingcat.simulation.feedback import STEPS_PER_CHECK, Feedback
+from fallingcat.simulation.problem.feedback import STEPS_PER_CHECK, Feedback
 
 AXES = ["0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1"]
 MASSES = [2.4, 1.9, 1.6, 1.7, 1.3, 1.3, 0.17]

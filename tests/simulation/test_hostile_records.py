@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
 import numpy as np
@@ -178,6 +179,12 @@ def test_many_hostile_files(suffix, tmp_path):
 @pytest.mark.parametrize("suffix", HOSTILE)
 def test_hostile_files_for_a_while(suffix, tmp_path):
     assert try_for(HOSTILE[suffix], checked(tmp_path, suffix)) > 100
+
+
+def test_names_in_a_file_do_not_steer_a_terminal():
+    run = replace(RUN, integrator="\x1b[31mred")
+    assert repr(run).isprintable()
+    assert r"\x1b[31mred" in repr(run)
 
 
 def test_a_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):

@@ -15,11 +15,11 @@ from fallingcat.contact.theta_weights import ThetaWeights
 from fallingcat.geometry.contact_points import point_bias, point_jacobian
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, build_problem
-from fallingcat.simulation.integrators.contact_branches import by_cases
-from fallingcat.simulation.integrators.implicit import Implicit, conclusion, foresight, stepped
-from fallingcat.simulation.integrators.implicit_step import moving
-from fallingcat.simulation.law_parameters import apart
-from fallingcat.simulation.vector_field import layout_of
+from fallingcat.simulation.integrators.implicit.integrator import Implicit, conclusion, foresight, stepped
+from fallingcat.simulation.integrators.implicit.step import moving
+from fallingcat.simulation.problem.contact_branches import by_cases
+from fallingcat.simulation.problem.law_parameters import apart
+from fallingcat.simulation.problem.vector_field import layout_of
 
 SIT = tuple(np.tile([0.0, 0.6, -1.2], 4))
 

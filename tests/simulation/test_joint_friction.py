@@ -13,7 +13,7 @@ from fallingcat.dynamics.forward import response
 from fallingcat.lie import SE3, Trivial
 from fallingcat.model import Body, Joint, Limits, Link, Model, Passive, Prismatic
 from fallingcat.simulation import BatchSimulator
-from fallingcat.simulation.integrators.implicit import Implicit
+from fallingcat.simulation.integrators.implicit.integrator import Implicit
 
 G = 9.81
 BODY = Body(2.0, np.zeros(3), np.diag([0.5, 0.5, 0.5]))

@@ -12,8 +12,8 @@ from fallingcat.simulation.defaults import MIN_IMPLICIT_NV, default_method
 from fallingcat.simulation.integrators.compiled_rule import RuleStepper
 from fallingcat.simulation.integrators.rkmk4 import MIN_LOOPED_NV, RKMK4
 from fallingcat.simulation.integrators.rule import advance
+from fallingcat.simulation.problem.vector_field import layout_of
 from fallingcat.simulation.step_size import fastest, swinging, unforeseen
-from fallingcat.simulation.vector_field import layout_of
 
 
 def chain(n):

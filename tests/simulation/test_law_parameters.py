@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.control import Law
-from fallingcat.simulation.law_parameters import apart, tuned
+from fallingcat.simulation.problem.law_parameters import apart, tuned
 from fallingcat.studies.hoppers import EnergyController, PolarSpring, RadialDamper, RadialSpring
 
 SPRING = RadialSpring(2200.0, 0.1411)

@@ -10,7 +10,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.compiler import compilation
 from fallingcat.control import JointDamper, Law
-from fallingcat.simulation.fingerprint import Unrecognizable, fingerprint
+from fallingcat.simulation.problem.fingerprint import Unrecognizable, fingerprint
 
 CAT = fc.robots.two_cylinder_cat()
 START = CAT.random_state(np.random.default_rng(3))

@@ -10,10 +10,10 @@ from fallingcat.arrays import less, where
 from fallingcat.contact import CompliantFloor
 from fallingcat.control import Law
 from fallingcat.simulation import Located, Rosenbrock
-from fallingcat.simulation import run as run_module
 from fallingcat.simulation.integrators import event_located as located
-from fallingcat.simulation.output import recorded_runs as recorded
-from fallingcat.simulation.output.recorded_runs import CHATTER_TIME, record_runs
+from fallingcat.simulation.runner import recorded_runs as recorded
+from fallingcat.simulation.runner import run as run_module
+from fallingcat.simulation.runner.recorded_runs import CHATTER_TIME, record_runs
 
 BODY = fc.robots.free_body(fc.lie.SE2())
 

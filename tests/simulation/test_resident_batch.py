@@ -8,7 +8,7 @@ from emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.simulation import Implicit
-from fallingcat.simulation.resident_batch import ResidentBatch
+from fallingcat.simulation.batch.resident_batch import ResidentBatch
 
 ROBOT = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in ROBOT.frames)

@@ -12,7 +12,7 @@ from fallingcat.control.laws.inertia_behind import carried
 from fallingcat.errors import ModelError
 from fallingcat.model import Frame
 from fallingcat.simulation import BatchSimulator, Implicit
-from fallingcat.simulation.robot_parameters import BEHIND, checked
+from fallingcat.simulation.problem.robot_parameters import BEHIND, checked
 
 COUNT = 3
 

@@ -11,7 +11,7 @@ import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring, Law
 from fallingcat.errors import FileError, ModelError
 from fallingcat.simulation import Rosenbrock, SciPy
-from fallingcat.simulation.problem import Problem
+from fallingcat.simulation.problem.problem import Problem
 from fallingcat.studies.hoppers import EnergyController, PolarSpring, RadialDamper, RadialSpring
 
 FLOOR = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))

@@ -10,7 +10,7 @@ from scipy.linalg import expm
 import fallingcat as fc
 from fallingcat.contact.effective_mass import effective_mass
 from fallingcat.contact.theta_weights import ThetaWeights
-from fallingcat.simulation.integrators.implicit import Implicit
+from fallingcat.simulation.integrators.implicit.integrator import Implicit
 from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 
 

@@ -10,11 +10,11 @@ from fallingcat import robots
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, Implicit
 from fallingcat.simulation.build_problem import build_problem
-from fallingcat.simulation.integrators import implicit_step
-from fallingcat.simulation.integrators.implicit_end import concluded
-from fallingcat.simulation.integrators.implicit_step import begun, converged
+from fallingcat.simulation.integrators.implicit import step as implicit_step
+from fallingcat.simulation.integrators.implicit.end import concluded
+from fallingcat.simulation.integrators.implicit.step import begun, converged
 from fallingcat.simulation.integrators.refinement import turning_rates
-from fallingcat.simulation.vector_field import layout_of
+from fallingcat.simulation.problem.vector_field import layout_of
 
 
 def world_momentum(model, state):

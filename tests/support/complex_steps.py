@@ -3,9 +3,9 @@
 import numpy as np
 
 from fallingcat.arrays import Graph
-from fallingcat.simulation.integrators import implicit
-from fallingcat.simulation.integrators.implicit_step import converged
-from fallingcat.simulation.step_code import simulation_step
+from fallingcat.simulation.integrators.implicit import integrator as implicit
+from fallingcat.simulation.integrators.implicit.step import converged
+from fallingcat.simulation.steps.step_code import simulation_step
 
 H = 1e-40
 """imaginary step: squares of it vanish"""

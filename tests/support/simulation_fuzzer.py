@@ -24,7 +24,7 @@ import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring
 from fallingcat.errors import FallingCatError
 from fallingcat.simulation import Rosenbrock, SciPy
-from fallingcat.simulation.diagnostics import MAX_ENERGY_RESIDUAL
+from fallingcat.simulation.diagnostics.diagnostics import MAX_ENERGY_RESIDUAL
 
 HANG = 120.0
 """Seconds of the processor's time that no case may take; the longest takes a few."""

@@ -490,6 +490,6 @@ def test_a_floor_without_points_and_a_change_without_robots_are_unproved():
 
 @pytest.mark.slow
 def test_a_stiff_law_needs_smaller_steps():
-    with pytest.raises(BrokenLawError, match=r"'books' .* unproved: the run ended early"):
+    with pytest.raises(BrokenLawError, match=r"'energy balance' .* unproved: the run ended early"):
         check_law(JointSpring(1e6), CAT)
     assert check_law(JointSpring(1e6), CAT, dt=1e-6).passed

@@ -111,7 +111,7 @@ def response(
     """Accelerations of joints and links under ``forces`` and wrenches on links, in their frames.
 
     ``resisting`` links have a further inertia (6x6), which gravity pulls; ``armature`` (n) is what further the joints
-    feel: springs and dampers at the end of a step act so, see :mod:`fallingcat.simulation.integrators.implicit`.  It
+    feel: springs and dampers at the end of a step act so, see :class:`fallingcat.simulation.Implicit`.  It
     resists accelerations beyond those that are ``given`` (n): a joint with very much of it accelerates as given.  The
     further inertia of links need not be ``symmetric``, unless joints follow others.
     """

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import ModelError, NumericsError, describe
 from ..records import concise, short
-from ..simulation.arguments import seconds, whole
-from ..simulation.resident_batch import ResidentBatch
+from ..simulation.batch.resident_batch import ResidentBatch
+from ..simulation.problem.arguments import seconds, whole
 from .delay import Delay
 from .libraries import Library, library_of
 from .task import Snapshot, Task

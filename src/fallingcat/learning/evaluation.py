@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..records import concise
-from ..simulation.arguments import seconds as checked_seconds
+from ..simulation.problem.arguments import seconds as checked_seconds
 from .environment import Environment
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import Interrupted, ModelError, describe
 from ..progress import telling
 from ..records import concise
-from ..simulation.arguments import seconds as checked_seconds
+from ..simulation.problem.arguments import seconds as checked_seconds
 from ..visualization import Page
 from .curve_page import curve_page
 from .environment import Environment

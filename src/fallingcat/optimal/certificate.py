@@ -17,7 +17,7 @@ from ..dynamics import (
     link_pose,
     momentum,
 )
-from ..simulation.gradient import gradient
+from ..simulation.steps.gradient import gradient
 from .phase_step import weight_of
 from .result import MotionCheck, OptimalResult
 from .stepping import Phased, Simulated

@@ -11,7 +11,7 @@ from ..arrays.types import FloatArray
 from ..compiler import compile
 from ..errors import ExtraMissingError, ModelError, NumericsError
 from ..model import Model, State
-from ..simulation.step_derivatives import SolvedStep
+from ..simulation.steps.step_derivatives import SolvedStep
 from .evaluation import Evaluation, Nodes
 from .phase_step import friction_cone, weight_of
 from .phases import ContactPhases

@@ -14,7 +14,7 @@ from ..compiler import compile
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..records import concise
-from ..simulation.step_derivatives import StepDerivatives
+from ..simulation.steps.step_derivatives import StepDerivatives
 from .phases import ContactPhases
 from .stepping import Phased, Simulated, Stepping
 from .terms import Term, Values, penalized_terms, quadratic_terms, term_values

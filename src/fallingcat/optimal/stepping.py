@@ -13,8 +13,8 @@ from ..arrays.types import FloatArray
 from ..caching import cached_property
 from ..compiler import compile
 from ..model import Model, State
-from ..simulation.step_code import simulation_step
-from ..simulation.step_derivatives import SolvedStep, StepDerivatives
+from ..simulation.steps.step_code import simulation_step
+from ..simulation.steps.step_derivatives import SolvedStep, StepDerivatives
 from .phase_step import phase_step
 from .phases import ContactPhases
 

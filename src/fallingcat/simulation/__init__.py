@@ -3,32 +3,32 @@
 from typing import TYPE_CHECKING, Any
 
 from .._deprecated import former_names
-from .batch import Rollout
-from .batch_simulator import BatchSimulator
+from .batch.batch_simulator import BatchSimulator
 from .build_problem import build_problem
 from .defaults import INTEGRATORS, default_method
+from .diagnostics.ledger import Ledger
 from .events import Event
-from .gradient import Gradient, gradient
 from .integrators.base import Integrator
 from .integrators.event_located import Located
-from .integrators.implicit import Implicit
-from .integrators.momentum import MomentumMidpoint, MomentumRungeKutta
-from .integrators.moreau import Moreau
+from .integrators.implicit.integrator import Implicit
+from .integrators.momentum.integrator import MomentumMidpoint, MomentumRungeKutta
+from .integrators.moreau.integrator import Moreau
 from .integrators.rkmk4 import RKMK4
 from .integrators.rosenbrock import Rosenbrock, error_size
 from .integrators.rule import Rule
 from .integrators.scipy_methods import SciPy
 from .integrators.semi_implicit import SemiImplicitEuler
 from .outcome import Code, Diagnostic, Kind
-from .output.ledger import Ledger
 from .output.trajectory import Trajectory
-from .problem import Problem
+from .problem.problem import Problem
+from .problem.vector_field import Field
 from .rollout import rollout
+from .runner.rollout_runner import Rollout
 from .simulate import simulate
 from .simulator import Simulator
-from .step_derivatives import StepDerivatives, step_derivatives
-from .step_function import Step, step
-from .vector_field import Field
+from .steps.gradient import Gradient, gradient
+from .steps.step_derivatives import StepDerivatives, step_derivatives
+from .steps.step_function import Step, step
 
 if TYPE_CHECKING:
     from .environment import VectorEnvironment

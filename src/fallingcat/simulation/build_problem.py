@@ -14,11 +14,11 @@ from ..control import passive as passive_laws
 from ..control.laws.passive_joints import check_stops
 from ..errors import ModelError, describe
 from ..model import Model, State
-from .arguments import answered, check_signature, controller_forces, controller_size
 from .effort import check_effort
-from .loop_closure import check_closed
-from .problem import Problem, held
-from .sampling import Sampling
+from .problem.arguments import answered, check_signature, controller_forces, controller_size
+from .problem.loop_closure import check_closed
+from .problem.problem import Problem, held
+from .problem.sampling import Sampling
 from .step_size import DEFAULT_STEP
 
 

@@ -14,22 +14,22 @@ from ..contact.capabilities import AdmissibleImpulses, HybridModes, LinearizedFo
 from ..dynamics.checks import choice
 from ..errors import ModelError
 from ..model import State
+from .diagnostics.late_switching import asking
 from .integrators.base import FixedStepIntegrator, Integrator
 from .integrators.compiled_rule import smooth
 from .integrators.event_located import MAX_POINTS, Located
-from .integrators.implicit import Implicit
-from .integrators.implicit_step import dry_friction_law
+from .integrators.implicit.integrator import Implicit
+from .integrators.implicit.step import dry_friction_law
 from .integrators.joint_friction import creeps
-from .integrators.momentum import MomentumMidpoint, MomentumRungeKutta
-from .integrators.momentum import check as check_flight
-from .integrators.moreau import Moreau
+from .integrators.momentum.integrator import MomentumMidpoint, MomentumRungeKutta
+from .integrators.momentum.integrator import check as check_flight
+from .integrators.moreau.integrator import Moreau
 from .integrators.rkmk4 import RKMK4
 from .integrators.rosenbrock import Rosenbrock
 from .integrators.rule import MAX_DIFFERENTIATED_NV, Rule
 from .integrators.scipy_methods import SciPy
 from .integrators.semi_implicit import SemiImplicitEuler
-from .late_switching import asking
-from .problem import Problem, held
+from .problem.problem import Problem, held
 from .step_size import (
     MAX_EXPLICIT_PHASE,
     MAX_RESOLVED_PHASE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model import Model, State
 from ..progress import check_memory, warn_of_time
 from .integrators.base import Integrator
-from .problem import Problem
+from .problem.problem import Problem
 from .step_size import fastest, swinging
 
 RADIANS_WORTH_A_WARNING = 3e5

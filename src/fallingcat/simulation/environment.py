@@ -13,8 +13,8 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ExtraMissingError, ModelError, describe
 from ..model import Model, State
-from .arguments import seconds, whole
-from .batch_simulator import BatchSimulator
+from .batch.batch_simulator import BatchSimulator
+from .problem.arguments import seconds, whole
 from .step_size import DEFAULT_STEP
 
 try:

@@ -13,16 +13,16 @@ from ..control import Law, Sampled
 from ..errors import ModelError
 from ..model import Model, State
 from ..progress import telling
-from .arguments import check_concrete, check_target, countable, seconds, starts, whole
-from .batch import Batch, Rollout
-from .batch_simulator import BatchSimulator
+from .batch.batch_simulator import BatchSimulator
 from .build_problem import build_problem
 from .defaults import chosen_method, default_method, one_code
 from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
-from .problem import Problem
-from .runner import refined
-from .separate import OneByOne
+from .problem.arguments import check_concrete, check_target, countable, seconds, starts, whole
+from .problem.problem import Problem
+from .runner.one_by_one import OneByOne
+from .runner.rollout_runner import Batch, Rollout
+from .runner.runner import refined
 from .step_size import DEFAULT_STEP, MIN_DEFAULT_STEP, default_steps
 
 

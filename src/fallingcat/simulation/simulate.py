@@ -12,16 +12,16 @@ from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..progress import telling
-from .arguments import check_concrete, countable, seconds, start, whole
 from .build_problem import build_problem
 from .defaults import chosen_method
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
 from .output.trajectory import Trajectory
-from .problem import Controller, Problem
-from .run import Run
-from .runner import refined
+from .problem.arguments import check_concrete, countable, seconds, start, whole
+from .problem.problem import Controller, Problem
+from .runner.run import Run
+from .runner.runner import refined
 from .step_size import DEFAULT_STEP
 
 

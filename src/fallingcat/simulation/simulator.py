@@ -14,10 +14,10 @@ from ..control import Law
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import short
-from .arguments import whole
-from .batch_simulator import BatchSimulator
+from .batch.batch_simulator import BatchSimulator
 from .integrators.base import Integrator
 from .integrators.event_located import LocatedStepper
+from .problem.arguments import whole
 from .step_size import DEFAULT_STEP
 
 

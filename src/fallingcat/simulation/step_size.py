@@ -17,8 +17,8 @@ from ..errors import NumericsError
 from ..model import Model, State
 from .integrators.base import Integrator
 from .outcome import Diagnostic, Kind
-from .problem import Problem
-from .sampling import common_step
+from .problem.problem import Problem
+from .problem.sampling import common_step
 
 DEFAULT_STEP = 1e-3
 """s"""

@@ -14,7 +14,7 @@ from ..control import Law
 from ..formulations import Unproved
 from ..model import Model, State
 from ..simulation import Trajectory, simulate
-from ..simulation.compiled_dynamics import touch
+from ..simulation.problem.compiled_dynamics import touch
 from .laws import plain_data
 from .report import Report, Requirement, apart, largest, of_type, whole
 

@@ -26,8 +26,8 @@ from ..simulation import (
     simulate,
     step,
 )
-from ..simulation.arguments import starts
 from ..simulation.defaults import takes_fixed_steps
+from ..simulation.problem.arguments import starts
 from .report import Report, Requirement, apart, of_type, whole
 
 ROUNDING = 1e-12

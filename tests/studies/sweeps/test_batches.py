@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fallingcat.errors import ModelError
-from fallingcat.simulation.output.recorded_runs import record_runs
+from fallingcat.simulation.runner.recorded_runs import record_runs
 from fallingcat.studies import kind_of, load, run_study
 
 

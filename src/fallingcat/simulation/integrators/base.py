@@ -12,7 +12,7 @@ import numpy as np
 from ...contact.base import Mode
 from ...contact.capabilities import Capability, HybridModes, check_offers
 from ...errors import ModelError
-from ..problem import Problem
+from ..problem.problem import Problem
 
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """``(packed, [t, dt]) -> [packed after; guards; error]``: see :class:`Layout` for what is packed.
@@ -120,7 +120,7 @@ class FixedStepIntegrator(Integrator):
     """Base class for integrators with one code for all modes: many steps, and many robots, in one call."""
 
     varies = False
-    """True if robots may have numbers of their own: see :mod:`fallingcat.simulation.robot_parameters`"""
+    """True if robots may have numbers of their own: see :mod:`fallingcat.simulation.problem.robot_parameters`"""
 
     def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Machine code for all modes."""

@@ -13,12 +13,12 @@ from ...arrays import array, concatenate
 from ...compiler import compile
 from ...control import Law
 from ...model import Model, State
-from ..law_parameters import tuned
-from ..problem import Problem, with_given
-from ..robot_parameters import edited
-from ..vector_field import layout_of
+from ..problem.law_parameters import tuned
+from ..problem.problem import Problem, with_given
+from ..problem.robot_parameters import edited
+from ..problem.vector_field import layout_of
 from .base import FixedStepIntegrator, Integrator
-from .implicit import CompiledStepper
+from .implicit.integrator import CompiledStepper
 from .rule import MAX_DIFFERENTIATED_NV, Rule, advance
 from .rule_derivatives import step_jacobian
 

@@ -27,13 +27,13 @@ from ...errors import ModelError, describe
 from ...geometry.contact_points import checked_points
 from ...model import Model, State
 from ..events import TIME_TOLERANCE
-from ..law_parameters import tuned
-from ..problem import Problem, held
-from ..robot_parameters import edited
-from ..vector_field import Field, layout_of
+from ..problem.law_parameters import tuned
+from ..problem.problem import Problem, held
+from ..problem.robot_parameters import edited
+from ..problem.vector_field import Field, layout_of
 from .base import FixedStepIntegrator, Step
-from .contact_start import anchors_at
-from .implicit import CompiledStepper
+from .implicit.contact_start import anchors_at
+from .implicit.integrator import CompiledStepper
 from .rosenbrock import Rosenbrock
 from .rule import Rule
 

@@ -11,7 +11,7 @@ from ...arrays import concatenate
 from ...arrays.differentiate import linearized
 from ...dynamics import inverse_dynamics
 from ...model import Model, State
-from .implicit_step import moving
+from .implicit.step import moving
 from .linearized_forces import ahead_of
 from .step_jacobian import Arguments, Blocks, with_laws
 

@@ -15,8 +15,8 @@ from ...control.laws.drive_limits import cut_resistance
 from ...control.laws.inertia_behind import carried
 from ...errors import NumericsError
 from ...model import Model, State
-from ..problem import Problem
-from .contact_branches import by_cases
+from ..problem.contact_branches import by_cases
+from ..problem.problem import Problem
 
 MIN_INERTIA = 1e-9
 """kg m^2 or kg"""

@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import concatenate, less, where, while_loop
 from ...arrays.types import Scalar, Vector
 from ...arrays.while_loop import loops_here
-from ..vector_field import Field
+from ..problem.vector_field import Field
 from .rule import Rule
 
 MIN_LOOPED_NV = 30

@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import less, solve, sqrt, where
 from ...arrays.types import Scalar, Vector
 from ...dynamics.checks import positive
-from ..vector_field import Field
+from ..problem.vector_field import Field
 from .rule import Rule
 
 # The coefficients of RODAS: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., section VI.4.

@@ -17,10 +17,10 @@ from ...contact import Contact
 from ...contact.base import Mode
 from ...control import Law
 from ...model import Model
-from ..compiled_dynamics import remembered
-from ..law_parameters import apart, tuned
-from ..problem import Problem, given_size, with_given
-from ..vector_field import Field, Slope, compiled_slope, layout_of
+from ..problem.compiled_dynamics import remembered
+from ..problem.law_parameters import apart, tuned
+from ..problem.problem import Problem, given_size, with_given
+from ..problem.vector_field import Field, Slope, compiled_slope, layout_of
 from .base import Integrator, Step
 
 MAX_DIFFERENTIATED_NV = 8

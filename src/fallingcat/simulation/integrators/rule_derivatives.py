@@ -17,9 +17,9 @@ from ...dynamics.derivatives import by_motion, mass_of
 from ...dynamics.sweeps import places_above
 from ...errors import ModelError
 from ...model import Model, State
-from ..problem import Problem
-from ..vector_field import layout_of
-from .implicit_step import moving
+from ..problem.problem import Problem
+from ..problem.vector_field import layout_of
+from .implicit.step import moving
 from .law_jacobian import body_numbers
 from .step_jacobian import (
     Arguments,

@@ -10,8 +10,8 @@ import numpy as np
 from ...contact.base import Mode
 from ...dynamics.checks import choice, positive
 from ...errors import ExtraMissingError, NumericsError
-from ..problem import Problem
-from ..vector_field import Field, compiled_slope, layout_of
+from ..problem.problem import Problem
+from ..problem.vector_field import Field, compiled_slope, layout_of
 from .base import Integrator, Step
 
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")

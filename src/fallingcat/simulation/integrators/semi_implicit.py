@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...arrays import concatenate
 from ...arrays.types import Scalar, Vector
-from ..vector_field import Field
+from ..problem.vector_field import Field
 from .rule import Rule
 
 

@@ -16,9 +16,9 @@ from ...arrays import array, concatenate, cross
 from ...control import Law
 from ...errors import ModelError
 from ...model import Model
-from ..law_parameters import tuned
-from ..problem import Problem, held
-from ..robot_parameters import edited
+from ..problem.law_parameters import tuned
+from ..problem.problem import Problem, held
+from ..problem.robot_parameters import edited
 
 
 class StepJacobian(NamedTuple):

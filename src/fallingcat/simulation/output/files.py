@@ -21,10 +21,10 @@ from ...io.diagnostics import check_path
 from ...io.files import write_bytes
 from ...model import Model
 from ...model.states import POSE_TOLERANCE
+from ..diagnostics.ledger import Ledger
 from ..events import Happened
 from ..outcome import Code, as_data, from_data
-from ..problem import Problem
-from .ledger import Ledger
+from ..problem.problem import Problem
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory

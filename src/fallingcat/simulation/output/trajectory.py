@@ -16,19 +16,20 @@ from ...compiler import compile
 from ...contact.base import Mode
 from ...dynamics import momentum
 from ...errors import ModelError, describe
+from ...escaping import terminal
 from ...model import Model, State
 from ...model.literals import MomentumFrame
-from ..accuracy import ErrorEstimate
-from ..compiled_dynamics import energies
+from ..diagnostics.accuracy import ErrorEstimate
+from ..diagnostics.ledger import ROUNDING, Ledger
 from ..events import Happened
 from ..integrators.rule import points_at, port_forces
-from ..loop_closure import loop_errors
 from ..outcome import Code, Diagnostic, status_text
-from ..problem import Problem
-from ..vector_field import layout_of
+from ..problem.compiled_dynamics import energies
+from ..problem.loop_closure import loop_errors
+from ..problem.problem import Problem
+from ..problem.vector_field import layout_of
 from . import files, tables
 from .interpolation import interpolate
-from .ledger import ROUNDING, Ledger
 
 if TYPE_CHECKING:
     from ...visualization import Page, Shape
@@ -92,7 +93,7 @@ class Trajectory:
     def __repr__(self) -> str:
         """Model, duration, samples, integrator and status in one line."""
         about = f"{self.times[-1]:g} s, {len(self)} samples, {self.integrator}, {self.status}"
-        return f"<Trajectory of {self.model.name!r}: {about}>"
+        return terminal(f"<Trajectory of {self.model.name!r}: {about}>")
 
     def state(self, i: int) -> State:
         """State at a sample.

@@ -11,7 +11,7 @@ from ...geometry.contact_points import position
 from ...lie import rotations
 from ...model import Model, State
 from ...simulation import Code, Event, Rosenbrock, Trajectory
-from ...simulation.output.recorded_runs import record_runs
+from ...simulation.runner.recorded_runs import record_runs
 from ..kind import Progress
 from .hopper import FOOT, floor, laws, start
 from .measures import hop_period, stationarity, step_length

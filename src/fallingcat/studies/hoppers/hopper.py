@@ -14,7 +14,7 @@ from ...dynamics import center_of_mass, kinetic_energy, link_pose, potential_ene
 from ...errors import FallingCatError, ModelError
 from ...model import Model, State, robots
 from ...simulation import Event, Rosenbrock, Trajectory, simulate
-from ...simulation.output.recorded_runs import record_runs
+from ...simulation.runner.recorded_runs import record_runs
 from .hopping_laws import (
     EnergyController,
     ExternalPolarSpring,

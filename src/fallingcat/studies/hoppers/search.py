@@ -9,7 +9,7 @@ import numpy as np
 
 from ...model import Model, State
 from ...simulation import BatchSimulator, Located, Rosenbrock
-from ...simulation.output.recorded_runs import record_runs
+from ...simulation.runner.recorded_runs import record_runs
 from ..kind import Progress
 from .attraction import starts
 from .hopper import floor, laws, start

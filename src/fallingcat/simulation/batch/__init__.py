@@ -1,0 +1,1 @@
+"""Batches of robots in compiled steps, on CPU or GPU."""

@@ -1,0 +1,1 @@
+"""Diagnostics of runs: warnings, error estimates, energy ledger."""

@@ -1,0 +1,86 @@
+"""Collision shapes that passed through the ground, because the contact has no points on their links."""
+
+from __future__ import annotations
+
+import functools
+from typing import Final
+
+import numpy as np
+
+from ...errors import FallingCatError
+from ...geometry.collision_points import CollisionPoints, collision_points
+from ...geometry.contact_points import Ground
+from ...geometry.point_positions import level_heights, point_coordinates
+from ...geometry.reduced_points import reduced
+from ...model import Model
+from ..outcome import Diagnostic, Kind
+from .motion import Motion
+
+MAX_DEPTH: Final = 0.05
+"""m: depth of a link in the ground, most of it below, from which on it is reported"""
+MOST_STATES: Final = 8
+"""States of a run, or robots of a batch, that are looked at."""
+
+
+def passed_ground(run: Motion) -> Diagnostic | None:
+    """Link that is in the ground with most of its collision shapes, at the end of a run or at one of some samples."""
+    contact, model = run.problem.contact, run.problem.model
+    parts = () if contact is None else contact.parts
+    floor = next((part for part in parts if _on_ground(model, getattr(part, "points", ()))), None)
+    if floor is None:
+        return None
+    shapes = _untouched(model, floor.points)
+    if shapes is None:
+        return None
+    try:
+        ground = floor.ground(model)
+    except (FallingCatError, NotImplementedError):  # a contact without a ground
+        return None
+    last, robots = len(run.times) - 1, np.flatnonzero(run.finite)[:MOST_STATES]
+    samples = sorted({last} if run.many else {*np.linspace(last, 0, MOST_STATES).astype(int).tolist()})
+    heights = _heights(model, ground, shapes, *(x[np.ix_(samples, robots)] for x in run.series.states[:2]))
+    place = {point: i for i, point in enumerate(shapes.points)}
+    deepest, name, sunk = 0.0, "", list[int]()
+    for link, points in shapes.groups.items():
+        own = heights[..., [place[point] for point in points]]
+        depths = np.where(own.mean(axis=-1) < 0.0, -own.min(axis=-1), 0.0)
+        sunk += robots[(depths > MAX_DEPTH).any(axis=0)].tolist()
+        deepest, name = max((deepest, name), (float(depths.max(initial=0.0)), link))
+    if not sunk:
+        return None
+    advice = "leave out the points of the contact, and all collision shapes touch"
+    message = f"link {name!r} is {deepest:.2g} m in the ground: the contact has no points there"
+    found = Diagnostic(Kind.BELOW_GROUND, message, deepest, MAX_DEPTH, advice, name)
+    return run.about(found, np.array(sorted({*sunk})))
+
+
+def _heights(
+    model: Model, ground: Ground, shapes: CollisionPoints, poses: np.ndarray, joints: np.ndarray
+) -> np.ndarray:
+    """``K x N x points``: heights (m) of shapes at poses (K x N x 4 x 4) and joint coordinates (K x N x k)."""
+    lead, points = poses.shape[:2], (shapes.points, shapes.radii)
+    poses, joints = poses.reshape(-1, 4, 4), joints.reshape(lead[0] * lead[1], -1)
+    if ground.flat:
+        return level_heights(model, ground, poses, joints, *points, shapes.model).reshape(*lead, -1)
+    places = point_coordinates(model, poses, joints, shapes.points, np.eye(3), shapes.model)
+    each = [[float(ground.site(p, r).height) for p, r in zip(at, shapes.radii, strict=True)] for at in places]
+    return np.array(each).reshape(*lead, -1)
+
+
+@functools.lru_cache(maxsize=32)
+def _on_ground(model: Model, points: tuple[str, ...]) -> bool:
+    """True for points that are links and frames: not between bodies, nor none, as those of a user's own contact."""
+    return bool(points) and {*points} <= {*model.link_names, *(frame.name for frame in model.frames)}
+
+
+@functools.lru_cache(maxsize=32)
+def _untouched(model: Model, points: tuple[str, ...]) -> CollisionPoints | None:
+    """Points of the collision shapes of links without contact points; None where there are none."""
+    touching = {model.frame(point).link for point in points}
+    names = [link.name for i, link in enumerate(model.links) if link.collisions and link.name not in touching and i]
+    base = model.links[0]
+    names = [base.name, *names] if model.m and base.collisions and base.name not in touching else names
+    try:
+        return reduced(collision_points(model, names)) if names else None
+    except FallingCatError:  # a mesh that cannot be read
+        return None

@@ -1,0 +1,1 @@
+"""Linearly implicit midpoint rule for compliant contact."""

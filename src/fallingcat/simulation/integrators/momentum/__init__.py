@@ -1,0 +1,1 @@
+"""Momentum-exact methods for free flight."""

@@ -1,0 +1,1 @@
+"""Time stepping of Moreau for hard contacts."""

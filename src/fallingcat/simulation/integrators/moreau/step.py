@@ -1,0 +1,303 @@
+"""Step of :class:`.Moreau`, on any kind of number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....arrays import absolute, array, concatenate, less, maximum, minimum, scale, sqrt, where
+from ....constraints import loop_closure as loops
+from ....contact.patches import LinkPatches, Look, Near, ball_bottoms, margins, summed
+from ....contact.rigid.solvers.cone_projection import Bounded, Closed, ImpulseSet
+from ....contact.rigid.solvers.delassus import Jacobian, Lever, Response
+from ....contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions, reactions
+from ....contact.rigid.time_stepping.contact_jacobian import StackedJacobian
+from ....contact.rigid.time_stepping.stepped_contacts import Remembered, SteppedContacts
+from ....control import Law
+from ....dynamics import inverse_dynamics
+from ....model import Model, State
+from ...problem.law_parameters import tuned
+from ...problem.loop_closure import LOOPS
+from ...problem.problem import Problem, held
+from ...problem.robot_parameters import edited
+from ...problem.vector_field import layout_of
+from ..implicit.step import moving
+from ..linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
+from ..refinement import coarse
+from .straight_motion import straight, turned, turning
+
+ROUNDING_HEIGHT = 1e-12
+"""m or rad: heights that are rounding."""
+ROUNDING_WORK = 1e-9
+"""Work of reactions, relative to that along the velocities before, that is rounding."""
+Solver = Callable[[Any, Any], Reactions]
+"""``(short, start) -> reactions``"""
+
+
+class Rows(NamedTuple):
+    """Rows along which reactions act: points and stops, then loops, then joints with dry friction."""
+
+    jacobian: Jacobian
+    """Jacobian of links, or of rows themselves"""
+    levers: list[Lever]
+    """maps from these to the rows of each set"""
+    wanted: list[Any]
+    """m/s or rad/s: the velocities that the law of each set asks for, or asks for at least"""
+    sets: list[ImpulseSet]
+    forces: Any
+    """N or N m: those of the last step"""
+    places: list[int]
+    """indices of the rows of points and stops in the memory"""
+    ports: list[str]
+    """through which they work"""
+    patches: Sequence[LinkPatches]
+    """points that may be left out together"""
+    looks: list[Look]
+    """which of them may touch"""
+
+    @property
+    def near(self) -> list[Near | None]:
+        """Conditions of each set without which it is left out, or None."""
+        found: list[Near | None] = [None] * len(self.sets)
+        for on_link, look in zip(self.patches, self.looks, strict=True):
+            for part, near in zip(on_link.patches, look.nears, strict=True):
+                for i in part:
+                    found[i] = near
+        return found
+
+    def of(self, V: Any) -> list[Any]:
+        """Velocities of the rows of each set, given ``V`` (k), one number for each row of the Jacobian."""
+        return [lever.of(V) for lever in self.levers]
+
+
+class Start(NamedTuple):
+    """Start of a step."""
+
+    problem: Problem
+    contact: SteppedContacts
+    state: State
+    kept: Remembered
+    works: Any
+    pulls: dict[str, LinearizedForce]
+    rows: Rows
+    dt: Any
+
+
+class End(NamedTuple):
+    """Velocity and reactions at the end of a step."""
+
+    velocity: Any
+    """``nv``, in the axes of its start"""
+    found: Reactions
+
+
+def stepped(
+    model: Model,
+    x: Any,
+    clock: Any,
+    numbers: Any,
+    forces: Any,
+    *,
+    laws: tuple[Law, ...],
+    contact: SteppedContacts,
+    memory: int,
+    digits: Digits = DIGITS["float64"],
+    varied: tuple[str, ...] = (),
+) -> Any:
+    """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any.
+
+    It is a part of a step of ``clock[-1]``.
+    """
+    model, contact = edited(model, contact, varied, numbers)
+    problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2)
+    t, dt = x[0] * clock[0], clock[0]
+    layout = layout_of(problem, memory)
+    state, remembered, works = layout.unpack(x[1:])
+    start = begun(problem.recalling(remembered)[0], contact, t, state, remembered, works, forces, clock)
+    end = reacted(start, digits)
+    kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
+    memory_after = concatenate([*kept, problem.later(remembered, t, moving(start.state, end.velocity), dt)])
+    again = where(less(0.5, _touched(start, end)), 1.0 + 0.0 * dt, coarse(model, end.velocity, dt))
+    counts = layout.carried_of(x[1:]) + array([0.0, again])
+    packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
+    return concatenate([np.reshape(x[0] + 1.0, 1), packed])
+
+
+def begun(
+    problem: Problem, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, clock: Any
+) -> Start:
+    """Start of a step of ``clock[0]`` (s)."""
+    dt, whole = clock[0], clock[-1]
+    kept, rubs = contact.remembered_of(memory), law_that_rubs(problem)
+    pulls = linearized_forces(problem, t, state, forces, contact.touched(memory), rubs.name if rubs else None, dt)
+    rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, rubs, dt, whole)
+    return Start(problem, contact, state, kept, works, pulls, rows, dt)
+
+
+def reacted(start: Start, digits: Digits) -> End:
+    """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
+    model, state, rows, dt = start.problem.model, start.state, start.rows, start.dt
+    forces, armature = ahead_of(model, state, start.pulls, dt)
+    impulse = scale(dt, forces - inverse_dynamics(model, state, turning(model, state.velocity)))
+    response = rows.jacobian.response(armature, impulse)
+    moves = rows.jacobian.of(state.velocity)
+    before, free = rows.of(moves), rows.of(moves + response.free)
+    soft = start.contact.softness(dt)
+    soft = None if soft is None else [*soft, *[0.0] * (len(rows.sets) - len(soft))]
+
+    def solved(short: Any, begun: Any) -> Reactions:
+        return reactions(response, short, begun, rows.sets, rows.levers, digits, soft, rows.near)
+
+    bounces = _rebounding(start.contact, rows, before, free)
+    short = [concatenate([u - asked for u, asked in zip(free, each, strict=True)]) for each in (bounces, rows.wanted)]
+    found = solved(short[0], scale(dt, rows.forces))
+    if any(start.contact.restitutions):
+        found = _passive(rows, response, concatenate(before), concatenate(free), found, short, solved)
+    return End(state.velocity + response.change(found.along), found)
+
+
+def _passive(
+    rows: Rows, response: Response, before: Any, free: Any, bounced: Reactions, short: list[Any], solved: Solver
+) -> Reactions:
+    """Reactions between those with restitution and those without, as near to the first as gives no energy.
+
+    Newton's restitution beside friction may give some.  The work ``P (u- + u+) / 2`` of what is between the two is a
+    quadratic function of the share of the first.
+    """
+
+    def work(found: Reactions, *moves: Any) -> Any:
+        """Work of impulses along velocities and along the change of velocity that they cause."""
+        return 0.5 * (found.impulses @ sum(moves, start=concatenate(rows.of(response.velocities(found.along)))))
+
+    given = work(bounced, before, free)
+    zero = 0.0 * given
+    one, gives = 1.0 + zero, less(ROUNDING_WORK * absolute(bounced.impulses @ before), given)
+    plain = solved(where(gives, short[1], short[0]), bounced.impulses)
+    apart = Reactions(bounced.impulses - plain.impulses, bounced.along - plain.along, zero)
+    least, curve = work(plain, before, free), work(apart)
+    slope = given - least - curve  # of least + slope share + curve share^2
+    root = slope + sqrt(maximum(slope * slope - 4.0 * curve * least, zero))
+    share = where(less(least, 0.0), -2.0 * least / where(less(0.0, root), root, one), zero)
+    share = where(gives, minimum(share, one), one)
+    left = where(less(bounced.left, plain.left), plain.left, bounced.left)
+    return Reactions(plain.impulses + scale(share, apart.impulses), plain.along + scale(share, apart.along), left)
+
+
+def law_that_rubs(problem: Problem) -> Law | None:
+    """The first law of dry friction."""
+    return next((law for law in problem.laws if law.dry_friction(problem.model) is not None), None)
+
+
+def further_rows(problem: Problem) -> int:
+    """Number of rows of loops and dry friction."""
+    rubs = law_that_rubs(problem)
+    rubbed = 0 if rubs is None else np.count_nonzero(np.asarray(rubs.dry_friction(problem.model)))
+    return sum(loop.count for loop in problem.model.loops) + int(rubbed)
+
+
+def _rows(
+    problem: Problem,
+    contact: SteppedContacts,
+    state: State,
+    on: StackedJacobian,
+    kept: Remembered,
+    rubs: Law | None,
+    dt: Any,
+    whole: Any,
+) -> Rows:
+    """All that may react, whether it will or not.
+
+    What a step has left below the ground, or open, comes back within a ``whole`` one (s): within a part of it, it would
+    be thrown back.
+    """
+    model, (normal, tangential) = problem.model, contact.ports
+    sets: list[ImpulseSet] = list(contact.cones(model))
+    levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
+    heights = [where(less(absolute(height), ROUNDING_HEIGHT), 0.0, height) for height in on.heights]
+    heights = [where(less(height, 0.0), (dt / whole) * height, height) for height in heights]
+    wanted += contact.wanted(heights, sets, kept.stretch, dt)
+    for axes, first, cone in zip(contact.axes(model), contact.first_rows, sets, strict=True):
+        places += [first + axis for axis in axes[: cone.rows]]
+        ports += [normal, *[tangential] * (cone.rows - 1)]
+    if model.loops:
+        error, J_loops, bias = loops.equations(model, state)
+        J.append(J_loops)
+        wanted += [np.reshape(w, 1) for w in scale(-1.0 / whole, error) - scale(0.5 * dt, bias)]
+        sets, ports = [*sets, *[Closed()] * len(error)], [*ports, *[LOOPS] * len(error)]
+    if rubs is not None:
+        limits = np.asarray(rubs.dry_friction(model))
+        rubbed = np.flatnonzero(limits)
+        J.append(np.eye(model.nv)[model.m + rubbed])
+        wanted += [np.zeros(1)] * len(rubbed)
+        sets, ports = [*sets, *(Bounded(limit * dt) for limit in limits[rubbed])], [*ports, *[rubs.name] * len(rubbed)]
+    jacobian, further_levers = on.jacobian.with_rows(concatenate([np.zeros((0, model.nv)), *J]))
+    further = range(len(kept.forces) - contact.further, len(kept.forces))
+    forces = kept.forces[np.array([*places, *further], dtype=int)]
+    ground, found = contact.ground(model), on.patches
+    high = margins(model, ground, state, found, dt) if found else []
+    bottoms = ball_bottoms(model, ground, state, found, contact.radii) if found else []
+    own = [[[on.heights[i] for i in part] for part in x.patches] for x in found]
+    looks = [Look.of(*about, len(found)) for about in zip(bottoms, own, high, strict=True)]
+    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports, on.patches, looks)
+
+
+def _touched(start: Start, end: End) -> Any:
+    """Number of patches that were left out, and come near the ground by the velocity at the end."""
+    rows, model = start.rows, start.problem.model
+    if not rows.patches:
+        return 0.0
+    after = moving(start.state, end.velocity)
+    low = margins(model, start.contact.ground(model), after, rows.patches, start.dt, 0.5)
+    return sum(look.touched(least) for look, least in zip(rows.looks, low, strict=True))
+
+
+def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: list[Any]) -> list[Any]:
+    """Velocities that sets ask for where points that reach the ground within the step bounce by their restitution.
+
+    Given are the velocities of rows before, and without any reaction.
+    """
+    wanted = list(rows.wanted)
+    for i, e in enumerate(contact.restitutions):
+        if e:
+            least = wanted[i][0]
+            back = where(less(before[i][0], -contact.rest_speed), -e * before[i][0], least)
+            higher = where(less(least, back), back, least)
+            asked = where(less(free[i][0], least), higher, least)
+            wanted[i] = concatenate([np.reshape(asked, 1), wanted[i][1:]])
+    return wanted
+
+
+def _remembered(start: Start, found: Reactions) -> Remembered:
+    """Memory of the step for the next."""
+    kept, places = start.kept, start.rows.places
+    forces, impulses = [0.0] * len(kept.forces), scale(1.0 / start.dt, found.impulses)
+    for place, force in zip(places, impulses, strict=False):
+        forces[place] = force
+    forces[len(forces) - start.contact.further :] = list(impulses[len(places) :])
+    left = where(less(kept.left, found.left), found.left + 0.0 * kept.left, kept.left)
+    return Remembered(array(forces), left, start.contact.stretched(kept.stretch, forces, start.dt))
+
+
+def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
+    """Along the velocity that a step ends with, in the axes of its start."""
+    after = model.configuration.displace(state, straight(model, velocity, dt))
+    return moving(after, turned(model, velocity, dt))
+
+
+def _works(start: Start, end: End) -> Any:
+    """J, two for each port: along the mean of the velocities before and after."""
+    model, rows, state = start.problem.model, start.rows, start.state
+    mean, impulses = 0.5 * (state.velocity + end.velocity), end.found.impulses
+    pairs = powers_of(model, state, end.velocity - state.velocity, start.pulls)
+    works = {name: scale(start.dt, array(list(pair))) for name, pair in zip(start.pulls, pairs, strict=True)}
+    carried = concatenate([mean[: model.m], np.zeros(model.n)])
+    base = impulses * concatenate(rows.of(rows.jacobian.of(carried)))
+    whole = impulses * concatenate(rows.of(rows.jacobian.of(mean)))
+    nears = [near for near, one in zip(rows.near, rows.sets, strict=True) for _ in range(one.rows)]
+    for port in dict.fromkeys(rows.ports):
+        mine = [k for k, own in enumerate(rows.ports) if own == port]
+        terms = [array([base[k], whole[k] - base[k]]) for k in mine]
+        works[port] = summed([nears[k] for k in mine], terms, works.get(port, np.zeros(2)))
+    return concatenate([np.zeros(0), *(works.get(port, np.zeros(2)) for port in start.problem.ports)])

@@ -1,0 +1,1 @@
+"""Runs of one robot or many, from their starts to their results."""

@@ -1,0 +1,1 @@
+"""Steps as functions for every target, their derivatives, and gradients of runs."""
