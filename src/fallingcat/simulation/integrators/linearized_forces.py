@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import concatenate, less, maximum, scale, where
 from ...contact.theta_weights import ThetaWeights
 from ...control import Law
-from ...control.laws.drive_limits import cut_resistance
+from ...control.laws.drive_limits import cut_resistance, limits_speeds
 from ...control.laws.inertia_behind import carried
 from ...errors import NumericsError
 from ...model import Model, State
@@ -53,26 +53,25 @@ def linearized_forces(
     grips: str | None,
     dt: Any,
     middle: bool = False,
+    speeds: bool = False,
 ) -> dict[str, LinearizedForce]:
     """Linearized forces of all laws, and of the controller, by their names; none yet of the law named ``grips``.
 
     ``forces`` are those (nv) of the controller, and its stiffness and damping (n each) where they are known.  A step
     foresees all of springs and dampers, or, if its places are those of its ``middle``, as much as
-    :class:`.ThetaWeights`.
+    :class:`.ThetaWeights`.  With ``speeds`` the speed limits of drives are left to :class:`.DriveSpeeds`.
     """
     model, zero, drives = problem.model, np.zeros(problem.model.n), set(problem.driven_ports)
-    asking, at = (
-        [law for law in problem.laws if not law.saturates and law.name != grips],
-        (model, t, state, touching, dt),
-    )
-    said = {law.name: _resistance(law.joint_impedance, *at) for law in asking}
-    uncut = {law.name: _uncut(law, *at) for law in asking} if middle else {}
+    asking = [law for law in problem.laws if not law.saturates and law.name != grips]
+    now = model, t, state, touching, dt
+    said = {law.name: _resistance(law.joint_impedance, *now) for law in asking}
+    uncut = {law.name: _uncut(law, *now) for law in asking} if middle else {}
     if len(forces) > model.nv:  # of a function, with its stiffness and damping
         said["controller"], uncut["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
     ahead = {name: (dt * K, D + dt * K) for name, (K, D) in said.items()}
     if middle and said and model.n:
         ahead = _centered(said, uncut, _behind(model), dt)
-    pulls = {law.name: LinearizedForce(_forces(law, *at[:-1]), *ahead[law.name]) for law in asking}
+    pulls = {law.name: LinearizedForce(_forces(law, *now[:-1]), *ahead[law.name]) for law in asking}
     if grips is not None:
         pulls[grips] = LinearizedForce(np.zeros(model.nv), zero, zero)
     if problem.controller is not None:
@@ -80,12 +79,15 @@ def linearized_forces(
     asked = problem.total({name: pull.forces for name, pull in pulls.items() if name in drives})
     for law in problem.laws:
         if law.saturates:
-            taken = law.saturated_forces(model, t, state, frozenset(), asked)
+            later = speeds and limits_speeds(law, model)
+            at = state._replace(rates=np.zeros(model.n)) if later else state
+            taken = law.saturated_forces(model, t, at, frozenset(), asked)
             gain = sum((pulls[name].gain for name in drives & pulls.keys()), start=zero)
             u = asked[model.m :]
             part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
             pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
-            pulls[law.name] = LinearizedForce(taken, zero, law.implicit_damping(model, state, asked, dt))
+            foreseen = zero if later else law.implicit_damping(model, state, asked, dt)
+            pulls[law.name] = LinearizedForce(taken, zero, foreseen)
     return {port: pulls[port] for port in problem.ports if port in pulls}
 
 

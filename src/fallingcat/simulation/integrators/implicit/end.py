@@ -29,7 +29,7 @@ def concluded(start: Start, last: Sweep) -> Any:
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
     after = moving(problem.model.configuration.displace(state, way), velocity)
-    pulls = start.pulls
+    pulls = start.pulls_at(last.signs)
     if problem.model.loops:
         pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
     if last.signs.grip:

@@ -19,6 +19,7 @@ from ...problem.loop_closure import closing_forces
 from ...problem.problem import Problem, held
 from ...problem.robot_parameters import edited, mobility_with
 from ...problem.vector_field import layout_of
+from ..drive_speeds import DriveSpeeds
 from ..joint_friction import JointFriction
 from ..linearized_forces import LinearizedForce, ahead_of, linearized_forces
 from .coupled_links import CoupledLinks
@@ -63,7 +64,7 @@ class Start(NamedTuple):
             (point.law.tangent if newton else point.law.support)(point, u, point.seen)
             for point, u in zip(self.points, self.ahead(signs), strict=True)
         ]
-        found, closing = _answer(self, signs.grip, linearized, symmetric=not newton)
+        found, closing = _answer(self, signs, linearized, symmetric=not newton)
         grip = signs.grip
         held = grip.forces(found.beyond) if grip else np.zeros(0)
         moves = {
@@ -72,12 +73,21 @@ class Start(NamedTuple):
             else found.links[point.link]
             for point in self.points
         }
-        after = Signs(moves, 1.0, grip.next(found.beyond) if grip else None)
+        drives = signs.drives and signs.drives.next(self.change(found.acceleration))[0]
+        after = Signs(moves, 1.0, grip.next(found.beyond) if grip else None, drives)
         felt = [
             guarded(point.near, support.at(u))
             for point, support, u in zip(self.points, linearized, self.ahead(after), strict=True)
         ]
         return Sweep(found.acceleration, felt, closing, held, moves, after)
+
+    def change(self, acceleration: Any) -> Any:
+        """``n``: of joint rates in the step, with an acceleration (nv)."""
+        return scale(self.dt, acceleration[self.problem.model.m :])
+
+    def pulls_at(self, signs: Signs) -> dict[str, LinearizedForce]:
+        """Linearized forces of laws with the speed limits of drives."""
+        return self.pulls if signs.drives is None else signs.drives.limited(self.pulls)
 
     def ahead(self, signs: Signs) -> list[Any]:
         """``3`` each (m/s): velocities of points at the end of the step."""
@@ -96,7 +106,7 @@ class Start(NamedTuple):
         """Squared difference between forces of a sweep and the contact law, relative to the normal forces.
 
         The law is that at the velocities of the sweep; 1 and more where dry friction does not hold the joints that it
-        was taken to hold.
+        was taken to hold, or drives with speed limits are not in the range that they were taken to be in.
         """
         mass, ahead = self.problem.model.mass, self.ahead(Signs(now.moves, 1.0, None))
         laws = [point.law.step_force(point, u, point.seen) for point, u in zip(self.points, ahead, strict=True)]
@@ -106,6 +116,9 @@ class Start(NamedTuple):
         if before.grip is not None and now.signs.grip is not None:
             change = now.signs.grip.holds - before.grip.holds
             missed = missed + size * (change @ change)
+        if before.drives is not None:
+            error = before.drives.next(self.change(now.acceleration))[1]
+            missed = missed + size * (error @ error)
         return missed / size
 
     @property
@@ -126,13 +139,16 @@ class Signs(NamedTuple):
     """part of the acceleration towards axes of rotation in the velocities that follow"""
     grip: JointFriction | None
     """joints that dry friction holds"""
+    drives: DriveSpeeds | None = None
+    """drives with speed limits"""
 
     @property
     def flat(self) -> Any:
         """All numbers that sweeps find."""
         turned = np.reshape(self.turned, 1)[: self._links]
         own = [np.zeros(0), *self.moves.values(), turned]
-        return concatenate([*own, *((self.grip.holds, self.grip.way) if self.grip else ())])
+        held = (self.grip.holds, self.grip.way) if self.grip else ()
+        return concatenate([*own, *held, *((self.drives.at,) if self.drives else ())])
 
     @property
     def _links(self) -> int:
@@ -142,9 +158,11 @@ class Signs(NamedTuple):
     def read(self, flat: Any) -> Signs:
         """The same with other numbers."""
         moves, rest = _read(self.moves, flat)
-        turned, grips = rest[: self._links], rest[self._links :].reshape(2, -1)
-        grip = self.grip._replace(holds=grips[0], way=grips[1]) if self.grip else None
-        return Signs(moves, turned[0] if len(turned) else 1.0, grip)
+        joints = 2 * len(self.grip.rates) if self.grip else 0
+        turned, grips, at = np.split(rest, [self._links, self._links + joints])
+        grip = self.grip._replace(holds=grips[: joints // 2], way=grips[joints // 2 :]) if self.grip else None
+        drives = self.drives._replace(at=at) if self.drives else None
+        return Signs(moves, turned[0] if len(turned) else 1.0, grip, drives)
 
     def halfway(self, other: Signs, condition: Any) -> Signs:
         """The same, where a condition holds half way from the ``other``."""
@@ -191,7 +209,7 @@ def begun(
     coupled = CoupledLinks.of(model, middle, [point.link for point in points], pairs) if pairs else None
     grip = _gripping(problem, state, dt[0]) if grips else None
     touching, name = _touching(problem, points), grip.name if grip else None
-    pulls = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
+    pulls = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], True, grips)
     start = Start(problem, x[0], state, middle, works, points, patches, pulls, coupled, counts, dt[0], before)
     # at the velocities before: the accelerations of links are relative to those of free fall
     moves = {
@@ -200,7 +218,7 @@ def begun(
         else concatenate([-(point.axes.T @ point.gravity), np.zeros(3)])
         for point in points
     }
-    return start, Signs(moves, 0.0, grip)
+    return start, Signs(moves, 0.0, grip, DriveSpeeds.begun(problem, state, pulls) if grips else None)
 
 
 def moving(state: State, velocity: Any) -> State:
@@ -277,7 +295,7 @@ def converged(start: Start, signs: Signs, tolerance: float = FORCE_TOLERANCE) ->
     come after the first are steps of Newton's method.
     """
     model = start.problem.model
-    if not (start.points or signs.grip):
+    if not (start.points or signs.grip or signs.drives):
         return start.sweep(signs)
     loops, grips = (np.zeros(model.nv if needed else 0) for needed in (model.loops, signs.grip))
     none, moves = [np.zeros(3) for _ in start.points], {key: 0.0 * x for key, x in signs.moves.items()}
@@ -313,10 +331,14 @@ def _touching(problem: Problem, points: list[Point]) -> dict[str, Any]:
     return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
 
 
-def _answer(start: Start, grip: JointFriction | None, supports: list[Support], symmetric: bool) -> tuple[Response, Any]:
+def _answer(start: Start, signs: Signs, supports: list[Support], symmetric: bool) -> tuple[Response, Any]:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
     model, state, dt = start.problem.model, start.middle, start.dt
-    none, (forces, armature) = np.zeros(0), ahead_of(model, start.state, start.pulls, dt)
+    grip, none = signs.grip, np.zeros(0)
+    forces, armature = ahead_of(model, start.state, start.pulls, dt)
+    if signs.drives is not None:
+        lost = signs.drives.taken()
+        forces, armature = forces + lost.forces, armature + scale(dt, lost.gain)
     wrenches, resisting = loads(start.points, supports, dt)
     given = None if grip is None else grip.given
     if grip is not None:
