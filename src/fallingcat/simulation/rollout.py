@@ -115,7 +115,7 @@ def rollout(
             kept = None if every is None else every * 2**finer
             return Batch(simulator, problem, compiled, duration, kept, tell, start / 2**finer, finer).result()
 
-        return refined(run, dt is None)
+        return refined(run, dt is None and problem.sampling is None)
 
 
 def _one_by_one(

@@ -124,4 +124,5 @@ def _run(
         about = (problem, method, state, duration, dt, every * 2**finer, events, progress)
         return Run(*about, finer=finer).result()
 
-    return refined(run, dt is None)
+    asked_again = problem.controller is None or problem.feedback is not None  # others may remember the first run
+    return refined(run, dt is None and asked_again)

@@ -23,6 +23,7 @@ from ...model import Model
 from ..events import TIME_TOLERANCE
 from ..problem.problem import Problem
 from ..problem.vector_field import Layout
+from .held_forces import HeldForces
 
 STEPS_PER_PART = 250
 """Long enough for a robot that lands to forget errors that it will forget."""
@@ -147,12 +148,20 @@ def some_of(count: int) -> np.ndarray:
 
 
 def estimate(
-    stepper: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int, parts_per_step: int = 1
+    stepper: Any,
+    on: Any,
+    layout: Layout,
+    checkpoints: Checkpoints,
+    order: int,
+    parts_per_step: int = 1,
+    held: HeldForces | None = None,
 ) -> Errors | None:
     """Errors of the robots on a device, in compiled steps of ``stepper``; None where there are not two steps.
 
-    Parts are repeated in steps twice as long, or, with several ``parts_per_step``, so many times shorter.
+    Parts are repeated in steps twice as long, or, with several ``parts_per_step``, so many times shorter; under forces
+    that a controller has ``held``, in shorter ones, as it may have given others in every step.
     """
+    parts_per_step = parts_per_step if held is None else max(2, parts_per_step)
     states, dt = list(checkpoints), checkpoints.dt
     if len(states) < 2 or states[-1].steps < 2:
         return None
@@ -162,10 +171,14 @@ def estimate(
     cost = float(parts_per_step) if parts_per_step > 1 else 0.5
     chosen = [_chosen(_activity(layout, nodes[:, i]), ends[-1], cost) for i in lanes]
     repeated = list[tuple[np.ndarray, ...]]()
-    for parts, robots, weights in _together(chosen, ends):
+    for parts, robots, weights in _together(chosen, ends, apart=held is not None):
         steps = int(ends[parts[0] + 1] - ends[parts[0]])
         count, some = steps * parts_per_step if parts_per_step > 1 else max(1, steps // 2), on.part(robots)
-        after = stepper.repeated(some, stepper.restarted(x[parts, robots], count / steps), steps * dt / count, count)
+        begun, size = stepper.restarted(x[parts, robots], count / steps), steps * dt / count
+        if held is None:
+            after = stepper.repeated(some, begun, size, count)
+        else:
+            after = held.repeated(stepper, some, begun, robots, size, count)
         other = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
         repeated.append((parts, robots, weights, other))
     parts, robots, weights, others = map(np.concatenate, zip(*repeated, strict=True))
@@ -175,16 +188,20 @@ def estimate(
     return Errors(errors, _distances(model, layout, nodes[0], nodes).max(axis=0))
 
 
-def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+def _together(
+    chosen: list[list[tuple[int, float]]], ends: np.ndarray, apart: bool
+) -> Iterator[tuple[np.ndarray, ...]]:
     """Parts, robots and weights of the steps that are repeated in one call.
 
-    These are parts of equal length; of one robot each alone, for which the code of single robots is there already.
+    These are parts of equal length, or, ``apart``, the same part of many robots; of one robot each alone, for which the
+    code of single robots is there already.
     """
     jobs = [(part, robot, weight) for robot, own in enumerate(chosen) for part, weight in own]
     lengths = np.diff(ends)[[part for part, _, _ in jobs]]
     groups = [[job] for job in jobs]
     if len(chosen) > 1:
-        groups = [[jobs[i] for i in np.flatnonzero(lengths == length)] for length in sorted({*lengths.tolist()})]
+        kinds = np.array([part for part, _, _ in jobs]) if apart else lengths
+        groups = [[jobs[i] for i in np.flatnonzero(kinds == kind)] for kind in sorted({*kinds.tolist()})]
     for group in groups:
         parts, robots, weights = zip(*group, strict=True)
         yield np.array(parts), np.array(robots), np.array(weights)

@@ -103,6 +103,8 @@ class Batch(Runner[Rollout]):
         self.simulator, self.layout, self.next = simulator, simulator.layout, min(first, simulator.dt)
         self.problem, self.method = problem, method
         self.sampling = None if problem.sampling is None else problem.sampling.of_batch(simulator.state)
+        if self.sampling is not None:
+            self.hold()
 
     @property
     def packed(self) -> np.ndarray:
@@ -122,6 +124,8 @@ class Batch(Runner[Rollout]):
                 states = State(*self.layout.series(packed).states)
                 sampling.advance(self.t, states, lambda: self._touching(packed))
             forces = np.hstack([np.zeros((simulator.count, self.problem.model.nv - sampling.size)), sampling.forces])
+            if self.held is not None:
+                self.held.see(self.t, forces[self.lanes])
         dt, at = self.planned(), round(self.t / self.dt)
         if dt < self.dt * (1.0 - 1e-6) or abs(self.t - at * self.dt) > TIME_TOLERANCE:
             self.advance_by(simulator, dt, forces)

@@ -147,6 +147,8 @@ class Run(Stepping):
             return False
         simulator.place(self.t, self.packed)
         held = simulator.stepper.held(self.t, dt, self.packed)[None]
+        if self.held is not None:
+            self.held.see(self.t, held)
         found, sound, stride = self.advance_to(simulator, until, held, self.instant)
         assert found is not None
         after = found[:, 0, simulator.stepper.head :]

@@ -82,6 +82,8 @@ class Stepping(Runner[Trajectory]):
         step = stepping.stepper(self.problem, self.mode, self.layout.memory)
         self.simulator = None
         if isinstance(step, CompiledStepper):
+            if self.problem.controller is not None and not self.repeatable:
+                self.hold()
             self.mode = ()  # of no matter to it: see Run.recorded
             step.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
             self.simulator = BatchSimulator.alone(self.problem, step, self.layout, self.dt)
