@@ -22,7 +22,7 @@ from ..diagnostics.accuracy import (
     parts_per_step,
     some_of,
 )
-from ..diagnostics.held_forces import HELD_TIME, MAX_NUMBERS, HeldForces
+from ..diagnostics.held_forces import HELD_SAMPLES, MAX_HELD_TIME, MAX_NUMBERS, HeldForces
 from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
 from ..outcome import Code
@@ -282,10 +282,11 @@ class Runner(ABC, Generic[R]):
 
     # the error of steps ---------------------------------------------------------------------------------------
 
-    def hold(self) -> None:
-        """Record the forces of a controller, if there are not too many, for an estimate that does not ask it again."""
+    def hold(self, sampling: Sampling, record: HeldForces) -> None:
+        """Estimate errors by a record of the forces of a controller, if it is not too long, and ask it no more."""
         if self.steps * len(self.lanes) * self.problem.model.nv <= MAX_NUMBERS:
-            self.held, self.checkpoints.part = HeldForces([], []), max(1, round(HELD_TIME / self.dt))
+            part = min(MAX_HELD_TIME, HELD_SAMPLES / sampling.sampled.rate)
+            self.held, self.checkpoints.part = record, max(1, round(part / self.dt))
 
     @property
     def estimates(self) -> bool:
@@ -301,7 +302,9 @@ class Runner(ABC, Generic[R]):
             return "the contact switches between modes at located events"
         if self.problem.controller is None or self.repeatable or self.held is not None:
             return ""
-        return "the controller is asked several times in each step, and is not smooth"
+        if self.sampling is not None:
+            return "the run is so long that the forces of its controller are not kept"
+        return "the controller is a function that is not smooth, or answers the same question in several ways"
 
     @property
     def repeats(self) -> tuple[Any, Any]:
