@@ -118,8 +118,8 @@ def stepped(
     flying = concatenate([start.twist, start.rates]) - flight.seen(clock[0], R)
     m = model.m
     p = inverse_dynamics(light, still_at(light, q), flying)[m:]
-    half, foreseen = clock[0] + 0.5 * dt, _foreseen(problem, clock[0], start, 0.5 * dt)
-    closing = InnerLoops(light, still_at(light, q), 0.5 * dt * foreseen)
+    half, predicted = clock[0] + 0.5 * dt, _foreseen(problem, clock[0], start, 0.5 * dt)
+    closing = InnerLoops(light, still_at(light, q), 0.5 * dt * predicted)
 
     def middle(v: Any) -> State:
         return flight.state(half, R @ exp(0.5 * dt * angular_velocity(model, v)), q + 0.5 * dt * v[m:], v)
@@ -141,7 +141,7 @@ def stepped(
         found = Guess(new, slope, impulses, rates, tau, falls, np.reshape(change, 1))
         return concatenate(list(found)), arrived(model, change, at.change[0], dt)
 
-    first = Guess.first(model, flying, foreseen)
+    first = Guess.first(model, flying, predicted)
     x = better(guess)[0] if len(guess) else while_loop(better, first, MAX_PASSES, UNROLLED_PASSES)
     v, slope, impulses, *_, change = Guess.of(model, x)
     end_R, end_q = R @ exp(dt * angular_velocity(model, v)), q + dt * v[m:]
