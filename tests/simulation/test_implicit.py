@@ -18,7 +18,7 @@ from fallingcat.simulation import BatchSimulator, build_problem
 from fallingcat.simulation.integrators.implicit.integrator import Implicit, conclusion, prediction, stepped
 from fallingcat.simulation.integrators.implicit.step import moving
 from fallingcat.simulation.problem.contact_branches import by_cases
-from fallingcat.simulation.problem.law_parameters import apart
+from fallingcat.simulation.problem.law_parameters import split_parameters
 from fallingcat.simulation.problem.vector_field import layout_of
 
 SIT = tuple(np.tile([0.0, 0.6, -1.2], 4))
@@ -242,7 +242,7 @@ def test_what_is_foreseen_and_concluded_is_the_step(rub):
         _, memory = floor.begin(model, start)
         layout = layout_of(problem, len(memory))
         x = np.concatenate([[0.1], layout.pack(start, memory, rng.normal(size=layout.works))])
-        laws_alone, numbers = apart(problem.laws, model)
+        laws_alone, numbers = split_parameters(problem.laws, model)
         given = (model, x, np.array([2e-3]), numbers, np.zeros(0))
         about = {"laws": laws_alone, "contact": floor, "memory": len(memory)}
         signs = prediction(*given, **about, sweeps=2)
