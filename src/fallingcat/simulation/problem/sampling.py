@@ -22,7 +22,7 @@ from ...errors import ModelError, describe
 from ...model import Model, State
 from .arguments import answered, controller_forces, controller_size, read_only
 from .compiled_dynamics import cached_kernel
-from .contact_branches import asks, by_cases
+from .contact_branches import asks, by_contact_branches
 from .law_parameters import split_parameters, tuned
 
 Touching = Callable[[], Sequence[frozenset[str]]]
@@ -88,7 +88,7 @@ def look(
         size, heard = law.memory_size(model), law.noises(model)
         law, seen = law.with_memory(memory[:size]), law.sensed(model, state, noise[:heard])
         memory, noise = memory[size:], noise[heard:]
-        forces = forces + by_cases(functools.partial(law.forces, model, clock[0], seen), touching)
+        forces = forces + by_contact_branches(functools.partial(law.forces, model, clock[0], seen), touching)
         kept.append(law.after(model, clock[0], seen, clock[1]))
     return concatenate([forces, *kept])
 

@@ -155,7 +155,7 @@ class CompiledStepper:
         ):
             return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
         first = compile(self._model, prediction, inputs=self._inputs, **about, **self._options)
-        inputs = self._inputs | {"signs": first.size}
+        inputs = self._inputs | {"prediction": first.size}
         return [first, compile(self._model, conclusion, inputs=inputs, **about, **options)]
 
     def initial_memory(self, many: State) -> np.ndarray:
