@@ -50,14 +50,14 @@ class DriveSpeeds(NamedTuple):
     """``k``: speed that is left where the sweep is linearized"""
 
     @classmethod
-    def begun(cls, problem: Problem, state: State, pulls: dict[str, LinearizedForce]) -> DriveSpeeds | None:
+    def begun(cls, problem: Problem, state: State, linear_forces: dict[str, LinearizedForce]) -> DriveSpeeds | None:
         """Drives before the first sweep, given the linearized forces without speed limits."""
         model, name = problem.model, speed_limit_law(problem)
         if name is None:
             return None
         rates, zero = np.flatnonzero(limited(model, "velocity")), np.zeros(model.n)
-        drives = [pulls[each] for each in dict.fromkeys((*problem.driven_ports, name)) if each in pulls]
-        force = sum((pull.then(state.rates, zero)[model.m :] for pull in drives), start=zero)[rates]
+        drives = [linear_forces[each] for each in dict.fromkeys((*problem.driven_ports, name)) if each in linear_forces]
+        force = sum((one.at_end(state.rates, zero)[model.m :] for one in drives), start=zero)[rates]
         top, v, none = allowed(model, "velocity")[rates], state.rates[rates], 0.0 * force
         per_rate, back = 1.0 / (SPEED_FADE * top), less(force, 0.0)
         left, fall = (top - where(back, -v, v)) * per_rate, where(back, none - per_rate, none + per_rate)
@@ -73,10 +73,10 @@ class DriveSpeeds(NamedTuple):
             on_rates(self.model, self.rates, force), zero, on_rates(self.model, self.rates, gain)[m:]
         )
 
-    def limited(self, pulls: dict[str, LinearizedForce]) -> dict[str, LinearizedForce]:
+    def limited(self, linear_forces: dict[str, LinearizedForce]) -> dict[str, LinearizedForce]:
         """Linearized forces of all laws with the speed limits."""
-        cut, taken = pulls[self.name], self.taken()
-        return pulls | {self.name: LinearizedForce(cut.forces + taken.forces, cut.drift, cut.gain + taken.gain)}
+        cut, taken = linear_forces[self.name], self.taken()
+        return linear_forces | {self.name: LinearizedForce(cut.forces + taken.forces, cut.drift, cut.gain + taken.gain)}
 
     def moved(self, change: Any) -> DriveSpeeds:
         """Drives linearized where the rates (n) of joints change by this in the step."""
