@@ -165,12 +165,12 @@ def servo(kp, kd, rate, latency=0.0):
 
 
 @pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("dt", [1e-3, 4e-3])
-def test_the_estimate_under_a_sampled_controller(dt, hard):
-    """Under the forces that it gave, in steps half as long: it is not asked again."""
+@pytest.mark.parametrize(("dt", "rate"), [(1e-3, 250.0), (4e-3, 250.0), (4e-3, 800.0)])
+def test_the_estimate_under_a_sampled_controller(dt, rate, hard):
+    """Under the forces that it gave, in steps half as long, also of those that its samples cut short."""
     model, start, _, floor = landing()
     floor = fc.contact.HardContacts(floor.points, friction=0.8) if hard else floor
-    run, fine = (fc.simulate(model, start, 1.0, servo(60.0, 1.0, 250.0), floor, dt=x) for x in (dt, dt / 16.0))
+    run, fine = (fc.simulate(model, start, 1.0, servo(60.0, 1.0, rate), floor, dt=x) for x in (dt, dt / 16.0))
     off = np.abs(run.joints[-1] - fine.joints[-1]).max()
     assert 0.8 * off < run.error_estimate.angle < 15.0 * off
     assert run.unestimated == ""

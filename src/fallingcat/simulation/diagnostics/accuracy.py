@@ -182,7 +182,7 @@ def estimate(
             after = stepper.repeated(some, stepper.restarted(x[parts, robots], count / steps), size, count)
         else:
             start, end = (float(ends[parts[0] + i]) * dt for i in (0, 1))
-            after = held.repeated(stepper, some, x[parts, robots], robots, start, end, size)
+            after = held.repeated(stepper, some, x[parts, robots], robots, start, end, dt, parts_per_step)
         other = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
         repeated.append((parts, robots, weights, other))
     parts, robots, weights, others = map(np.concatenate, zip(*repeated, strict=True))
