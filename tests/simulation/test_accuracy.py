@@ -196,6 +196,23 @@ def test_rollouts_under_a_sampled_law_estimate_as_runs_do():
     np.testing.assert_allclose(batch, np.max(alone, axis=0), rtol=1e-6)
 
 
+@pytest.mark.parametrize("hard", [False, True])
+def test_steps_from_outside_are_estimated_on_request(hard):
+    """Those of the first 0.25 s of a landing: at least what steps 16 times shorter find; nothing moves meanwhile."""
+    model, start, laws, floor = landing()
+    floor = fc.contact.HardContacts(floor.points, friction=0.8) if hard else floor
+    many, pushes = [start._replace(twist=start.twist + 0.01 * i) for i in range(12)], 0.5 * np.ones((12, model.n))
+    batches = [fc.simulation.BatchSimulator(model, many, laws, floor, dt=dt, driven=True) for dt in (2e-3, 1.25e-4)]
+    error, before = batches[0].step_error(125, pushes), batches[0].state.joints.copy()
+    np.testing.assert_array_equal(before, [each.joints for each in many])
+    for batch, steps in zip(batches, (125, 2000), strict=True):
+        batch.step(steps, pushes)
+    off = np.abs(batches[0].state.joints - batches[1].state.joints).max()
+    assert 0.8 * off < error.angle < 5.0 * off
+    with pytest.raises(fc.ModelError, match="steps"):
+        batches[0].step_error(0, pushes)
+
+
 def test_a_sampled_controller_that_shakes_its_robot_is_reported():
     """Its gains are too high for 250 Hz: steps of 1 ms are 0.2 rad off, and said nothing of it."""
     model, start, _, floor = landing()

@@ -192,6 +192,22 @@ def estimate(
     return Errors(errors, _distances(model, layout, nodes[0], nodes).max(axis=0))
 
 
+def step_error(
+    stepper: Any, on: Any, layout: Layout, x: Any, forces: Any, dt: float, steps: int, order: int
+) -> ErrorEstimate | None:
+    """Error of some ``steps`` that robots on a device take from ``x`` under ``forces``, by steps half as long.
+
+    It is the largest one, of robots whose numbers stay finite; None: of no robot.
+    """
+    before = np.array(on.fetched(x), dtype=float)
+    finer = on.sent(stepper.restarted(before, 2.0))
+    ends = [stepper.taken(on, x, dt, steps, forces), stepper.taken(on, finer, 0.5 * dt, 2 * steps, forces)]
+    first, coarse, fine = (np.array(on.fetched(each), dtype=float)[:, stepper.head :] for each in (x, *ends))
+    model, sound = stepper.problem.model, np.isfinite(coarse).all(axis=1)
+    off = _distances(model, layout, coarse, fine) / (1.0 - 0.5**order)
+    return Errors(off, _distances(model, layout, first, coarse)).worst(sound)
+
+
 def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray, apart: bool) -> Iterator[tuple[np.ndarray, ...]]:
     """Parts, robots and weights of the steps that are repeated in one call.
 
