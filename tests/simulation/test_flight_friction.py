@@ -233,7 +233,7 @@ def test_many_fly_as_single_ones():
 
 
 def test_strong_dampers_beside_friction():
-    """Steps that nobody gave a size resolve them; in longer ones than explicit steps may be, ``implicit`` does."""
+    """Steps that nobody gave a size resolve them; given ones are divided until they do, or are left to ``implicit``."""
     passive = Passive(friction=0.02, damping=5.0)
     robot = replace(CAT, joints=tuple(replace(j, passive=passive) for j in CAT.joints))
     start = robot.state(rates=[1.0, -0.5], twist=0.1 * np.ones(6))
@@ -241,7 +241,11 @@ def test_strong_dampers_beside_friction():
     assert (run.integrator, run.status) == ("momentum", "finished")
     check_flight(run)
     assert (run.rates[-1] == 0.0).all()
-    assert fc.simulate(robot, start, 0.02, dt=1e-2).integrator == "implicit"
+    long = fc.simulate(robot, start, 0.02, dt=1e-2)
+    assert (long.integrator, len(long)) == ("momentum", 3)
+    check_flight(long)
+    stiff = replace(robot, joints=tuple(replace(j, passive=replace(passive, damping=5e2)) for j in CAT.joints))
+    assert fc.simulate(stiff, start, 0.02, dt=1e-2).integrator == "implicit"
 
 
 def test_friction_of_a_joint_that_does_not_move_holds_nothing():
