@@ -15,6 +15,8 @@ RANDOM_SHAPES = 4
 """Number of random configurations at which inertias are evaluated, beside the neutral one."""
 MAX_SAMPLED_RATES = 60
 """Largest number of joint rates of robots of which random configurations are evaluated."""
+KEPT_BITS = 40
+"""Bits of an inertia: the others hang on the processor, and would make the equal legs of a robot different."""
 
 
 def carried_inertia(model: Model) -> Vector:
@@ -50,4 +52,5 @@ def least_inertia(masses: np.ndarray, m: int) -> np.ndarray:
     alone = 1.0 / np.diagonal(B, axis1=-2, axis2=-1)
     root = np.sqrt(alone)
     largest = np.linalg.eigvalsh(root[..., :, None] * B * root[..., None, :]).max(axis=-1, initial=0.0)
-    return np.asarray((alone / largest[..., None]).min(axis=0))
+    fraction, exponent = np.frexp((alone / largest[..., None]).min(axis=0))
+    return np.asarray(np.ldexp(np.round(np.ldexp(fraction, KEPT_BITS)), exponent - KEPT_BITS))

@@ -225,7 +225,7 @@ class ControlledFlight:
         model, self.falls = problem.model, np.zeros(problem.model.n)
         sizes = {"guess": len(Guess.first(model, np.zeros(model.nv), self.falls)), "given": model.n}
         inputs = {"packed": self.layout.size, "carried": CARRIED_SIZE, "clock": 2, **sizes}
-        self.kernel = compile(model, stepped, inputs=inputs, laws=problem.laws)
+        self.kernel = compile(model, stepped, inputs=inputs, laws=problem.laws, driven=True)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; error]`` after the step."""
