@@ -82,6 +82,14 @@ def test_the_changelog_has_no_links_of_its_own_folder():
     assert [link for link in links if not link.startswith("https://")] == []
 
 
+def test_the_changelog_has_one_line_for_an_entry():
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()[4:]
+    assert not [line for line in lines if line and not re.match(r"- \S|\*\*|#", line)]
+    assert max(map(len, lines)) <= 300
+    headings = [line for line in lines[lines.index("### Added") :] if line.startswith("**")]
+    assert len(headings) == len(set(headings)) > 10
+
+
 def test_lines_of_pages_are_short():
     """Tables, captions of pictures and pages of formulas that SymPy writes are left out."""
     pages = [page for page in PAGES[1:] if page.stem not in ("from_tables", "mishra_table")]
