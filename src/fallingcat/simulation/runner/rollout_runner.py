@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ...arrays.types import FloatArray
 from ...model import State
 from ...records import table
 from ..batch.batch_simulator import BatchSimulator
@@ -55,7 +55,7 @@ class Rollout:
     """``N``: how each simulation ended, a :class:`.Code`"""
     warnings: tuple[Diagnostic, ...] = ()
     """everything that makes numbers doubtful, by the kept samples, with the robots that are concerned"""
-    memory: Any = None
+    memory: FloatArray | None = None
     """``K x N x k``: what contact, laws and sampled laws remember, in this order"""
     error_estimate: ErrorEstimate | None = None
     """largest error at the end caused by the size of fixed steps, among up to eight simulations; None: not estimated"""
