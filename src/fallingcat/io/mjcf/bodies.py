@@ -21,7 +21,7 @@ from .poses import orientation, pose
 from .settings import Settings, boolean
 from .source import Source
 
-MOST_JOINTS: Final = 6
+MAX_JOINTS: Final = 6
 """Joints of one body: so many ways it can move."""
 
 
@@ -128,8 +128,8 @@ class Walk:
         if body.free is not None or (is_free(full) and body.joints):
             self.reader.fail(element, "a body with a free joint has no other joint")
         if not is_free(full):
-            if len(body.joints) == MOST_JOINTS:
-                rule = f"a body has {MOST_JOINTS} joints at most: one more moves it the same way twice"
+            if len(body.joints) == MAX_JOINTS:
+                rule = f"a body has {MAX_JOINTS} joints at most: one more moves it the same way twice"
                 self.reader.fail(element, rule, "remove a joint")
             if body.joints:
                 self._count_link(element)
