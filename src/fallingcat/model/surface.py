@@ -9,7 +9,7 @@ from ..errors import ModelError, describe
 from ..records import concise
 
 DIMENSIONS = (1, 3, 4, 6)
-"""Of a contact force: 1 has no friction; 4 and 6 add torsional and rolling friction, which do not act."""
+"""Dimensions of a contact force: 1 has no friction; 4 and 6 add torsional and rolling friction, which do not act."""
 
 
 @concise
@@ -26,7 +26,7 @@ class Surface:
     friction: float = 1.0
     """Coulomb's coefficient"""
     dimensions: int = 3
-    """of the contact force: 1 (frictionless), 3, 4 or 6"""
+    """dimensions of the contact force: 1 (frictionless), 3, 4 or 6"""
     priority: int = 0
     """the parameters of the higher one count where two surfaces touch"""
     margin: float = 0.0

@@ -103,7 +103,7 @@ def _shape(shape: Shape, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _surface(surface: Surface) -> dict[str, Any]:
-    """What differs from the defaults."""
+    """Entries that differ from the defaults."""
     table = {
         each.name: getattr(surface, each.name)
         for each in fields(surface)
