@@ -147,7 +147,7 @@ def linkage(rounding, cranks=3):
     ]
     tip = np.array([0.0, 0.0, -0.5])
     joints.append(fc.Joint("rod", fc.joints.Revolute((0.0, 1.0, 0.0)), "crank0", "rod", homogeneous(0.0, -0.5)))
-    ends = [tip, tip + [0.0, 0.0, rounding]]
+    ends = [tip, tip + np.array([0.0, 0.0, rounding])]
     loops = [
         fc.model.Pin(f"pin{i + 1}", names[i + 1], "rod", ends[i], np.array([0.4 * (i + 1), 0.0, 0.0]))
         for i in range(cranks - 1)
