@@ -300,6 +300,7 @@ def _weights(source: Arguments, contact: Any, numbers: Any) -> list[ThetaWeights
     found = []
     for part in () if contact is None else contact.parts:
         K, D = part.point_impedance(source.model)
-        gives = mobility_with(source.model, part, source.varied, numbers)
+        whole = part if part.pairs else contact.on_ground
+        gives = mobility_with(source.model, whole, source.varied, numbers)
         found.append(ThetaWeights.of(K, D, gives, source.clock[0]))
     return found

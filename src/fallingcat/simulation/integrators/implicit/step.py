@@ -198,7 +198,9 @@ def begin_step(
     seen = []
     for part in () if stiff is None else stiff.parts:
         K, D = part.point_impedance(model)
-        seen.append(ThetaWeights.of(K, D, mobility_with(model, part, varied, numbers), dt[0]))
+        seen.append(
+            ThetaWeights.of(K, D, mobility_with(model, part if part.pairs else stiff.on_ground, varied, numbers), dt[0])
+        )
     model = robot
     problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
     layout = layout_of(problem, memory)
