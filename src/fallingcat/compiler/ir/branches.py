@@ -7,6 +7,7 @@ needs form stretches of their own; a processor that finds the guard false goes o
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -42,26 +43,25 @@ def guarded(
     """
     if not guards:
         return {}
-    outer = outer or {}
-    asked: dict[int, set[int | None]] = {x: set(by) for x, by in (elsewhere or {}).items()}
+    outer, always = outer or {}, {None}
+    asked = defaultdict[int, set[int | None]](set, {x: set(by) for x, by in (elsewhere or {}).items()})
     for x in results:
         if type(x) is int:
-            asked.setdefault(x, set()).add(None)
+            asked[x].add(None)
     owner: dict[int, int] = {}
-    for line in reversed(lines):
-        by, chosen = asked.get(line.value, {None}), line.op == "select" and line.operands[0] in guards
-        own: int | None = line.operands[0] if chosen else None
-        if not chosen and line.value not in guards:
+    for value, op, operands in reversed(lines):
+        chosen = op == "select" and operands[0] in guards
+        own: int | None = operands[0] if chosen else None
+        if not chosen and value not in guards:
+            by = asked.get(value, always)
             by = by if len(by) == 1 else {outer.get(guard, guard) for guard in by}
             own = next(iter(by)) if len(by) == 1 else None
         if own is not None:
-            owner[line.value] = own
-        for k, x in enumerate(line.operands):
+            owner[value] = own
+        for k, x in enumerate(operands):
             if type(x) is int:
-                asked.setdefault(x, set()).add(own if not chosen or k == 1 else None)
-    count: dict[int, int] = {}
-    for guard in owner.values():
-        count[guard] = count.get(guard, 0) + 1
+                asked[x].add(own if not chosen or k == 1 else None)
+    count = Counter(owner.values())
     return {x: guard for x, guard in owner.items() if count[guard] >= MIN_BRANCH}
 
 
@@ -86,13 +86,13 @@ def nested_rounds(repeat: Repeat, guards: Collection[int]) -> tuple[dict[int, in
 
 def uses(lines: Iterable[Instruction], owner: Mapping[int, int]) -> dict[int, set[int | None]]:
     """Guards under which instructions read each value; None: in any case."""
-    found: dict[int, set[int | None]] = {}
-    for line in lines:
-        own = owner.get(line.value)
-        for k, x in enumerate(line.operands):
+    found = defaultdict[int, set[int | None]](set)
+    for value, op, operands in lines:
+        own = owner.get(value)
+        chosen = op == "select" and operands[0] == own
+        for k, x in enumerate(operands):
             if type(x) is int:
-                chosen = line.op == "select" and line.operands[0] == own and k != 1
-                found.setdefault(x, set()).add(None if chosen else own)
+                found[x].add(None if chosen and k != 1 else own)
     return found
 
 

@@ -246,15 +246,15 @@ def _chunks(
 ) -> list[Chunk]:
     """The program in pieces of similar weight, cut where few values wait; stores weigh more, for compilers."""
     kept = kept or {}
-    stores = {x: len(places.get(x, ())) + len(kept.get(x, ())) for x in {*places, *kept}}
-    weights = [1 + STORE_WEIGHT * stores[x.value] if x.value in stores else 1 for x in lines]
+    stores = [len(places.get(line.value, ())) + len(kept.get(line.value, ())) for line in lines]
+    weights = [1 + STORE_WEIGHT * count for count in stores]
     waiting = _waiting(lines, kept)
     chunks: list[Chunk] = []
     start = 0
     while start < len(lines):
         end = _end(weights, waiting, start, size)
         chunk = Chunk(lines[start:end], guard=guard, within=within)
-        for x in (line.value for line in chunk.instructions if line.value in stores):
+        for x in (line.value for line, count in zip(chunk.instructions, stores[start:end], strict=True) if count):
             chunk.outputs += [(place, x) for place in places.get(x, ())]
             chunk.kept += [(place, x) for place in kept.get(x, ())]
         chunks.append(chunk)
