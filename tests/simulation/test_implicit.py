@@ -15,7 +15,7 @@ from fallingcat.contact.theta_weights import ThetaWeights
 from fallingcat.geometry.contact_points import point_bias, point_jacobian
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, build_problem
-from fallingcat.simulation.integrators.implicit.integrator import Implicit, conclusion, foresight, stepped
+from fallingcat.simulation.integrators.implicit.integrator import Implicit, conclusion, prediction, stepped
 from fallingcat.simulation.integrators.implicit.step import moving
 from fallingcat.simulation.problem.contact_branches import by_cases
 from fallingcat.simulation.problem.law_parameters import apart
@@ -68,12 +68,12 @@ def test_a_step_solves_its_equation(seed):
     after = layout.unpack(stepper.kernel(x, np.array([dt]), stepper.numbers, np.zeros(0))[1:])[0]  # not refined
 
     ground, middle = fc.contact.plane(model, None, 1e3), model.configuration.displace(state, 0.5 * dt * state.velocity)
-    foreseen = moving(middle, state.velocity + 0.5 * dt * last)
-    left, right = fc.mass_matrix(model, middle), -fc.bias_forces(model, foreseen)
+    predicted = moving(middle, state.velocity + 0.5 * dt * last)
+    left, right = fc.mass_matrix(model, middle), -fc.bias_forces(model, predicted)
     K, D = np.array([K[0], K[1], K[1]]), np.array([D[0], D[1], D[1]])
     spring, damper, *_ = ThetaWeights.of(K, D, effective_mass(model, floor), dt)
     for i, place in enumerate(places):
-        J, bias = (ground.axes @ f(model, foreseen, place) for f in (point_jacobian, point_bias))
+        J, bias = (ground.axes @ f(model, predicted, place) for f in (point_jacobian, point_bias))
         u, away = J @ state.velocity, ground.axes @ fc.contact.position(model, middle, place)
         away = away - np.array([1e3, *memory[2 * i : 2 * i + 2]])
         G = np.diag(K * dt * (spring + 0.25) + D * damper)
@@ -245,7 +245,7 @@ def test_what_is_foreseen_and_concluded_is_the_step(rub):
         laws_alone, numbers = apart(problem.laws, model)
         given = (model, x, np.array([2e-3]), numbers, np.zeros(0))
         about = {"laws": laws_alone, "contact": floor, "memory": len(memory)}
-        signs = foresight(*given, **about, sweeps=2)
+        signs = prediction(*given, **about, sweeps=2)
         assert len(signs) == 3 * len(floor.points) + (2 * model.n if rub else 0)
         found, expected = conclusion(*given, signs, **about), stepped(*given, **about, sweeps=2)
         np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
@@ -407,5 +407,5 @@ def test_what_a_step_costs():
     program = BatchSimulator(model, start, laws, floor, dt=2e-3).stepper.kernel.program
     (sweeps,) = (chunk for chunk in program.chunks if isinstance(chunk, Repeat))
     lines = [*program.instructions, *(line for chunk in sweeps.parts[0] for line in chunk.instructions)]
-    assert len(lines) <= 6170  # of one sweep, as where nothing begins to slide; a product and a sum count once
+    assert len(lines) <= 6156  # of one sweep, as where nothing begins to slide; a product and a sum count once
     assert sum(line.op in ("div", "sqrt") for line in lines) <= 103

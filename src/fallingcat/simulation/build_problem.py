@@ -119,7 +119,7 @@ def _check_contact(model: Model, contact: Any) -> None:
     if not isinstance(contact, Contact) or type(contact).__hash__ is None:
         ways = "take one of fc.contact, such as CompliantFloor(), or derive a frozen dataclass from fc.contact.Contact"
         raise ModelError(f"{describe(contact)} is no contact: {ways}")
-    if model.loops and not contact.beside_loops:
+    if model.loops and not contact.acts_with_loops:
         raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
 
 

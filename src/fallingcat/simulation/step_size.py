@@ -264,7 +264,7 @@ def default_steps(problem: Problem, method: Integrator, state: State, finer: int
     return dt / 2**finer, first / 2**finer
 
 
-def foreseeing(problem: Problem, state: State, dt: float) -> Problem:
+def predicting(problem: Problem, state: State, dt: float) -> Problem:
     """The problem in steps of ``dt`` (s), which foresee a function only where they do not resolve it."""
     function = replace(problem, laws=(), contact=None)
     resolved = problem.feedback is not None and resolved_by(function, state, dt, MAX_RESOLVED_PHASE)

@@ -34,7 +34,7 @@ KEY, OTHER = "a" * 64, "b" * 64
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path / "mine"))
     monkeypatch.delenv("FALLINGCAT_CACHE_MIB", raising=False)
-    cache._told.clear()
+    cache._reported.clear()
     return tmp_path / "mine" / "kernels"
 
 

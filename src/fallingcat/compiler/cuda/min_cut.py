@@ -64,8 +64,8 @@ def parted_again(parts: Parts, share: float = LATE_VALUE_SHARE) -> Parts | None:
     before, last = program.instructions[:start], program.instructions[start:]
     made = {line.value for line in before}
     used = {x for line in last for x in line.operands if isinstance(x, int)} | {*program.outputs}
-    aside = len(program.argument_sizes)
-    handed = {x: Input(aside, k) for k, x in enumerate(made & used)}
+    spilled = len(program.argument_sizes)
+    handed = {x: Input(spilled, k) for k, x in enumerate(made & used)}
     inputs = {x: place for x, place in program.inputs.items() if x in used}
     more = parted(replace(program, inputs=inputs | handed, instructions=last), share)
     if more is None:

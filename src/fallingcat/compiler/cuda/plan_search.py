@@ -91,14 +91,14 @@ def laid(way: Stages, dtype: str) -> Stages:
     return way._replace(stages=[x if x.laid else x._replace(laid=laid_out(x, dtype)) for x in way.stages])
 
 
-class _Judged(NamedTuple):
+class _ScoredPlan(NamedTuple):
     """A way, by what is known of it."""
 
     price: float
     """no less than this"""
     number: int
     stages: Stages
-    closer: Callable[[], _Judged] | None
+    closer: Callable[[], _ScoredPlan] | None
     """the same, when more is known; None: the price is exact"""
 
 
@@ -108,11 +108,11 @@ class _Judge(NamedTuple):
     dtype: str
     long: bool
 
-    def first(self, number: int, way: Stages | Shares) -> _Judged:
+    def first(self, number: int, way: Stages | Shares) -> _ScoredPlan:
         """At first sight."""
         return self._looked_at(number, way) if isinstance(way, Stages) else self._drafted(number, way)
 
-    def _drafted(self, number: int, shares: Shares) -> _Judged:
+    def _drafted(self, number: int, shares: Shares) -> _ScoredPlan:
         """Parts in no order may come to be cut into stages; what they compute, read and write is known."""
         lines = shares.program.instructions
         parts = [lines[a:b] for a, b in pairwise([0, *shares.cuts, len(lines)])]
@@ -120,18 +120,18 @@ class _Judge(NamedTuple):
         works = [Work.of(stage, self.dtype) for stage in way.stages]
         price = sum(min(work.floor(shape.warps(0)) for shape in SHAPES[self.dtype]) for work in works)
         factor = sum(work.floor(SOME) for work in works) if self.long else 1.0
-        return _Judged(price * factor, number, way, lambda: self._looked_at(number, _in_stages(shares, self.dtype)))
+        return _ScoredPlan(price * factor, number, way, lambda: self._looked_at(number, _in_stages(shares, self.dtype)))
 
-    def _looked_at(self, number: int, way: Stages) -> _Judged:
+    def _looked_at(self, number: int, way: Stages) -> _ScoredPlan:
         """Shapes that a stage may have, by what waits."""
         most = [waiting(stage.lines) for stage in way.stages]
         stages = [(Work.of(stage, self.dtype), x) for stage, x in zip(way.stages, most, strict=True)]
         price = sum(min(work.least(shape.warps(0)) for shape in suited(x, self.dtype)) for work, x in stages)
         factor = sum(self._crowded(*stage) for stage in stages) if self.long else 1.0
-        return _Judged(price * factor, number, way, lambda: self._planned(number, laid(way, self.dtype), factor))
+        return _ScoredPlan(price * factor, number, way, lambda: self._planned(number, laid(way, self.dtype), factor))
 
-    def _planned(self, number: int, way: Stages, factor: float) -> _Judged:
-        return _Judged(seconds(way, self.dtype) * factor, number, way, None)
+    def _planned(self, number: int, way: Stages, factor: float) -> _ScoredPlan:
+        return _ScoredPlan(seconds(way, self.dtype) * factor, number, way, None)
 
     def _crowded(self, work: Work, most: int) -> float:
         """Time of a stage if what waits beyond the registers took its time wherever it waits.

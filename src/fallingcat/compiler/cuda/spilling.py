@@ -19,7 +19,7 @@ LOAD_LOOKAHEAD = 24
 
 
 class Step(NamedTuple):
-    """One move: ``read`` an input, ``compute`` an instruction, ``aside`` to or ``back`` from a place."""
+    """One move: ``read`` an input, ``compute`` an instruction, ``spilled`` to or ``back`` from a place."""
 
     kind: str
     value: int
@@ -73,7 +73,7 @@ class _Hand:
         self.places = 0
         self._inputs, self._keep = inputs, keep
         self._farthest: list[tuple[int, int]] = []  # (-next use, value), some out of date
-        self._aside: dict[int, int] = {}  # value -> its place
+        self._spilled: dict[int, int] = {}  # value -> its place
         self._free: list[int] = []
 
     def hold(self, value: int, following: int | None) -> None:
@@ -87,8 +87,8 @@ class _Hand:
     def bring(self, value: int, needed: Container[int]) -> None:
         """From its place, or from memory."""
         self.make_room(needed)
-        if value in self._aside:
-            place = self._aside.pop(value)
+        if value in self._spilled:
+            place = self._spilled.pop(value)
             self.steps.append(Step("back", value, place))
             self._free.append(place)  # a place is dear: whoever goes aside again gets a new one
         else:
@@ -107,15 +107,15 @@ class _Hand:
                 continue
             del self.next_use[value]
             if value not in self._inputs:
-                self._lay_aside(value)
+                self._spill(value)
         for item in stay:
             heappush(self._farthest, item)
 
-    def _lay_aside(self, value: int) -> None:
+    def _spill(self, value: int) -> None:
         if not self._free:
             self._free.append(self.places)
             self.places += 1
-        self._aside[value] = place = self._free.pop()
+        self._spilled[value] = place = self._free.pop()
         self.steps.append(Step("aside", value, place))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...arrays import where
 
 
-class _Asked(Exception):
+class _ContactQuery(Exception):
     """Somebody wants to know whether a point touches."""
 
     def __init__(self, name: str) -> None:
@@ -16,7 +16,7 @@ class _Asked(Exception):
 
 
 class _Touching(Set[str]):
-    """The points that touch, as far as they are known; who asks for more raises :class:`_Asked`."""
+    """The points that touch, as far as they are known; who asks for more raises :class:`_ContactQuery`."""
 
     def __init__(self, names: tuple[str, ...], known: Mapping[str, bool]) -> None:
         self._names, self._known = names, known
@@ -27,7 +27,7 @@ class _Touching(Set[str]):
 
     def __contains__(self, name: object) -> bool:
         if name in self._names and name not in self._known:
-            raise _Asked(str(name))
+            raise _ContactQuery(str(name))
         return self._known.get(str(name), False)
 
     def __iter__(self) -> Iterator[str]:
@@ -57,7 +57,7 @@ def asks(function: Callable[[Any], Any], names: Iterable[str]) -> bool:
     """
     try:
         function(_Touching(tuple(names), {}))
-    except _Asked:
+    except _ContactQuery:
         return True
     return False
 
@@ -65,7 +65,7 @@ def asks(function: Callable[[Any], Any], names: Iterable[str]) -> bool:
 def _case(function: Callable[[Any], Any], touching: Mapping[str, Any], known: dict[str, bool]) -> Any:
     try:
         return function(_Touching(tuple(touching), known))
-    except _Asked as asked:
+    except _ContactQuery as asked:
         name = asked.name
     yes, no = (_case(function, touching, known | {name: touches}) for touches in (True, False))
     return where(touching[name], yes, no)

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Graph, is_numeric
 from ...control import Law
 from ...model import Model
-from .compiled_dynamics import remembered
+from .compiled_dynamics import cached_kernel
 
 LIBRARY = __name__.partition(".")[0]
 ARGUMENT = "<argument>"
@@ -120,7 +120,7 @@ def _takes_arguments(law: Law, without: Law, own: list[float], model: Model) -> 
     """True if a law can be traced without the values of its numbers: the library's own laws can."""
     if not own or type(law).__module__.partition(".")[0] == LIBRARY:
         return bool(own)
-    return bool(remembered((_is_traced, model, without), lambda: _is_traced(law, len(own), model)))
+    return bool(cached_kernel((_is_traced, model, without), lambda: _is_traced(law, len(own), model)))
 
 
 class _EveryPoint(frozenset[str]):
@@ -138,7 +138,7 @@ def _is_traced(law: Law, count: int, model: Model) -> bool:
     at, dt = (model, clock[0], state), clock[1]
     try:
         changed = _with(law, iter(graph.inputs("numbers", count)), float)
-        changed = changed.remembering(graph.inputs("memory", law.memory_size(model)))
+        changed = changed.with_memory(graph.inputs("memory", law.memory_size(model)))
         for touching in (frozenset[str](), _EveryPoint()):
             for made in (
                 changed.saturated_forces(*at, touching, asked),

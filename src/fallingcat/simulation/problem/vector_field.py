@@ -22,7 +22,7 @@ from ...control import Law
 from ...dynamics import displace
 from ...model import Model, State
 from ...records import short
-from .compiled_dynamics import displaced, pose_of, remembered
+from .compiled_dynamics import cached_kernel, displaced, pose_of
 from .law_parameters import apart, tuned
 from .problem import Problem, given_size, with_given
 
@@ -226,7 +226,7 @@ def compiled_slope(problem: Problem, mode: Mode, memory: int) -> Slope:
     inputs = {"packed": layout.size, "y": size, "clock": 1, "numbers": len(numbers), "given": given}
     options: dict[str, Any] = {"laws": laws, "contact": problem.contact, "mode": mode, "memory": memory}
     key = (slope_at, problem.model, *inputs.values(), *options.values())
-    kernel = remembered(key, lambda: compile(problem.model, slope_at, inputs=inputs, **options))
+    kernel = cached_kernel(key, lambda: compile(problem.model, slope_at, inputs=inputs, **options))
     held = (lambda t: np.zeros(0)) if problem.sampling is None else problem.sampling.at
     return lambda packed, y, clock: kernel(packed, y, clock, numbers, held(clock[..., 0]))
 

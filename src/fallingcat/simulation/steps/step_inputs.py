@@ -12,7 +12,7 @@ from ..batch.law_inputs import LawInputs
 from ..integrators.base import Integrator
 from ..problem.law_parameters import apart, places
 from ..problem.problem import Problem
-from ..problem.robot_parameters import BEHIND, BODY, FLOOR, POINT_MOBILITY, size
+from ..problem.robot_parameters import BODY, CARRIED_INERTIA, FLOOR, POINT_MOBILITY, size
 
 
 def with_parameters(problem: Problem, names: Sequence[str]) -> Problem:
@@ -23,7 +23,7 @@ def with_parameters(problem: Problem, names: Sequence[str]) -> Problem:
     own = [name for name in names if _of_robot(problem, name)]
     if not own:
         return problem
-    more = [BEHIND] if problem.model.n else []
+    more = [CARRIED_INERTIA] if problem.model.n else []
     if problem.contact is not None and offers(problem.contact, LinearizedForces):
         more.append(POINT_MOBILITY)
     return replace(problem, varied=(*own, *more))

@@ -61,7 +61,7 @@ class Job:
         if self.noted:
             self.blame(k)  # of one who died before
         part, runs = self.store.read(k), self.store.runs(k).ravel()
-        todo, size = part.open, 1 if self.noted else max(1, self.kind.together[self.target])
+        todo, size = part.open, 1 if self.noted else max(1, self.kind.chunk_sizes[self.target])
         last, pause = time.monotonic(), 0.0
         for first in range(0, len(todo), size):
             some = todo[first : first + size]
