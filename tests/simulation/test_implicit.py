@@ -17,8 +17,8 @@ from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, build_problem
 from fallingcat.simulation.integrators.implicit.integrator import Implicit, conclusion, prediction, stepped
 from fallingcat.simulation.integrators.implicit.step import moving
-from fallingcat.simulation.problem.contact_branches import by_cases
-from fallingcat.simulation.problem.law_parameters import apart
+from fallingcat.simulation.problem.contact_branches import by_contact_branches
+from fallingcat.simulation.problem.law_parameters import split_parameters
 from fallingcat.simulation.problem.vector_field import layout_of
 
 SIT = tuple(np.tile([0.0, 0.6, -1.2], 4))
@@ -205,8 +205,8 @@ def test_every_case_is_found():
         lambda s: np.array([sum({"a": 1.0, "b": 2.0, "c": 4.0}[name] for name in s)]),
         lambda s: np.array([1.0 * bool(s & {"a"}) + 4.0 * (s >= {"c"})]),
     ):
-        assert by_cases(function, asked) == [5.0]
-    assert by_cases(lambda s: np.array([float(len(s))]), asked) == [2.0]
+        assert by_contact_branches(function, asked) == [5.0]
+    assert by_contact_branches(lambda s: np.array([float(len(s))]), asked) == [2.0]
 
 
 def test_whole_runs():
@@ -242,7 +242,7 @@ def test_what_is_foreseen_and_concluded_is_the_step(rub):
         _, memory = floor.begin(model, start)
         layout = layout_of(problem, len(memory))
         x = np.concatenate([[0.1], layout.pack(start, memory, rng.normal(size=layout.works))])
-        laws_alone, numbers = apart(problem.laws, model)
+        laws_alone, numbers = split_parameters(problem.laws, model)
         given = (model, x, np.array([2e-3]), numbers, np.zeros(0))
         about = {"laws": laws_alone, "contact": floor, "memory": len(memory)}
         signs = prediction(*given, **about, sweeps=2)

@@ -49,7 +49,7 @@ def momentum_error(model, floor, start, dt, steps):
         step, signs = begin_step(StepArguments(model, x, np.array([dt]), none, none, (), floor, len(memory)))
         last = converged(step, signs)
         poses = fc.forward_kinematics(model, step.state)
-        for point, force in zip(step.points, last.felt, strict=True):
+        for point, force in zip(step.points, last.contact_forces, strict=True):
             H = poses[model.link_names[point.link]]
             f = H[:3, :3] @ point.axes.T @ force
             given += dt * np.append(f, np.cross(H[:3] @ np.append(point.place, 1.0), f))

@@ -65,8 +65,8 @@ def test_what_was_planned_is_48_and_what_the_ground_gives(stepped):
     held = fc.formulations.fixed_at(model, seen.run.state(i), "right_sole").wrench(seen.torques[k])
     size = 9.81 * model.mass
     np.testing.assert_allclose(seen.wrenches[k, 1], held, atol=5e-3 * size)
-    np.testing.assert_allclose(seen.felt[i, 1], held, atol=5e-3 * size)
-    assert not seen.felt[i, 0].any()
+    np.testing.assert_allclose(seen.foot_wrenches[i, 1], held, atol=5e-3 * size)
+    assert not seen.foot_wrenches[i, 0].any()
     assert abs(seen.plan.center.at(t)[0] - seen.center[i]).max() < 1e-3
 
 

@@ -126,13 +126,13 @@ def moves_by_definition(lines, keep):
                     free.append(places)
                     places += 1
                 spilled[x] = free.pop()
-                steps.append(registers.Step("aside", x, spilled[x]))
+                steps.append(registers.Step("spill", x, spilled[x]))
 
     for at, line in enumerate(lines):
         for x in dict.fromkeys(values(line)):
             if x not in at_hand:
                 make_room(at)
-                steps.append(registers.Step("back", x, spilled[x]) if x in spilled else registers.Step("read", x))
+                steps.append(registers.Step("reload", x, spilled[x]) if x in spilled else registers.Step("read", x))
                 free += [spilled.pop(x)] if x in spilled else []
                 at_hand.add(x)
         at_hand -= {x for x in values(line) if next_use(x, at + 1) is None}

@@ -48,7 +48,7 @@ class Layout(NamedTuple):
     groups: int
 
 
-def laid_out(stage: Repeated, dtype: str) -> Layout:
+def stage_layout(stage: Repeated, dtype: str) -> Layout:
     """Layout with two things together where registers hold them, and as many warps as they allow.
 
     In two blocks where what is shared is little; measured on an H200.
@@ -67,7 +67,7 @@ def text(stage: Repeated, arguments: int, dtype: str, name: str) -> Text:
     """The kernel ``name(a0, a1, ..., workspace, t, out, n)``, as :func:`.cuda.text` makes them."""
     first = first_needed(stage)
     stage = stage._replace(lines=sorted(stage.lines, key=lambda line: first[line.value]))  # operands stay in front
-    real, layout = Real(dtype), laid_out(stage, dtype)
+    real, layout = Real(dtype), stage_layout(stage, dtype)
     tables = _Tables(name, layout, real)
     body = _Body(stage, real, layout, tables, name)
     statements, shared = body.lines(), body.pool.bytes

@@ -153,7 +153,7 @@ def fitted(stage: Stage, dtype: str, shape: Shape | None = None, extra_places: i
 
     As long as shared memory has all places of its threads, and so many for each ``extra_places`` those of its moves.
     """
-    shape, moves, _ = stage.laid if stage.laid and not shape else laid_out(stage, dtype, shape)
+    shape, moves, _ = stage.laid if stage.laid and not shape else stage_layout(stage, dtype, shape)
     size = 8 if dtype == "float64" else 4
     while (moves.places + extra_places) * shape.block * size > SHARED and shape.block > 32:
         shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
@@ -203,7 +203,7 @@ class StageLayout(NamedTuple):
     seconds: float
 
 
-def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> StageLayout:
+def stage_layout(stage: Stage, dtype: str, shape: Shape | None = None) -> StageLayout:
     """In the shape that suits it, if none is given."""
     *tried, last = [shape] if shape else suited(waiting(stage.lines), dtype)
     planner = Planner(stage.lines, stage.inputs)
@@ -252,9 +252,9 @@ class Body:
     def add(self, step: Step) -> None:
         """Write the lines of one step."""
         x, t, number = step.value, self._real.text, len(self._lines)
-        if step.kind == "aside":
+        if step.kind == "spill":
             self._lines.append(f"    w[{step.place * self._block}] = {self._names[x]};")
-        elif step.kind == "back":
+        elif step.kind == "reload":
             self._names[x] = f"w{number}"
             self._lines.append(f"    const {t} w{number} = w[{step.place * self._block}];")
         elif step.kind == "read":

@@ -121,7 +121,7 @@ def velocities(
     stack, W = plan.ask(state, numbers, W)
     rows = _rows(model, state, limits)
     answer = _sorted(stack, W, rows, before) if damping == 0.0 and model.nv else None
-    return _judged(model, levels, plan.ends, stack, answer or _carefully(stack, W, rows, damping))
+    return _judged(model, levels, plan.ends, stack, answer or _safeguarded(stack, W, rows, damping))
 
 
 class _Solution(NamedTuple):
@@ -197,12 +197,12 @@ def _plan_of(model: Model, forms: Levels, metric: str) -> _Plan:
             raise NumericsError(f"desired velocities of these tasks of {model.name!r} are not finite")
         A, b, weight, M = (found[i:j] for i, j in pairwise((0, k * nv, k * nv + k, k * nv + 2 * k, len(found))))
         W = M.reshape(nv, nv) if metric == "energy" else W
-        return Stack(_changed_rows(A.reshape(k, nv)), b, weight, of_levels), None if metric == "rates" else W
+        return Stack(_without_rounding(A.reshape(k, nv)), b, weight, of_levels), None if metric == "rates" else W
 
     return _Plan(ask, ends)
 
 
-def _changed_rows(J: np.ndarray) -> np.ndarray:
+def _without_rounding(J: np.ndarray) -> np.ndarray:
     """``J`` with rows that are rounding errors set to zero."""
     J[np.abs(J).max(axis=1, initial=0.0) < RANK_TOLERANCE * MIN_LEVEL_SIZE] = 0.0
     return J
@@ -221,7 +221,7 @@ def _sorted(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> 
     return found and _Solution(found.x, found.misses, free.ranks, _active(rows, found), (), found.residual)
 
 
-def _carefully(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Solution:
+def _safeguarded(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Solution:
     """Reference solution by singular values, and by a primal active set where limits are active."""
     n, problem = stack.A.shape[1], stack.levels
     root = None if W is None else inverse_root(W, ())

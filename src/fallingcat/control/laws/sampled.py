@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._deprecated import former_name
+from ..._deprecated import former_attribute, former_name
 from ...arrays import is_numeric
 from ...errors import ModelError, describe
 from ...model import State
@@ -84,6 +84,8 @@ class Sampled:
             former_name(f"{type(self.controller).__name__}.together", f"{type(self.controller).__name__}.batch_forces")
             return self.controller.together
         return getattr(self.controller, "batch_forces", None)
+
+    together = former_attribute("together", "batch_forces")
 
     @property
     def delay(self) -> int | None:

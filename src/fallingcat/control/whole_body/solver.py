@@ -77,7 +77,7 @@ class Solver:
 
     def __reduce__(self) -> Any:
         """Pickle by robot and problem, with the numbers of the memory."""
-        return _made_again, (self.model, self.plan.setup, self.rounds, (self._flat, *self.found))
+        return _unpickled, (self.model, self.plan.setup, self.rounds, (self._flat, *self.found))
 
     def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Solution:
         """Solution from the guess in ``found.held``; by the reference solver where the compiled one fails."""
@@ -118,7 +118,7 @@ class Solver:
         f, (_, rounds, worst, _, _, relaxed) = self.found, self.found.report.tolist()
         unfinished = code != SOLVED or worst > MAX_OPTIMALITY_ERROR
         if unfinished and self.rounds is None:
-            return self._carefully()
+            return self._safeguarded()
         ranks = tuple(f.ranks.tolist())
         return Solution(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), _NONE, unfinished, relaxed > 0.0)
 
@@ -138,7 +138,7 @@ class Solver:
         over = np.maximum(here - self.value[first:], self.lower - here)
         return np.where(over > LIMIT_TOLERANCE * (1.0 + np.abs(self.value[first:])), over, 0.0)
 
-    def _carefully(self) -> Solution:
+    def _safeguarded(self) -> Solution:
         """Reference solution by singular values and a primal active set, for contradictory or degenerate limits.
 
         It starts where drives and friction are within their limits, so that those of velocities are relaxed first.
@@ -198,7 +198,7 @@ def _drives(model: Model, setup: Posed) -> np.ndarray:
     return found
 
 
-def _made_again(model: Model, setup: Posed, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
+def _unpickled(model: Model, setup: Posed, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
     """Solver with new memory and the same contents: machine code holds the addresses of its arrays."""
     solver = Solver(model, plan_of(model, setup), rounds)
     for mine, kept in zip((solver._flat, *solver.found), memory, strict=True):

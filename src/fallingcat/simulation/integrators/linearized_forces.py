@@ -15,7 +15,7 @@ from ...control.laws.carried_inertia import carried_inertia
 from ...control.laws.drive_limits import cut_resistance
 from ...errors import NumericsError
 from ...model import Model, State
-from ..problem.contact_branches import by_cases
+from ..problem.contact_branches import by_contact_branches
 from ..problem.problem import Problem
 
 MIN_INERTIA = 1e-9
@@ -91,14 +91,14 @@ def linearized_forces(
 
 def _forces(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any]) -> Any:
     """``nv``: of a law, whatever touches."""
-    return by_cases(lambda known: law.forces(model, t, state, known), touching)
+    return by_contact_branches(lambda known: law.forces(model, t, state, known), touching)
 
 
 def _resisting_impedance(
     impedances: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any
 ) -> Any:
     """Stiffness and damping (n each) that a law has said; what is negative of them stays explicit, it is not stable."""
-    K, D = by_cases(lambda known: impedances(model, t, state, known, dt), touching)
+    K, D = by_contact_branches(lambda known: impedances(model, t, state, known, dt), touching)
     return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
 
 

@@ -18,7 +18,7 @@ from ...contact.base import Mode
 from ...control import Law
 from ...model import Model
 from ..problem.compiled_dynamics import cached_kernel
-from ..problem.law_parameters import apart, tuned
+from ..problem.law_parameters import split_parameters, tuned
 from ..problem.problem import Problem, given_size, with_given
 from ..problem.vector_field import Field, Slope, compiled_slope, layout_of
 from .base import Integrator, Step
@@ -182,7 +182,7 @@ def compiled(
     ``make`` compiles it for single calls, or with :func:`.compile_step` for many states.  It belongs to this library
     and its options are plain data, so that the kernels' cache knows it again.
     """
-    laws, numbers = apart(problem.laws, problem.model)
+    laws, numbers = split_parameters(problem.laws, problem.model)
     size, given = layout_of(problem, memory).size, given_size(problem)
     inputs = {"packed": size, "clock": 2, "numbers": len(numbers), "given": given}
     about: dict[str, Any] = {"laws": laws, "contact": problem.contact, "mode": mode, "memory": memory}

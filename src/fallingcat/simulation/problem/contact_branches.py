@@ -37,13 +37,14 @@ class _Touching(Set[str]):
         return len(list(iter(self)))
 
 
-def by_cases(function: Callable[[Any], Any], touching: Mapping[str, Any]) -> Any:
+def by_contact_branches(function: Callable[[Any], Any], touching: Mapping[str, Any]) -> Any:
     """Value of a function of the points that touch, where each is a condition on numbers.
 
     It is evaluated in every case that ``function`` distinguishes, and the one that holds is selected.
 
     >>> import numpy as np
-    >>> by_cases(lambda touching: np.array([2.0 if "foot" in touching else 1.0]), {"foot": True, "hand": False})
+    >>> known = {"foot": True, "hand": False}
+    >>> by_contact_branches(lambda touching: np.array([2.0 if "foot" in touching else 1.0]), known)
     array([2.])
     """
     return _case(function, touching, {})

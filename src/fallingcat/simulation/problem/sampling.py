@@ -22,8 +22,8 @@ from ...errors import ModelError, describe
 from ...model import Model, State
 from .arguments import answered, controller_forces, controller_size, read_only
 from .compiled_dynamics import cached_kernel
-from .contact_branches import asks, by_cases
-from .law_parameters import apart, tuned
+from .contact_branches import asks, by_contact_branches
+from .law_parameters import split_parameters, tuned
 
 Touching = Callable[[], Sequence[frozenset[str]]]
 """Points that touch of each of ``N`` robots, found where a law asks for them"""
@@ -34,7 +34,7 @@ class SampledLaws:
 
     def __init__(self, model: Model, sampled: Sampled, starts: State, contact: Contact | None) -> None:
         self.model, self.period = model, 1.0 / sampled.rate
-        self.laws, self._numbers = apart(sampled.laws, model)
+        self.laws, self._numbers = split_parameters(sampled.laws, model)
         self._noises = sum(law.noises(model) for law in sampled.laws)
         self._rng = np.random.default_rng(sampled.seed)
         states = [starts.at(i) for i in range(len(starts.pose))]
@@ -88,7 +88,7 @@ def look(
         size, heard = law.memory_size(model), law.noises(model)
         law, seen = law.with_memory(memory[:size]), law.sensed(model, state, noise[:heard])
         memory, noise = memory[size:], noise[heard:]
-        forces = forces + by_cases(functools.partial(law.forces, model, clock[0], seen), touching)
+        forces = forces + by_contact_branches(functools.partial(law.forces, model, clock[0], seen), touching)
         kept.append(law.after(model, clock[0], seen, clock[1]))
     return concatenate([forces, *kept])
 

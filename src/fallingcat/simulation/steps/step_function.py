@@ -29,7 +29,7 @@ from ..build_problem import build_problem
 from ..defaults import chosen_method, default_method, one_code, takes_fixed_steps
 from ..integrators.base import FixedStepIntegrator, Integrator
 from ..problem.arguments import seconds, start
-from ..problem.contact_branches import by_cases
+from ..problem.contact_branches import by_contact_branches
 from ..problem.problem import Problem, held
 from ..step_size import DEFAULT_STEP
 from .step_code import simulation_step, simulation_step_of_state
@@ -380,6 +380,6 @@ def depends_on_time(problem: Problem) -> bool:
     for law, size in zip(problem.laws, problem.sizes, strict=True):
         held_ = law.with_memory(graph.inputs("memory", size))
         forces = functools.partial(held_.saturated_forces, asked=asked) if law.saturates else held_.forces
-        outputs += [*by_cases(lambda known, forces=forces: forces(model, t, state, known), touching)]  # type: ignore[misc]
+        outputs += [*by_contact_branches(lambda known, forces=forces: forces(model, t, state, known), touching)]  # type: ignore[misc]
         outputs += [*held_.memory_rate(model, t, state)]
     return t in {*graph.needed(outputs)}

@@ -37,7 +37,7 @@ class _Hopper(SimulatedKind[P, Observed]):
 
     def run(self, parameters: P, progress: Progress) -> Observed:
         model = robot(parameters)
-        share = _seldom(lambda share: progress("running", share))
+        share = _throttled(lambda share: progress("running", share))
         run = simulated(model, start(model, parameters), parameters, progress=share)
         return self.more(model, Observed(run, parameters), parameters, progress)
 
@@ -152,7 +152,7 @@ class HopperAttraction(_Hopper[AttractionParameters]):
         return attraction_figures(seen)
 
 
-def _seldom(progress: Callable[[float], None]) -> Callable[[float], None]:
+def _throttled(progress: Callable[[float], None]) -> Callable[[float], None]:
     """Passes on every hundredth share only: a step takes microseconds."""
     last = -1.0
 

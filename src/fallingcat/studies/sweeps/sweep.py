@@ -154,8 +154,8 @@ def sweep(
         raise ModelError(
             f"progress is True, False or a function of runs done, failed and in all, not {describe(progress)}"
         )
-    with telling(f"sweep of {wanted.name!r}", progress) as progress:
-        share = progress or (lambda share: None)
+    with telling(f"sweep of {wanted.name!r}", progress) as report:
+        share = report or (lambda share: None)
         return _finished(job, run, lambda done, failed, total: share((done + failed) / max(1, total)))
 
 

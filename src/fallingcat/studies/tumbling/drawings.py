@@ -25,7 +25,7 @@ DRAWN = 900
 def figures(seen: TumblingResult) -> Figures:
     """Scene, block diagram and Fig. 6 above; surveys below."""
     scene = seen.runs["locked"].animate("joints").blocks[0]
-    above = (scene, Picture("Like Fig. 5: what knows what", blocks()), *_like_figure_6(seen))
+    above = (scene, Picture("Like Fig. 5: what knows what", blocks()), *_figure_6(seen))
     below = (_joints(seen), _tuning(seen), _bandwidth(seen), _bandwidths(seen))
     return Figures(above, (*below, _regions(seen)))
 
@@ -35,7 +35,7 @@ def _thin(seen: TumblingResult) -> np.ndarray:
     return np.linspace(0, count - 1, min(count, DRAWN)).astype(int)
 
 
-def _like_figure_6(seen: TumblingResult) -> tuple[Chart, Chart, Chart]:
+def _figure_6(seen: TumblingResult) -> tuple[Chart, Chart, Chart]:
     at, x = _thin(seen), seen.errors["locked"]
     times = seen.runs["locked"].times[at]
     parts = ("pose", "locked velocity", "joint rates (W3)", "joints")

@@ -127,17 +127,17 @@ class ModeTransition:
         """Event that follows the mode ``ended``; points that no forces let slide on (Painleve) jam: they stop."""
         c, name, loss = self.contact, "", 0.0
         at = c.see(self.model, state)
-        found = self._settling(at, resting, touched).settle(ended)
+        found = self._mode_selection(at, resting, touched).settle(ended)
         if found is None:
             names = ", ".join(c.names[k] for k in resting)
             stopped, loss = self._rest_state(at, resting, jammed=True)
             at, name = c.see(self.model, stopped), f", jam {names}"
-            found = self._settling(at, resting, touched).settle(ended)
+            found = self._mode_selection(at, resting, touched).settle(ended)
         if found is None:
             raise NumericsError(f"no forces were found with which {names} rest on the ground")
         return Jump(name, found[0], at.state, found[1], loss)
 
-    def _settling(self, at: ContactKinematics, resting: list[int], touched: list[int]) -> ModeSelection:
+    def _mode_selection(self, at: ContactKinematics, resting: list[int], touched: list[int]) -> ModeSelection:
         return ModeSelection(self.contact, self.model, at, self.applied, resting, self.mode, self.memory, touched)
 
     def _held_back(self, at: ContactKinematics, limits: dict[int, float]) -> tuple[list[int], State, float]:

@@ -34,7 +34,7 @@ from ...devices import Cpu
 from ...problem.arguments import whole
 from ...problem.compiled_dynamics import cached_kernel
 from ...problem.law_memory import initial_memories
-from ...problem.law_parameters import apart
+from ...problem.law_parameters import split_parameters
 from ...problem.problem import Problem
 from ...problem.robot_parameters import nominal
 from ...problem.vector_field import layout_of
@@ -122,7 +122,7 @@ class CompiledStepper:
     :mod:`fallingcat.simulation.integrators.refinement`"""
 
     def __init__(self, problem: Problem, memory: int, **how: Any) -> None:
-        laws, numbers = apart(problem.laws, problem.model)
+        laws, numbers = split_parameters(problem.laws, problem.model)
         self.numbers = np.append(numbers, nominal(problem.model, problem.contact, problem.varied))
         self.problem, self._layout, self._model = problem, layout_of(problem, memory), problem.model
         predicted = 0 if problem.feedback is None else 2 * problem.model.n
@@ -155,7 +155,7 @@ class CompiledStepper:
         ):
             return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
         first = compile(self._model, prediction, inputs=self._inputs, **about, **self._options)
-        inputs = self._inputs | {"signs": first.size}
+        inputs = self._inputs | {"prediction": first.size}
         return [first, compile(self._model, conclusion, inputs=inputs, **about, **options)]
 
     def initial_memory(self, many: State) -> np.ndarray:
