@@ -154,10 +154,10 @@ def test_steps_that_do_not_converge_are_counted(monkeypatch):
     _, memory = floor.begin(model, state)
     layout = layout_of(problem, len(memory))
     x = np.append(0.0, layout.pack(state, memory, np.zeros(layout.works)))
-    about = (np.array([1e-3]), np.zeros(0), np.zeros(0), (), floor, len(memory), True, ())
+    about = (np.array([1e-3]), np.zeros(0), np.zeros(0), (), floor, len(memory))
     for tolerance, count in ((1e-3, 0.0), (0.0, 1.0)):
         monkeypatch.setattr(implicit_step, "FORCE_TOLERANCE", tolerance)
-        start, signs = begin_step(model, x, *about)
+        start, signs = begin_step(StepArguments(model, x, *about))
         after = end_step(start, converged(start, signs))
         assert layout.carried_of(after[1:])[model.nv] == count
 

@@ -161,9 +161,16 @@ class CompliantBodies(SpringDamperContact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that start in the ground or in a body touch where they are, without tangential load."""
         own = np.zeros(0) if self.floor is None else self.floor.begin(model, state)[1]
-        heights = np.asarray(place_kernel(model, heights_at, self)(state.pose[None, :3], state.joints[None]))[0]
-        self.check_heights(model, heights[None])
+        heights = self._heights(model, state)
         return tuple((heights < 0.0).tolist()), np.append(own, np.zeros(2 * len(heights) - len(own)))
+
+    def check_start(self, model: Model, state: State) -> None:
+        """Refuse states in which springs hold too much energy."""
+        self.check_heights(model, self._heights(model, state)[None])
+
+    def _heights(self, model: Model, state: State) -> np.ndarray:
+        """Heights (m) of all points at one state."""
+        return np.asarray(place_kernel(model, heights_at, self)(state.pose[None, :3], state.joints[None]))[0]
 
     def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
         """Height of the points that are apart, depth of the points that touch."""

@@ -21,7 +21,7 @@ from ..geometry.contact_points import (
     positions,
     rim_jacobian,
 )
-from ..geometry.point_positions import point_coordinates
+from ..geometry.point_positions import level_heights, point_coordinates
 from ..model import Model, State
 from .base import Contact, Jump, Mode
 from .support_points import Landing, Pressed
@@ -110,14 +110,10 @@ class PointContact(Contact):
     # modes ----------------------------------------------------------------------------------------------------
 
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
-        """Points that start below the ground touch where they are: their springs start without tangential load.
-
-        Starts in which the springs of the ground hold too much energy are refused.
-        """
+        """Points that start below the ground touch where they are: their springs start without tangential load."""
         checked_points(model, self.points)
         ground, (places,) = self.ground(model), point_coordinates(model, *_one(state), self.points, np.eye(3))
         sites = [ground.site(p, r) for p, r in zip(places, self.radii, strict=True)]
-        self.check_heights(model, np.array([[float(site.height) for site in sites]]))
         starts = [self.unloaded(i, site, p) for i, (site, p) in enumerate(zip(sites, places, strict=True))]
         return tuple(bool(site.height < 0.0) for site in sites), np.concatenate([np.zeros(0), *starts])
 
@@ -181,6 +177,15 @@ class PointContact(Contact):
         """
         p = position(model, state, self.points[i])
         return self.unloaded(i, self.ground(model).site(p), p)
+
+    def check_start(self, model: Model, state: State) -> None:
+        """Refuse states in which the springs of the ground hold too much energy."""
+        ground, air = self.ground(model), (False,) * len(self.points)
+        if ground.flat:
+            heights = level_heights(model, ground, *_one(state), self.points, self.radii)[0]
+        else:
+            heights = self.guards(model, air, state, np.zeros(self.memory_size or 0), np.zeros(model.nv))
+        self.check_heights(model, np.asarray(heights, dtype=float)[None])
 
     def way_out(self, model: Model, i: int) -> str:
         """Advice to a user one of whose points starts too deep.
