@@ -124,9 +124,10 @@ def _with_loops(
         known = {line.value: phase[line.value] for line in lines}
         roots += [
             x
-            for line in lines
-            for x in line.operands
-            if type(x) is int and known.get(x, len(nodes)) < known[line.value]
+            for value, _, operands in lines
+            for own in (known[value],)
+            for x in operands
+            if type(x) is int and known.get(x, own) < own
         ]
     everywhere: list[Instruction] = []
     chunks: list[Chunk | Loop | Repeat] = []
@@ -150,7 +151,7 @@ def _read_by_rounds(rounds: list[Repeat], owners: list[Owners]) -> dict[int, set
     """Guards under which loops that repeat read each value."""
     read: dict[int, set[int | None]] = {}
     for repeat, (owner, _) in zip(rounds, owners, strict=True):
-        by = uses(repeat.instructions, owner)
+        by = uses(repeat.instructions, owner, repeat.shared)
         for x in repeat.shared:
             read.setdefault(x, set()).update(by.get(x, {None}))
     return read
