@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -103,13 +104,17 @@ class WalkingLoop:
         """
         if isinstance(v, State):
             t, (q, v) = q, self.model.flatten(v)
+        if not isinstance(t, (int, float, np.number)) or not isfinite(t):
+            raise NumericsError(f"the time of a tick must be a finite number (s), got {describe(t)}")
         if not t >= self._last:
             self._given = np.append(np.zeros(4), self._begin(self.model.unflatten(q, v), t, model=self.model))
-        self._last, given = t, self._given
+        given = self._given
         given[0], given[1:4] = t, self._commanded(t)
         out = self._references(q, v, given)
-        self.whole_body.numbers[:], given[4:] = out[: self._size], out[self._size :]
-        return self.whole_body(q, v)
+        self.whole_body.numbers[:] = out[: self._size]
+        tau = self.whole_body(q, v)  # an error here, such as of a NaN, leaves the memory as it was
+        self._last, given[4:] = t, out[self._size :]
+        return tau
 
     def together(self, t: float, states: State) -> FloatArray:
         """Joint torques of many robots at once, each with its own memory, under one command.
