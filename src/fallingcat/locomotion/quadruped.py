@@ -14,7 +14,7 @@ from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..compiler import compile
 from ..control import BaseTask, JointsTask, PositionTask, TorqueLimits, WholeBody
 from ..control.tasks.task import Task
-from ..dynamics import link_pose
+from ..dynamics import center_of_mass, link_pose
 from ..dynamics.checks import check_model, positive
 from ..errors import ModelError, describe
 from ..geometry.contact_points import checked_points
@@ -26,11 +26,13 @@ from .commands import VelocityCommand, approach
 from .footsteps import aligned_with, ground_plane, on_plane, raibert
 from .loop import Command, WalkingLoop, task_numbers
 from .schedule import MIN_STANCE, Schedule, trot
-from .sway import Sway, support_sway
+from .sway import Sway, reachable_supports, support_sway
 from .swing import swing_foot
 
 COMMAND_RATES = np.array([2.0, 2.0, 4.0])
 """Largest rates of commands (m/s^2, m/s^2, rad/s^2)."""
+SWAYING_RATES = 0.5 * COMMAND_RATES
+"""The same where the trunk sways."""
 MAX_LAG = 0.1
 """Largest distance (m) of the trunk along x and y from its wanted place: after a push it does not hurry back."""
 CAPTURE_SHARE = 0.6
@@ -41,6 +43,8 @@ ANGLE_ROUNDING = 1e-6
 """rad or m: a posture at a limit is within it"""
 TRUNK_GAIN, SWING_GAIN, POSTURE_GAIN = 12.0, 40.0, 5.0
 """1/s"""
+CONE_SHARE = np.array([0.9, 0.6])
+"""Share of the friction cones that the sway of a trunk along x and y may use: feet one behind the other need room."""
 HEIGHT_WEIGHT = 100.0
 """Weight of the height of a trunk that sways: the moment that its feet cannot exert shall not be made by sinking."""
 SWING_WEIGHT = 10.0
@@ -55,6 +59,11 @@ class QuadrupedWalk:
     A schedule says which feet stand; swinging feet go to Raibert's places of touchdown; the trunk keeps its height
     above the plane through the last footholds, parallel to it, with the commanded velocity.  One whole-body problem
     with switched contacts finds the torques.
+
+    Where the feet that stand are beside the trunk (pace, bound, gallop), it sways above them as a linear pendulum, and
+    the feet go nearer to its middle, so that forces stay within the friction cones.  Such a walk takes two periods to
+    begin: feet step to their places, then all stand while the sway grows.  Under ``stand()`` commands of velocity have
+    no effect.
 
     Args:
         model: Robot with a free base.
@@ -109,11 +118,15 @@ class QuadrupedWalk:
             Loop ``tau = loop(q, v, t)`` with machine code and a memory of its own.
         """
         stand, feet = self.model.state(joints=self.posture), tuple(self.feet)
+        if self.schedule.duty == 1.0 and isinstance(command, VelocityCommand) and command.array.any():
+            raise ModelError(f"under stand() no foot moves: the command must be zero, got {command}")
         home = np.array([link_pose(self.model, stand, foot)[:3, 3] for foot in feet])
         height = -float(home[:, 2].mean())
         if not height > 0.0:
             raise ModelError(f"feet of {self.model.name!r} must be below its base in the posture, got {-height:.3g} m")
         gravity = float(np.linalg.norm(self.model.gravity))
+        reach, center = CONE_SHARE * self.friction / np.sqrt(2.0) * height, center_of_mass(self.model, stand)[:2]
+        home[:, :2] = reachable_supports(self.schedule, home[:, :2], reach, center)
         sway = support_sway(self.schedule, home[:, :2], float(np.sqrt(gravity / height)))
         bend, weight = (None, 1.0) if sway.still else (np.zeros(6), np.array([1.0, 1.0, HEIGHT_WEIGHT, 1.0, 1.0, 1.0]))
         trunk = BaseTask(np.eye(4), velocity=np.zeros(6), acceleration=bend, gain=TRUNK_GAIN, weight=weight)
@@ -218,11 +231,13 @@ def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan
     t, command, memory = given[0], given[1:4], given[4:]
     last, closed, swing = _Memory.of(memory), plan.schedule.contacts(t), plan.schedule.swing(t)
     begun = (t - last.begin) * (1.0 / plan.schedule.period)
-    if not plan.sway.still:  # for one period all feet stand, and the sway begins
-        walks = less(1.0 - MIN_STANCE, begun)
-        closed, swing = where(walks, closed, 1.0 + 0.0 * closed), where(walks, swing, 0.0 * swing)
-        command = where(walks, command, 0.0 * command)
-    moving = approach(last.command, command, COMMAND_RATES, t - last.time)
+    if plan.schedule.duty == 1.0:
+        command = 0.0 * command  # no foot moves, so the trunk stays
+    if not plan.sway.still:
+        closed, swing = _prepared(plan, t, begun, closed, swing)
+        command = where(less(1.0 - MIN_STANCE, begun), command, 0.0 * command)
+    rates = COMMAND_RATES if plan.sway.still else SWAYING_RATES
+    moving = approach(last.command, command, rates, t - last.time)
     heading = last.heading + (t - last.time) * moving[2]
     places = [link_pose(model, state, foot)[:3, 3] for foot in plan.feet]
     stands = [less(0.5, on) for on in closed]
@@ -230,7 +245,7 @@ def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan
     ground = ground_plane(stack(footholds), state.pose[:2, 3])
     wanted = turned(heading) @ moving[:2]
     R = turned(heading)
-    sway = [R @ part for part in plan.sway.motion(t, begun)]
+    sway = [R @ part for part in plan.sway.motion(t, begun - 1.0)]
     middle = state.pose[:2, 3] - sway[0]
     place = middle + clip(last.place + scale(t - last.time, wanted) - middle, -MAX_LAG, MAX_LAG)
     trunk = _trunk(place, state, plan, ground, heading, wanted, moving[2], sway)
@@ -239,6 +254,14 @@ def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan
     given = [trunk, *({**foot, "weight": weight} for foot, weight in zip(feet, weights, strict=True)), {}]
     numbers = task_numbers(model, plan.tasks, given)
     return concatenate([numbers, closed, _Memory(t, last.begin, heading, moving, place, stack(footholds)).flat])
+
+
+def _prepared(plan: _Plan, t: Scalar, begun: Scalar, closed: Vector, swing: Vector) -> tuple[Vector, Vector]:
+    """Contacts and swing of a gait under which the trunk sways: feet step to their places, then the sway begins."""
+    first = trot(plan.schedule.period) if len(plan.feet) == 4 else Schedule(1.0, 1.0, (0.0,) * len(plan.feet))
+    steps, stands = less(begun, 1.0 - MIN_STANCE), less(begun, 2.0 - MIN_STANCE)
+    before = where(steps, first.contacts(t), np.ones(len(plan.feet)))
+    return where(stands, before, closed), where(stands, where(steps, first.swing(t), np.zeros(len(plan.feet))), swing)
 
 
 def turned(angle: Scalar) -> Matrix:

@@ -148,7 +148,7 @@ def trot(period: float = 0.4, duty: float = 0.5) -> Schedule:
     return Schedule(period, duty, (0.0, 0.5, 0.5, 0.0))
 
 
-def pace(period: float = 0.4, duty: float = 0.5) -> Schedule:
+def pace(period: float = 0.3, duty: float = 0.5) -> Schedule:
     """Legs of one side take turns with those of the other, as :func:`trot`.
 
     Args:
@@ -165,7 +165,7 @@ def pace(period: float = 0.4, duty: float = 0.5) -> Schedule:
     return Schedule(period, duty, (0.0, 0.5, 0.0, 0.5))
 
 
-def bound(period: float = 0.4, duty: float = 0.5) -> Schedule:
+def bound(period: float = 0.3, duty: float = 0.5) -> Schedule:
     """Front legs take turns with rear legs, as :func:`trot`.
 
     Args:
@@ -182,7 +182,7 @@ def bound(period: float = 0.4, duty: float = 0.5) -> Schedule:
     return Schedule(period, duty, (0.0, 0.0, 0.5, 0.5))
 
 
-def gallop(period: float = 0.4, duty: float = 0.4) -> Schedule:
+def gallop(period: float = 0.3, duty: float = 0.4) -> Schedule:
     """Transverse gallop: rear left, rear right, front left, front right in turn, with a flight, as :func:`trot`.
 
     Args:

@@ -15,6 +15,8 @@ SAMPLES = 256
 """Times in a period at which the schedule is looked at."""
 HARMONICS = 8
 """Harmonics of the sway; they decay with the cube of their number."""
+SURROUNDING = 3
+"""Feet that stand between which a trunk need not sway."""
 MIN_SWAY = 1e-3
 """m: smaller harmonics are left out"""
 
@@ -59,6 +61,35 @@ class Sway:
         return g * place, g * rate + dg * place, g * bend + 2.0 * dg * rate + ddg * place
 
 
+def reachable_supports(schedule: Schedule, home: FloatArray, reach: FloatArray, center: FloatArray) -> FloatArray:
+    """Feet moved towards the center of mass where the trunk sways: forces through them stay within friction cones.
+
+    Args:
+        schedule: Contact schedule.
+        home: Feet in the middle (feet x 2, m).
+        reach: Largest distance of the middle of feet that stand from its mean, along x and y (2, m).
+        center: Center of mass (2, m).
+
+    Returns:
+        Feet (feet x 2, m).
+    """
+    away = np.abs(_middles(schedule, home)).max(axis=0)
+    if not away.max() > MIN_SWAY:
+        return home
+    return center + (home - home.mean(axis=0)) * np.minimum(1.0, reach / np.maximum(away, reach))
+
+
+def _middles(schedule: Schedule, home: FloatArray) -> FloatArray:
+    """Middle of the feet that stand (samples x 2, m), less its mean."""
+    times = (np.arange(SAMPLES) + 0.5) * (schedule.period / SAMPLES)
+    masks = np.array([np.asarray(schedule.contacts(float(t))) for t in times])
+    count = masks.sum(axis=1, keepdims=True)
+    if count.min() >= SURROUNDING:
+        return np.zeros((SAMPLES, 2))
+    middle = np.where(count > 0.0, masks @ home / np.maximum(count, 1.0), home.mean(axis=0))
+    return np.asarray(middle - middle.mean(axis=0))
+
+
 def support_sway(schedule: Schedule, home: FloatArray, rate: float) -> Sway:
     """Sway of a trunk under a schedule.
 
@@ -70,11 +101,8 @@ def support_sway(schedule: Schedule, home: FloatArray, rate: float) -> Sway:
     Returns:
         Sway about its mean.
     """
-    times = (np.arange(SAMPLES) + 0.5) * (schedule.period / SAMPLES)
-    masks = np.array([np.asarray(schedule.contacts(float(t))) for t in times])
-    count = masks.sum(axis=1, keepdims=True)
-    middle = np.where(count > 0.0, masks @ home / np.maximum(count, 1.0), home.mean(axis=0))
-    harmonics = np.fft.rfft(middle - middle.mean(axis=0), axis=0)[1 : HARMONICS + 1] * (2.0 / SAMPLES)
+    middle = _middles(schedule, home)
+    harmonics = np.fft.rfft(middle, axis=0)[1 : HARMONICS + 1] * (2.0 / SAMPLES)
     frequencies = np.arange(1, len(harmonics) + 1) * (2.0 * np.pi / schedule.period)
     harmonics = harmonics * np.exp(-0.5j * frequencies * (schedule.period / SAMPLES))[:, None]  # of mid-points
     harmonics *= (rate**2 / (rate**2 + frequencies**2))[:, None]
