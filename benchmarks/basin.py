@@ -29,7 +29,7 @@ from rich.progress import Progress, track
 import fallingcat as fc
 from fallingcat.model import State
 from fallingcat.studies.hoppers import Observed
-from fallingcat.studies.hoppers.attraction import VERDICTS, Gait, Grid, Judged, gait_of, grid_of, judged, starts
+from fallingcat.studies.hoppers.attraction import VERDICTS, Gait, Grid, RunOutcomes, gait_of, grid_of, judged, starts
 from fallingcat.studies.hoppers.basin import FALLEN
 from fallingcat.studies.hoppers.hopper import robot, simulated, start
 from fallingcat.studies.hoppers.measures import hop_period, step_length
@@ -102,10 +102,10 @@ def write_references(processes: int) -> None:
     REFERENCES.write_text(json.dumps({"seed": SEED, "tolerance": TOLERANCE, "verdicts": found}, indent=1) + "\n")
 
 
-def chunks(model: fc.Model, p: AttractionParameters, wanted: Gait, out: Path, target: str, threads: int) -> Judged:
+def chunks(model: fc.Model, p: AttractionParameters, wanted: Gait, out: Path, target: str, threads: int) -> RunOutcomes:
     """All runs of the grid, chunk by chunk; those that are done are read."""
     grid, size = grid_of(p), CHUNK[target]
-    whole = Judged(np.zeros(grid.size, np.uint8), np.zeros(grid.size, np.float32))
+    whole = RunOutcomes(np.zeros(grid.size, np.uint8), np.zeros(grid.size, np.float32))
     firsts = range(0, grid.size, size)
     with Progress() as bar:
         task = bar.add_task("runs", total=grid.size)
@@ -113,7 +113,7 @@ def chunks(model: fc.Model, p: AttractionParameters, wanted: Gait, out: Path, ta
             which, file = np.arange(first, min(first + size, grid.size)), out / f"chunk-{grid.size}-{first}.npz"
             if file.exists():
                 with np.load(file) as kept:
-                    part = Judged(kept["verdicts"], kept["periods"], int(kept["attempts"]))
+                    part = RunOutcomes(kept["verdicts"], kept["periods"], int(kept["attempts"]))
             else:
                 states = starts(model, grid.values(which))
                 part = judged(model, states, p, wanted, target=target, threads=threads)
@@ -161,7 +161,7 @@ def measure(runs: int, out: Path, target: str, threads: int) -> dict[str, Any]:
     }
 
 
-def agreement(sampled: Judged) -> dict[str, Any] | None:
+def agreement(sampled: RunOutcomes) -> dict[str, Any] | None:
     """With the references, if there are any."""
     if not REFERENCES.exists():
         return None

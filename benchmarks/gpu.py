@@ -144,7 +144,7 @@ def measure(cupy: Any, model: fc.Model, name: str, dtype: str, batch: int, data:
 def handed(stage: Any, workspace: int) -> int:
     """Values of the workspace that a stage reads and writes for one state."""
     if isinstance(stage, Repeated):
-        return stage.reads + sum(t.aside for result in stage.results.values() for ts in result for t in ts)
+        return stage.reads + sum(t.spilled for result in stage.results.values() for ts in result for t in ts)
     return sum(place[0] == workspace for place in stage.inputs.values()) + len(stage.stores)
 
 

@@ -56,15 +56,15 @@ def paper(c: Cluster) -> dict[str, float]:
     work = RUNS * c.run / c.workers
     mean = c.chunk * c.run
     tail = mean * (1.0 + c.spread * math.sqrt(2.0 * math.log(max(c.workers, 2)))) * 0.5 if c.workers > 1 else 0.0
-    deaths = RUNS * c.run / c.lives
-    lost = deaths * (0.5 * c.pause + c.restart) / c.workers
+    crashes = RUNS * c.run / c.lives
+    lost = crashes * (0.5 * c.pause + c.restart) / c.workers
     scheduler, store = c.tasks * c.task, c.tasks * c.files / c.file_rate
     makespan = max(work + tail + lost, scheduler, store)
     return {
         "makespan_s": makespan,
         "scheduler_busy": scheduler / work,
         "files_per_s": c.workers * c.files / c.pause,
-        "deaths": deaths,
+        "deaths": crashes,
         "efficiency": work / makespan,
     }
 
@@ -77,7 +77,7 @@ def simulated(c: Cluster, seed: int = 0) -> dict[str, float]:
     events = [(0.0, w, ASKS, 0) for w in range(c.workers)]
     heapq.heapify(events)
     scheduler = store = end = 0.0  # until when each is busy
-    deaths = served = 0
+    crashes = served = 0
     while events:
         t, worker, what, k = heapq.heappop(events)
         if what == DONE:  # the last commit of a chunk waits for its turn, then the worker asks for more
@@ -93,12 +93,12 @@ def simulated(c: Cluster, seed: int = 0) -> dict[str, float]:
             if death >= rest[k]:
                 heapq.heappush(events, (scheduler + rest[k], worker, DONE, k))
                 continue
-            deaths += 1
+            crashes += 1
             rest[k] -= c.pause * math.floor(death / c.pause)  # since its last commit it worked for nothing
             heapq.heappush(events, (scheduler + death, worker, DIED, k))
     busy = served * c.task
     work = RUNS * c.run / c.workers
-    return {"makespan_s": end, "scheduler_busy": busy / end, "deaths": deaths, "efficiency": work / end}
+    return {"makespan_s": end, "scheduler_busy": busy / end, "deaths": crashes, "efficiency": work / end}
 
 
 def main() -> None:

@@ -147,7 +147,7 @@ def test_what_takes_long_says_so_once_without_a_terminal(monkeypatch):
 def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_path):
     """By name, with an estimate: certificates, equations, runs, derivations, and the command line."""
     cat = fc.robots.cat()
-    monkeypatch.setattr(progress, "MOST_BYTES", 6 * 8 * 16**2 - 1)
+    monkeypatch.setattr(progress, "MAX_BYTES", 6 * 8 * 16**2 - 1)
     for call, what in (
         (lambda: fc.equations(cat, cat.neutral()), "the equations of 'cat'"),
         (lambda: fc.simulate(cat, cat.neutral(), 0.01), "a run of 'cat' with 16 degrees of freedom"),
@@ -155,7 +155,7 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
     ):
         with pytest.raises(fc.ModelError, match=rf"{what} would take about .* GB of memory, more than 4: lock joints"):
             call()
-    monkeypatch.setattr(progress, "MOST_BYTES", 6 * 8 * 16**2)
+    monkeypatch.setattr(progress, "MAX_BYTES", 6 * 8 * 16**2)
     with pytest.raises(fc.ModelError, match="a certificate of 'cat' would take about"):
         fc.equations(cat, cat.neutral()).certify()
     monkeypatch.undo()

@@ -61,6 +61,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "fallingcat.dynamics": {"Identified": "dynamics.IdentificationResult"},
     "fallingcat.planning": {"Paced": "planning.TimeParametrization", "paced": "planning.time_parametrization"},
     "fallingcat.simulation": {"Fleet": "simulation.BatchSimulator", "System": "simulation.Problem"},
+    "fallingcat.studies": {"Reproduced": "studies.ReproductionResult"},
     "fallingcat.testing": {"check_relief": "testing.check_terrain"},
     "fallingcat.viewer": {"Puppet": "viewer.PosedRobot"},
     "fallingcat.visualization": {"Looks": "visualization.Appearance", "looks": "visualization.appearance"},
@@ -69,16 +70,22 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 
 METHODS: Mapping[str, str] = {
     "answers": "saturates",
+    "asks_forces": "needs_applied_forces",
     "beside": "saturated_forces",
+    "beside_loops": "acts_with_loops",
     "braking": "implicit_damping",
     "fading": "fade_rates",
     "fastest": "fastest_rate",
     "foreseeing": "for_implicit_steps",
     "grip": "dry_friction",
     "holds": "stored_energy",
+    "most_events": "max_events",
+    "remembering": "with_memory",
     "resistance": "joint_impedance",
+    "unheld": "step_failure",
+    "unlocated": "unlocated_reason",
 }
-"""Former name of an optional method of force laws -> present name."""
+"""Former name of an optional method of force laws, contacts and study kinds -> present name."""
 
 ARGUMENTS: list[tuple[Any, Mapping[str, str]]] = []
 """Functions and classes with former names of arguments (former -> present), see :func:`former_arguments`."""
@@ -125,10 +132,10 @@ def former_module(module: str, target: str) -> Callable[[str], Any]:
     return find
 
 
-def former_methods(cls: type) -> None:
-    """Gives methods that a class defines under a former name (:data:`METHODS`) their present one, with a warning."""
-    for old in METHODS.keys() & vars(cls).keys():
-        new = METHODS[old]
+def former_methods(cls: type, names: Mapping[str, str] = METHODS) -> None:
+    """Gives methods that a class defines under a former name their present one, with a warning."""
+    for old in names.keys() & vars(cls).keys():
+        new = names[old]
         former_name(f"{cls.__name__}.{old}", f"{cls.__name__}.{new}", 4)
         if new not in vars(cls):
             setattr(cls, new, vars(cls)[old])

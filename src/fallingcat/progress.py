@@ -27,7 +27,7 @@ WARNING_DELAY = 30.0
 """s after which work that is not shown by a bar is reported by a warning"""
 MAX_UNANNOUNCED_TIME = 5.0
 """s: what is estimated to take longer says so before it begins"""
-MOST_BYTES = 4 << 30
+MAX_BYTES = 4 << 30
 """Largest estimated memory of a calculation (bytes): larger ones are not begun."""
 
 
@@ -43,7 +43,7 @@ def check_memory(what: str, size: float, instead: str) -> None:
         Traceback (most recent call last):
         fallingcat.errors.ModelError: a certificate of 'worm' would take about 6 GB of memory, more than 4: lock joints
     """
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise ModelError(f"{what} would take about {size / 1e9:.2g} GB of memory, more than 4: {instead}")
 
 

@@ -25,9 +25,9 @@ LONGEST_REPR = 1000
 """Characters of a representation."""
 LONGEST_VALUE = 160
 """Characters of one field of it."""
-MOST_ENTRIES = 12
+MAX_ENTRIES = 12
 """Entries of an array, list or mapping that are written out."""
-MOST_ROWS = 20
+MAX_ROWS = 20
 """Rows of a table."""
 
 
@@ -89,9 +89,9 @@ def html_table(title: str, rows: Iterable[Sequence[str]], header: Sequence[str] 
         '<table><caption>cat</caption><tbody><tr><th>mass</th><td>3 kg</td></tr></tbody></table>'
     """
     rows = list(rows)
-    body = "".join(f"<tr><th>{html(first)}</th>{_cells(rest)}</tr>" for first, *rest in rows[:MOST_ROWS])
-    if len(rows) > MOST_ROWS:
-        body += f'<tr><td colspan="{len(rows[0])}">... {len(rows) - MOST_ROWS} more</td></tr>'
+    body = "".join(f"<tr><th>{html(first)}</th>{_cells(rest)}</tr>" for first, *rest in rows[:MAX_ROWS])
+    if len(rows) > MAX_ROWS:
+        body += f'<tr><td colspan="{len(rows[0])}">... {len(rows) - MAX_ROWS} more</td></tr>'
     head = "".join(f"<th>{html(name)}</th>" for name in header)
     head = f"<thead><tr>{head}</tr></thead>" if head else ""
     return f"<table><caption>{html(title)}</caption>{head}<tbody>{body}</tbody></table>"
@@ -113,12 +113,12 @@ def _text(value: Any) -> str:
         numeric = getattr(getattr(value, "dtype", None), "kind", "O") in "fiub"
         if len(shape) > 1 or not numeric:
             return f"<array of shape {shape}>"
-        return "[" + _listed([f"{x + 0.0:.6g}" for x in value[:MOST_ENTRIES].tolist()], shape[0]) + "]"
+        return "[" + _listed([f"{x + 0.0:.6g}" for x in value[:MAX_ENTRIES].tolist()], shape[0]) + "]"
     if type(value) in (list, tuple):
         first, last = "[]" if type(value) is list else "()"
-        return first + _listed([short(x) for x in value[:MOST_ENTRIES]], len(value)) + last
+        return first + _listed([short(x) for x in value[:MAX_ENTRIES]], len(value)) + last
     if isinstance(value, Mapping):
-        pairs = [f"{short(name)}: {short(x)}" for name, x in islice(value.items(), MOST_ENTRIES)]
+        pairs = [f"{short(name)}: {short(x)}" for name, x in islice(value.items(), MAX_ENTRIES)]
         return "{" + _listed(pairs, len(value)) + "}"
     return repr(value[:LONGEST_VALUE]) if isinstance(value, str) else " ".join(repr(value).split())
 

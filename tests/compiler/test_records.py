@@ -13,7 +13,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.compiler.cache.index import Unknown, decoded, encoded
-from fallingcat.compiler.cpu.python_call import MOST_ON_STACK_OF_ONE
+from fallingcat.compiler.cpu.python_call import MAX_ON_STACK_OF_ONE
 from fallingcat.compiler.cpu.threads import shares
 from fallingcat.compiler.ir.results import builder, flatten, leaves, rebuild, size
 from fallingcat.compiler.ir.trace import Face
@@ -122,7 +122,7 @@ def test_calls_from_many_threads():
     """Each call of one state has the workspace for itself while it lasts."""
     model = fc.robots.humanoid()
     kernel = fc.compile(model, fc.coriolis_matrix)
-    assert kernel.program.slots * 8 > MOST_ON_STACK_OF_ONE
+    assert kernel.program.slots * 8 > MAX_ON_STACK_OF_ONE
     states = [state_of(model, seed) for seed in range(8)]
     expected = [kernel(*state) for state in states]
 

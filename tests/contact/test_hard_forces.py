@@ -12,7 +12,7 @@ from residuals import agree
 import fallingcat as fc
 from fallingcat.constraints.redundant_constraints import hold
 from fallingcat.contact import HardContacts
-from fallingcat.contact.rigid.event_driven.mode_selection import calm
+from fallingcat.contact.rigid.event_driven.mode_selection import rest_state
 from fallingcat.geometry.contact_points import point_bias, point_jacobian, point_motions, position
 
 DOG = fc.robots.quadruped()
@@ -126,7 +126,7 @@ def test_points_that_nearly_depend_on_each_other_are_calmed(near):
     ball = fc.robots.free_body(fc.lie.R3())
     at = HardContacts(("body",)).see(ball, ball.state(twist=[1.0, 2.0, 3.0]))
     J = np.array([[1.0, 0.0, 0.0], [1.0, near, 0.0]])
-    after, loss = calm(ball, at, J)
+    after, loss = rest_state(ball, at, J)
     agree("at rest where held", after.twist, [0.0, 0.0, 3.0], 1e-9)
     agree("loss", loss, 0.5 * ball.mass * 5.0, 1e-9)
 

@@ -10,7 +10,7 @@ from fallingcat.contact import HardContacts, patches
 from fallingcat.geometry.contact_points import positions
 from fallingcat.simulation import BatchSimulator, Implicit, build_problem
 from fallingcat.simulation.integrators.implicit.integrator import stepped
-from fallingcat.simulation.problem.law_parameters import apart
+from fallingcat.simulation.problem.law_parameters import split_parameters
 from fallingcat.simulation.problem.vector_field import layout_of
 
 
@@ -72,7 +72,7 @@ def test_a_step_that_brings_what_was_left_out_to_the_ground_is_taken_in_parts(fa
     _, memory = floor.begin(model, start)
     layout = layout_of(problem, len(memory))
     x = np.append(0.0, layout.pack(start, memory, np.zeros(layout.works)))
-    laws, numbers = apart(problem.laws, model)
+    laws, numbers = split_parameters(problem.laws, model)
     after = stepped(model, x, np.array([2e-3]), numbers, np.zeros(0), laws=laws, contact=floor, memory=8, sweeps=None)
     assert after[-1] == parts
 

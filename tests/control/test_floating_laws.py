@@ -263,10 +263,10 @@ def test_measurements_that_are_no_numbers_are_named():
 
 
 def test_code_of_a_run_has_no_damping_where_there_is_none():
-    from fallingcat.simulation.problem.law_parameters import apart
+    from fallingcat.simulation.problem.law_parameters import split_parameters
 
-    assert len(apart([PrioritizedControl([[BASE]], FEET)], DOG)[1]) == 0
-    assert apart([PrioritizedControl([[BASE]], FEET, damping=0.1)], DOG)[1].tolist() == [0.1]
+    assert len(split_parameters([PrioritizedControl([[BASE]], FEET)], DOG)[1]) == 0
+    assert split_parameters([PrioritizedControl([[BASE]], FEET, damping=0.1)], DOG)[1].tolist() == [0.1]
 
 
 @pytest.mark.slow

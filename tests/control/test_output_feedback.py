@@ -35,13 +35,13 @@ def test_W_falls_as_58_says_along_the_closed_loop(base, kind):
     """The exact derivative of W along the robot's own dynamics and the observers' is (58)."""
     for seed in range(3):
         model, state, law, memory = robot(base, seed)
-        law = replace(law, compensation=kind).remembering(memory)
+        law = replace(law, compensation=kind).with_memory(memory)
         acceleration = fc.forward_dynamics(model, state, law.forces(model, 0.0, state, frozenset()))
         rate = law.memory_rate(model, 0.0, state)
 
         def W(at, law=law, memory=memory, rate=rate):
             step = 1e-40 if np.iscomplexobj(at.joints) else 0.0
-            return law.remembering(memory + 1j * step * rate).errors(model, at).W  # noqa: B023
+            return law.with_memory(memory + 1j * step * rate).errors(model, at).W  # noqa: B023
 
         found = along(W, model, state, acceleration)
         wanted, size = law.errors(model, state).rate, law.errors(model, state).W
@@ -52,7 +52,7 @@ def test_W_falls_as_58_says_along_the_closed_loop(base, kind):
 @pytest.mark.parametrize("base", BASES, ids=str)
 def test_the_law_never_reads_the_twist(base):
     model, state, law, memory = robot(base, 3)
-    law = law.remembering(memory)
+    law = law.with_memory(memory)
     other = state._replace(twist=state.twist + 1.0)
     for ask in (law.forces, law.memory_rate):
         more = (frozenset(),) if ask == law.forces else ()
@@ -64,7 +64,7 @@ def test_with_the_truth_the_compensation_is_what_momentum_does_to_the_joints(kin
     """Under it the joints accelerate as without momentum, but for the force of the curvature that 'locked' leaves."""
     model, state, law, _ = robot(SE3(), 5)
     law = replace(law, compensation=kind, stiffness=1e-9, damping=1e-9)
-    law = law.remembering(law.begin(model, state))
+    law = law.with_memory(law.begin(model, state))
     rel = fc.reduced_equations(model, state)
     still = fc.reduced_equations(model, state._replace(twist=-rel.A @ state.rates))
     tau = law.forces(model, 0.0, state, frozenset())
@@ -88,7 +88,7 @@ def tumbler():
 
 
 def errors(model, run, law, i=-1):
-    return law.remembering(run.remembered(law.name)[i]).errors(model, run.state(i))
+    return law.with_memory(run.law_memory(law.name)[i]).errors(model, run.state(i))
 
 
 def test_observers_find_the_truth_and_W_falls(tumbler):
@@ -120,14 +120,14 @@ def test_the_integrated_observer_is_an_independent_integration_of_its_equations(
     def slope(t, y):
         moving = fc.State(y[:12].reshape(3, 4), y[12:14], y[14:17], y[17:19])
         moving = moving._replace(pose=np.vstack([moving.pose, [0.0, 0.0, 0.0, 1.0]]))
-        knows = law.remembering(y[19:])
+        knows = law.with_memory(y[19:])
         a = fc.forward_dynamics(model, moving, knows.forces(model, t, moving, frozenset()))
         turned = (moving.pose @ model.base.hat(moving.twist))[:3].ravel()
         return np.concatenate([turned, moving.rates, a, knows.memory_rate(model, t, moving)])
 
     start = np.concatenate([state.pose[:3].ravel(), state.joints, state.twist, state.rates, law.begin(model, state)])
     found = solve_ivp(slope, (0.0, 0.05), start, method="DOP853", rtol=1e-8, atol=1e-9).y[:, -1]
-    np.testing.assert_allclose(run.remembered(law.name)[-1], found[19:], atol=1e-8)
+    np.testing.assert_allclose(run.law_memory(law.name)[-1], found[19:], atol=1e-8)
     np.testing.assert_allclose(run.joints[-1], found[12:14], atol=1e-8)
 
 
@@ -149,7 +149,7 @@ def test_sampled_fast_and_without_noise_it_is_the_law_of_the_paper(tumbler):
     for rate in (250.0, 1000.0):
         sampled = replace(law, sensor=PoseSensor(rate))
         run = fc.simulate(model, state, 1.0, Sampled(sampled, rate), dt=4e-3, integrator="rkmk4")
-        off.append(np.abs(run.remembered(law.name)[-1][:15] - exact.memory[-1]).max())
+        off.append(np.abs(run.law_memory(law.name)[-1][:15] - exact.memory[-1]).max())
     assert off[1] < 5e-3
     assert 3.0 < off[0] / off[1] < 5.0
 
@@ -174,7 +174,7 @@ def test_a_pose_that_is_late_acts_late_and_is_held(tumbler):
     model, state, law = tumbler
     law = replace(law, sensor=PoseSensor(10.0, latency=0.05), locked=None)
     run = fc.simulate(model, state, 0.3, Sampled(law, 100.0), dt=1e-2, integrator="rkmk4")
-    acts = run.remembered(law.name)[:, 18:21]
+    acts = run.law_memory(law.name)[:, 18:21]
     first = model.base.log(model.base.compose(model.base.inverse(model.base.element(np.array(law.pose))), state.pose))
     assert not acts[:6].any()  # a look uses what it knew before: 0 to 0.05 s
     np.testing.assert_allclose(acts[6:16], np.tile(first, (10, 1)), atol=1e-12)
@@ -206,12 +206,12 @@ def test_a_law_of_ones_own_may_remember(tumbler):
     run = fc.simulate(model, state, 0.3, laws, dt=1e-3)
     total = np.trapezoid(np.sin(run.joints), run.times, axis=0)
     for law in laws:
-        np.testing.assert_allclose(run.remembered(law.name)[-1], total, atol=1e-6)
+        np.testing.assert_allclose(run.law_memory(law.name)[-1], total, atol=1e-6)
     sampled = fc.simulate(model, state, 0.3, Sampled(Integral(5.0), 1000.0), integrator="rkmk4")
     np.testing.assert_allclose(sampled.joints[-1], run.joints[-1], atol=5e-3)  # held for 1 ms
     np.testing.assert_allclose(run.port_forces["more"][-1, 3:], -3.0 * total, atol=1e-5)
     with pytest.raises(ModelError, match="no law 'other'"):
-        run.remembered("other")
+        run.law_memory("other")
 
 
 def test_memory_goes_through_the_jumps_of_contacts():
@@ -222,7 +222,7 @@ def test_memory_goes_through_the_jumps_of_contacts():
     run = fc.simulate(hopper, start, 0.3, laws, floor, dt=1e-3, integrator="rkmk4")
     assert any(event.name.startswith("touchdown") for event in run.events)
     total = np.trapezoid(np.sin(run.joints), run.times, axis=0)
-    np.testing.assert_allclose(run.remembered("integral")[-1], total, rtol=1e-4)
+    np.testing.assert_allclose(run.law_memory("integral")[-1], total, rtol=1e-4)
     without = fc.simulate(hopper, start, 0.3, laws[:1], floor, dt=1e-3, integrator="rkmk4")
     np.testing.assert_allclose(run.joints[-1], without.joints[-1], atol=1e-6)
 
@@ -238,7 +238,7 @@ def test_implicit_steps_integrate_it(tumbler):
     fine = fc.simulate(model, state, 0.1, law, integrator="rkmk4", dt=1e-3)
     runs = [fc.simulate(model, state, 0.1, law, integrator="implicit", dt=dt) for dt in (1e-3, 5e-4)]
     np.testing.assert_allclose(runs[1].joints[-1], fine.joints[-1], rtol=0.0, atol=1e-4)
-    off = [np.abs(run.remembered(law.name)[-1] - fine.remembered(law.name)[-1]).max() for run in runs]
+    off = [np.abs(run.law_memory(law.name)[-1] - fine.law_memory(law.name)[-1]).max() for run in runs]
     assert off[0] < 2e-3  # products of velocities are of order 1
     assert off[1] < 0.6 * off[0]
 
@@ -264,18 +264,18 @@ def test_a_motion_is_followed_while_it_tumbles(tumbler):
     law = replace(law, compensation="curvature", motion=motion, pose=None, locked=None)
     start = state._replace(joints=motion(0.0).joints, rates=np.zeros(2))
     run = fc.simulate(model, start, 3.5, law, dt=5e-3)
-    at = [law.remembering(run.memory[i]).errors(model, run.state(i), run.times[i]) for i in range(0, len(run), 50)]
+    at = [law.with_memory(run.memory[i]).errors(model, run.state(i), run.times[i]) for i in range(0, len(run), 50)]
     assert max(np.abs(x.joints).max() for x in at) < 1e-7
     assert np.abs(run.rates).max() > 0.5
     off = start._replace(joints=start.joints + 0.1)
-    law = law.remembering(law.begin(model, off))
+    law = law.with_memory(law.begin(model, off))
     a = fc.forward_dynamics(model, off, law.forces(model, 0.7, off, frozenset()))
     rate = law.memory_rate(model, 0.7, off)
 
     def W(t):
         v = off.velocity + t * a
         moved = fc.dynamics.displace(model, off, t * off.velocity)._replace(twist=v[:3], rates=v[3:])
-        return law.remembering(law.memory + t * rate).errors(model, moved, 0.7 + t).W
+        return law.with_memory(law.memory + t * rate).errors(model, moved, 0.7 + t).W
 
     wanted = law.errors(model, off, 0.7).rate
     assert wanted < -0.01

@@ -116,8 +116,8 @@ def test_many_robots_at_once(loops):
     """As rollouts ask it: each state has the torques that it has alone."""
     loop, states = loops["left"], [standing(seed, [LEFT])[0] for seed in range(3)]
     alone = [loop(*WALKER.flatten(state)) for state in states]
-    together = loop.together(0.0, fc.State(*(np.stack(field) for field in zip(*states, strict=True))))
-    agree("together", together, np.array(alone))
+    batch_forces = loop.batch_forces(0.0, fc.State(*(np.stack(field) for field in zip(*states, strict=True))))
+    agree("together", batch_forces, np.array(alone))
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -506,19 +506,19 @@ def test_many_robots_at_once():
     some = [moving(rng) for _ in range(3)]
     many = fc.State(*map(np.array, zip(*some, strict=True)))
     for t in (0.0, 0.005):
-        found = loop.together(t, many)
+        found = loop.batch_forces(t, many)
         for tau, state in zip(found, some, strict=True):
             assert_allclose(tau, control.torques(DOG, state, tasks, contacts=FEET, limits=limits).torques, atol=1e-9)
     many.joints[1, 4] = np.nan
-    found = loop.together(0.01, many)
+    found = loop.batch_forces(0.01, many)
     assert np.isnan(found[1]).all()
     assert np.isfinite(found[[0, 2]]).all()
     with pytest.raises(NumericsError, match=r"t = 0.03 s must be at most 0.01 s after the last tick, got 0.02 s"):
-        loop.together(0.03, many)
+        loop.batch_forces(0.03, many)
     with pytest.raises(ModelError, match="pass a State of 'quadruped', not a list"):
-        loop.together(0.03, some)
+        loop.batch_forces(0.03, some)
     with pytest.raises(ModelError, match="one batch axis, got 0"):
-        loop.together(0.03, some[0])
+        loop.batch_forces(0.03, some[0])
 
 
 def test_a_rollout_says_which_controllers_it_takes():
@@ -534,7 +534,7 @@ def test_a_rollout_says_which_controllers_it_takes():
         def __call__(self, t, state):
             return np.zeros(3)
 
-        def together(self, t, states):
+        def batch_forces(self, t, states):
             return self.answer(t)
 
     def rolled(answer):

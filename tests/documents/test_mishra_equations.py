@@ -329,7 +329,7 @@ def output_feedback():
     law = OutputFeedback(7.0, 2.0, target=tuple(target), pose_gain=k, locked_gain=k)
     pose_hat, mu_hat = STATE.pose @ G.exp(0.4 * RNG.normal(size=6)), RNG.normal(size=6)
     memory = np.concatenate([pose_hat[:3].ravel(), mu_hat])
-    law = law.remembering(memory)
+    law = law.with_memory(memory)
     rates = law.memory_rate(MODEL, 0.0, STATE)
     pose_dot, mu_hat_dot = np.vstack([rates[:12].reshape(3, 4), np.zeros(4)]), rates[12:18]
     eta = np.linalg.solve(pose_hat, STATE.pose)
@@ -342,7 +342,7 @@ def output_feedback():
     drift = -(0.5 * P(QD) - adt(MB @ mu_o)) @ mu_o - (0.5 * S(mu_o) + adt(MB @ mu_o) @ A) @ QD
     moved = MB @ np.linalg.solve(Ad(eta), mu_hat_dot)
     plain, first, second = (
-        replace(law, compensation=kind).remembering(memory).forces(MODEL, 0.0, STATE, frozenset())[6:]
+        replace(law, compensation=kind).with_memory(memory).forces(MODEL, 0.0, STATE, frozenset())[6:]
         for kind in ("none", "curvature", "locked")
     )
     feed = -(0.5 * S(mu_o).T - A.T @ adt(MB @ mu_o)) @ mu_o

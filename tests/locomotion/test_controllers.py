@@ -90,9 +90,9 @@ def test_many_robots_walk_as_one():
     alone = [copy.copy(loop) for _ in starts]
     states = fc.State(*(np.stack(parts) for parts in zip(*starts, strict=True)))
     for k in range(30):
-        together = loop.together(0.01 * k, states)
+        batch_forces = loop.batch_forces(0.01 * k, states)
         expected = [one(*DOG.flatten(start), 0.01 * k) for one, start in zip(alone, starts, strict=True)]
-        assert_allclose(together, expected, atol=1e-7)
+        assert_allclose(batch_forces, expected, atol=1e-7)
 
 
 def test_commands_may_depend_on_time():

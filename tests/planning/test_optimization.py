@@ -16,7 +16,7 @@ from fallingcat.model.robots.shapes import at, box
 from fallingcat.planning import Circle, Fourier, Mapper, displacement, optimize
 from fallingcat.planning.gaits.displacement import Reconstruction
 from fallingcat.planning.gaits.initial_guess import strongest_plane
-from fallingcat.planning.gaits.ipopt import Answer, Question, Solver
+from fallingcat.planning.gaits.ipopt import Question, Solution, Solver
 from fallingcat.planning.gaits.objectives import AIMS, Aim
 from fallingcat.planning.gaits.shape_forces import shape_forces
 
@@ -268,6 +268,6 @@ def test_flat_joints_are_no_start():
 
 def test_nearly_optimal_is_not_optimal():
     """IPOPT's acceptable level can be far from the optimum where multipliers are large."""
-    answer = Answer(np.zeros(1), 0.0, 0.0, "Solved_To_Acceptable_Level", 1, 0.0, None)
+    answer = Solution(np.zeros(1), 0.0, 0.0, "Solved_To_Acceptable_Level", 1, 0.0, None)
     assert answer.status == "unfinished"
     assert answer._replace(words="Solve_Succeeded").status == "optimal"

@@ -224,7 +224,8 @@ def from_file(name):
 def placed(model):
     """A random state within the limits, and joints near zero to go to."""
     lower, upper = (np.array([getattr(j.limits, end) for j in model.joints if j.nv]) for end in ("lower", "upper"))
-    goal = np.clip(0.0, lower + 0.05, upper - 0.05)
+    margin = np.minimum(0.05, 0.25 * (upper - lower))  # fingers have less room
+    goal = np.clip(0.0, lower + margin, upper - margin)
     return model.state(joints=np.clip(goal + 0.3 * np.random.default_rng(1).normal(size=model.n), lower, upper)), goal
 
 
@@ -250,6 +251,7 @@ def test_robots_of_files_run_under_functions_as_under_laws(name, passive):
     """Over three decades of gains: to rounding by the same method and steps, within 2.5 % of the way by any default."""
     model = from_file(name)
     start, goal = placed(model)
+    fastest = np.array([0.99 * joint.limits.velocity for joint in model.joints if joint.nv])
     for kp, kd in DECADES:
         law = fc.control.Impedance(goal, kp, kd)
         run = fc.simulate(
@@ -262,6 +264,9 @@ def test_robots_of_files_run_under_functions_as_under_laws(name, passive):
         if same.status == run.status == "finished" and np.array_equal(run.times, same.times):
             # functions that implicit steps resolve are held in them; laws may choose other steps by default
             held = run.integrator in ("implicit", "momentum") and run.problem.feedback is None
-            assert np.abs(run.joints[-1] - same.joints[-1]).max() < (2e-3 * way if held else 1e-9), (kp, kd)
+            # drives at their speed limits switch within explicit steps: rounding grows there, to a part of their error
+            switching = run.integrator == "rkmk4" and (np.abs(run.rates) > fastest).any()
+            close = 2e-3 * way if held else 0.1 * run.error_estimate.relative * way if switching else 1e-9
+            assert np.abs(run.joints[-1] - same.joints[-1]).max() < close, (kp, kd)
         if not run.warnings:  # a panda's last joint goes to and fro, and says so
             assert np.abs(run.joints[-1] - best.joints[-1]).max() < 0.025 * way + 1e-9, (kp, kd)

@@ -6,8 +6,8 @@ import secrets
 import pytest
 from simulation_fuzzer import case, check, fuzz
 
-# a run of no duration; an event with two zeros in a step that another one cuts short
-BROKE_ONCE = [1853231235, 2114358302]
+# a run of no duration; an event with two zeros in a step that another cuts short; a function on a body without joints
+BROKE_ONCE = [1853231235, 2114358302, 1164174762]
 
 
 @pytest.mark.parametrize("seed", [*range(12), *BROKE_ONCE])

@@ -193,7 +193,7 @@ def test_what_a_loop_raises_carries_the_rollout_so_far():
         def __call__(self, t, state):
             return np.zeros(2)
 
-        def together(self, t, states):
+        def batch_forces(self, t, states):
             if t > 0.045:
                 raise Unbearable("enough")
             return np.zeros((len(states.joints), 2))

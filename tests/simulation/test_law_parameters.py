@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.control import Law
-from fallingcat.simulation.problem.law_parameters import apart, tuned
+from fallingcat.simulation.problem.law_parameters import split_parameters, tuned
 from fallingcat.studies.hoppers import EnergyController, PolarSpring, RadialDamper, RadialSpring
 
 SPRING = RadialSpring(2200.0, 0.1411)
@@ -77,29 +77,29 @@ HOPPER, CAT = fc.robots.revolute_hopper(), fc.robots.two_cylinder_cat()
 
 
 def test_numbers_go_out_and_in_again():
-    blank, numbers = apart(LAWS, HOPPER)
+    blank, numbers = split_parameters(LAWS, HOPPER)
     assert tuned(blank, numbers.tolist()) == LAWS
-    assert not apart(blank, HOPPER)[1].any()
-    assert apart(tuned(blank, (numbers + 1.0).tolist()), HOPPER)[1].tolist() == (numbers + 1.0).tolist()
+    assert not split_parameters(blank, HOPPER)[1].any()
+    assert split_parameters(tuned(blank, (numbers + 1.0).tolist()), HOPPER)[1].tolist() == (numbers + 1.0).tolist()
 
 
 def test_laws_that_opt_out_are_left_alone():
     kept = tuple(Kept(law) for law in LAWS)
-    assert apart(kept, HOPPER)[0] == kept
-    assert not len(apart(kept, HOPPER)[1])
+    assert split_parameters(kept, HOPPER)[0] == kept
+    assert not len(split_parameters(kept, HOPPER)[1])
 
 
 def test_laws_of_others_are_taken_apart():
-    wrapped, numbers = tuple(Wrapped(law) for law in LAWS), apart(LAWS, HOPPER)[1]
-    assert apart(wrapped, HOPPER)[1].tolist() == numbers.tolist()
-    assert tuned(apart(wrapped, HOPPER)[0], numbers.tolist()) == wrapped
-    assert apart([Pull(2.0)], CAT)[1].tolist() == [2.0, 0.5]
+    wrapped, numbers = tuple(Wrapped(law) for law in LAWS), split_parameters(LAWS, HOPPER)[1]
+    assert split_parameters(wrapped, HOPPER)[1].tolist() == numbers.tolist()
+    assert tuned(split_parameters(wrapped, HOPPER)[0], numbers.tolist()) == wrapped
+    assert split_parameters([Pull(2.0)], CAT)[1].tolist() == [2.0, 0.5]
 
 
 @pytest.mark.parametrize("kind", [Branching, Looking, Rubbing])
 def test_what_branches_on_its_numbers_keeps_them(kind):
     law = kind(2.0)
-    assert apart([law], CAT)[0] == (law,)
+    assert split_parameters([law], CAT)[0] == (law,)
     state = CAT.state(joints=[0.3, 0.2], rates=[2.0, 1.0])
     run, other = (fc.simulate(CAT, state, 0.1, law) for law in (law, kind(3.0, damping=0.3)))
     assert run.status == other.status == "finished"

@@ -83,7 +83,7 @@ LIFT = Lift()
 def ends(integrator, dt, contact=None, law=LIFT, duration=0.2):
     start = BALL.state(pose=POSE, twist=[0.0, 0.0, 0.4, 0.0, 0.0, 0.0])
     run = fc.simulate(BALL, start, duration, law, contact, integrator=integrator, dt=dt)
-    return np.array([run.poses[-1, 2, 3], run.twists[-1, 2], run.remembered(law.name)[-1, 0]])
+    return np.array([run.poses[-1, 2, 3], run.twists[-1, 2], run.law_memory(law.name)[-1, 0]])
 
 
 FAR = fc.contact.HardContacts(("body",), height=-9.0)
@@ -111,7 +111,7 @@ def test_flights_keep_their_momentum_to_rounding():
         errors.append(
             [
                 np.abs(a[-1] - b[-1]).max()
-                for a, b in ((run.joints, fine.joints), (run.remembered("integral"), fine.remembered("integral")))
+                for a, b in ((run.joints, fine.joints), (run.law_memory("integral"), fine.law_memory("integral")))
             ]
         )
     np.testing.assert_allclose(np.log2(np.divide(*errors)), 5.0, atol=0.4)
@@ -140,8 +140,8 @@ def test_a_contact_and_a_law_of_ones_own_run_in_batches():
     for i, own in enumerate(laws):
         one = fc.simulate(BALL, many[i], 0.15, own, floor, integrator="implicit", dt=1e-3)
         np.testing.assert_allclose(simulator.state.pose[i], one.poses[-1], rtol=0.0, atol=1e-12)
-        assert one.remembered("filter")[-1] == pytest.approx(own[0].wanted, abs=1e-9)
-        assert one.remembered("held")[-1] == pytest.approx(0.05)
+        assert one.law_memory("filter")[-1] == pytest.approx(own[0].wanted, abs=1e-9)
+        assert one.law_memory("held")[-1] == pytest.approx(0.05)
     fine = fc.simulate(BALL, many[2], 0.15, laws[2], floor, integrator="rosenbrock")
     np.testing.assert_allclose(simulator.state.pose[2], fine.poses[-1], rtol=0.0, atol=5e-5)
 

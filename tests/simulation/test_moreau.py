@@ -147,7 +147,7 @@ def test_a_rocking_box_is_of_order_one(friction):
 class LocatedContacts(HardContacts):
     """Hard contacts whose events are located however many points there are: an independent reference, slow to make."""
 
-    def unlocated(self, model):
+    def unlocated_reason(self, model):
         return ""
 
 

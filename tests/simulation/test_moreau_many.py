@@ -100,7 +100,7 @@ def test_stops_of_all_joints_hold_a_robot_that_stands_on_many_points():
     assert np.abs(run.joints - joints).max() < 1e-3 + 1e-9
     assert np.abs(run.rates[-1]).max() < 1e-9
     assert np.abs(run.contact_forces[-1].sum(axis=0) - [0.0, 0.0, dog.mass * G]).max() < 1e-7
-    forces = SteppedContacts.of(floor, 0).remembered_of(run.memory[-1]).forces
+    forces = SteppedContacts.of(floor, 0).unpack_memory(run.memory[-1]).forces
     pushed = np.zeros(dog.nv)
     for k, foot in enumerate(feet):
         H = fc.link_pose(dog, run.state(-1), foot)

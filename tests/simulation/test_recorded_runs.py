@@ -30,7 +30,7 @@ class Flicker(Law):
 
 
 class Impatient(CompliantFloor):
-    most_events = 500
+    max_events = 500
 
 
 def at(height, speed=0.0):
@@ -53,7 +53,7 @@ def together():
 def test_one_that_chatters_stops_and_the_others_finish(together):
     assert [run.status for run in (together[0], together[2])] == ["finished", "finished"]
     assert together[0].times[-1] == together[2].times[-1] == 0.2
-    run, most = together[1], Impatient.most_events
+    run, most = together[1], Impatient.max_events
     end = run.times[-1]
     assert run.status == f"stopped after {end:.6g} s: contacts chatter, {most + 1} events within {CHATTER_TIME:g} s"
     assert 0.0 < end < 0.1
@@ -134,7 +134,7 @@ def test_a_single_run_whose_steps_are_endless_stops(monkeypatch):
 def test_a_floor_has_more_patience():
     """It lets 17,000 switches a second pass, not 220,000."""
     often, seldom = (moved([at(1e-10)], CompliantFloor, 1.0, damping)[0] for damping in (5e4, 5.0))
-    assert f"{CompliantFloor.most_events + 1} events" in often.status
+    assert f"{CompliantFloor.max_events + 1} events" in often.status
     assert 0.4 < often.times[-1] < 0.6
     assert seldom.status == "finished"
     assert len(seldom.events) > 1.5e4

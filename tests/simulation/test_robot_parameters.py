@@ -8,11 +8,11 @@ import pytest
 import fallingcat as fc
 from fallingcat.contact import CompliantFloor
 from fallingcat.control import JointDamper, Sampled, SelfContact
-from fallingcat.control.laws.inertia_behind import carried
+from fallingcat.control.laws.carried_inertia import carried_inertia
 from fallingcat.errors import ModelError
 from fallingcat.model import Frame
 from fallingcat.simulation import BatchSimulator, Implicit
-from fallingcat.simulation.problem.robot_parameters import BEHIND, checked
+from fallingcat.simulation.problem.robot_parameters import CARRIED_INERTIA, checked
 
 COUNT = 3
 
@@ -194,10 +194,10 @@ def test_inertias_behind_joints_are_those_of_single_robots():
     dog, rng = fc.robots.quadruped(), np.random.default_rng(7)
     own = numbers(dog, rng, dog.link_names[0], dog.link_names[3])
     names, found = checked(dog, None, own, COUNT)
-    assert names[-1] == BEHIND
-    expected = [carried(with_numbers(dog, own, i)) for i in range(COUNT)]
+    assert names[-1] == CARRIED_INERTIA
+    expected = [carried_inertia(with_numbers(dog, own, i)) for i in range(COUNT)]
     np.testing.assert_allclose(found[:, -dog.n :], expected, rtol=1e-12)
-    assert BEHIND not in checked(dog, None, {}, COUNT).names
+    assert CARRIED_INERTIA not in checked(dog, None, {}, COUNT).names
 
 
 def test_the_status_tells_of_links_that_push_as_those_of_another_robot():

@@ -16,7 +16,7 @@ from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
 
 def swing(K, D, m, dt, gives=None):
     """The matrix of a step of ``m x'' = -K x - D x'``, from ``(x, v)`` to the same later."""
-    drift, gain = ThetaWeights.of(K, D, 1.0 / m if gives is None else gives, dt).foreseen(K, D)
+    drift, gain = ThetaWeights.of(K, D, 1.0 / m if gives is None else gives, dt).predicted(K, D)
     half = np.array([[1.0, 0.5 * dt], [0.0, 1.0]])
     a = -np.array([K, D + drift]) / (m + dt * gain)
     return half @ (np.eye(2) + np.array([np.zeros(2), dt * a])) @ half

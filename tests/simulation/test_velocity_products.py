@@ -11,8 +11,8 @@ from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, Implicit
 from fallingcat.simulation.build_problem import build_problem
 from fallingcat.simulation.integrators.implicit import step as implicit_step
-from fallingcat.simulation.integrators.implicit.end import concluded
-from fallingcat.simulation.integrators.implicit.step import begun, converged
+from fallingcat.simulation.integrators.implicit.end import end_step
+from fallingcat.simulation.integrators.implicit.step import begin_step, converged
 from fallingcat.simulation.integrators.refinement import turning_rates
 from fallingcat.simulation.problem.vector_field import layout_of
 
@@ -44,17 +44,17 @@ def momentum_error(model, floor, start, dt, steps):
     x = np.append(0.0, layout.pack(start, memory, np.zeros(layout.works)))
     given, size = np.zeros(6), 0.0
     for _ in range(steps):
-        step, signs = begun(model, x, np.array([dt]), np.zeros(0), np.zeros(0), (), floor, len(memory), True, ())
+        step, signs = begin_step(model, x, np.array([dt]), np.zeros(0), np.zeros(0), (), floor, len(memory), True, ())
         last = converged(step, signs)
         poses = fc.forward_kinematics(model, step.state)
-        for point, force in zip(step.points, last.felt, strict=True):
+        for point, force in zip(step.points, last.contact_forces, strict=True):
             H = poses[model.link_names[point.link]]
             f = H[:3, :3] @ point.axes.T @ force
             given += dt * np.append(f, np.cross(H[:3] @ np.append(point.place, 1.0), f))
             size += dt * np.linalg.norm(f)
         weight = model.mass * model.gravity
         given += dt * np.append(weight, np.cross(fc.center_of_mass(model, step.state), weight))
-        x = concluded(step, last)
+        x = end_step(step, last)
     after = layout.unpack(x[1:])[0]
     return np.abs(world_momentum(model, after) - world_momentum(model, start) - given).max() / size
 
@@ -155,8 +155,8 @@ def test_steps_that_do_not_converge_are_counted(monkeypatch):
     about = (np.array([1e-3]), np.zeros(0), np.zeros(0), (), floor, len(memory), True, ())
     for tolerance, count in ((1e-3, 0.0), (0.0, 1.0)):
         monkeypatch.setattr(implicit_step, "FORCE_TOLERANCE", tolerance)
-        start, signs = begun(model, x, *about)
-        after = concluded(start, converged(start, signs))
+        start, signs = begin_step(model, x, *about)
+        after = end_step(start, converged(start, signs))
         assert layout.carried_of(after[1:])[model.nv] == count
 
 

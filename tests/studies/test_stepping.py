@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.studies import run
-from fallingcat.studies.experiments.stepping_plan import BEGIN, SteppingParameters, phases, swayed
+from fallingcat.studies.experiments.stepping_plan import BEGIN, SteppingParameters, center_path, phases
 
 
 def test_one_foot_after_the_other_and_the_base_changes_on_both():
@@ -28,7 +28,7 @@ def test_the_center_of_mass_follows_from_where_the_ground_pushes():
     """`c'' = w^2 (c - p)`, velocity and acceleration are those of the path, and it begins and ends at rest."""
     t = np.linspace(0.0, 8.0, 8001)
     p = np.stack([np.where(np.abs(t - 4.0) < 1.0, 0.1 * np.cos(0.5 * np.pi * (t - 4.0)) ** 2, 0.0)] * 3, axis=1)
-    found, w2 = swayed(t, p, 0.8, 9.81), 9.81 / 0.8
+    found, w2 = center_path(t, p, 0.8, 9.81), 9.81 / 0.8
     dt = t[1] - t[0]
     np.testing.assert_allclose(np.gradient(found.place, dt, axis=0)[1:-1], found.velocity[1:-1], atol=1e-6)
     np.testing.assert_allclose(np.gradient(found.velocity, dt, axis=0)[1:-1], found.acceleration[1:-1], atol=1e-5)
@@ -65,8 +65,8 @@ def test_what_was_planned_is_48_and_what_the_ground_gives(stepped):
     held = fc.formulations.fixed_at(model, seen.run.state(i), "right_sole").wrench(seen.torques[k])
     size = 9.81 * model.mass
     np.testing.assert_allclose(seen.wrenches[k, 1], held, atol=5e-3 * size)
-    np.testing.assert_allclose(seen.felt[i, 1], held, atol=5e-3 * size)
-    assert not seen.felt[i, 0].any()
+    np.testing.assert_allclose(seen.foot_wrenches[i, 1], held, atol=5e-3 * size)
+    assert not seen.foot_wrenches[i, 0].any()
     assert abs(seen.plan.center.at(t)[0] - seen.center[i]).max() < 1e-3
 
 

@@ -18,7 +18,7 @@ FAST = {"samples": 40, "gains": 3, "frequencies": 2, "noises": 2}
 def test_it_starts_with_the_paper_s_locked_velocity_and_the_observer_in_the_truth():
     here = Experiment.of(load("orbital-control").parameters)
     law = here.law("locked")
-    x = law.remembering(law.begin(here.model, here.start)).errors(here.model, here.start)
+    x = law.with_memory(law.begin(here.model, here.start)).errors(here.model, here.start)
     np.testing.assert_allclose(np.degrees(here.start.twist[3:]), [10.0, 1.14, 0.0])
     assert not np.abs(x.pose).max() > 1e-15
     assert not np.abs(x.locked).max() > 1e-15

@@ -31,7 +31,7 @@ class CosineParameters(Parameters):
 class Cosine(StudyKind[CosineParameters, tuple[float, float]]):
     """A trivial study: two numbers, and a line in a file for each run that came to its end."""
 
-    name, parameters, together = "cosine", CosineParameters, {"cpu": 3}
+    name, parameters, chunk_sizes = "cosine", CosineParameters, {"cpu": 3}
     measures = {"cosine": lambda seen: np.cos(seen[0] + seen[1]), "product": lambda seen: seen[0] * seen[1]}  # noqa: RUF012
 
     def run(self, parameters, tell):

@@ -54,7 +54,7 @@ def differences(model, peer, rng, count=6):
         worst = [np.abs(T.T @ passive_forces(model, state) - data.qfrc_passive).max(initial=0.0)]
         if model.actuators:
             adr = [peer.actuator_actadr[i] for i in active(model)]
-            law = fc.control.Actuators(tuple(data.ctrl)).remembering(data.act[adr])
+            law = fc.control.Actuators(tuple(data.ctrl)).with_memory(data.act[adr])
             forces = np.asarray(law.forces(model, 0.0, state, frozenset()))
             worst.append(np.abs(T.T @ forces - data.qfrc_actuator).max(initial=0.0))
             rates = np.asarray(law.memory_rate(model, 0.0, state), dtype=float)

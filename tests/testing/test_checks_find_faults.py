@@ -290,7 +290,7 @@ class Soft(Contact):
 
     floor: HuntCrossley
     ports = HuntCrossley.ports
-    asks_forces = False
+    needs_applied_forces = False
     stiff = False
 
     @property

@@ -15,7 +15,7 @@ from fallingcat.planning import righting
 from fallingcat.planning.gaits.survey import survey
 from fallingcat.planning.gaits.survey_page import survey_page
 from fallingcat.planning.righting.page import drop_page
-from fallingcat.studies.reproduction import Reproduced, Reproduction
+from fallingcat.studies.reproduction import Reproduction, ReproductionResult
 from fallingcat.studies.study import run_study
 from fallingcat.viewer.posed_robot import PosedRobot
 from fallingcat.visualization.svg import text as words
@@ -108,8 +108,8 @@ def hostile_pages(cat):
     posed = PosedRobot(cat)
     posed.frames += [(t, cat.neutral()) for t in (0.0, 0.1)]
     result = hostile_study("orbital-gait")
-    broken = Reproduced(SCRIPTS[1], SCRIPTS[2], f"[Mishra] {SCRIPTS[3]}", error=SCRIPTS[1])
-    good = Reproduced(SCRIPTS[4], SCRIPTS[5], f"[Feurstein] {SCRIPTS[6]}", rows=result.rows)
+    broken = ReproductionResult(SCRIPTS[1], SCRIPTS[2], f"[Mishra] {SCRIPTS[3]}", error=SCRIPTS[1])
+    good = ReproductionResult(SCRIPTS[4], SCRIPTS[5], f"[Feurstein] {SCRIPTS[6]}", rows=result.rows)
     fall = righting.drop(model=cat)
     return {
         "animation": run.animate(),

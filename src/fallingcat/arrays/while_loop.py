@@ -14,7 +14,7 @@ from .loops import RepeatBody, repeats
 from .traced import Traced
 from .types import Vector
 
-MOST_UNROLLED = 16
+MAX_UNROLLED = 16
 """Rounds of a loop that are written one after the other where numbers have no loops: CasADi, C, derivatives."""
 
 Found = tuple[Any, Any]
@@ -102,9 +102,9 @@ def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int)
 
 def _unrolled(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int, enough: int | None) -> Any:
     """Unrolled rounds, all or as many as are ``enough``: those after the last one change nothing."""
-    if most > MOST_UNROLLED and enough is None:
+    if most > MAX_UNROLLED and enough is None:
         rule = f"what is repeated up to {most} times runs on this processor or a GPU alone"
-        raise TooManyRounds(f"{rule}: C, CasADi and derivatives take at most {MOST_UNROLLED} rounds")
+        raise TooManyRounds(f"{rule}: C, CasADi and derivatives take at most {MAX_UNROLLED} rounds")
     arrived: Any = -1.0
     for _ in range(most if enough is None else min(most, enough)):
         for found, here in _pairs(step, x):

@@ -65,9 +65,9 @@ def derive(
 
 def _text(d: Derivation, names: tuple[str, ...], format: str) -> str:
     """Text of the equations, with progress messages."""
-    with telling(f"deriving {', '.join(names)}") as tell:
+    with telling(f"deriving {', '.join(names)}") as progress:
         for i, name in enumerate(names):
             d.named(name)
-            if tell is not None:
-                tell((i + 1) / (len(names) + 1))
+            if progress is not None:
+                progress((i + 1) / (len(names) + 1))
         return d.write(*names, format=format)

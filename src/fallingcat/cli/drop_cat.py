@@ -88,8 +88,8 @@ def _fall(
 
     if not (math.isfinite(tilt) and 0.0 < tilt <= 180.0):
         raise FallingCatError(f"--tilt must be above 0 and up to 180 degrees, got {tilt:g}")
-    with progress_bar(quiet) as tell:
-        return dropped(height, math.radians(tilt), robot, joints, seed=seed, progress=tell)
+    with progress_bar(quiet) as progress:
+        return dropped(height, math.radians(tilt), robot, joints, seed=seed, progress=progress)
 
 
 def _page(fall: Drop, robot: Model | None, out: str) -> str:

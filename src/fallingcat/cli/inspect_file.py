@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..io import Examined
     from ..model import Body, Joint, Loop, Mimic, Model
 
-MOST_ROWS: Final = 60
+MAX_ROWS: Final = 60
 """Rows of a table without ``--all``; a humanoid fits."""
-MOST_SHAPED: Final = 200
+MAX_SHAPED: Final = 200
 """number of links with shapes up to which all pairs are checked"""
-MOST_WARNINGS: Final = 10
+MAX_WARNINGS: Final = 10
 """Number shown without ``--all``."""
 
 
@@ -37,7 +37,7 @@ MOST_WARNINGS: Final = 10
 def inspect(
     file: File,
     as_json: Json = False,
-    everything: Annotated[bool, typer.Option("--all", help=f"Show more than {MOST_ROWS} links or joints.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help=f"Show more than {MAX_ROWS} links or joints.")] = False,
     *,
     reading: Reading,
     keep_fixed: Annotated[
@@ -167,7 +167,7 @@ def _welded(model: Model) -> list[bool]:
 
 def _print_all(console: Console, found: Examined, file: str, everything: bool) -> None:
     model = found.model
-    most = None if everything else MOST_ROWS
+    most = None if everything else MAX_ROWS
     _print_summary(console, model, file)
     _print_rows(console, _link_table(), [_link_row(link.name, link.body) for link in model.links], most, "links")
     if model.joints:
@@ -197,7 +197,7 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
         "gravity": f"{numbers(model.gravity, '.6g')} m/s^2",
     }
     if model.loops:
-        names = ", ".join(loop.name for loop in model.loops[:MOST_ROWS])
+        names = ", ".join(loop.name for loop in model.loops[:MAX_ROWS])
         rows["loops"] = (
             f"{len(model.loops):,}: {names}; fallingcat.constraints and runs close them, all else sees the open tree"
         )
@@ -318,7 +318,7 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
     touch = sum(bool(link.collisions) for link in model.links)
     if seen or touch:
         rows.append(("shapes", f"{seen} links drawn on pages, {touch} for fc.contact.collision_points and feet"))
-    if 1 < touch <= MOST_SHAPED:
+    if 1 < touch <= MAX_SHAPED:
         rows.append(("", _pushing(model)))
     rows += [("ignored", f"{times:,} x {what}") for what, times in ignored.items()]
     console.print("\nuse", style="bold")
@@ -347,7 +347,7 @@ def _print_warnings(console: Console, texts: Sequence[str], everything: bool) ->
     """Print the warnings of the reader, with the lines of the file."""
     if not texts:
         return
-    most = None if everything else MOST_WARNINGS
+    most = None if everything else MAX_WARNINGS
     console.print(f"\n{count(len(texts), 'warning')}", style="bold")
     from rich.padding import Padding
 

@@ -41,10 +41,10 @@ def report_robot(
         from ..studies import report
 
         model = model_of(file, reading)
-        with progress_bar(as_json) as tell:
-            found = report(model, states, seed, tell)
-            if tell is not None:
-                tell("drawing", 1.0)
+        with progress_bar(as_json) as progress:
+            found = report(model, states, seed, progress)
+            if progress is not None:
+                progress("drawing", 1.0)
             page = written(found.page(), out or "report.html")
         if as_json:
             typer.echo(json.dumps(found.data() | {"file": file, "page": page}, indent=2, allow_nan=False))

@@ -42,8 +42,8 @@ def reproduce(
         from ..studies import reproduce as reproduced
 
         processes = workers or min(2, os.cpu_count() or 1)
-        with progress_bar(as_json) as tell:
-            found = reproduced(only or (), fast=fast, workers=processes, progress=tell)
+        with progress_bar(as_json) as progress:
+            found = reproduced(only or (), fast=fast, workers=processes, progress=progress)
             page = written(found.page(), out)
         if as_json:
             typer.echo(json.dumps([study.data() for study in found.studies], indent=2, allow_nan=False))

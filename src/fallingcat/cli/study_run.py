@@ -66,10 +66,10 @@ def study_run(
         from ..studies import load, run_study
 
         wanted = load(study).with_parameters(dict(map(setting, settings or ())))
-        with progress_bar(as_json) as tell:
-            result = run_study(wanted, tell)
-            if tell is not None:
-                tell("drawing", 1.0)
+        with progress_bar(as_json) as progress:
+            result = run_study(wanted, progress)
+            if progress is not None:
+                progress("drawing", 1.0)
             page = written(result.page(), out or f"{wanted.name}.html")
         if as_json:
             typer.echo(json.dumps(result.data(), indent=2, allow_nan=False))

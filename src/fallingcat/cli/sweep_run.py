@@ -16,7 +16,7 @@ from .study_run import setting
 from .text import count, on_screen, plain, summary
 
 if TYPE_CHECKING:
-    from ..studies.sweeps.sweep import Tell
+    from ..studies.sweeps.sweep import SweepProgress
 
 
 @app.command()
@@ -72,11 +72,11 @@ def sweep(
         from ..studies import sweep as swept
 
         wanted = load(study).with_parameters(dict(map(setting, settings or ())))
-        with _progress(wanted.name, as_json) as tell:
+        with _progress(wanted.name, as_json) as progress:
             found = swept(
                 wanted, dict(map(_axis, grid)), out or f"{wanted.name}.zarr", sample=sample, seed=seed, resume=resume,
                 workers=workers, scheduler=scheduler, target=target, chunk=chunk, time_limit=time_limit,
-                progress=tell,
+                progress=progress,
             )  # fmt: skip
         if as_json:
             typer.echo(json.dumps(found.data()))
@@ -109,7 +109,7 @@ def _axis(text: str) -> tuple[str, list[Any]]:
 
 
 @contextmanager
-def _progress(what: str, quiet: bool) -> Iterator[Tell | None]:
+def _progress(what: str, quiet: bool) -> Iterator[SweepProgress | None]:
     """Progress bar on a terminal's stderr with rate and time left; nothing in a pipe."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -125,9 +125,9 @@ def _progress(what: str, quiet: bool) -> Iterator[Tell | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=120.0) as bar:
         task = bar.add_task(plain(what), total=None, rate="", failed="")
 
-        def tell(done: int, failed: int, total: int) -> None:
+        def progress(done: int, failed: int, total: int) -> None:
             speed = bar.tasks[0].speed
             rate = "" if speed is None else f"{speed:.3g} runs/s"
             bar.update(task, completed=done + failed, total=total, rate=rate, failed=f"{failed} failed" * bool(failed))
 
-        yield tell
+        yield progress

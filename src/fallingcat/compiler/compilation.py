@@ -98,7 +98,7 @@ def _for_this_processor(recipe: Recipe, single: bool) -> Kernel:
         plain.tell(why)
     kernel = _kernel(recipe, Memory(recipe) if why is None else None, single)
     if kernel._face.operations is None:
-        plain.tell_uncompiled(recipe)
+        plain.report_uncompiled(recipe)
     elif single and why is None and native.fast_entry():
         kernel.__class__ = type("Kernel", (Kernel,), {"__call__": single_calls(kernel), "__doc__": kernel.about})
     else:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .cache import index as recall
+from .cache import index as cache_index
 from .cpu import loop_syntax as syntax
 from .cpu import native
 from .cpu import numpy_backend as plain
@@ -41,7 +41,7 @@ class Written:
 
     @once
     def _library(self) -> native.Library:
-        code = recall.compiled(
+        code = cache_index.compiled(
             syntax.module(self.functions), make=lambda text: native.object_code(native.optimised(text))
         )
         return native.Library(code, (f"{self.last.__name__}_entry",))

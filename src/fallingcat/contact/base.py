@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._deprecated import former_methods
 from ..arrays.arguments import look_first
 from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..caching import cached_property
@@ -83,23 +84,24 @@ class Contact(ABC):
     """Pairs of bodies between which its points are; none: they are links and frames that touch the ground."""
     radius: float | tuple[float, ...] = 0.0
     """radius of a ball around each point (m)"""
-    asks_forces: bool = True
+    needs_applied_forces: bool = True
     """True if guards and jumps look at the ``applied`` forces; else these need not be worked out."""
     stiff: bool = False
     """True if its forces change within a step of the others, as a floor of springs does: then an implicit integrator is
     the default."""
 
-    beside_loops: bool = False
+    acts_with_loops: bool = False
     """True if it acts on robots with closed loops."""
     one_code: bool = False
     """True if one code serves all modes, of which each is a tuple of truth values."""
-    most_events: int = 1000
+    max_events: int = 1000
     """within a millisecond; more are chatter, and the run stops"""
     passive: bool = False
     """True if it can only take energy: a run in which it adds some ends with a warning."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        former_methods(cls)
         look_first(cls, ARGUMENT_CHECKS)
 
     @cached_property
@@ -199,7 +201,7 @@ class Contact(ABC):
             Generalized forces (nv) for each of :attr:`ports`.
         """
 
-    def unheld(self, mode: Mode, time: float | None = None) -> NumericsError:
+    def step_failure(self, mode: Mode, time: float | None = None) -> NumericsError:
         """Error of a step in which held points move, or energy is created, however short it is.
 
         Args:
@@ -362,7 +364,7 @@ class Contact(ABC):
         """
         return ""
 
-    def unlocated(self, model: Model) -> str:
+    def unlocated_reason(self, model: Model) -> str:
         """Reason why events of the contact are not located on a robot.
 
         Args:

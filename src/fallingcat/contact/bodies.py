@@ -23,7 +23,7 @@ from ..lie.group import constant
 from ..model import Model, State
 from ..records import concise
 from .base import Contact, Mode
-from .rigid.event_driven.contact_kinematics import ContactKinematics, situation
+from .rigid.event_driven.contact_kinematics import ContactKinematics, contact_kinematics
 from .rigid.event_driven.impacts import restitutions
 from .rigid.hard_contacts import HardContacts
 from .rigid.joint_stops import beside_stops, with_stops
@@ -82,7 +82,7 @@ class BodyContacts(Contact):
     damping: float = 0.0
 
     ports = HardContacts.ports
-    beside_loops = True
+    acts_with_loops = True
 
     def __post_init__(self) -> None:
         check_body_pairs(self.pairs, self.friction)
@@ -269,7 +269,7 @@ class SteppedBodies(SteppedContacts):
     def seen(self, model: Model, state: State) -> ContactKinematics:
         """Points of the floor, points between bodies, and stops; accelerations of the second are not worked out."""
         floor, radii = self.points[: self._count], self.radii[: self._count]
-        at, touches = situation(model, state, floor, self._ground(model), radii), self._touches(model, state)
+        at, touches = contact_kinematics(model, state, floor, self._ground(model), radii), self._touches(model, state)
         points = [
             (h, X @ touch.J, touch.axes) for touch in touches for h, X in zip(touch.heights, touch.X, strict=True)
         ]
@@ -304,7 +304,7 @@ class SteppedBodies(SteppedContacts):
             asked[i] = concatenate([np.reshape(normal, 1), along])
         return asked
 
-    def stretched(self, stretch: Any, forces: Any, dt: Any) -> Any:
+    def next_stretch(self, stretch: Any, forces: Any, dt: Any) -> Any:
         """Deflection of the tangential springs after a step, ``k s + d ds/dt = -F``; points have slid by the rest."""
         if self._springs is None:
             return stretch

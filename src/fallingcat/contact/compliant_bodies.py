@@ -22,7 +22,7 @@ from .bodies import check_body_pairs, place_kernel
 from .compliant_floor import CompliantFloor
 from .default_springs import DEFAULT_STEP, body_springs
 from .rigid.hard_contacts import HardContacts
-from .spring_damper import UNSAID, SpringDamperContact
+from .spring_damper import UNSPECIFIED, SpringDamperContact
 from .support_points import Pressed
 
 
@@ -57,13 +57,13 @@ class CompliantBodies(SpringDamperContact):
     """
 
     pairs: tuple[BodyPair, ...]
-    stiffness: float | tuple[float, float] = UNSAID
-    damping: float | tuple[float, float] = UNSAID
+    stiffness: float | tuple[float, float] = UNSPECIFIED
+    damping: float | tuple[float, float] = UNSPECIFIED
     friction: float | tuple[float, ...] | None = 0.5
     floor: CompliantFloor | None = None
 
     ports = HardContacts.ports
-    beside_loops = False
+    acts_with_loops = False
     buried = "deep in another body"
 
     def __post_init__(self) -> None:
@@ -72,15 +72,15 @@ class CompliantBodies(SpringDamperContact):
             raise ModelError(f"the floor of compliant bodies is a CompliantFloor or None, not {describe(self.floor)}")
         for name in ("stiffness", "damping"):
             given = getattr(self, name)
-            if given is not UNSAID:
+            if given is not UNSPECIFIED:
                 object.__setattr__(self, name, _pair(given, name))
-        if self.friction is not None and self.damping is not UNSAID and not self.damping[1] > 0.0:  # type: ignore[index]
+        if self.friction is not None and self.damping is not UNSPECIFIED and not self.damping[1] > 0.0:  # type: ignore[index]
             raise ModelError("friction between bodies needs damping: it says how fast a sliding anchor follows")
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> CompliantBodies:
         """The same with the springs that were left out: see :func:`.body_springs`."""
         floor = self.floor and self.floor.for_robot(model, step)
-        if UNSAID not in (self.stiffness, self.damping):
+        if UNSPECIFIED not in (self.stiffness, self.damping):
             return replace(self, floor=floor)
         stiffness, damping = body_springs(model, self.pairs, step)
         return replace(self, stiffness=self.stiffness or stiffness, damping=self.damping or damping, floor=floor)

@@ -18,7 +18,7 @@ from ..model import Model, State
 from ..records import concise
 from .base import Mode
 from .default_springs import DEFAULT_STEP, default_springs
-from .spring_damper import UNSAID, SpringDamperContact
+from .spring_damper import UNSPECIFIED, SpringDamperContact
 from .support_points import Pressed
 
 SUPPORTING_POINTS = 4
@@ -78,10 +78,10 @@ class CompliantFloor(SpringDamperContact):
     points: tuple[str, ...] = ()
     """links or frames whose origins may touch, or :func:`.feet` of a model, with their radii; left out, all collision
     shapes of the robot"""
-    stiffness: tuple[float, float] = UNSAID
+    stiffness: tuple[float, float] = UNSPECIFIED
     """normal, tangential (N/m); left out, both are ``K = m w^2 / points``, with the mass ``m`` of the robot and
     ``w = min(70 rad/s, 0.2 / step)``: it rests 2 mm deep on all points; see :func:`.default_springs`"""
-    damping: tuple[float, float] = UNSAID
+    damping: tuple[float, float] = UNSPECIFIED
     """normal, tangential (N s/m); left out, both are ``D = m w / points``: half of critical damping"""
     friction: float | None = None
     """Coulomb's coefficient; None holds every point where it touched down"""
@@ -105,11 +105,11 @@ class CompliantFloor(SpringDamperContact):
         check_terrain(self.terrain)
         for name, rule, shape in _NUMBERS:
             given = getattr(self, name)
-            if given is UNSAID:
+            if given is UNSPECIFIED:
                 continue
             if not _fits(given, shape, signed=name == "height") and not (name == "friction" and given is None):
                 raise ModelError(f"{name} of a floor is {rule}, not {given!r}")
-        if self.friction is not None and self.damping is not UNSAID and not self.damping[1] > 0.0:
+        if self.friction is not None and self.damping is not UNSPECIFIED and not self.damping[1] > 0.0:
             raise ModelError(
                 "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"
             )
@@ -118,7 +118,7 @@ class CompliantFloor(SpringDamperContact):
         self, model: Model, step: float = DEFAULT_STEP, points: tuple[str, ...] | None = None
     ) -> dict[str, Any]:
         """Springs that were left out: those of :func:`.default_springs`, on all points or some."""
-        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSAID]
+        missing = [name for name in ("stiffness", "damping") if getattr(self, name) is UNSPECIFIED]
         found: Any = default_springs(model, points or self.points, step) if missing else ((), ())
         return {name: pair for name, pair in zip(("stiffness", "damping"), found, strict=True) if name in missing}
 

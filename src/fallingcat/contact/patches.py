@@ -128,7 +128,7 @@ def _clusters(points: list[int], places: Sequence[np.ndarray], most: int) -> lis
     return [*_clusters(order[:half], places, most), *_clusters(order[half:], places, most)]
 
 
-class Near(NamedTuple):
+class PatchCondition(NamedTuple):
     """Conditions that a patch may touch in a step."""
 
     link: Any
@@ -136,17 +136,17 @@ class Near(NamedTuple):
     patch: Any
 
 
-class Look(NamedTuple):
+class PatchActivity(NamedTuple):
     """Patches of a link before a step: which of them may touch in it."""
 
-    nears: list[Near]
+    nears: list[PatchCondition]
     heights: list[Any]
     """m: of the lowest point of each"""
     bottom: Any
     """m: a height above which all of them are"""
 
     @classmethod
-    def of(cls, bottom: Any, heights: list[list[Any]], margin: Any, links: int) -> Look:
+    def of(cls, bottom: Any, heights: list[list[Any]], margin: Any, links: int) -> PatchActivity:
         """Patches of one of so many ``links`` whose points are at ``heights`` (m), near if one is below the ``margin``.
 
         Of many links most are far: if ``bottom`` (m) is above the margin, nobody looks at heights.
@@ -154,7 +154,7 @@ class Look(NamedTuple):
         lowest = [functools.reduce(_lower, part) for part in heights]
         link = less(bottom, margin) if links >= MIN_LINKS else None
         known = lowest if link is None else [branch(link, height, bottom) for height in lowest]
-        return cls([Near(link, less(height, margin)) for height in known], lowest, bottom)
+        return cls([PatchCondition(link, less(height, margin)) for height in known], lowest, bottom)
 
     def touched(self, low: Any) -> Any:
         """Number of those that were left out, and are below ``low`` (m)."""
@@ -169,16 +169,16 @@ def _lower(a: Any, b: Any) -> Any:
     return where(less(a, b), a, b)
 
 
-def guarded(near: Near | None, x: Any, other: Any = 0.0) -> Any:
+def guarded(near: PatchCondition | None, x: Any, other: Any = 0.0) -> Any:
     """``x`` of a patch where it is near (None: it always is), else the ``other``."""
     return x if near is None else _on_link(near, branch(near.patch, x, other), other)
 
 
-def _on_link(near: Near, x: Any, other: Any = 0.0) -> Any:
+def _on_link(near: PatchCondition, x: Any, other: Any = 0.0) -> Any:
     return x if near.link is None else branch(near.link, x, other)
 
 
-def summed(nears: Sequence[Near | None], terms: Sequence[Any], start: Any = 0.0) -> Any:
+def summed(nears: Sequence[PatchCondition | None], terms: Sequence[Any], start: Any = 0.0) -> Any:
     """Sum of the terms of points, patch by patch and link by link, as ``nears`` says."""
     links: dict[int | None, dict[int, list[int]]] = {}
     for i, near in enumerate(nears):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HEIGHT_TOLERANCE = 1e-9
 """m: how far the height of a robot on uneven ground may be off."""
-MOST_SHIFTS = 50
+MAX_SHIFTS = 50
 """Shifts along the normal that uneven ground may need."""
 
 
@@ -30,7 +30,7 @@ def rest_on(contact: Contact, model: Model, state: State) -> State:
         raise ModelError(f"{type(contact).__name__} has no points that a robot could stand on")
     ground: Any = contact.ground(model)
     normal = getattr(ground, "plane", ground).normal
-    for _ in range(MOST_SHIFTS):
+    for _ in range(MAX_SHIFTS):
         places = positions(model, state, contact.points)
         heights = [float(ground.site(p, r).height) for p, r in zip(places, contact.radii, strict=True)]
         shift = contact.resting_shift(model, np.array(heights))

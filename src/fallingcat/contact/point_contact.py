@@ -42,11 +42,11 @@ class PointContact(Contact):
     """
 
     ports = ("floor normal", "floor tangential")
-    asks_forces = False
+    needs_applied_forces = False
     stiff = True
-    beside_loops = True
+    acts_with_loops = True
     buried, unburied = "below the ground", "start on it or above it, as model.standing(ground) does"
-    most_events = 100_000  # a foot that settles flips between spring and damper every microsecond: that is its physics
+    max_events = 100_000  # a foot that settles flips between spring and damper every microsecond: that is its physics
 
     @abstractmethod
     def ground(self, model: Model) -> Ground:

@@ -15,7 +15,7 @@ from .point_contact import PointContact
 from .support_points import Landing, Support
 from .theta_weights import ThetaWeights
 
-UNSAID: Any = ()
+UNSPECIFIED: Any = ()
 """In place of springs that follow from the masses of the robot."""
 
 
@@ -62,7 +62,7 @@ class SpringDamperContact(PointContact):
     @property
     def _constants(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Stiffness and damping, which must be known."""
-        if self.stiffness is UNSAID or self.damping is UNSAID:
+        if self.stiffness is UNSPECIFIED or self.damping is UNSPECIFIED:
             raise ModelError("the springs of this floor follow from the robot on it: take floor.for_robot(model)")
         return self.stiffness, self.damping
 
@@ -159,7 +159,7 @@ class SpringDamperContact(PointContact):
         the depth at the end, so that steps have a solution.
         """
         (K, D), velocity, height = self._springs, point.velocity, point.position[0]
-        drift, gain = seen.foreseen(K, D)
+        drift, gain = seen.predicted(K, D)
         free = K * concatenate([point.position[:1], point.position[1:] - point.anchor]) + (D + drift) * velocity
         below, late = less(height, 0.0), D[0] * (velocity[0] + 2.0 / seen.dt * height)
         normal = where(below, free[0], late), where(below, gain[0], D[0] + 0.0 * late)

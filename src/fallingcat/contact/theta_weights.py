@@ -44,7 +44,7 @@ class ThetaWeights(NamedTuple):
         """Distance (m) of the position that springs see from the one in the middle of the step."""
         return scale(self.dt, self.spring * w + 0.25 * (w - v))
 
-    def foreseen(self, K: Any, D: Any) -> tuple[Any, Any]:
+    def predicted(self, K: Any, D: Any) -> tuple[Any, Any]:
         """Terms ``(drift, gain)`` of the force of spring and damper.
 
         The force is larger by ``drift v + gain (w - v)`` than it would be in the middle, at the velocity before.

@@ -57,7 +57,7 @@ class HullMeeting:
 # two hulls ------------------------------------------------------------------------------------------------------------
 
 
-class _Way(NamedTuple):
+class _Separation(NamedTuple):
     """Direction along which two hulls are farthest apart, or least deep, out of the first."""
 
     apart: Any
@@ -100,7 +100,7 @@ def _hulls(a: Hull, H_a: Pose, b: Hull, H_b: Pose) -> Manifold:
     return Manifold(array(heights), A @ where(crossing, over_edges.normal, n), points)
 
 
-def _through_face(hull: Hull, points: Any) -> _Way:
+def _through_face(hull: Hull, points: Any) -> _Separation:
     """Normal of the face of a hull beyond which others' points (n x 3, in its frame) are farthest."""
     rows = points @ hull.normals.T
     least = rows[0]
@@ -108,7 +108,7 @@ def _through_face(hull: Hull, points: Any) -> _Way:
         least = where(less(row, least), row, least)
     heights = least - hull.offsets
     best = _first_highest(heights, _beside_column(heights, hull.normals))
-    return _Way(best[0], best[1:])
+    return _Separation(best[0], best[1:])
 
 
 def _facing(hull: Hull, n: Any, count: int) -> _Face:
@@ -140,7 +140,7 @@ def _beside_column(column: Any, rows: Any) -> Any:
 # edges ----------------------------------------------------------------------------------------------------------------
 
 
-def _across_edges(a: Hull, b: Hull, R: Any, d: Any) -> tuple[_Way, Any]:
+def _across_edges(a: Hull, b: Hull, R: Any, d: Any) -> tuple[_Separation, Any]:
     """Direction across an edge of each, and the point of the first hull's edge that is nearest to the other's."""
 
     def beside(q: Any, f: Any, left: Any, right: Any, R: Any, d: Any) -> Any:
@@ -150,7 +150,7 @@ def _across_edges(a: Hull, b: Hull, R: Any, d: Any) -> tuple[_Way, Any]:
     rows = map_each(beside, *columns, [R] * len(columns[0]), [d] * len(columns[0]))
     best = _first_highest(array([row[0] for row in rows]), stack(rows))
     normal, p, e, q, f = (best[k : k + 3] for k in (1, 4, 7, 10, 13))
-    return _Way(best[0], normal), p + scale(along_line(p - q, e, f), e)
+    return _Separation(best[0], normal), p + scale(along_line(p - q, e, f), e)
 
 
 def _beside_edge(a: Hull, q: Any, f: Any, left: Any, right: Any) -> Any:

@@ -171,7 +171,7 @@ def _direction(way: Any) -> tuple[Any, Any]:
 # boxes, and what is in their frame --------------------------------------------------------------------------------
 
 
-class Way(NamedTuple):
+class Separation(NamedTuple):
     """Along which a box and something else are apart, or least deep in each other."""
 
     apart: Any
@@ -181,10 +181,10 @@ class Way(NamedTuple):
     place: Any
     """place on the other"""
 
-    def or_rather(self, other: Way, by: float = 0.0) -> Way:
+    def or_rather(self, other: Separation, by: float = 0.0) -> Separation:
         """The one along which they are farther apart, the other if it is so by this much."""
         better = less(self.apart + by, other.apart)
-        return Way(*(where(better, y, x) for x, y in zip(self, other, strict=True)))
+        return Separation(*(where(better, y, x) for x, y in zip(self, other, strict=True)))
 
 
 def _box_and_ball(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
@@ -212,7 +212,7 @@ def _thrown_out(H: Pose, R: Any, x: Any, normal: Any, distance: Any, radius: Any
     return Proximity(distance - radius, R @ normal, R @ point + H[:3, 3])
 
 
-def _out_of_box(half: Any, x: Any, inside: Way) -> tuple[Any, Any]:
+def _out_of_box(half: Any, x: Any, inside: Separation) -> tuple[Any, Any]:
     """Distance of ``x`` from a box, and its direction; or as ``inside`` has it."""
     length, normal = _direction(x - _held(x, half))
     deep = less(inside.apart, 0.0)
@@ -220,16 +220,16 @@ def _out_of_box(half: Any, x: Any, inside: Way) -> tuple[Any, Any]:
     return where(deep, inside.apart, length), where(less(0.0, there), normal, inside.normal)
 
 
-def _through_faces(half: Any, c: Any, u: Any) -> Way:
+def _through_faces(half: Any, c: Any, u: Any) -> Separation:
     """The face nearest to the deeper end of the segment ``c + t u``, ``|t| <= 1``."""
     ways = []
     for i, unit in enumerate(np.eye(3)):
         side = _side(c[i])
-        ways.append(Way(side * c[i] - absolute(u[i]) - half[i], scale(side, unit), -side * _sign_or_none(u[i])))
+        ways.append(Separation(side * c[i] - absolute(u[i]) - half[i], scale(side, unit), -side * _sign_or_none(u[i])))
     return ways[0].or_rather(ways[1]).or_rather(ways[2])
 
 
-def _over_edge(half: Any, c: Any, u: Any, k: int) -> Way:
+def _over_edge(half: Any, c: Any, u: Any, k: int) -> Separation:
     """The edges along axis ``k``, seen along ``k``: there the segment is one too, and the edge a corner."""
     i, j = (k + 1) % 3, (k + 2) % 3
     square = u[i] * u[i] + u[j] * u[j]
@@ -241,7 +241,7 @@ def _over_edge(half: Any, c: Any, u: Any, k: int) -> Way:
     apart = n_i * (c[i] - _side(n_i) * half[i]) + n_j * (c[j] - _side(n_j) * half[j])
     t = (_side(n_i) * half[i] - c[i]) * u[i] + (_side(n_j) * half[j] - c[j]) * u[j]
     normal = array([n_i if axis == i else n_j if axis == j else 0.0 * n_i for axis in range(3)])
-    return Way(where(crossing, apart, NEVER), normal, t / (length * length))
+    return Separation(where(crossing, apart, NEVER), normal, t / (length * length))
 
 
 def _nearest_of_segment(half: Any, c: Any, u: Any) -> Any:
@@ -278,7 +278,7 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     return Proximity(where(across, edges.apart, apart), A @ where(across, edges.normal, n), A @ point + H_a[:3, 3])
 
 
-def separations(H_a: Pose, half_a: Vector, H_b: Pose, half_b: Vector) -> tuple[Way, Way, Way]:
+def separations(H_a: Pose, half_a: Vector, H_b: Pose, half_b: Vector) -> tuple[Separation, Separation, Separation]:
     """Separations of two boxes along face normals of the first, of the second, and across two edges.
 
     Those of faces are in the frame of their box; that of edges has the point of the first where they cross.  All
@@ -293,16 +293,16 @@ def separations(H_a: Pose, half_a: Vector, H_b: Pose, half_b: Vector) -> tuple[W
     return _faces(half_a, half_b, R, d), _faces(half_b, half_a, R.T, R.T @ d), crossing
 
 
-def _faces(half: Any, other: Any, R: Any, d: Any) -> Way:
+def _faces(half: Any, other: Any, R: Any, d: Any) -> Separation:
     """Separation along a face normal of the first of two boxes, towards the second."""
     ways = [
-        Way(absolute(d[i]) - half[i] - other @ absolute(R[i]), scale(_side(d[i]), unit), 0.0)
+        Separation(absolute(d[i]) - half[i] - other @ absolute(R[i]), scale(_side(d[i]), unit), 0.0)
         for i, unit in enumerate(np.eye(3))
     ]
     return ways[0].or_rather(ways[1]).or_rather(ways[2])
 
 
-def _edges(half_a: Any, half_b: Any, R: Any, d: Any) -> tuple[Way, Any, Any]:
+def _edges(half_a: Any, half_b: Any, R: Any, d: Any) -> tuple[Separation, Any, Any]:
     """Two edges, and which they are: unit vectors along them, each in the frame of its box.
 
     Along ``e_i x f_j`` the axes of the boxes are entries of ``R``, so that this takes few operations.
@@ -318,7 +318,7 @@ def _edges(half_a: Any, half_b: Any, R: Any, d: Any) -> tuple[Way, Any, Any]:
         apart, first, second = where(better, gap, apart), where(better, 1.0 * i, first), where(better, 1.0 * j, second)
     e, f = _unit(first), _unit(second)
     _, normal = _direction(cross(e, R @ f))
-    return Way(apart, scale(_side(normal @ d), normal), 0.0), e, f
+    return Separation(apart, scale(_side(normal @ d), normal), 0.0), e, f
 
 
 def _unit(number: Any) -> Any:

@@ -27,7 +27,7 @@ _QUOTE: Final = 40  # characters of a text that are kept, to be shown
 _UNBOUND: Final = expat.errors.XML_ERROR_UNBOUND_PREFIX
 _PREFIX: Final = re.compile(rb"[<\s/]([A-Za-z_][A-Za-z0-9_.-]{0,40}):[A-Za-z_]")
 _TAG: Final = re.compile(rb"<[^\s/>]+")
-_MOST_PREFIXES: Final = 32
+_MAX_PREFIXES: Final = 32
 _LATEST: Final = 4096  # bytes before an XML declaration that should have been the first
 _COMMENT: Final = re.compile(rb"<!--.*?-->", re.DOTALL)
 _ENCODING: Final = re.compile(rb"encoding\s*=\s*[\"']([^\"']*)")
@@ -168,7 +168,7 @@ def _with_prefixes(data: bytes, root: int, reader: Reader) -> bytes:
     used: set[bytes] = set()
     for found in _PREFIX.finditer(data):
         used.add(found[1])
-        if len(used) > _MOST_PREFIXES:
+        if len(used) > _MAX_PREFIXES:
             break
     unknown = sorted(prefix.decode() for prefix in used if prefix != b"xmlns" and b"xmlns:" + prefix not in data)
     reader.warn(None, f"what has a prefix that is not declared is passed over: {', '.join(unknown)}")

@@ -285,8 +285,8 @@ class Model(Frozen):
         return self
 
     @cached_property
-    def inertias_behind(self) -> Vector | None:
-        """Inertias (n) that :func:`fallingcat.control.laws.inertia_behind.carried` has found, or None.
+    def carried_inertias(self) -> Vector | None:
+        """Inertias (n) that :func:`fallingcat.control.laws.carried_inertia.carried_inertia` has found, or None.
 
         For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are
         expressions.

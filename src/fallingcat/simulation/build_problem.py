@@ -63,7 +63,7 @@ def build_problem(
     given, functions = _listed(laws)
     own = _own_laws(model, step, passive, states.joints, bool(given or functions) or driven)
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
-    problem = _under_laws(model, given, contact, own)
+    problem = _problem_under_laws(model, given, contact, own)
     sampled = tuple(law for law in given if isinstance(law, Sampled))
     if functions:
         return _under_function(problem, states.at(0), (*functions, *sampled))
@@ -93,7 +93,7 @@ def _own_laws(model: Model, dt: float, wanted: Any, joints: np.ndarray, driven: 
     return tuple(law for law in laws if driven or not law.saturates)
 
 
-def _under_laws(model: Model, laws: tuple[Any, ...], contact: Contact | None, own: tuple[Law, ...]) -> Problem:
+def _problem_under_laws(model: Model, laws: tuple[Any, ...], contact: Contact | None, own: tuple[Law, ...]) -> Problem:
     """Problem under laws of the caller, which take the place of the model's own of the same name."""
     names = {getattr(law, "name", None) for law in laws}
     own = tuple(law for law in own if law.name not in names)
@@ -119,7 +119,7 @@ def _check_contact(model: Model, contact: Any) -> None:
     if not isinstance(contact, Contact) or type(contact).__hash__ is None:
         ways = "take one of fc.contact, such as CompliantFloor(), or derive a frozen dataclass from fc.contact.Contact"
         raise ModelError(f"{describe(contact)} is no contact: {ways}")
-    if model.loops and not contact.beside_loops:
+    if model.loops and not contact.acts_with_loops:
         raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
 
 

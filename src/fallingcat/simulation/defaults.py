@@ -108,7 +108,7 @@ def _on_contact(problem: Problem) -> Iterator[Integrator]:
     assert contact is not None
     sticks = creeps(problem.laws, problem.model) and not problem.model.loops
     few = len(getattr(contact, "points", ())) * problem.model.nv <= MAX_LOCATED_SIZE
-    few = few and not contact.unlocated(problem.model)
+    few = few and not contact.unlocated_reason(problem.model)
     if offers(contact, LinearizedForces):
         switches = len(contact.points) < MIN_UNLOCATED_POINTS and bool(asking(problem, 0.0, problem.model.neutral()))
         if not sticks and (few or switches):
@@ -202,8 +202,8 @@ def _flight_method(problem: Problem, state: State, dt: float | None) -> Momentum
     """:func:`momentum_method`; None for what does not fly, and dry friction beside dampers too strong for its steps."""
     if not flies(problem):
         return None
-    step, rubs = STIFF_STEP if dt is None else dt, dry_friction_law(problem) is not None
-    slow = not rubs or resolved_by(problem, state, step, MAX_EXPLICIT_PHASE)
+    step, friction_law = STIFF_STEP if dt is None else dt, dry_friction_law(problem) is not None
+    slow = not friction_law or resolved_by(problem, state, step, MAX_EXPLICIT_PHASE)
     method = momentum_method(problem, state, dt)
     remembers = isinstance(method, MomentumRungeKutta) or not any(problem.sizes)
     return method if slow and remembers else None

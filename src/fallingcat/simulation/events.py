@@ -87,7 +87,7 @@ class Event(NamedTuple):
         return value
 
 
-class Happened(NamedTuple):
+class EventRecord(NamedTuple):
     """An event of a run."""
 
     name: str
@@ -97,19 +97,19 @@ class Happened(NamedTuple):
     """energy that an impact took (J)"""
 
 
-def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -> tuple[Happened, ...]:
+def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -> tuple[EventRecord, ...]:
     """Touchdowns and lift-offs of runs that do not locate them: at the first sample after each.
 
     >>> from fallingcat.contact import HardContacts
     >>> contact_events(np.array([0.0, 0.1, 0.2]), [("open",), ("stick",), ("stick",)], HardContacts(("foot",)))
     (Happened(name='touchdown foot', time=0.1, loss=0.0),)
     """
-    found, touching = list[Happened](), cache(contact.touching)
+    found, touching = list[EventRecord](), cache(contact.touching)
     for k in compress(range(1, len(modes)), map(is_not, modes[1:], modes)):  # equal ones in a row are one object
         before, after = touching(modes[k - 1]), touching(modes[k])
         for what, names in (("lift-off", before - after), ("touchdown", after - before)):
             if names:
-                found.append(Happened(f"{what} {', '.join(sorted(names))}", float(times[k])))
+                found.append(EventRecord(f"{what} {', '.join(sorted(names))}", float(times[k])))
     return tuple(found)
 
 

@@ -147,12 +147,12 @@ def _impedance(problem: Problem, state: State) -> tuple[np.ndarray, np.ndarray] 
 
 
 def _acting(problem: Problem, state: State) -> list[Any]:
-    """:func:`_said`, and the same of the contact."""
+    """:func:`_impedances`, and the same of the contact."""
     contact = problem.contact
-    return _said(problem, state) + ([] if contact is None else [contact.impedance(problem.model, state)])
+    return _impedances(problem, state) + ([] if contact is None else [contact.impedance(problem.model, state)])
 
 
-def _said(problem: Problem, state: State) -> list[Any]:
+def _impedances(problem: Problem, state: State) -> list[Any]:
     """Stiffness and damping (nv x nv) as each law, and the function, says them, or None."""
     said: list[Any] = [law.impedance(problem.model, state) for law in problem.laws]
     return said if problem.feedback is None else [*said, _on_joints(problem, *problem.feedback.impedance)]
@@ -264,7 +264,7 @@ def default_steps(problem: Problem, method: Integrator, state: State, finer: int
     return dt / 2**finer, first / 2**finer
 
 
-def foreseeing(problem: Problem, state: State, dt: float) -> Problem:
+def predicting(problem: Problem, state: State, dt: float) -> Problem:
     """The problem in steps of ``dt`` (s), which foresee a function only where they do not resolve it."""
     function = replace(problem, laws=(), contact=None)
     resolved = problem.feedback is not None and resolved_by(function, state, dt, MAX_RESOLVED_PHASE)
@@ -277,7 +277,7 @@ def unforeseen(problem: Problem, state: State) -> float:
     That is how their forces depend on the base, and on other joints than their own.
     """
     m, apart = problem.model.m, []
-    for x in (x for x in _said(problem, state) if x is not None):
+    for x in (x for x in _impedances(problem, state) if x is not None):
         own = [np.concatenate([np.zeros(m), np.diagonal(part)[m:]]) for part in x]
         apart.append([part - np.diag(d) for part, d in zip(x, own, strict=True)])
     found = _scaled_by_mass(problem, state, [x for x in apart if np.any(x)])

@@ -5,6 +5,9 @@ be varied, run, measured and drawn: ``hoppers``, ``tumbling``, ``identities`` an
 library's; others may be added.
 """
 
+from typing import Any
+
+from .._deprecated import former_names
 from . import hoppers, identities, tumbling
 from .experiments import (
     circling,
@@ -21,7 +24,7 @@ from .experiments import (
     turning,
 )
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
-from .reproduction import Reproduced, Reproduction, reproduce
+from .reproduction import Reproduction, ReproductionResult, reproduce
 from .robot_report.report import RobotReport, report
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
@@ -32,8 +35,8 @@ __all__ = [
     "Figures",
     "Parameters",
     "Progress",
-    "Reproduced",
     "Reproduction",
+    "ReproductionResult",
     "RobotReport",
     "Row",
     "SimulatedKind",
@@ -73,7 +76,8 @@ _MOVED = ("MEASURES", "Flight", "Observed", "measure")
 """To :mod:`fallingcat.studies.hoppers`."""
 
 
-def __getattr__(name: str) -> None:
-    """An error that says where a name of hoppers is."""
-    where = f": it is {__name__}.hoppers.{name}" if name in _MOVED else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{where}")
+def __getattr__(name: str) -> Any:
+    """Former names, and an error that says where a name of hoppers is."""
+    if name in _MOVED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: it is {__name__}.hoppers.{name}")
+    return former_names(__name__, depth=5)(name)

@@ -31,7 +31,7 @@ class CertificateParameters(Parameters):
     seed: Annotated[int, Field(ge=0)] = 0
 
 
-class Certified(NamedTuple):
+class CertificateResult(NamedTuple):
     """The worst of every check over all states."""
 
     model: Model
@@ -48,11 +48,11 @@ class Certified(NamedTuple):
 
 
 @study_kind
-class Certificates(StudyKind[CertificateParameters, Certified]):
+class Certificates(StudyKind[CertificateParameters, CertificateResult]):
     """Study kind that certifies every formulation with every Coriolis matrix by independent quantities."""
 
     name, parameters = "certificates", CertificateParameters
-    measures: Mapping[str, Callable[[Certified], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[CertificateResult], SupportsFloat]] = {
         "checks": lambda seen: sum(len(c.claims) for c in seen.certificates),
         "not_proved": lambda seen: sum(not check.holds for c in seen.certificates for check in c.claims),
         "worst": lambda seen: max(check.residual for c in seen.certificates for check in c.claims),
@@ -60,20 +60,20 @@ class Certificates(StudyKind[CertificateParameters, Certified]):
     also = ("FORMULATION/FACTORIZATION/CLAIM",)
     aside = frozenset(CertificateParameters.model_fields)  # an identity holds for all
 
-    def measure(self, name: str) -> Callable[[Certified], SupportsFloat]:
+    def measure(self, name: str) -> Callable[[CertificateResult], SupportsFloat]:
         """Measure by name, also ``centroidal/christoffel/gravity``: the largest relative residual of a claim."""
         parts = name.split("/")
         return (lambda seen: seen.residual(*parts)) if len(parts) == 3 else super().measure(name)
 
-    def run(self, parameters: CertificateParameters, tell: Progress) -> Certified:
+    def run(self, parameters: CertificateParameters, progress: Progress) -> CertificateResult:
         """Certify the equations of a random tree at random states."""
         rng = np.random.default_rng(parameters.seed)
         model = robots.random_tree(rng, parameters.links, kinds=["revolute", "prismatic"])
         shares = iter(accumulate([1.0 / parameters.states] * parameters.states))
-        done = survey(model, parameters.states, parameters.seed, advance=lambda: tell("certifying", next(shares)))
-        return Certified(model, done)
+        done = survey(model, parameters.states, parameters.seed, advance=lambda: progress("certifying", next(shares)))
+        return CertificateResult(model, done)
 
-    def figures(self, study: Study, seen: Certified) -> Figures:
+    def figures(self, study: Study, seen: CertificateResult) -> Figures:
         """Table of all certificates."""
         rows = [
             (c.formulation, c.factorization, str(len(c.claims)), f"{max(x.residual for x in c.claims):.1e}", c.verdict)
@@ -162,7 +162,7 @@ class Groups(StudyKind[GroupParameters, dict[str, float]]):
         for name in (f"{g}/{law}" for g in GROUPS for law in LAWS)
     }
 
-    def run(self, parameters: GroupParameters, tell: Progress) -> dict[str, float]:
+    def run(self, parameters: GroupParameters, progress: Progress) -> dict[str, float]:
         """Evaluate the residual of every law on every group."""
         out = {}
         for group, one in GROUPS.items():

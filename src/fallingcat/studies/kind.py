@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Sup
 
 from pydantic import ConfigDict
 
+from .._deprecated import former_methods
 from ..errors import ModelError, describe, meant
 from ..records import concise
 from .validation import Table
@@ -69,7 +70,7 @@ class StudyKind(ABC, Generic[P, R]):
         >>> class Halving(StudyKind[Parameters, float]):
         ...     name, parameters = "halving", Parameters
         ...     measures = {"half": lambda seen: seen / 2.0}
-        ...     def run(self, parameters, tell):
+        ...     def run(self, parameters, progress):
         ...         return 7.0
         >>> Halving().measure("half")(7.0)
         3.5
@@ -88,16 +89,20 @@ class StudyKind(ABC, Generic[P, R]):
 
     also: tuple[str, ...] = ()
     """names that :meth:`measure` knows beside ``measures``, to be listed"""
-    together: Mapping[str, int] = MappingProxyType({"cpu": 1})
+    chunk_sizes: Mapping[str, int] = MappingProxyType({"cpu": 1})
     """targets of :meth:`run_many`, and the number of a sweep's runs that it is given there at once"""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        former_methods(cls, {"together": "chunk_sizes"})
+
     @abstractmethod
-    def run(self, parameters: P, tell: Progress) -> R:
+    def run(self, parameters: P, progress: Progress) -> R:
         """Run the study with these parameters.
 
         Args:
             parameters: Parameters.
-            tell: Called with what is being done and its share (0 to 1).
+            progress: Called with what is being done and its share (0 to 1).
 
         Returns:
             Observed quantities.

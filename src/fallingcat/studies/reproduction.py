@@ -31,11 +31,11 @@ WORKER_DIED: Final = (
 
 @concise
 @dataclass(frozen=True, eq=False)
-class Reproduced:
+class ReproductionResult:
     """Rows and verdicts of one study, without its trajectories.
 
     Example:
-        >>> found = Reproduced("a", "t", "[Mishra] V-B: a gait")
+        >>> found = ReproductionResult("a", "t", "[Mishra] V-B: a gait")
         >>> found.holds, found.data()["rows"]
         (True, [])
     """
@@ -54,7 +54,7 @@ class Reproduced:
         """Key of the source document: the first that its file names; empty for a study of our own.
 
         Example:
-            >>> Reproduced("a", "t", "[Mishra] V-B: a gait; see [ETH]").document
+            >>> ReproductionResult("a", "t", "[Mishra] V-B: a gait; see [ETH]").document
             'Mishra'
         """
         found = DOCUMENT.search(self.about)
@@ -91,11 +91,11 @@ class Reproduction:
     """Rows and verdicts of all studies, in the order of their names.
 
     Example:
-        >>> Reproduction((Reproduced("a", "t", "", error="no memory"),), seconds=1.0).holds
+        >>> Reproduction((ReproductionResult("a", "t", "", error="no memory"),), seconds=1.0).holds
         False
     """
 
-    studies: tuple[Reproduced, ...]
+    studies: tuple[ReproductionResult, ...]
     seconds: float
 
     @property
@@ -153,7 +153,7 @@ def _chosen(only: Sequence[str]) -> list[str]:
     """Names of studies, from names, beginnings of names and documents; a wrong one is an error that lists them."""
     if isinstance(only, str):
         raise ModelError(f"only is a list of studies, not {describe(only)}")
-    documents = {name: Reproduced(name, "", load(name).table.about).document.lower() for name in names()}
+    documents = {name: ReproductionResult(name, "", load(name).table.about).document.lower() for name in names()}
     out: list[str] = []
     for word in only:
         near = [
@@ -165,7 +165,7 @@ def _chosen(only: Sequence[str]) -> list[str]:
     return [name for name in names() if name in out or not only]
 
 
-def _each(wanted: list[str], fast: bool, workers: int) -> Iterator[Reproduced]:
+def _each(wanted: list[str], fast: bool, workers: int) -> Iterator[ReproductionResult]:
     if min(workers, len(wanted)) <= 1:
         yield from (reproduced(name, fast) for name in wanted)
         return
@@ -184,13 +184,13 @@ def _longest_first(wanted: list[str]) -> list[str]:
     return sorted(wanted, key=lambda name: -len(load(name).table.fast))
 
 
-def reproduced(name: str, fast: bool = False) -> Reproduced:
+def reproduced(name: str, fast: bool = False) -> ReproductionResult:
     """One study, run and drawn; its error is recorded, and the others go on."""
     from ..visualization import Scene
 
     study = load(name)
     study = study.with_parameters(study.table.fast) if fast else study
-    found = Reproduced(name, study.table.title, study.table.about)
+    found = ReproductionResult(name, study.table.title, study.table.about)
     began = time.perf_counter()
     try:
         result = run_study(study)

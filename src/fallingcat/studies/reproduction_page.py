@@ -11,7 +11,7 @@ from ..visualization.charts import TIME
 from ..visualization.page import Block
 from .coverage_table import STATES, counts, documents, key
 from .page import judged, number, said
-from .reproduction import Reproduced, Reproduction
+from .reproduction import Reproduction, ReproductionResult
 from .verdicts import JUDGED, Category
 
 NOTES: Final[dict[Category, str]] = {
@@ -71,7 +71,7 @@ def _coverage() -> Table:
     return Table("Coverage: equations, theorems, tables, figures and examples", header, rows, wide=True)
 
 
-def _study(study: Reproduced) -> Iterator[Block]:
+def _study(study: ReproductionResult) -> Iterator[Block]:
     yield Text(study.title, f"{study.study}: {study.about}" + (f" It did not run: {study.error}" * bool(study.error)))
     if study.rows:
         header = ("quantity", "class", "published", "ours", "unit", "verdict", "where, rule, and why different")

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from ..errors import FallingCatError, FileError, meant
 
-MOST_ERRORS: Final = 20  # said in one message
+MAX_ERRORS: Final = 20  # said in one message
 
 
 def _one_line(text: str) -> str:
@@ -52,9 +52,9 @@ def checked(
         return table.model_validate(dict(raw))
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False)
-    problems = [_words(table, rows or table, key, problem) for problem in wrong[:MOST_ERRORS]]
+    problems = [_words(table, rows or table, key, problem) for problem in wrong[:MAX_ERRORS]]
     text = "; ".join(dict.fromkeys(problems)) + (
-        f"; and {rest:,} more" if (rest := len(wrong) - MOST_ERRORS) > 0 else ""
+        f"; and {rest:,} more" if (rest := len(wrong) - MAX_ERRORS) > 0 else ""
     )
     raise FileError(text, file=file) if file else FallingCatError(f"{what}: {text}")
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 DIGIT: Final = 1 << 12
 """Exponents lie between minus and plus half of it."""
-_MOST_STEPS: Final = 20_000
+_MAX_STEPS: Final = 20_000
 """Steps of a division, before it is given up."""
 
 Rational = int | Fraction
@@ -158,7 +158,7 @@ class Polynomial:
         lead = max(by)
         norm = by[lead][0] ** 2 + by[lead][1] ** 2
         quotient: dict[int, Rational] = {}
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_STEPS):
             if not rest:
                 return Polynomial(self.ring, quotient)
             top = max(rest)

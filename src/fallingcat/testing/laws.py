@@ -89,7 +89,7 @@ def _recalling(law: Law, model: Model, state: State, rng: np.random.Generator) -
     """Law with a state near its initial one, if it has a state of its own."""
     size = law.memory_size(model)
     begun = np.asarray(law.begin(model, state), dtype=float)
-    return law.remembering(begun + 0.1 * rng.normal(size=size)) if size and begun.shape == (size,) else law
+    return law.with_memory(begun + 0.1 * rng.normal(size=size)) if size and begun.shape == (size,) else law
 
 
 def plain_data(x: Any) -> float:
@@ -106,12 +106,12 @@ def _forces(law: Law, model: Model, state: State, touches: frozenset[str]) -> fl
 
 def forces_at(model: Model, state: State, t: Scalar, memory: Vector, *, law: Law, touches: frozenset[str]) -> Vector:
     """Forces of a law, and the rate of its own state, for kernels."""
-    law = law.remembering(memory)
+    law = law.with_memory(memory)
     return concatenate([law.forces(model, t, state, touches), law.memory_rate(model, t, state)])
 
 
 def _compiled(laws: list[Law], model: Model, states: list[State], touches: frozenset[str]) -> float:
-    law = laws[0].remembering(np.zeros(0))
+    law = laws[0].with_memory(np.zeros(0))
     inputs: dict[str, int | tuple[int, ...]] = {"t": (), "memory": len(laws[0].memory)}
     kernel = compile(model, forces_at, inputs=inputs, state=State._fields, law=law, touches=touches)
     found, expected = [], []

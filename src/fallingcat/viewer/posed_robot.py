@@ -24,7 +24,7 @@ from ..simulation import simulate
 from ..visualization import Page, Scene, appearance
 from ..visualization.scenes import turned_up
 
-MOST_FRAMES = 20_000
+MAX_FRAMES = 20_000
 """Largest number of frames in a recording."""
 
 
@@ -175,7 +175,7 @@ class PosedRobot:
         self.state = state
         if not moves:
             self.time += 1.0 / 30.0
-        if len(self.frames) < MOST_FRAMES:
+        if len(self.frames) < MAX_FRAMES:
             self.frames.append((self.time, state))
 
     # what there is to see ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ..io.meshes.mesh_loading import read_pieces
 from ..model.shapes import Color, Mesh
 from ..records import concise
 
-MOST_FACES: Final = 150_000
+MAX_FACES: Final = 150_000
 """Largest number of faces of a robot: about 2 MB of a page."""
 _LEVELS: Final = 65_535  # a coordinate has 16 bits
 
@@ -59,7 +59,7 @@ Key = tuple[str, str]
 """Path and folder of a mesh."""
 
 
-def read_meshes(meshes: Sequence[Mesh], most: int = MOST_FACES) -> tuple[dict[Key, Pieces], list[tuple[str, str]]]:
+def read_meshes(meshes: Sequence[Mesh], most: int = MAX_FACES) -> tuple[dict[Key, Pieces], list[tuple[str, str]]]:
     """Pieces of every file, ``most`` faces together; and which files cannot be drawn, with the reason."""
     found: dict[Key, Pieces] = {}
     troubles: list[tuple[str, str]] = []

@@ -21,7 +21,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.compiler import compilation
 from fallingcat.compiler.cache import files as cache
-from fallingcat.compiler.cache import index as recall
+from fallingcat.compiler.cache import index as cache_index
 from fallingcat.compiler.cpu import native
 from fallingcat.compiler.ir.trace import Recipe
 from fallingcat.control.whole_body import plan as whole_body_plan
@@ -34,7 +34,7 @@ KEY, OTHER = "a" * 64, "b" * 64
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path / "mine"))
     monkeypatch.delenv("FALLINGCAT_CACHE_MIB", raising=False)
-    cache._told.clear()
+    cache._reported.clear()
     return tmp_path / "mine" / "kernels"
 
 
@@ -197,7 +197,7 @@ def test_the_folder_is_looked_at_now_and_then(folder, monkeypatch):
     looks = []
     monkeypatch.setattr(cache, "_make_room", looks.append)
     for i in range(300):
-        cache.write(recall.digest(i), b"code")
+        cache.write(cache_index.digest(i), b"code")
     assert len(looks) <= 3
     cache.write("f" * 64, bytes(cache.MAX_CACHE_BYTES // 50))
     assert len(looks) >= 1
@@ -206,7 +206,7 @@ def test_the_folder_is_looked_at_now_and_then(folder, monkeypatch):
 def test_small_files_take_whole_blocks(folder, monkeypatch):
     monkeypatch.setenv("FALLINGCAT_CACHE_MIB", "1")
     for i in range(600):
-        cache.write(recall.digest(i), b"code")
+        cache.write(cache_index.digest(i), b"code")
     used = sum(512 * path.stat().st_blocks for path in folder.iterdir()) if cache._POSIX else 0
     assert used <= 2**20
     assert cache.info().bytes >= used
@@ -390,51 +390,51 @@ def test_an_interrupted_compile_leaves_nothing(folder, monkeypatch):
 def test_sources_are_known_by_their_content(tmp_path, monkeypatch):
     """An edit of the same size whose time is set back is an edit."""
     monkeypatch.setattr(fc, "__path__", [str(tmp_path)])
-    monkeypatch.setattr(recall, "_IMPORTED", 2**63)
+    monkeypatch.setattr(cache_index, "_IMPORTED", 2**63)
     path = tmp_path / "kernels" / "store" / "dynamics.py"
     path.parent.mkdir(parents=True)
     said = []
     for text in ("x = 1\n", "x = 2\n", "x = 1\n"):
         path.write_text(text)
         os.utime(path, (1e9, 1e9))
-        said.append(recall.sources.__wrapped__())
+        said.append(cache_index.sources.__wrapped__())
     assert said[0] == said[2] != said[1]
-    monkeypatch.setattr(recall, "_IMPORTED", 0)
-    with pytest.raises(recall.Unknown, match=r"dynamics.py is not what was imported"):
-        recall.sources.__wrapped__()
+    monkeypatch.setattr(cache_index, "_IMPORTED", 0)
+    with pytest.raises(cache_index.Unknown, match=r"dynamics.py is not what was imported"):
+        cache_index.sources.__wrapped__()
 
 
 def test_sources_are_unknown_when_the_clock_was_set_back(tmp_path, monkeypatch):
     """An edit after the import looked older than it: code of the old text was kept for the new one."""
     monkeypatch.setattr(fc, "__path__", [str(tmp_path)])
     (tmp_path / "dynamics.py").write_text("x = 1\n")
-    monkeypatch.setattr(recall, "_IMPORTED", recall._IMPORTED + 3600 * 10**9)  # the clock was an hour ahead
-    monkeypatch.setattr(recall, "_CLOCK", recall._CLOCK + 3600 * 10**9)
-    with pytest.raises(recall.Unknown, match="clock was set back"):
-        recall.sources.__wrapped__()
+    monkeypatch.setattr(cache_index, "_IMPORTED", cache_index._IMPORTED + 3600 * 10**9)  # the clock was an hour ahead
+    monkeypatch.setattr(cache_index, "_CLOCK", cache_index._CLOCK + 3600 * 10**9)
+    with pytest.raises(cache_index.Unknown, match="clock was set back"):
+        cache_index.sources.__wrapped__()
 
 
 def test_every_folder_of_the_library_is_a_source(tmp_path, monkeypatch):
     """However deep a file lies, an edit of it leads to another kernel."""
     copy = tmp_path / "copy"
     shutil.copytree(fc.__path__[0], copy, ignore=shutil.ignore_patterns("__pycache__"))
-    original = recall.sources()
+    original = cache_index.sources()
     monkeypatch.setattr(fc, "__path__", [str(copy)])
-    monkeypatch.setattr(recall, "_IMPORTED", 2**63)
-    assert recall.sources.__wrapped__() == original
+    monkeypatch.setattr(cache_index, "_IMPORTED", 2**63)
+    assert cache_index.sources.__wrapped__() == original
     folders = {path.parent for path in copy.rglob("*.py")}
     assert {copy, copy / "compiler" / "ir", copy / "model" / "robots"} <= folders
     for folder in folders:
         path = next(folder.glob("*.py"))
         before = path.read_bytes()
         path.write_bytes(before + b"#")
-        assert recall.sources.__wrapped__() != original, folder
+        assert cache_index.sources.__wrapped__() != original, folder
         path.write_bytes(before)
 
 
 def test_what_a_digest_cannot_speak_for():
     def memory(model, function, inputs=(), state=("q", "v"), **options):
-        return recall.Memory(Recipe(model, function, dict(inputs), state, options))._key
+        return cache_index.Memory(Recipe(model, function, dict(inputs), state, options))._key
 
     model = robot()
     assert memory(model, fc.mass_matrix) == memory(fc.robots.prismatic_hopper(), fc.mass_matrix)
@@ -488,15 +488,15 @@ def test_only_the_code_was_deleted(folder, compiled):
 def test_records_of_this_library_have_digests():
     """Named tuples count by their class and their fields; those of the user's own are not spoken for."""
     state = fc.State(np.eye(4), np.zeros(2), np.zeros(6), np.zeros(2))
-    known = {recall.digest(x) for x in (state, state._replace(rates=np.ones(2)), tuple(state))}
+    known = {cache_index.digest(x) for x in (state, state._replace(rates=np.ones(2)), tuple(state))}
     assert len(known) == 3
-    assert recall.digest(state) == recall.digest(fc.State(*state))
+    assert cache_index.digest(state) == cache_index.digest(fc.State(*state))
 
     class Own(NamedTuple):
         x: float
 
-    with pytest.raises(recall.Unknown):
-        recall.digest(Own(1.0))
+    with pytest.raises(cache_index.Unknown):
+        cache_index.digest(Own(1.0))
 
 
 def test_whole_body_torques_are_not_traced_again(compiled, monkeypatch):

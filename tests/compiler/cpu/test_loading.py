@@ -14,7 +14,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.compiler import compile
 from fallingcat.compiler.cpu import native
-from fallingcat.compiler.cpu.python_call import MOST_ON_STACK_OF_ONE
+from fallingcat.compiler.cpu.python_call import MAX_ON_STACK_OF_ONE
 
 
 def test_code_and_constants_stay_within_reach():
@@ -129,7 +129,7 @@ def test_threads_link_call_and_drop_while_the_process_forks():
     """An earlier way to share mappings took the right to write from the workspace of long kernels."""
     robots = [fc.robots.two_cylinder_cat(), fc.robots.random_tree(np.random.default_rng(1), 14)]
     kinds = [kernel_of_one(r, f) for r in robots for f in (fc.mass_matrix, fc.coriolis_matrix, fc.bias_forces)]
-    assert max(kind[3] for kind in kinds) > 2 * MOST_ON_STACK_OF_ONE
+    assert max(kind[3] for kind in kinds) > 2 * MAX_ON_STACK_OF_ONE
     end, wrong, made = time.monotonic() + 30.0, [], []
 
     def right(call, arguments, truth):

@@ -284,7 +284,7 @@ def test_nobody_takes_a_share(monkeypatch):
 
     monkeypatch.setattr(threads, "_pool", lambda size: Refuses())
     seen: list[int] = []
-    threads.together(seen.append, [1, 2, 3])
+    threads.batch_forces(seen.append, [1, 2, 3])
     assert seen == [1, 2, 3]
 
 

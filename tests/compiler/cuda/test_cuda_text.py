@@ -93,7 +93,7 @@ def test_columns_of_dense_results_are_one_loop(cupy, monkeypatch, function, dtyp
     kernel = compile(model, function, target="cuda", dtype=dtype)
     loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.Repeated)]
     assert [loop.things for loop in loops] == ([39] if function is fc.forward_dynamics_derivatives else [7, 7])
-    assert all(cuda_repeated.laid_out(loop, dtype).together == 2 for loop in loops)
+    assert all(cuda_repeated.stage_layout(loop, dtype).per_thread == 2 for loop in loops)
     halves = function is fc.reduced_equations  # of symmetric and skew matrices; what all columns share is used once
     assert ("the rest is for others" in kernel.source) == ("= fc_several(" in kernel.source) == halves
     states, given = columns(model, kernel, 37, np.random.default_rng(11))  # a block and some lanes

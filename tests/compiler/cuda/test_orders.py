@@ -111,7 +111,7 @@ def test_cuts_are_those_of_the_definition(seed, count):
 
 def moves_by_definition(lines, keep):
     """What is used last goes, the smaller number first; what is needed now stays."""
-    at_hand, aside, free, places, steps = set(), {}, [], 0, []
+    at_hand, spilled, free, places, steps = set(), {}, [], 0, []
 
     def next_use(x, at):
         return next((k for k in range(at, len(lines)) if x in values(lines[k])), None)
@@ -125,15 +125,15 @@ def moves_by_definition(lines, keep):
                 if not free:
                     free.append(places)
                     places += 1
-                aside[x] = free.pop()
-                steps.append(registers.Step("aside", x, aside[x]))
+                spilled[x] = free.pop()
+                steps.append(registers.Step("spill", x, spilled[x]))
 
     for at, line in enumerate(lines):
         for x in dict.fromkeys(values(line)):
             if x not in at_hand:
                 make_room(at)
-                steps.append(registers.Step("back", x, aside[x]) if x in aside else registers.Step("read", x))
-                free += [aside.pop(x)] if x in aside else []
+                steps.append(registers.Step("reload", x, spilled[x]) if x in spilled else registers.Step("read", x))
+                free += [spilled.pop(x)] if x in spilled else []
                 at_hand.add(x)
         at_hand -= {x for x in values(line) if next_use(x, at + 1) is None}
         make_room(at)

@@ -93,9 +93,9 @@ def test_moves_bring_every_value_back_in_time(example, keep):
     for step in plan.steps:
         if step.kind == "read":
             hand[step.value] = known[step.value]
-        elif step.kind == "aside":
+        elif step.kind == "spill":
             memory[step.place] = hand.pop(step.value)
-        elif step.kind == "back":
+        elif step.kind == "reload":
             hand[step.value] = memory.pop(step.place)
         else:
             computed[step.value] = hand[step.value] = evaluated([step.line], hand)[step.value]
@@ -257,7 +257,11 @@ def closer_and_closer(judged):
 def test_ways_that_cannot_be_the_fastest_are_not_planned(monkeypatch, long, dtype):
     """The first of the lowest price is taken, as if all were known; what is known first of a way is no more than it."""
     traced = trace(Recipe(fc.robots.quadruped(), fc.forward_dynamics))
-    made, judge, whole = program(traced.inputs, traced.outputs), plan_search._Judge(dtype, long), plan_search.laid_out
+    made, judge, whole = (
+        program(traced.inputs, traced.outputs),
+        plan_search._Judge(dtype, long),
+        plan_search.stage_layout,
+    )
     every = [*(plan_search._long_ways if long else plan_search._ways)(made, dtype)]
     assert any(isinstance(way, output_partition.Shares) for way in every) == long
     prices = [[*closer_and_closer(judge.first(k, way))] for k, way in enumerate(every)]
@@ -267,7 +271,7 @@ def test_ways_that_cannot_be_the_fastest_are_not_planned(monkeypatch, long, dtyp
         first = first.closer()
     planned = []
     monkeypatch.setattr(plan_search, "MIN_LONG_STAGES", 0.0 if long else plan_search.MIN_LONG_STAGES)
-    monkeypatch.setattr(plan_search, "laid_out", lambda stage, kind: planned.append(stage) or whole(stage, kind))
+    monkeypatch.setattr(plan_search, "stage_layout", lambda stage, kind: planned.append(stage) or whole(stage, kind))
     assert plan_search.fastest(made, dtype) == first.stages
     assert len(planned) < sum(len(way.stages) for way in every if isinstance(way, stages.Stages)) / 2
 
@@ -320,11 +324,11 @@ def test_a_stage_is_laid_out_for_what_waits(example):
     """As many warps as its registers leave, and as shared memory holds what they do not."""
     made = plan_search._ordered(example[0])
     whole = stages.stages(made, "float32", 100_000).stages[0]
-    laid = cuda.laid_out(whole, "float32")
+    laid = cuda.stage_layout(whole, "float32")
     assert laid.moves.places > 0
     assert laid.shape == cuda.SHAPES["float32"][-1]
     few = stages.stages(made, "float32", 100_000, more=40).stages[0]
-    laid = cuda.laid_out(few, "float32")
+    laid = cuda.stage_layout(few, "float32")
     assert laid.moves.places == 0
     assert laid.shape == cuda.SHAPES["float32"][0]
     assert cuda.Shape(64, 4, 170).warps(0) == 8

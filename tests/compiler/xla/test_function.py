@@ -254,7 +254,7 @@ def test_the_program_elsewhere_gives_the_numbers_of_machine_code():
 def test_a_jax_that_cannot_call_machine_code(monkeypatch):
     f, kernel = both(HOPPER, fc.forward_dynamics)
     monkeypatch.setattr(function, "_reason", lambda: "the foreign function interface of JAX 9.9 is 7.1")
-    function._tell.cache_clear()
+    function._warn_once.cache_clear()
     with pytest.warns(RuntimeWarning, match=r"XLA compile the program.*JAX 9.9 is 7.1"):
         traced = fc.compile(HOPPER, fc.forward_dynamics, target="jax")
     q, v, u = states(HOPPER, 4)

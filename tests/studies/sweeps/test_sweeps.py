@@ -28,7 +28,7 @@ class PowerParameters(Parameters):
 
 @study_kind
 class Power(StudyKind[PowerParameters, float]):
-    name, parameters, together = "power", PowerParameters, {"cpu": 4}
+    name, parameters, chunk_sizes = "power", PowerParameters, {"cpu": 4}
     measures = {"power": lambda seen: seen, "work of ../up": lambda seen: -seen}  # noqa: RUF012
 
     def run(self, parameters, tell):

@@ -33,7 +33,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe in the place of a file must not make us wait
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (_READ & ~os.O_RDONLY)
 
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 class Unusable(Exception):
@@ -76,14 +76,14 @@ def write(key: str, content: bytes) -> None:
     if len(content) + _HEAD > _limit():
         return
     with suppress(OSError, Unusable), _folder(create=True) as folder:
-        aside = f".{_name(key)}.{os.getpid()}.{secrets.token_hex(8)}"
+        spilled = f".{_name(key)}.{os.getpid()}.{secrets.token_hex(8)}"
         try:
-            with os.fdopen(folder.open(aside, _CREATE), "wb") as stream:
+            with os.fdopen(folder.open(spilled, _CREATE), "wb") as stream:
                 stream.write(_head(key, content) + content)
-            folder.rename(aside, _name(key))
+            folder.rename(spilled, _name(key))
         except BaseException:  # Ctrl-C too
             with suppress(OSError):
-                folder.remove(aside)
+                folder.remove(spilled)
             raise
         if _looks(key, len(content)):
             _make_room(folder)
@@ -179,8 +179,8 @@ def _folder(create: bool) -> Iterator[_Folder]:
         finally:
             os.close(descriptor)
     except Unusable as error:
-        if error.suspicious and str(error) not in _told:
-            _told.add(str(error))
+        if error.suspicious and str(error) not in _reported:
+            _reported.add(str(error))
             warnings.warn(f"kernels are not cached: {error}", RuntimeWarning, stacklevel=2)
         raise
 

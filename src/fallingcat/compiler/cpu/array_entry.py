@@ -11,7 +11,7 @@ from itertools import accumulate
 from ..ir.program import Program
 from .llvm import Type
 
-MOST_ON_STACK = 2**16  # bytes for all that a batch needs: the stack of a thread may be half a megabyte
+MAX_ON_STACK = 2**16  # bytes for all that a batch needs: the stack of a thread may be half a megabyte
 
 
 def blocks(program: Program, type_: Type) -> Iterator[str]:
@@ -233,7 +233,7 @@ def _rooms(values: dict[str, int], type_: Type) -> Iterator[str]:
     The function goes on at ``start``, or ends with 1 where there is no memory.
     """
     ends = list(accumulate(-(-count * type_.bytes // 64) * 64 for count in values.values()))
-    if ends[-1] <= MOST_ON_STACK:
+    if ends[-1] <= MAX_ON_STACK:
         yield f"  %rooms = alloca [{max(ends[-1], 64)} x i8], align 64"
         yield "  %heap = getelementptr i8, ptr null, i64 0"
     else:

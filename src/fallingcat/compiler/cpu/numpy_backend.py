@@ -176,7 +176,7 @@ def tell(why: str) -> None:
     warnings.warn(f"kernels run as plain NumPy, slower: {why}", RuntimeWarning, stacklevel=5)
 
 
-def tell_uncompiled(recipe: Recipe) -> None:
+def report_uncompiled(recipe: Recipe) -> None:
     """Say that a function is too large for a kernel, and what that costs."""
     cost = f"calls run {named(recipe.function)} itself, as slow as uncompiled, one state after the other"
     warnings.warn(f"{recipe.too_large}: {cost}", RuntimeWarning, stacklevel=5)

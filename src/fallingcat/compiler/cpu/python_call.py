@@ -35,12 +35,12 @@ TABLE = (
 TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
 CARRAY = 0x0001 | 0x0100 | 0x0400  # contiguous, aligned, writeable
 WELL_BEHAVED = 0x0001 | 0x0100  # C-contiguous, aligned
-MOST_ON_STACK_OF_ONE = 2**12  # bytes of workspace; more has its own memory, which only the thread with the GIL uses
+MAX_ON_STACK_OF_ONE = 2**12  # bytes of workspace; more has its own memory, which only the thread with the GIL uses
 
 
 def has_own_memory(program: Program, type_: Type) -> bool:
     """True if the code for one state keeps its workspace from call to call (it starts out zero)."""
-    return program.slots * type_.bytes > MOST_ON_STACK_OF_ONE
+    return program.slots * type_.bytes > MAX_ON_STACK_OF_ONE
 
 
 def single(

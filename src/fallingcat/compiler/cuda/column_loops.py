@@ -28,11 +28,11 @@ from .stages import LARGEST, Stage, Stages
 
 
 class Target(NamedTuple):
-    """Place of a result: of the flat output or, ``aside``, of the workspace; maybe its negative."""
+    """Place of a result: of the flat output or, ``spilled``, of the workspace; maybe its negative."""
 
     place: int
     negative: bool = False
-    aside: bool = False
+    spilled: bool = False
 
 
 class Repeated(NamedTuple):
@@ -148,22 +148,22 @@ class _Cut:
         looped, others = self._read_by_loops(), self._read_by_others()
         self._places = {x: results[x] for x in looped if x in results and x not in others}
         """value -> its place in the workspace; ``~place``: a result, which loops read where it was written"""
-        aside = [x for x in looped | others if x not in self._places]
-        self._places |= {x: k for k, x in enumerate(aside)}
-        for k, x in enumerate(aside):
-            self._targets[x].append(Target(k, aside=True))
-        self._size = len(aside)
+        spilled = [x for x in looped | others if x not in self._places]
+        self._places |= {x: k for k, x in enumerate(spilled)}
+        for k, x in enumerate(spilled):
+            self._targets[x].append(Target(k, spilled=True))
+        self._size = len(spilled)
         self._zeros: list[int] = []
         self._looped = [(self._level[loops[0]], self._in_stages(loops)) for loops in self._grouped()]
 
     def _cut_at_loops(self, nodes: list[Traced]) -> dict[int, list[Traced]]:
         """The stretches of straight line by number, each before the loops of the next level."""
         phase = phases(nodes, self._number, self._level)
-        stretches: dict[int, list[Traced]] = {0: []}
+        segments: dict[int, list[Traced]] = {0: []}
         for node in nodes:
             if node.op not in ("input", "loop", "part"):
-                stretches.setdefault(phase[self._number[node]], []).append(node)
-        return stretches
+                segments.setdefault(phase[self._number[node]], []).append(node)
+        return segments
 
     def _read_by_loops(self) -> dict[int, None]:
         """Values that loops over things read."""
@@ -200,8 +200,8 @@ class _Cut:
         goals: list[tuple[Target, Any]] = [(target, x) for x in sources for target in self._targets.get(x, ())]
         if first:
             goals += [(Target(place), x) for place, x in self._constants]
-            goals += [(Target(place, aside=True), 0.0) for place in self._zeros]
-        goals.sort(key=lambda goal: (goal[0].aside, goal[0].place))
+            goals += [(Target(place, spilled=True), 0.0) for place in self._zeros]
+        goals.sort(key=lambda goal: (goal[0].spilled, goal[0].place))
         targets, results = [target for target, _ in goals], [x for _, x in goals]
         lines = fused(lines_of(nodes, self._number), results)
         used = {x for line in lines for x in line.operands if isinstance(x, int)} | {*results}
@@ -214,9 +214,9 @@ class _Cut:
         """A stage of a stretch whose result ``k`` goes to ``targets[k]``; its own places follow those handed over."""
         workspace, above = len(self._sizes), self._size
         own = {x: Input(workspace, above + k) for x, (a, k) in stage.inputs.items() if a > workspace}
-        outputs = [(targets[k].place, x) for k, x in stage.outputs if not targets[k].aside]
-        aside = [(targets[k].place, x) for k, x in stage.outputs if targets[k].aside]
-        stores = [*((above + k, x) for k, x in stage.stores), *aside]
+        outputs = [(targets[k].place, x) for k, x in stage.outputs if not targets[k].spilled]
+        spilled = [(targets[k].place, x) for k, x in stage.outputs if targets[k].spilled]
+        stores = [*((above + k, x) for k, x in stage.stores), *spilled]
         return stage._replace(inputs=stage.inputs | own, outputs=outputs, stores=stores)
 
     def _grouped(self) -> list[list[Traced]]:

@@ -39,7 +39,7 @@ class Layout(NamedTuple):
 
     lanes: int
     """states of a block"""
-    together: int
+    per_thread: int
     """things that a warp (or a pair of warps, by its lanes) takes at a time, one or two"""
     warps: int
     """warps, or pairs of warps, of a block"""
@@ -48,26 +48,26 @@ class Layout(NamedTuple):
     groups: int
 
 
-def laid_out(stage: Repeated, dtype: str) -> Layout:
+def stage_layout(stage: Repeated, dtype: str) -> Layout:
     """Layout with two things together where registers hold them, and as many warps as they allow.
 
     In two blocks where what is shared is little; measured on an H200.
     """
     size = 8 if dtype == "float64" else 4
     each = stage.alive * size // 4
-    together = 2 if 2 * each <= 170 else 1
-    lanes, groups = LINE_BYTES // size, -(-stage.things // together)
+    per_thread = 2 if 2 * each <= 170 else 1
+    lanes, groups = LINE_BYTES // size, -(-stage.things // per_thread)
     least = 2 if MIN_SHARED_COPIES[dtype] * len(stage.shared) * LINE_BYTES <= SHARED else 1
-    needed = min(255, ADDRESS_REGISTERS[dtype] + together * each)
+    needed = min(255, ADDRESS_REGISTERS[dtype] + per_thread * each)
     warps = next((w for w in WARP_COUNTS if REGISTERS // (lanes * w * least) >= needed), WARP_COUNTS[-1])
-    return Layout(lanes, together, min(groups, warps), least, groups)
+    return Layout(lanes, per_thread, min(groups, warps), least, groups)
 
 
 def text(stage: Repeated, arguments: int, dtype: str, name: str) -> Text:
     """The kernel ``name(a0, a1, ..., workspace, t, out, n)``, as :func:`.cuda.text` makes them."""
     first = first_needed(stage)
     stage = stage._replace(lines=sorted(stage.lines, key=lambda line: first[line.value]))  # operands stay in front
-    real, layout = Real(dtype), laid_out(stage, dtype)
+    real, layout = Real(dtype), stage_layout(stage, dtype)
     tables = _Tables(name, layout, real)
     body = _Body(stage, real, layout, tables, name)
     statements, shared = body.lines(), body.pool.bytes
@@ -91,7 +91,7 @@ def text(stage: Repeated, arguments: int, dtype: str, name: str) -> Text:
         f"    for (unsigned k = 0; k < {layout.groups}; k += {layout.warps}) {{",
         f"        const unsigned g = k + (k / {layout.warps} % 2 ? {layout.warps - 1} - warp : warp);  // to and fro",
         f"        if (g >= {layout.groups}) continue;",
-        f"        const unsigned thing = g * {layout.together};",
+        f"        const unsigned thing = g * {layout.per_thread};",
         f"        const int *const table = {name}_table + thing;",
         *(f"        {line}" for line in statements),
         "    }",
@@ -173,11 +173,11 @@ class _Tables:
 
     def row(self, entries: dict[int, int]) -> tuple[str, list[str]]:
         """A new row: the statement that reads it, and how it names the entry of each thing of a group; -1 is none."""
-        together = self._layout.together
-        things = together * self._layout.groups
+        per_thread = self._layout.per_thread
+        things = per_thread * self._layout.groups
         start, name = len(self._rows) * things, f"e{len(self._rows)}"
         self._rows.append([entries.get(k, -1) for k in range(things)])
-        if together == 1:
+        if per_thread == 1:
             return f"const int {name} = __ldg(table + {start});", [name]
         return f"const int2 {name} = __ldg((const int2 *)(table + {start}));", [f"{name}.x", f"{name}.y"]
 
@@ -215,17 +215,19 @@ class _Body:
         for at, line in enumerate(stage.lines):
             if self._first[line.value] >= reached + MIN_SKIPPED_COLUMNS:
                 reached = self._first[line.value]
-                made.append(f"if (thing + {self._layout.together} <= {reached}) continue;  // the rest is for others")
+                made.append(f"if (thing + {self._layout.per_thread} <= {reached}) continue;  // the rest is for others")
             for x in self._asked.get(at, ()):
                 made += self._taken(x) if x in stage.rows else self._brought(x, names, near)
-            for k in range(self._layout.together):
+            for k in range(self._layout.per_thread):
                 operands = [self._operand(x, k, names) for x in line.operands]
                 made.append(f"const {self._real.text} v{line.value}_{k} = {expression(self._real, line.op, operands)};")
             if line.value in stage.results:
                 made += self._written(line.value)
         profiles = []
         for number, profile in enumerate(self._patterns.profiles):
-            beyond = range(stage.things, self._layout.groups * self._layout.together)  # read like the last, not written
+            beyond = range(
+                stage.things, self._layout.groups * self._layout.per_thread
+            )  # read like the last, not written
             read, entries = self._tables.row(profile | dict.fromkeys(beyond, profile[max(profile)]))
             profiles += [read, *(f"const int p{number}_{k} = {entry};" for k, entry in enumerate(entries))]
         return [*profiles, *made]
@@ -243,7 +245,7 @@ class _Body:
             statement, entry_of = self._tables.row(entries)
             read, found = [statement], [f"fc_from({entry}, s, out, n, {self._name}_constants)" for entry in entry_of]
         else:
-            own = [f"p{pattern.profile}_{k} + {pattern.offset}" for k in range(self._layout.together)]
+            own = [f"p{pattern.profile}_{k} + {pattern.offset}" for k in range(self._layout.per_thread)]
             found = [f"__ldg(fc_at({'out' if result else 's'}, {place}, n))" for place in own]
         return [*read, *(f"const {self._real.text} v{x}_{k} = {value};" for k, value in enumerate(found))]
 
@@ -253,26 +255,26 @@ class _Body:
         for copy in range(max(map(len, result))):
             goals = {k: targets[copy] for k, targets in enumerate(result) if copy < len(targets)}
             pattern = None
-            kinds = {(negative, aside) for _, negative, aside in goals.values()}
+            kinds = {(negative, spilled) for _, negative, spilled in goals.values()}
             if len(kinds) == 1:
                 pattern = self._patterns.of({k: target.place for k, target in goals.items()})
             made += self._by_table(x, goals) if pattern is None else self._by_pattern(x, pattern, *kinds.pop())
         return made
 
-    def _by_pattern(self, x: int, pattern: Pattern, negative: bool, aside: bool) -> list[str]:
+    def _by_pattern(self, x: int, pattern: Pattern, negative: bool, spilled: bool) -> list[str]:
         profile, offset, first, end = pattern
-        whole = first == 0 and end == self._layout.together * self._layout.groups
+        whole = first == 0 and end == self._layout.per_thread * self._layout.groups
         made = []
-        for k in range(self._layout.together):
+        for k in range(self._layout.per_thread):
             place, value = f"p{profile}_{k} + {offset}", f"{'-' if negative else ''}v{x}_{k}"
-            address = f"fc_at({'t' if aside else 'out'}, {place}, n)"
+            address = f"fc_at({'t' if spilled else 'out'}, {place}, n)"
             holds = f"thing + {k} - {first}u, {end - first}u"
             made.append(f"__stcs({address}, {value});" if whole else f"fc_put({holds}, {address}, {value});")
         return made
 
     def _by_table(self, x: int, goals: dict[int, Target]) -> list[str]:
-        """Entries are ``4 place + 2 aside + negative``."""
-        entries = {k: 4 * place + 2 * aside + negative for k, (place, negative, aside) in goals.items()}
+        """Entries are ``4 place + 2 spilled + negative``."""
+        entries = {k: 4 * place + 2 * spilled + negative for k, (place, negative, spilled) in goals.items()}
         read, entry_of = self._tables.row(entries)
         return [read, *(f"fc_to({entry}, v{x}_{k}, t, out, n);" for k, entry in enumerate(entry_of))]
 

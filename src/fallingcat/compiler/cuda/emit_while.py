@@ -19,7 +19,7 @@ from .stages import Stage
 def text(stage: Rounds, arguments: int, dtype: str, name: str) -> Text:
     """The kernel ``name(a0, a1, ..., workspace, t, out, n)``, as :func:`.cuda.text` makes them."""
     real, results = Real(dtype), [*dict.fromkeys(stage.keeps.values())]
-    fit = fitted(Stage(stage.lines, stage.inputs, [], []), dtype, beside=len(results) + len(stage.starts))
+    fit = fitted(Stage(stage.lines, stage.inputs, [], []), dtype, extra_places=len(results) + len(stage.starts))
     places = [f"w[{(fit.moves.places + k) * fit.block}]" for k in range(len(results) + len(stage.starts))]
     new = dict(zip(results, places, strict=False))
     old = dict(zip(stage.starts, places[len(results) :], strict=True))
@@ -40,8 +40,8 @@ def text(stage: Rounds, arguments: int, dtype: str, name: str) -> Text:
         "    }",
     ]
     for k, targets in stage.targets.items():
-        for at, negative, aside in targets:
-            lines.append(f"    __stcs(fc_at({'t' if aside else 'out'}, {at}, n), {'-' * negative}{new[k]});")
+        for at, negative, spilled in targets:
+            lines.append(f"    __stcs(fc_at({'t' if spilled else 'out'}, {at}, n), {'-' * negative}{new[k]});")
     if stage.left:
         lines += _listing(stage.left, old)
     return Text(name, "\n".join([*lines, "}", ""]), fit.block, fit.shared, fit.block)

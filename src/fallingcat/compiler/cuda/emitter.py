@@ -57,7 +57,7 @@ class Shape(NamedTuple):
     """blocks that a multiprocessor should be able to hold: they share its 65,536 registers"""
     keep: int
     """values that a thread keeps in registers; the others wait in shared memory"""
-    aside: int = 0
+    spilled: int = 0
     """at most so many"""
     above: int = 0
     """values that wait at least: with fewer, registers are for what is read"""
@@ -148,18 +148,20 @@ class Fit(NamedTuple):
     """bytes of dynamic shared memory"""
 
 
-def fitted(stage: Stage, dtype: str, shape: Shape | None = None, beside: int = 0) -> Fit:
+def fitted(stage: Stage, dtype: str, shape: Shape | None = None, extra_places: int = 0) -> Fit:
     """Shape that suits a stage, or a given one.
 
-    As long as shared memory has all places of its threads, and so many for each ``beside`` those of its moves.
+    As long as shared memory has all places of its threads, and so many for each ``extra_places`` those of its moves.
     """
-    shape, moves, _ = stage.laid if stage.laid and not shape else laid_out(stage, dtype, shape)
+    shape, moves, _ = stage.laid if stage.laid and not shape else stage_layout(stage, dtype, shape)
     size = 8 if dtype == "float64" else 4
-    while (moves.places + beside) * shape.block * size > SHARED and shape.block > 32:
+    while (moves.places + extra_places) * shape.block * size > SHARED and shape.block > 32:
         shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
-    if (moves.places + beside) * shape.block * size > SHARED:  # more than all shared memory: let the compiler spill
+    if (
+        moves.places + extra_places
+    ) * shape.block * size > SHARED:  # more than all shared memory: let the compiler spill
         moves = Planner(stage.lines, stage.inputs).plan(len(stage.lines))
-    shared = (moves.places + beside) * shape.block * size
+    shared = (moves.places + extra_places) * shape.block * size
     return Fit(shape.block, max(1, min(shape.least, SHARED // (shared + 1024))), moves, shared)
 
 
@@ -193,7 +195,7 @@ def _targets(stage: Stage, access: Columns) -> list[tuple[Any, str]]:
     return [(x, access.written(array, place)) for x, array, place in places]
 
 
-class Laid(NamedTuple):
+class StageLayout(NamedTuple):
     """A stage on the machine: its shape, its moves, and what it takes for one state (s)."""
 
     shape: Shape
@@ -201,22 +203,22 @@ class Laid(NamedTuple):
     seconds: float
 
 
-def laid_out(stage: Stage, dtype: str, shape: Shape | None = None) -> Laid:
+def stage_layout(stage: Stage, dtype: str, shape: Shape | None = None) -> StageLayout:
     """In the shape that suits it, if none is given."""
     *tried, last = [shape] if shape else suited(waiting(stage.lines), dtype)
     planner = Planner(stage.lines, stage.inputs)
-    plans = ((one, planner.plan_within(one.keep, one.aside)) for one in tried)
+    plans = ((one, planner.plan_within(one.keep, one.spilled)) for one in tried)
     one, moves = next((found for found in plans if found[1]), (last, None))
     moves = moves or planner.plan(last.keep)
     copies = len(moves.steps) - len(stage.lines) - len(stage.inputs)
     warps = one.warps(moves.places * (8 if dtype == "float64" else 4))
-    return Laid(one, moves, Work.of(stage, dtype).seconds(copies, warps))
+    return StageLayout(one, moves, Work.of(stage, dtype).seconds(copies, warps))
 
 
 def suited(most: int, dtype: str) -> list[Shape]:
     """The shapes in which a stage is tried, in which so many values wait at most; the last one always does."""
     *some, last = SHAPES[dtype]
-    return [*(x for x in some if x.above <= most <= x.keep + x.aside), last]
+    return [*(x for x in some if x.above <= most <= x.keep + x.spilled), last]
 
 
 def second_pointers(count: int, real: Real, first: str = "a0") -> list[str]:
@@ -250,9 +252,9 @@ class Body:
     def add(self, step: Step) -> None:
         """Write the lines of one step."""
         x, t, number = step.value, self._real.text, len(self._lines)
-        if step.kind == "aside":
+        if step.kind == "spill":
             self._lines.append(f"    w[{step.place * self._block}] = {self._names[x]};")
-        elif step.kind == "back":
+        elif step.kind == "reload":
             self._names[x] = f"w{number}"
             self._lines.append(f"    const {t} w{number} = w[{step.place * self._block}];")
         elif step.kind == "read":

@@ -33,7 +33,7 @@ class Parts(NamedTuple):
 
 def parted(program: Program, share: float = LATE_VALUE_SHARE) -> Parts | None:
     """The program in two parts, if it has a waist after :func:`.late_values`; each in an order for few registers."""
-    waist = _waist(program, share)
+    waist = _min_cut(program, share)
     if not waist:
         return None
     lines, inputs, outputs = program.instructions, program.inputs, program.outputs
@@ -64,8 +64,8 @@ def parted_again(parts: Parts, share: float = LATE_VALUE_SHARE) -> Parts | None:
     before, last = program.instructions[:start], program.instructions[start:]
     made = {line.value for line in before}
     used = {x for line in last for x in line.operands if isinstance(x, int)} | {*program.outputs}
-    aside = len(program.argument_sizes)
-    handed = {x: Input(aside, k) for k, x in enumerate(made & used)}
+    spilled = len(program.argument_sizes)
+    handed = {x: Input(spilled, k) for k, x in enumerate(made & used)}
     inputs = {x: place for x, place in program.inputs.items() if x in used}
     more = parted(replace(program, inputs=inputs | handed, instructions=last), share)
     if more is None:
@@ -94,7 +94,7 @@ def _needed(lines: list[Instruction], wanted: Iterable[int], given: Iterable[int
     return needed
 
 
-def _waist(program: Program, share: float) -> set[int]:
+def _min_cut(program: Program, share: float) -> set[int]:
     """The fewest values through which all that is late passes, nearest to the results; none if they are too many.
 
     A smallest set of vertices that separates what is late first from the results: as many as there are paths that have

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..ir.program import Program
 from ..ir.schedule import schedule, waiting
 from .cost_model import Work
-from .emitter import SHAPES, laid_out, suited
+from .emitter import SHAPES, stage_layout, suited
 from .min_cut import parted, parted_again
 from .output_partition import Shares, shared_out
 from .rematerialization import recompute
@@ -42,18 +42,18 @@ def fastest(program: Program, dtype: str) -> Stages:
     What a way takes is known once its registers are planned, which takes long.  So it is always the way that could take
     the least of which more is found out, until there is nothing more to find out about that.
     """
-    judge = _Judge(dtype, length(program, dtype) > MIN_LONG_STAGES * LARGEST)
-    heap = [judge.first(k, way) for k, way in enumerate((_long_ways if judge.long else _ways)(program, dtype))]
+    judge = _PlanPrices(dtype, length(program, dtype) > MIN_LONG_STAGES * LARGEST)
+    heap = [judge.first(k, plan) for k, plan in enumerate((_long_plans if judge.long else _plans)(program, dtype))]
     heapify(heap)
     while heap[0].closer:
         heapreplace(heap, heap[0].closer())
     return heap[0].stages
 
 
-def _long_ways(program: Program, dtype: str) -> Iterator[Stages | Shares]:
+def _long_plans(program: Program, dtype: str) -> Iterator[Stages | Shares]:
     """Ways for a program with hundreds of values at every cut: in many short stages they wait in memory."""
-    for way in (program, recompute(program, REPEATED_INSTRUCTIONS[0])):
-        ordered = _ordered(way)
+    for plan in (program, recompute(program, REPEATED_INSTRUCTIONS[0])):
+        ordered = _ordered(plan)
         for more in EXTRA_STAGES:
             yield stages(ordered, dtype, more=more)
     parts = parted(program, EARLY)
@@ -63,7 +63,7 @@ def _long_ways(program: Program, dtype: str) -> Iterator[Stages | Shares]:
         parts = parted_again(parts, EARLY)
 
 
-def _ways(program: Program, dtype: str) -> Iterator[Stages]:
+def _plans(program: Program, dtype: str) -> Iterator[Stages]:
     whole = _ordered(program)
     plain = stages(whole, dtype)
     if len(plain.stages) == 1:
@@ -72,68 +72,72 @@ def _ways(program: Program, dtype: str) -> Iterator[Stages]:
             yield plain
             return
     tried = (recompute(program, price) for price in REPEATED_INSTRUCTIONS)
-    again = [_ordered(way) for way in tried if way is not program]
+    again = [_ordered(plan) for plan in tried if plan is not program]
     parts = parted(program)
-    for way, cuts in [(whole, ()), *((way, ()) for way in again), *([parts] if parts else [])]:
-        few = plain if way is whole else stages(way, dtype, cuts=cuts)
+    for plan, cuts in [(whole, ()), *((plan, ()) for plan in again), *([parts] if parts else [])]:
+        few = plain if plan is whole else stages(plan, dtype, cuts=cuts)
         yield few
         if len(few.stages) > 1:  # one more leaves room for reading what the last one wrote
-            yield stages(way, dtype, cuts=cuts, more=1)
+            yield stages(plan, dtype, cuts=cuts, more=1)
 
 
-def seconds(way: Stages, dtype: str) -> float:
+def seconds(plan: Stages, dtype: str) -> float:
     """Time of a way for one state of many (s), about."""
-    return sum(stage.laid.seconds for stage in laid(way, dtype).stages)
+    return sum(stage.laid.seconds for stage in laid(plan, dtype).stages)
 
 
-def laid(way: Stages, dtype: str) -> Stages:
+def laid(plan: Stages, dtype: str) -> Stages:
     """With how each stage lies on the machine."""
-    return way._replace(stages=[x if x.laid else x._replace(laid=laid_out(x, dtype)) for x in way.stages])
+    return plan._replace(stages=[x if x.laid else x._replace(laid=stage_layout(x, dtype)) for x in plan.stages])
 
 
-class _Judged(NamedTuple):
+class _ScoredPlan(NamedTuple):
     """A way, by what is known of it."""
 
     price: float
     """no less than this"""
     number: int
     stages: Stages
-    closer: Callable[[], _Judged] | None
+    closer: Callable[[], _ScoredPlan] | None
     """the same, when more is known; None: the price is exact"""
 
 
-class _Judge(NamedTuple):
+class _PlanPrices(NamedTuple):
     """Prices of ways: what they take or, of long programs, the product of that and what they take if crowded."""
 
     dtype: str
     long: bool
 
-    def first(self, number: int, way: Stages | Shares) -> _Judged:
+    def first(self, number: int, plan: Stages | Shares) -> _ScoredPlan:
         """At first sight."""
-        return self._looked_at(number, way) if isinstance(way, Stages) else self._drafted(number, way)
+        return self._shape_price(number, plan) if isinstance(plan, Stages) else self._draft_price(number, plan)
 
-    def _drafted(self, number: int, shares: Shares) -> _Judged:
+    def _draft_price(self, number: int, shares: Shares) -> _ScoredPlan:
         """Parts in no order may come to be cut into stages; what they compute, read and write is known."""
         lines = shares.program.instructions
         parts = [lines[a:b] for a, b in pairwise([0, *shares.cuts, len(lines)])]
-        way = connected(shares.program, parts)
-        works = [Work.of(stage, self.dtype) for stage in way.stages]
+        plan = connected(shares.program, parts)
+        works = [Work.of(stage, self.dtype) for stage in plan.stages]
         price = sum(min(work.floor(shape.warps(0)) for shape in SHAPES[self.dtype]) for work in works)
         factor = sum(work.floor(SOME) for work in works) if self.long else 1.0
-        return _Judged(price * factor, number, way, lambda: self._looked_at(number, _in_stages(shares, self.dtype)))
+        return _ScoredPlan(
+            price * factor, number, plan, lambda: self._shape_price(number, _in_stages(shares, self.dtype))
+        )
 
-    def _looked_at(self, number: int, way: Stages) -> _Judged:
+    def _shape_price(self, number: int, plan: Stages) -> _ScoredPlan:
         """Shapes that a stage may have, by what waits."""
-        most = [waiting(stage.lines) for stage in way.stages]
-        stages = [(Work.of(stage, self.dtype), x) for stage, x in zip(way.stages, most, strict=True)]
+        most = [waiting(stage.lines) for stage in plan.stages]
+        stages = [(Work.of(stage, self.dtype), x) for stage, x in zip(plan.stages, most, strict=True)]
         price = sum(min(work.least(shape.warps(0)) for shape in suited(x, self.dtype)) for work, x in stages)
-        factor = sum(self._crowded(*stage) for stage in stages) if self.long else 1.0
-        return _Judged(price * factor, number, way, lambda: self._planned(number, laid(way, self.dtype), factor))
+        factor = sum(self._crowded_time(*stage) for stage in stages) if self.long else 1.0
+        return _ScoredPlan(
+            price * factor, number, plan, lambda: self._exact_price(number, laid(plan, self.dtype), factor)
+        )
 
-    def _planned(self, number: int, way: Stages, factor: float) -> _Judged:
-        return _Judged(seconds(way, self.dtype) * factor, number, way, None)
+    def _exact_price(self, number: int, plan: Stages, factor: float) -> _ScoredPlan:
+        return _ScoredPlan(seconds(plan, self.dtype) * factor, number, plan, None)
 
-    def _crowded(self, work: Work, most: int) -> float:
+    def _crowded_time(self, work: Work, most: int) -> float:
         """Time of a stage if what waits beyond the registers took its time wherever it waits.
 
         In long programs compilers do not always keep to the moves, and the truth is between the two.

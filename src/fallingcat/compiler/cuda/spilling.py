@@ -19,7 +19,7 @@ LOAD_LOOKAHEAD = 24
 
 
 class Step(NamedTuple):
-    """One move: ``read`` an input, ``compute`` an instruction, ``aside`` to or ``back`` from a place."""
+    """One move: ``read`` an input, ``compute`` an instruction, ``spilled`` to or ``back`` from a place."""
 
     kind: str
     value: int
@@ -48,22 +48,22 @@ class Planner:
 
     def plan_within(self, keep: int, most: float) -> Plan | None:
         """The same, unless it takes more than ``most`` places."""
-        hand = _Hand(self._inputs, keep)
+        registers = _Registers(self._inputs, keep)
         for line, (operands, first) in zip(self._lines, self._next_uses, strict=True):
             for x in operands:
-                if x not in hand.next_use:
-                    hand.bring(x, operands)
+                if x not in registers.next_use:
+                    registers.load(x, operands)
             for x, following in operands.items():
-                hand.hold(x, following)
-            hand.make_room(operands)
-            if hand.places > most:
+                registers.hold(x, following)
+            registers.evict(operands)
+            if registers.places > most:
                 return None
-            hand.steps.append(Step("compute", line.value, -1, line))
-            hand.hold(line.value, first)
-        return Plan(_ahead(hand.steps), hand.places)
+            registers.steps.append(Step("compute", line.value, -1, line))
+            registers.hold(line.value, first)
+        return Plan(_ahead(registers.steps), registers.places)
 
 
-class _Hand:
+class _Registers:
     """Values that a thread has at hand, and the moves so far."""
 
     def __init__(self, inputs: dict[int, Input], keep: int) -> None:
@@ -73,7 +73,7 @@ class _Hand:
         self.places = 0
         self._inputs, self._keep = inputs, keep
         self._farthest: list[tuple[int, int]] = []  # (-next use, value), some out of date
-        self._aside: dict[int, int] = {}  # value -> its place
+        self._spilled: dict[int, int] = {}  # value -> its place
         self._free: list[int] = []
 
     def hold(self, value: int, following: int | None) -> None:
@@ -84,18 +84,18 @@ class _Hand:
             self.next_use[value] = following
             heappush(self._farthest, (-following, value))
 
-    def bring(self, value: int, needed: Container[int]) -> None:
+    def load(self, value: int, needed: Container[int]) -> None:
         """From its place, or from memory."""
-        self.make_room(needed)
-        if value in self._aside:
-            place = self._aside.pop(value)
-            self.steps.append(Step("back", value, place))
+        self.evict(needed)
+        if value in self._spilled:
+            place = self._spilled.pop(value)
+            self.steps.append(Step("reload", value, place))
             self._free.append(place)  # a place is dear: whoever goes aside again gets a new one
         else:
             self.steps.append(Step("read", value))
         self.next_use[value] = -1
 
-    def make_room(self, needed: Container[int]) -> None:
+    def evict(self, needed: Container[int]) -> None:
         """Put aside what is used last, but for what is ``needed`` now."""
         stay = []
         while len(self.next_use) >= self._keep and self._farthest:
@@ -107,16 +107,16 @@ class _Hand:
                 continue
             del self.next_use[value]
             if value not in self._inputs:
-                self._lay_aside(value)
+                self._spill(value)
         for item in stay:
             heappush(self._farthest, item)
 
-    def _lay_aside(self, value: int) -> None:
+    def _spill(self, value: int) -> None:
         if not self._free:
             self._free.append(self.places)
             self.places += 1
-        self._aside[value] = place = self._free.pop()
-        self.steps.append(Step("aside", value, place))
+        self._spilled[value] = place = self._free.pop()
+        self.steps.append(Step("spill", value, place))
 
 
 def _next_uses(lines: Sequence[Instruction]) -> list[tuple[dict[int, int | None], int | None]]:
@@ -157,8 +157,9 @@ def _ahead(steps: list[Step]) -> list[Step]:
     out: list[Step] = []
     read: set[int] = set()
     for step in steps:
-        moves = step.kind == "back" or (step.kind == "read" and step.value in read)  # else the compiler moves it itself
-        at = _earlier(out, LOAD_LOOKAHEAD, ("aside", step.place)) if moves else len(out)
+        # else the compiler moves it itself
+        moves = step.kind == "reload" or (step.kind == "read" and step.value in read)
+        at = _earlier(out, LOAD_LOOKAHEAD, ("spill", step.place)) if moves else len(out)
         read.add(step.value)
         out.insert(at, step)
     return out

@@ -32,7 +32,7 @@ class Stage(NamedTuple):
     stores: list[tuple[int, Any]]
     """(place in the workspace, value or float)"""
     laid: Any = None
-    """layout of threads and registers (:class:`.Laid`), if it is known already"""
+    """layout of threads and registers (:class:`.StageLayout`), if it is known already"""
 
 
 class Stages(NamedTuple):

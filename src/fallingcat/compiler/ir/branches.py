@@ -16,7 +16,7 @@ MIN_BRANCH = 24
 """Instructions; to skip fewer takes longer than to do them."""
 
 
-class Stretch(NamedTuple):
+class Segment(NamedTuple):
     """Instructions that are done one after the other, or skipped together."""
 
     guard: int | None
@@ -115,16 +115,16 @@ def outer_guards(
     return {guard: outer for guard, outer in inner.items() if outer not in inner}  # one in another, no more
 
 
-def stretches(
+def segments(
     lines: list[Instruction], owner: Mapping[int, int], results: Collection[Any], outer: Mapping[int, int] | None = None
-) -> list[Stretch]:
+) -> list[Segment]:
     """Instructions in an order in which those of a guard, and of what it is within, are together wherever they can be.
 
     A value has the level of its operands, and one more when it leaves the branch of one of them: branches of one level
     do not depend on each other.  Guards are known before what they guard.
     """
     if not any(line.value in owner for line in lines):
-        return [Stretch(None, lines, [x for x in results if type(x) is int])] if lines else []
+        return [Segment(None, lines, [x for x in results if type(x) is int])] if lines else []
     within, level = outer or {}, _levels(lines, owner, outer or {})
     groups: dict[tuple[int, bool, int | None], list[Instruction]] = {}
     for line in lines:
@@ -135,7 +135,7 @@ def stretches(
     needed |= {x for line in lines for x in line.operands if type(x) is int and place.get(x) != place[line.value]}
     order = sorted(groups, key=lambda key: (*key[:2], _within(within, key[2]) or -1))
     made = ((key[2], groups[key], [x.value for x in groups[key] if x.value in needed]) for key in order)
-    return [Stretch(*about, _within(within, about[0])) for about in made]
+    return [Segment(*about, _within(within, about[0])) for about in made]
 
 
 def _levels(lines: list[Instruction], owner: Mapping[int, int], outer: Mapping[int, int]) -> dict[int, int]:

@@ -20,9 +20,9 @@ Shape = int | tuple[int, ...]
 """Shape of an input: a vector's length, or a tuple; ``()`` is one number."""
 FLAT: Final = ("q", "v")
 """Arguments that give the state unless fields of it are named: as :meth:`Model.flatten` makes them."""
-MOST_AXES: Final = 60
+MAX_AXES: Final = 60
 """Largest number of axes of a batch: NumPy's arrays have at most 64."""
-MOST_NUMBERS: Final = 1 << 44
+MAX_NUMBERS: Final = 1 << 44
 """More are larger than the memory that a process can address."""
 
 
@@ -86,9 +86,9 @@ def check_batch(lead: tuple[int, ...], size: int) -> None:
         Traceback (most recent call last):
         fallingcat.errors.ModelError: a batch has at most 60 axes, not 70
     """
-    if len(lead) > MOST_AXES:
-        raise ModelError(f"a batch has at most {MOST_AXES} axes, not {len(lead)}")
-    if math.prod(lead) * max(size, 1) >= MOST_NUMBERS:
+    if len(lead) > MAX_AXES:
+        raise ModelError(f"a batch has at most {MAX_AXES} axes, not {len(lead)}")
+    if math.prod(lead) * max(size, 1) >= MAX_NUMBERS:
         raise ModelError(f"a batch of {math.prod(lead):,} states is larger than memory can be")
 
 
@@ -195,21 +195,21 @@ def taken(
     A :class:`State` is :func:`spread`; a velocity that does not matter may be given, and is dropped.
     """
     arguments = spread(model, given, arguments)
-    beside = FLAT[1:] if tuple(given) == FLAT[:1] else ()
+    state_argument = FLAT[1:] if tuple(given) == FLAT[:1] else ()
     if by_name:
-        return _in_order(name, [argument.name for argument in signature], beside, arguments, by_name)
-    if beside and len(arguments) == len(signature) + 1:
+        return _in_order(name, [argument.name for argument in signature], state_argument, arguments, by_name)
+    if state_argument and len(arguments) == len(signature) + 1:
         return [arguments[0], *arguments[2:]]
     return arguments
 
 
 def _in_order(
-    name: str, names: list[str], beside: Sequence[str], arguments: Sequence[Any], by_name: Mapping[str, Any]
+    name: str, names: list[str], state_argument: Sequence[str], arguments: Sequence[Any], by_name: Mapping[str, Any]
 ) -> list[Any]:
-    """Arguments as a call without names would give them; those ``beside`` may be left out."""
-    for order in ([*names[:1], *beside, *names[1:]], names):
+    """Arguments as a call without names would give them; those ``state_argument`` may be left out."""
+    for order in ([*names[:1], *state_argument, *names[1:]], names):
         rest = order[len(arguments) :]
-        if set(by_name) <= set(rest) and set(rest) <= {*by_name, *beside}:
+        if set(by_name) <= set(rest) and set(rest) <= {*by_name, *state_argument}:
             known = dict(zip(order, arguments, strict=False)) | dict(by_name)
             return [known[each] for each in names]
     told_names = ", ".join([*names[: len(arguments)], *by_name])

@@ -21,7 +21,7 @@ import numpy as np
 from ...arrays import Traced
 from ...arrays.operations import CONDITIONS
 from ...caching import cached_property
-from .branches import needed, nested, nested_rounds, stretches, uses
+from .branches import needed, nested, nested_rounds, segments, uses
 from .fuse import fused, lines_of
 from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
 from .loops import Layout, levels, phases
@@ -132,7 +132,7 @@ def _with_loops(
     chunks: list[Chunk | Loop | Repeat] = []
     written = _places(results, layout.direct)
     for p in range(-1, 1 + max([layout.last, *by_phase])):
-        for guard, part, needs, within in stretches(by_phase.get(p, []), owner, roots, outer):
+        for guard, part, needs, within in segments(by_phase.get(p, []), owner, roots, outer):
             mine = schedule(part, inputs, needs, MAX_REORDERED_LENGTH if guard is None else 0)
             everywhere += mine
             chunks += _chunks(mine, written, chunk, layout.kept, guard, within)
@@ -174,7 +174,7 @@ def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int, owner
         lines = [line for line in needed(repeat.instructions, outputs) if line.value not in known]
         known.update(line.value for line in lines)
         repeat.parts.append([])
-        for guard, part, needs, within in stretches(lines, owner, outputs, outer):
+        for guard, part, needs, within in segments(lines, owner, outputs, outer):
             mine = schedule(part, inputs, needs, MAX_REORDERED_LENGTH if guard is None else 0)
             repeat.parts[-1] += _chunks(mine, {}, chunk, kept, guard, within)
         repeat.parts[-1].append(copies)

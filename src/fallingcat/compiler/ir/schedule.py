@@ -34,7 +34,7 @@ def schedule(
     users = _users(operands)
     heavier_last = [xs if len(xs) < 2 else sorted(xs, key=weight.__getitem__) for xs in operands]
     orders = [_eager(roots, operands, users, heavier_last) for roots in sequences]
-    best = orders[0] if len(orders) == 1 else min(orders, key=lambda order: _most_alive(order, operands))
+    best = orders[0] if len(orders) == 1 else min(orders, key=lambda order: _max_live(order, operands))
     return _paired([lines[k] for k in best])
 
 
@@ -62,10 +62,10 @@ def waiting(lines: Sequence[Instruction]) -> int:
     """The largest number of values that wait for a later use at one time; inputs can be read again and do not count."""
     made = {line.value for line in lines}
     operands = {line.value: [x for x in line.operands if type(x) is int and x in made] for line in lines}
-    return _most_alive([*operands], operands)
+    return _max_live([*operands], operands)
 
 
-def _most_alive(order: list[int], operands: dict[int, list[int]] | list[list[int]]) -> int:
+def _max_live(order: list[int], operands: dict[int, list[int]] | list[list[int]]) -> int:
     alive: set[int] = set()
     most = 0
     for v in reversed(order):

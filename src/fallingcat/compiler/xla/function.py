@@ -38,7 +38,7 @@ def build(recipe: Recipe) -> Function:
     why = plain.reason() or _reason()
     if why is None:
         return Function(recipe, *_foreign(recipe))
-    _tell(why)
+    _warn_once(why)
     traced = trace(recipe)
     made = program(traced.inputs, traced.outputs, fuse=False)
     return Function(recipe, traced.face, functools.partial(interpreted, made))
@@ -136,7 +136,7 @@ def _reason() -> str | None:
 
 
 @functools.cache
-def _tell(why: str) -> None:
+def _warn_once(why: str) -> None:
     """Say once that XLA compiles kernels itself, and why."""
     message = f"target='jax' lets XLA compile the program, for seconds instead of calling machine code: {why}"
     warnings.warn(message, RuntimeWarning, stacklevel=6)

@@ -33,7 +33,7 @@ from ..base import Contact, Jump, Mode, Touch
 from ..default_springs import DEFAULT_STEP
 from .event_driven.complementarity import OPEN, SLIDE, STICK
 from .event_driven.constraint_forces import check_held, constraint_forces, direction_rate, held_rows
-from .event_driven.contact_kinematics import ContactKinematics, kinematics_only, situation
+from .event_driven.contact_kinematics import ContactKinematics, contact_kinematics, kinematics_only
 from .event_driven.contact_state import IDLE_TOUCHDOWN_DEPTH, TOUCHDOWN_DEPTH, ContactState
 from .event_driven.guards import guard_values
 from .event_driven.impacts import restitutions
@@ -105,7 +105,7 @@ class HardContacts(Contact):
 
     ports = ("contact normal", "contact tangential")
     passive = True
-    beside_loops = True
+    acts_with_loops = True
 
     def __post_init__(self) -> None:
         take_feet(self)
@@ -213,7 +213,7 @@ class HardContacts(Contact):
             Anchor and sliding direction.
         """
         idle = IDLE_TOUCHDOWN_DEPTH if i < len(self.points) else TOUCHDOWN_DEPTH  # a coordinate does not drift
-        return ContactState.begun(status, at.places[i], at.speed(i)[1:], idle if resting else 0.0)
+        return ContactState.at_start(status, at.places[i], at.speed(i)[1:], idle if resting else 0.0)
 
     # forces ---------------------------------------------------------------------------------------------------
 
@@ -318,7 +318,7 @@ class HardContacts(Contact):
         Returns:
             Positions, Jacobians and biases.
         """
-        at = situation(model, state, self.points, self.ground(model), self.radii)
+        at = contact_kinematics(model, state, self.points, self.ground(model), self.radii)
         return with_stops(at, model, self.stops)
 
     def _without_forces(self, model: Model, state: State) -> ContactKinematics:
@@ -326,7 +326,7 @@ class HardContacts(Contact):
         at = kinematics_only(model, state, self.points, self.ground(model), self.radii)
         return with_stops(at, model, self.stops)
 
-    def unlocated(self, model: Model) -> str:
+    def unlocated_reason(self, model: Model) -> str:
         """Loops, and more points and stops than modes are compiled for."""
         size = len(self.names) * model.nv
         if size <= MAX_LOCATED_SIZE and not model.loops:

@@ -27,7 +27,7 @@ LIMIT_TOLERANCE = 1e-9
 """Tolerance of limits (m/s, rad/s): rounding of the quadratic programs."""
 
 
-class _Way(NamedTuple):
+class _Path(NamedTuple):
     state: State
     errors: tuple[np.ndarray, ...]
     steps: int
@@ -64,7 +64,7 @@ def keeps(model: Model, state: State, limits: Sequence[Limit]) -> bool:
     return all((limit.rows(model, state).h >= -LIMIT_TOLERANCE).all() for limit in limits)
 
 
-def _followed(model: Model, tasks: list[list[Task]], state: State, bounds: Sequence[Limit], rules: Rules) -> _Way:
+def _followed(model: Model, tasks: list[list[Task]], state: State, bounds: Sequence[Limit], rules: Rules) -> _Path:
     """Steps until the first priority is reached or the motion stops."""
     tolerance, flat = float(rules.settings[0]), [task for level in tasks for task in level]
     found = None
@@ -74,8 +74,8 @@ def _followed(model: Model, tasks: list[list[Task]], state: State, bounds: Seque
         found = velocities(model, state, tasks, limits=bounds, damping=0.01)
         size = float(np.abs(found.velocity).max(initial=0.0)) * STEP_TIME
         if (near and len(tasks) == 1) or size < 0.01 * tolerance:
-            return _Way(state, errors, step, found)
+            return _Path(state, errors, step, found)
         state = model.configuration.displace(state, found.velocity * (STEP_TIME * min(1.0, MAX_STEP / size)))
     assert found is not None
     errors = tuple(task.demand(model, state).error for task in flat)
-    return _Way(state, errors, ITERATION_FACTOR * rules.iterations, found)
+    return _Path(state, errors, ITERATION_FACTOR * rules.iterations, found)

@@ -121,10 +121,10 @@ def velocities(
     stack, W = plan.ask(state, numbers, W)
     rows = _rows(model, state, limits)
     answer = _sorted(stack, W, rows, before) if damping == 0.0 and model.nv else None
-    return _judged(model, levels, plan.ends, stack, answer or _carefully(stack, W, rows, damping))
+    return _judged(model, levels, plan.ends, stack, answer or _safeguarded(stack, W, rows, damping))
 
 
-class _Answer(NamedTuple):
+class _Solution(NamedTuple):
     v: np.ndarray
     misses: np.ndarray
     ranks: tuple[int, ...]
@@ -197,42 +197,42 @@ def _plan_of(model: Model, forms: Levels, metric: str) -> _Plan:
             raise NumericsError(f"desired velocities of these tasks of {model.name!r} are not finite")
         A, b, weight, M = (found[i:j] for i, j in pairwise((0, k * nv, k * nv + k, k * nv + 2 * k, len(found))))
         W = M.reshape(nv, nv) if metric == "energy" else W
-        return Stack(_felt(A.reshape(k, nv)), b, weight, of_levels), None if metric == "rates" else W
+        return Stack(_without_rounding(A.reshape(k, nv)), b, weight, of_levels), None if metric == "rates" else W
 
     return _Plan(ask, ends)
 
 
-def _felt(J: np.ndarray) -> np.ndarray:
+def _without_rounding(J: np.ndarray) -> np.ndarray:
     """``J`` with rows that are rounding errors set to zero."""
     J[np.abs(J).max(axis=1, initial=0.0) < RANK_TOLERANCE * MIN_LEVEL_SIZE] = 0.0
     return J
 
 
-def _sorted(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> _Answer | None:
+def _sorted(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> _Solution | None:
     """Compiled solution, first without limits, then with those active ``before`` as a guess; None where that fails."""
     n = stack.A.shape[1]
     norm = np.eye(n) if W is None else np.linalg.cholesky(W).T
     free = solve_warm_started(stack, norm, np.zeros((0, n)), np.zeros(0), False)
     if free is None or rows is None:
-        return free and _Answer(free.x, free.misses, free.ranks, None)
+        return free and _Solution(free.x, free.misses, free.ranks, None)
     if _kept(rows, free.x):
-        return _Answer(free.x, free.misses, free.ranks, {})
+        return _Solution(free.x, free.misses, free.ranks, {})
     found = solve_warm_started(stack, norm, rows.G, rows.h, [name in before for name in rows.names])
-    return found and _Answer(found.x, found.misses, free.ranks, _active(rows, found), (), found.residual)
+    return found and _Solution(found.x, found.misses, free.ranks, _active(rows, found), (), found.residual)
 
 
-def _carefully(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Answer:
+def _safeguarded(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Solution:
     """Reference solution by singular values, and by a primal active set where limits are active."""
     n, problem = stack.A.shape[1], stack.levels
     root = None if W is None else inverse_root(W, ())
     v, ranks = hierarchical(problem, n, damping, root)
     if rows is None or _kept(rows, v):
-        return _Answer(v, stack.A @ v - stack.b, tuple(ranks), None if rows is None else {})
+        return _Solution(v, stack.A @ v - stack.b, tuple(ranks), None if rows is None else {})
     root = np.eye(n) if root is None else root
     found = limited([level._replace(A=level.A @ root) for level in problem], rows.G @ root, rows.h, n, damping)
     active, v = _active(rows, found), root @ found.x
     conflicts = tuple(active) if found.excess.any() else ()
-    return _Answer(v, stack.A @ v - stack.b, tuple(ranks), active, conflicts, found.residual)
+    return _Solution(v, stack.A @ v - stack.b, tuple(ranks), active, conflicts, found.residual)
 
 
 def _kept(rows: Rows, v: np.ndarray) -> bool:
@@ -252,7 +252,9 @@ def _held_before(last: Any) -> frozenset[str]:
 # checks and status ----------------------------------------------------------------------------------------------------
 
 
-def _judged(model: Model, levels: Levels, ends: tuple[int, ...], stack: Stack, found: _Answer) -> DifferentialIKResult:
+def _judged(
+    model: Model, levels: Levels, ends: tuple[int, ...], stack: Stack, found: _Solution
+) -> DifferentialIKResult:
     """Result with the status that follows from the residuals."""
     v, misses, ranks, active, conflicts, optimality = found
     residuals = tuple(misses[i:j] for i, j in pairwise(ends))

@@ -17,8 +17,8 @@ from ...errors import ModelError
 from ...model import Actuator, Model, State
 from ...records import concise
 from .base import Law
+from .carried_inertia import carried_inertia
 from .drive_limits import cut_resistance
-from .inertia_behind import carried
 from .passive_joints import follows
 from .springs import on_joints
 
@@ -102,7 +102,7 @@ class Actuators(Law):
             falls, asked = _falls(model, actuator), actuator.pull(control, *_motion(model, actuator, state))
             K, D = falls.max(axis=1)
             place = model.v_slices[model.joint_index(actuator.joint)]
-            inertia = carried(model)[place.start]
+            inertia = carried_inertia(model)[place.start]
             part = cut_resistance(asked, clip(asked, *actuator.force_range), D + K * dt, inertia, dt)
             total = total + scale(part, falls)
         return total

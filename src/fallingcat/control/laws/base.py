@@ -279,6 +279,6 @@ def acts_on_base(model: Model, law: Law) -> bool:
     """
     graph = Graph()
     state = model.unflatten(graph.inputs("q", model.nq), graph.inputs("v", model.nv))
-    law = law.remembering(graph.inputs("memory", law.memory_size(model)))
+    law = law.with_memory(graph.inputs("memory", law.memory_size(model)))
     wrench = law.forces(model, graph.input("t"), state, frozenset())[: model.m]
     return any(not is_numeric(x) or x != 0.0 for x in wrench)

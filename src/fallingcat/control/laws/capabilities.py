@@ -11,6 +11,7 @@ from typing import Self
 
 import numpy as np
 
+from ..._deprecated import former_attribute
 from ...arrays import stack
 from ...arrays.types import FloatArray, Matrix, Scalar, Vector
 from ...model import Model, State
@@ -166,7 +167,7 @@ class OwnState:
     """State of a law, as of an observer or an integral controller."""
 
     memory: Vector = np.zeros(0)
-    """current state of the law, set by :meth:`remembering`"""
+    """current state of the law, set by :meth:`with_memory`"""
 
     def memory_size(self, model: Model) -> int:
         """Number of entries of the law's state.
@@ -191,7 +192,7 @@ class OwnState:
         """
         return np.zeros(self.memory_size(model))
 
-    def remembering(self, memory: Vector) -> Self:
+    def with_memory(self, memory: Vector) -> Self:
         """Copy of the law with another state.
 
         Args:
@@ -203,6 +204,8 @@ class OwnState:
         changed = copy.copy(self)
         object.__setattr__(changed, "memory", memory)
         return changed
+
+    remembering = former_attribute("remembering", "with_memory")
 
     def memory_rate(self, model: Model, t: Scalar, state: State) -> Vector:
         """Time derivative of the law's state, for laws that are integrated with the robot.
@@ -232,7 +235,7 @@ class OwnState:
             ``memory`` at ``t + period``.
         """
         half = self.memory + (0.5 * period) * self.memory_rate(model, t, state)
-        return self.memory + period * self.remembering(half).memory_rate(model, t, state)
+        return self.memory + period * self.with_memory(half).memory_rate(model, t, state)
 
     def noises(self, model: Model) -> int:
         """Number of random numbers that one sample of the sensors takes.

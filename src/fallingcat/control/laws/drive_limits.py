@@ -12,7 +12,7 @@ from ...arrays import absolute, clip, concatenate, less, maximum, where
 from ...arrays.types import Scalar, Vector
 from ...model import Model, State
 from .base import Law
-from .inertia_behind import carried
+from .carried_inertia import carried_inertia
 from .springs import on_rates, replaced
 
 SPEED_FADE = 0.05
@@ -78,7 +78,7 @@ class DriveLimits(Law):
         """
         fast = np.flatnonzero(limited(model, "velocity"))
         top, u = allowed(model, "velocity")[fast], self._cut(model, asked[model.m :])
-        left, kept = self._left(model, state, u), carried(model)[fast] * (1.0 / dt)
+        left, kept = self._left(model, state, u), carried_inertia(model)[fast] * (1.0 / dt)
         s = SPEED_FADE * top / maximum(left, SPEED_FADE * top)
         damping = s * (absolute(u[fast]) / (SPEED_FADE * top) + kept) - kept
         return on_rates(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]

@@ -118,7 +118,7 @@ class OutputFeedback(Law):
         >>> tumbling = cat.state(joints=[0.5, 0.3], twist=[0, 0, 0, 0.17, 0.02, 0])
         >>> law = OutputFeedback(0.3, 0.1, target=(0.5, 0.3), locked=(0.0,) * 6)  # no estimate of the tumbling yet
         >>> run = fc.simulate(cat, tumbling, 3.0, law, dt=5e-3)
-        >>> x = law.remembering(run.remembered(law.name)[-1]).errors(cat, run.state(-1))
+        >>> x = law.with_memory(run.law_memory(law.name)[-1]).errors(cat, run.state(-1))
         >>> bool(np.abs(x.locked).max() < 0.02)
         True
     """
@@ -266,7 +266,7 @@ class OutputFeedback(Law):
             age = where(due, rest[-1] - 1.0 / self.sensor.rate, rest[-1])
             last = where(due, base.log(base.compose(base.inverse(pose), state.pose)), rest[:m])
             acts = where(less_equal(self.sensor.latency, age + TIME_ROUNDING), last, rest[m : 2 * m])
-            law = self.remembering(concatenate([self.memory[: 12 + m], last, acts, np.reshape(age, 1)]))
+            law = self.with_memory(concatenate([self.memory[: 12 + m], last, acts, np.reshape(age, 1)]))
             rest = concatenate([last, acts, np.reshape(age + period, 1)])
         seen = law.observed(model, state, t)
         there = base.compose(pose, base.exp(period * seen.twist))

@@ -20,9 +20,9 @@ from ...errors import ModelError, describe
 from ...model import Joint, Model, State
 from ...records import concise
 from .base import Law
+from .carried_inertia import carried_inertia
 from .drive_limits import DriveLimits, allowed, limited
 from .force_elements import ForceElements
-from .inertia_behind import carried
 from .springs import on_joints, on_rates
 from .tendons import tendon_laws
 
@@ -122,7 +122,7 @@ class PassiveSprings(Law):
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
         """Stiffness of the model on the diagonal; no damping."""
-        return on_joints(model, felt(model, "stiffness", 2)), np.zeros((model.nv, model.nv))
+        return on_joints(model, passive_constants(model, "stiffness", 2)), np.zeros((model.nv, model.nv))
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ class PassiveDamping(Law):
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """``-damping rates`` on the joints; no wrench on the base."""
-        return concatenate([np.zeros(model.m), -felt(model, "damping", 2) * state.rates])
+        return concatenate([np.zeros(model.m), -passive_constants(model, "damping", 2) * state.rates])
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
         """Damping of the model on the diagonal; no stiffness."""
-        return np.zeros((model.nv, model.nv)), on_joints(model, felt(model, "damping", 2))
+        return np.zeros((model.nv, model.nv)), on_joints(model, passive_constants(model, "damping", 2))
 
 
 def _check_step(step: Any, name: str) -> None:
@@ -162,7 +162,8 @@ def _check_step(step: Any, name: str) -> None:
 class DryFriction(Law):
     """Dry friction of the model ``tau = -friction v / sqrt(v^2 + s^2)``: Coulomb's law, smooth below the speed ``s``.
 
-    ``s = max(MIN_FRICTION_SPEED, 4 friction step / m)`` with the inertia ``m`` of :func:`.carried`: near rest the law
+    ``s = max(MIN_FRICTION_SPEED, 4 friction step / m)`` with the inertia ``m`` of
+    :func:`.carried_inertia`: near rest the law
     is a damper of at most ``m / (4 step)``, which no step overshoots.  So it dissipates energy, whatever the step; a
     joint under a load below its friction creeps at less than ``s load / sqrt(friction^2 - load^2)``.  Steps of
     ``implicit`` hold it instead: they use Coulomb's law itself (:meth:`dry_friction`).
@@ -190,7 +191,7 @@ class DryFriction(Law):
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """Smooth friction forces on the joints."""
-        friction = felt(model, "friction", 1)
+        friction = passive_constants(model, "friction", 1)
         rubs = np.flatnonzero(friction)
         f, v, slow = friction[rubs], state.rates[rubs], self.fade_rates(model)[rubs]
         return on_rates(model, rubs, -f * v / sqrt(v * v + slow * slow))
@@ -198,12 +199,13 @@ class DryFriction(Law):
     def fade_rates(self, model: Model) -> Vector:
         """Speed ``s`` (n; rad/s or m/s) of each rate."""
         return maximum(
-            felt(model, "friction", 1) * (4.0 / carried(model)) * self.step, np.full(model.n, MIN_FRICTION_SPEED)
+            passive_constants(model, "friction", 1) * (4.0 / carried_inertia(model)) * self.step,
+            np.full(model.n, MIN_FRICTION_SPEED),
         )
 
     def dry_friction(self, model: Model) -> FloatArray:
         """Coulomb friction of each rate (n; N m or N)."""
-        return felt(model, "friction", 1)
+        return passive_constants(model, "friction", 1)
 
 
 @concise
@@ -212,7 +214,8 @@ class JointStops(Law):
     """Compliant joint limits: springs and dampers beyond ``limits.lower`` and ``limits.upper``.
 
     At a depth ``y`` beyond a limit, ``F = m w^2 y + 2 m w dy/dt``, not below 0 (stops do not pull) and not above
-    ``4 m w^2 y`` (so that it starts from 0), with the inertia ``m`` of :func:`carried`.  ``w`` is 250 rad/s, and more
+    ``4 m w^2 y`` (so that it starts from 0), with the inertia ``m`` of
+    :func:`carried_inertia`.  ``w`` is 250 rad/s, and more
     where it takes more to hold the drive of the joint (``limits.effort``) at a depth of 0.02 rad, or in implicit steps
     to take up a fall of a free robot within 0.1 rad (:func:`fall_load`); steps that have to resolve it limit it to
     ``1 / (4 step)``.  It only dissipates energy.
@@ -276,7 +279,12 @@ class JointStops(Law):
     def _laws(self, model: Model, state: State) -> tuple[Any, Any, Any, Any]:
         """Places of the rates of joints with stops, and force, stiffness and damping of each."""
         places, rates, lower, upper = _ends(model)
-        q, v, m, w = state.joints[places], state.rates[rates], carried(model)[rates], self._frequencies(model)[rates]
+        q, v, m, w = (
+            state.joints[places],
+            state.rates[rates],
+            carried_inertia(model)[rates],
+            self._frequencies(model)[rates],
+        )
         inward, h = clip(q, lower, upper) - q, self.step
         stiffness, damping, zero = m * (w * w), 2.0 * m * w, 0.0 * inward
         coarse = np.array(self.unresolved or (False,) * len(rates), dtype=bool)
@@ -301,7 +309,7 @@ class JointStops(Law):
         drive = np.where(limited(model, "effort"), allowed(model, "effort"), 0.0)
         if self.foreseen:
             drive = maximum(drive, fall_load(model))
-        holding = sqrt((drive / MAX_DEPTH) / carried(model))
+        holding = sqrt((drive / MAX_DEPTH) / carried_inertia(model))
         if self.foreseen:
             return maximum(holding, 1.0 / maximum(self.step, 4.0 * STEP))
         return minimum(maximum(holding, 0.25 / STEP), 0.25 / self.step)
@@ -328,7 +336,7 @@ def fall_load(model: Model) -> float:
     return 2.0 * fall / MAX_START_DEPTH**2 * MAX_DEPTH
 
 
-def felt(model: Model, what: str, power: int) -> np.ndarray:
+def passive_constants(model: Model, what: str, power: int) -> np.ndarray:
     """Damping, friction or stiffness (n) of each rate, with ``|ratio|^power`` of that of joints that follow it."""
     total = np.zeros(model.n)
     for joint, place in zip(model.joints, model.v_slices, strict=True):

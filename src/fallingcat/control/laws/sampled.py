@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._deprecated import former_attribute, former_name
 from ...arrays import is_numeric
 from ...errors import ModelError, describe
 from ...model import State
@@ -29,9 +30,9 @@ class Sampled:
     the first arrives there are no forces.  Steps of every integrator end at these instants.  Laws with a state of their
     own advance from sample to sample, and receive the state that their sensors measure, with noise by ``seed``.
 
-    In :func:`fallingcat.rollout` it is made of laws, or has a method ``together(t, states)`` for many robots at once:
-    forces ``N x n`` or ``N x nv`` for states whose fields have a first axis over them.  A loop of :class:`.WholeBody`
-    has one.
+    In :func:`fallingcat.rollout` it is made of laws, or has a method ``batch_forces(t, states)`` for many robots at
+    once: forces ``N x n`` or ``N x nv`` for states whose fields have a first axis over them.  A loop of
+    :class:`.WholeBody` has one.
 
     Example:
         >>> import fallingcat as fc
@@ -77,9 +78,14 @@ class Sampled:
         return tuple(self.controller) if isinstance(self.controller, (tuple, list)) else ()
 
     @property
-    def together(self) -> Callable[[float, State], Any] | None:
+    def batch_forces(self) -> Callable[[float, State], Any] | None:
         """Batched controller, if ``controller`` has one, else None."""
-        return getattr(self.controller, "together", None)
+        if not hasattr(self.controller, "batch_forces") and hasattr(self.controller, "together"):
+            former_name(f"{type(self.controller).__name__}.together", f"{type(self.controller).__name__}.batch_forces")
+            return self.controller.together
+        return getattr(self.controller, "batch_forces", None)
+
+    together = former_attribute("together", "batch_forces")
 
     @property
     def delay(self) -> int | None:

@@ -21,7 +21,7 @@ from ...lie import SE3
 from ...model import Model, State
 from ...records import concise
 from .base import Law
-from .inertia_behind import MAX_SAMPLED_RATES, RANDOM_SHAPES
+from .carried_inertia import MAX_SAMPLED_RATES, RANDOM_SHAPES
 from .passive_joints import STEP
 
 MAX_PAIR_INERTIA = 1e6

@@ -18,7 +18,7 @@ from ...dynamics import mass_matrix
 from ...dynamics.link_motion import TreeMotion
 from ...model import Model, State, Tendon
 from .base import Law
-from .inertia_behind import shapes
+from .carried_inertia import shapes
 
 STOP_FREQUENCY = 250.0
 """Frequency (rad/s) of the limits of tendons, as of joint stops, where steps resolve it."""

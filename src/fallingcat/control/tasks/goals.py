@@ -25,7 +25,7 @@ def check_poses(goal: Any, what: str) -> None:
         raise ModelError(f"{what} must be a pose (4 x 4), got {describe(goal)}")
     if goal.ndim == 2 and _is_pose(goal.tolist()):
         return
-    wrong = _crooked(goal) > POSE_TOLERANCE
+    wrong = _pose_error(goal) > POSE_TOLERANCE
     if wrong.any():
         which = "" if goal.ndim == 2 else f" at index {int(np.argmax(wrong))}"
         raise ModelError(f"{what}{which} must be a pose [R p; 0 1] with a rotation R")
@@ -38,7 +38,7 @@ def _is_pose(rows: list[list[float]]) -> bool:
     return off <= POSE_TOLERANCE and last == [0.0, 0.0, 0.0, 1.0]
 
 
-def _crooked(goal: np.ndarray) -> np.ndarray:
+def _pose_error(goal: np.ndarray) -> np.ndarray:
     """Deviations (...) from poses."""
     parts = _apart(*(goal[..., i, k] for i in range(3) for k in range(3)))
     last = goal[..., 3, :] - np.array([0.0, 0.0, 0.0, 1.0])

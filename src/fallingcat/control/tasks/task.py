@@ -361,26 +361,26 @@ class Task(ABC):
         rows = [getattr(self, name) for name in self.numbers if name != "goal"]
         usual = type(self.aim) is np.ndarray and type(self).check is Task.check
         usual = usual and all(x is None or type(x) is float for x in rows)
-        return (type(self), self._said, self.aim.shape, *rows) if usual else None
+        return (type(self), self._description, self.aim.shape, *rows) if usual else None
 
     @property
-    def _said(self) -> tuple[Any, ...]:
-        return tuple([getattr(self, name) for name in _said_names(type(self))])
+    def _description(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name in _described_fields(type(self))])
 
     def __eq__(self, other: object) -> bool:
         """True for tasks of one class with equal fields."""
         if type(other) is not type(self):
             return NotImplemented
         pairs = ((getattr(self, name), getattr(other, name)) for name in self.numbers)
-        return self._said == other._said and all(a is b or np.array_equal(a, b) for a, b in pairs)
+        return self._description == other._description and all(a is b or np.array_equal(a, b) for a, b in pairs)
 
     def __hash__(self) -> int:
         """Hash of class and constants; numbers are left out."""
-        return hash((type(self), self._said))
+        return hash((type(self), self._description))
 
 
 @cache
-def _said_names(kind: type[Task]) -> tuple[str, ...]:
+def _described_fields(kind: type[Task]) -> tuple[str, ...]:
     """Names of the fields that are constants of compiled code."""
     return tuple(field.name for field in fields(kind) if field.name not in kind.numbers)
 

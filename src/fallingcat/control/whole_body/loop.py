@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._deprecated import former_attribute
 from ...arrays.types import FloatArray, Scalar, Vector
 from ...caching import cached_property
 from ...compiler import Kernel, compile
@@ -21,7 +22,7 @@ from ..inverse_kinematics.differential import TASK_TOLERANCE, Levels
 from ..tasks.goals import as_numbers
 from ..tasks.packing import count, packed
 from ..tasks.task import Task
-from .solver import Answer, Solver
+from .solver import Solution, Solver
 
 
 class LevelStatus(Enum):
@@ -109,7 +110,7 @@ class WholeBodyLoop:
         starts = np.cumsum([0, *(count(model, (task,)) for task in flat)]).tolist()
         self._places = [(task, start) for task, start in zip(flat, starts, strict=False)]
         self._last: float | None = None
-        self._answer: Answer | None = None
+        self._answer: Solution | None = None
         self._held = np.zeros((0, 0), np.int64)
 
     def __call__(self, q: Vector, v: Vector, t: float = 0.0) -> FloatArray:
@@ -132,7 +133,7 @@ class WholeBodyLoop:
         self._answer = self._solver.solve(q, v, self._numbers)
         return self._solver.torques(self._answer)
 
-    def together(self, t: float, states: State) -> FloatArray:
+    def batch_forces(self, t: float, states: State) -> FloatArray:
         """Joint torques of many robots at once.
 
         :func:`fallingcat.rollout` calls a :class:`.Sampled` loop in this way.  Each robot starts from the limits active
@@ -149,6 +150,8 @@ class WholeBodyLoop:
         if self.late is not None:
             self._look_at(t, self.late)
         return self.each(*self.flattened(states), self._numbers)
+
+    together = former_attribute("together", "batch_forces")
 
     def flattened(self, states: State) -> tuple[FloatArray, FloatArray]:
         """Coordinates and velocities of many robots.
@@ -270,7 +273,7 @@ def coordinates(model: Model, state: State) -> Vector:
     return model.flatten(state)[0]
 
 
-def judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> WholeBodyResult:
+def judged(model: Model, levels: Levels, solver: Solver, found: Solution) -> WholeBodyResult:
     """Result with the status that follows from the residuals."""
     setup, shape, x = solver.plan.setup, solver.plan.shape, found.x
     acceleration = setup.motion(model, x)
@@ -301,7 +304,7 @@ def judged(model: Model, levels: Levels, solver: Solver, found: Answer) -> Whole
     )
 
 
-def _status(found: Answer, unmet: bool) -> str:
+def _status(found: Solution, unmet: bool) -> str:
     if found.interrupted:
         return "interrupted"
     if found.contradiction or found.excess.any():
@@ -316,7 +319,7 @@ def _outcomes(levels: Levels, missed: Sequence[Any], interrupted: bool) -> tuple
     return tuple(below if any(next(tasks).any() for _ in level) else LevelStatus.MET for level in levels)
 
 
-def _conflicts(solver: Solver, found: Answer, active: dict[str, float]) -> tuple[str, ...]:
+def _conflicts(solver: Solver, found: Solution, active: dict[str, float]) -> tuple[str, ...]:
     """Names of violated limits, or of those that contradict each other, and of contradictory contacts."""
     contacts = [f"contact of {place!r}" for place in solver.plan.setup.contacts] if found.contradiction else []
     if found.interrupted:

@@ -30,7 +30,7 @@ PROBLEMS_AT_ONCE = 256
 """Number of problems that are posed together: their numbers fit into the processor's cache."""
 
 
-class Answer(NamedTuple):
+class Solution(NamedTuple):
     """Solution; its arrays may be overwritten by the next problem."""
 
     x: np.ndarray
@@ -77,9 +77,9 @@ class Solver:
 
     def __reduce__(self) -> Any:
         """Pickle by robot and problem, with the numbers of the memory."""
-        return _made_again, (self.model, self.plan.setup, self.rounds, (self._flat, *self.found))
+        return _unpickled, (self.model, self.plan.setup, self.rounds, (self._flat, *self.found))
 
-    def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Answer:
+    def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Solution:
         """Solution from the guess in ``found.held``; by the reference solver where the compiled one fails."""
         posed = self.plan.kernel(q, v, numbers)
         if posed.ndim != 1:
@@ -107,7 +107,7 @@ class Solver:
                 held[i] = self.found.held
         return torques
 
-    def _solved(self, posed: np.ndarray, q: np.ndarray, v: np.ndarray) -> Answer:
+    def _solved(self, posed: np.ndarray, q: np.ndarray, v: np.ndarray) -> Solution:
         """Solution of the problem of the kernel, at ``q`` and ``v``."""
         self._flat[:] = posed
         code = self._go()
@@ -118,11 +118,11 @@ class Solver:
         f, (_, rounds, worst, _, _, relaxed) = self.found, self.found.report.tolist()
         unfinished = code != SOLVED or worst > MAX_OPTIMALITY_ERROR
         if unfinished and self.rounds is None:
-            return self._carefully()
+            return self._safeguarded()
         ranks = tuple(f.ranks.tolist())
-        return Answer(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), _NONE, unfinished, relaxed > 0.0)
+        return Solution(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), _NONE, unfinished, relaxed > 0.0)
 
-    def torques(self, found: Answer) -> np.ndarray:
+    def torques(self, found: Solution) -> np.ndarray:
         """Joint torques (n) ``M a + h - J' f``."""
         return found.misses[self.plan.torque_rows].copy()
 
@@ -138,7 +138,7 @@ class Solver:
         over = np.maximum(here - self.value[first:], self.lower - here)
         return np.where(over > LIMIT_TOLERANCE * (1.0 + np.abs(self.value[first:])), over, 0.0)
 
-    def _carefully(self) -> Answer:
+    def _safeguarded(self) -> Solution:
         """Reference solution by singular values and a primal active set, for contradictory or degenerate limits.
 
         It starts where drives and friction are within their limits, so that those of velocities are relaxed first.
@@ -168,7 +168,7 @@ class Solver:
         x = x + Z @ found.x
         self.found.held[:] = np.sign(multipliers)
         ranks, residual = tuple(self.found.ranks.tolist()), max(begun.residual, found.residual)
-        return Answer(x, A @ x - b, multipliers, ranks, residual, 0, np.bincount(of, excess, len(G)))
+        return Solution(x, A @ x - b, multipliers, ranks, residual, 0, np.bincount(of, excess, len(G)))
 
     def _contradiction(self, row: int) -> str:
         if row < self.plan.shape.contact_rows:
@@ -198,7 +198,7 @@ def _drives(model: Model, setup: Posed) -> np.ndarray:
     return found
 
 
-def _made_again(model: Model, setup: Posed, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
+def _unpickled(model: Model, setup: Posed, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
     """Solver with new memory and the same contents: machine code holds the addresses of its arrays."""
     solver = Solver(model, plan_of(model, setup), rounds)
     for mine, kept in zip((solver._flat, *solver.found), memory, strict=True):

@@ -52,7 +52,7 @@ class StanceSetup(NamedTuple):
         cones = [f"wrench cone of {foot.link!r}" for foot in self.feet for _ in foot.cone]
         given = constant(np.array(yields + [False] * len(cones), dtype=bool))
         wrenches, ends = 6 * (len(self.feet) - 1), ends_of([*sizes, 6 * len(self.feet), model.n])
-        return Shape(model.n + wrenches, model.n, wrenches, len(_limp(model)), ends, (*names, *cones), given)
+        return Shape(model.n + wrenches, model.n, wrenches, len(_undriven(model)), ends, (*names, *cones), given)
 
     def problem(self, model: Model, state: State, numbers: Vector) -> Problem:
         """Rows at a state, see :func:`stance_problem`."""
@@ -120,7 +120,7 @@ def stance_problem(model: Model, state: State, numbers: Vector, setup: StanceSet
     demands = [task.demand(model, state) for task in tasks]
     blocks = [
         (at.wide(others, len(others)), -(at.rest(others) + stacked(bias[1:], (0,)))),
-        (_limp(model) @ torque, -(_limp(model) @ torque_rest)),
+        (_undriven(model) @ torque, -(_undriven(model) @ torque_rest)),
     ]
     blocks += [(at.wide(d.J, len(others)), d.acceleration - d.bias - at.rest(d.J)) for d in demands]
     blocks += [(foot.spread @ W, -(foot.spread @ w)) for foot, (W, w) in zip(setup.feet, wrenches, strict=True)]
@@ -158,6 +158,6 @@ def _given(model: Model, others: int) -> list[tuple[Any, Any]]:
 
 
 @lru_cache(maxsize=32)
-def _limp(model: Model) -> np.ndarray:
+def _undriven(model: Model) -> np.ndarray:
     """Orthonormal rows (k x n) of joint forces that no drive exerts."""
     return unexerted(model.actuation[:, model.m :])

@@ -19,7 +19,7 @@ from ..diagnostics import Reader
 from ..limits import MAX_FACES
 from .files import Mesh
 
-_MOST_NODES: Final = 10_000
+_MAX_NODES: Final = 10_000
 _DEEPEST: Final = 50
 _SIZES: Final = {"triangles": 3, "polylist": 0, "polygons": 0}
 Colored = tuple[Mesh, Color | None]
@@ -65,8 +65,8 @@ class _Scene:
 
     def _node(self, node: ElementTree.Element, H: np.ndarray, depth: int) -> None:
         self.nodes += 1
-        if self.nodes > _MOST_NODES or depth > _DEEPEST:
-            self.reader.fail(None, f"a mesh has at most {_MOST_NODES:,} nodes, {_DEEPEST} deep")
+        if self.nodes > _MAX_NODES or depth > _DEEPEST:
+            self.reader.fail(None, f"a mesh has at most {_MAX_NODES:,} nodes, {_DEEPEST} deep")
         for step in node:
             if step.tag in _STEPS:
                 H = H @ _STEPS[step.tag](_floats(step))

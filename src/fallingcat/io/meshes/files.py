@@ -18,7 +18,7 @@ import numpy as np
 from ..diagnostics import Reader
 from ..files import read_bytes
 from ..limits import MAX_BYTES, MAX_FACES, MAX_LENGTH, MAX_MESH_BYTES
-from .polygons import MOST_CORNERS, triangles_of
+from .polygons import MAX_CORNERS, triangles_of
 
 _STL: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _VERTEX: Final = re.compile(rb"^[ \t]*v[ \t](.*)", re.MULTILINE)
@@ -116,7 +116,7 @@ def _obj(data: bytes, reader: Reader, every: bool = False) -> Mesh:
     face = None if every else _FACE.search(data)
     other = _OBJECT.search(data, face.end()) if face else None
     corners, sizes = _faces(data if other is None else data[: other.start()], points, reader)
-    whole = (sizes <= MOST_CORNERS).all() and (other is None or not _FACE.search(data, other.end()))
+    whole = (sizes <= MAX_CORNERS).all() and (other is None or not _FACE.search(data, other.end()))
     return Mesh(points, triangles_of(points, corners, sizes, reader), bool(whole))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..diagnostics import Reader
 
-MOST_CORNERS: Final = 100
+MAX_CORNERS: Final = 100
 """Largest number of corners of a face; MuJoCo leaves out those with more."""
 MAX_WORK: Final = 5_000_000
 """For one mesh: attempts to cut ears off its polygons, each counted as the number of their corners plus 100."""
@@ -20,7 +20,7 @@ MAX_WORK: Final = 5_000_000
 def triangles_of(points: np.ndarray, corners: np.ndarray, sizes: np.ndarray, reader: Reader) -> np.ndarray:
     """``m x 3`` numbers of ``points`` (n x 3); ``corners`` has those of all faces, of ``sizes``, one after the other.
 
-    What has fewer than three corners is left out, as are faces with more than :data:`MOST_CORNERS`.
+    What has fewer than three corners is left out, as are faces with more than :data:`MAX_CORNERS`.
 
     Example:
         >>> square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]])
@@ -30,7 +30,7 @@ def triangles_of(points: np.ndarray, corners: np.ndarray, sizes: np.ndarray, rea
     starts, single = np.cumsum(sizes) - sizes, points.astype(np.float32)
     triangles, quads = (corners[starts[sizes == n][:, None] + np.arange(n)] for n in (3, 4))
     cut, left = [triangles, *_halves(single, quads)], MAX_WORK
-    many = (sizes > 4) & (sizes <= MOST_CORNERS)
+    many = (sizes > 4) & (sizes <= MAX_CORNERS)
     for start, size in zip(starts[many], sizes[many], strict=True):
         face = corners[start : start + size]
         ears, left = _ears(single[face], left)

@@ -22,7 +22,7 @@ from .settings import Settings, boolean
 from .shapes import bits
 from .source import Source
 
-MOST_JOINTS: Final = 6
+MAX_JOINTS: Final = 6
 """Joints of one body: so many ways it can move."""
 
 _CONTACT: Final = ("friction", "condim", "solref", "solimp", "priority", "solmix", "gap")
@@ -139,8 +139,8 @@ class Walk:
         if body.free is not None or (is_free(full) and body.joints):
             self.reader.fail(element, "a body with a free joint has no other joint")
         if not is_free(full):
-            if len(body.joints) == MOST_JOINTS:
-                rule = f"a body has {MOST_JOINTS} joints at most: one more moves it the same way twice"
+            if len(body.joints) == MAX_JOINTS:
+                rule = f"a body has {MAX_JOINTS} joints at most: one more moves it the same way twice"
                 self.reader.fail(element, rule, "remove a joint")
             if body.joints:
                 self._count_link(element)

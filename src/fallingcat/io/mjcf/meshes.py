@@ -23,7 +23,7 @@ from .ignored import Tally
 from .poses import position, unit
 from .settings import Settings, choice
 
-_MOST_NUMBERS: Final = 10**6  # of a mesh that stands in the file itself; its attribute is far shorter
+_MAX_NUMBERS: Final = 10**6  # of a mesh that stands in the file itself; its attribute is far shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +125,8 @@ class Meshes:
     def _inline(self, element: Element) -> Mesh:
         """The mesh in the attributes ``vertex`` and ``face``."""
         reader = self.reader
-        points = vector(reader, element, "vertex", (12, _MOST_NUMBERS))
-        faces = vector(reader, element, "face", (0, _MOST_NUMBERS), default=())
+        points = vector(reader, element, "vertex", (12, _MAX_NUMBERS))
+        faces = vector(reader, element, "face", (0, _MAX_NUMBERS), default=())
         numbers = faces.astype(int)
         if len(points) % 3 or len(faces) % 3 or (numbers != faces).any():
             reader.fail(element, "a vertex has 3 numbers, a face 3 whole numbers")

@@ -12,7 +12,7 @@ from ..safe_xml import Element
 from .files import Files, FilesReader
 from .repeated_references import repeat_references
 
-MOST_COPIES: Final = 1_000
+MAX_COPIES: Final = 1_000
 """Copies that one element makes at most."""
 _AXES: Final = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _ATTRIBUTES: Final = {"count", "offset", "euler", "sep", "prefix"}  # the last without effect, as in MuJoCo
@@ -42,8 +42,8 @@ def _copies(element: Element, root: Element, reader: FilesReader, files: Files) 
         if name not in _ATTRIBUTES:
             reader.fail(element, f"<replicate> has no attribute {name!r}")
     count = int(number(reader, element, "count"))
-    if not 0 <= count <= MOST_COPIES:
-        reader.fail(element, f"'count' lies between 0 and {MOST_COPIES:,}", f"is {count}")
+    if not 0 <= count <= MAX_COPIES:
+        reader.fail(element, f"'count' lies between 0 and {MAX_COPIES:,}", f"is {count}")
     H, step = np.eye(4), _step(element, root, reader)
     suffixes = [f"{element.get('sep')}{i:0{len(str(count))}d}" for i in range(count)]
     repeat_references(root, element, suffixes, reader, files)

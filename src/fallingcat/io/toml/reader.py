@@ -60,7 +60,7 @@ from .text import decoded, parsed
 from .values import UNIT_TOLERANCE
 from .writer import document
 
-MOST_ERRORS: Final = 20  # said in one message
+MAX_ERRORS: Final = 20  # said in one message
 NAMED: Final = ("link", "joint", "frame", "actuator", "loop", "keyframe", "tendon", "force_element")
 """Tables of which a file may have several, each with a name."""
 _HEADER: Final = re.compile(rf"^[ \t]*\[\[[ \t]*[\"']?({'|'.join(NAMED)})[\"']?[ \t]*\]\]", re.MULTILINE)
@@ -115,7 +115,7 @@ def _tables(data: bytes, reader: Reader) -> tuple[RobotTable, _Places]:
         return RobotTable.model_validate(raw), places
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False)
-        _fail(reader, [_complaint(problem, places) for problem in problems[:MOST_ERRORS]], more=error.error_count())
+        _fail(reader, [_complaint(problem, places) for problem in problems[:MAX_ERRORS]], more=error.error_count())
 
 
 class _Places:
@@ -170,7 +170,7 @@ def _shown(value: Any) -> str:
 
 def _fail(reader: Reader, complaints: Sequence[Complaint], hint: str | None = None, more: int = 0) -> NoReturn:
     """All complaints in one error, in the order of the file; ``more`` is their number where not all are given."""
-    first, *others = complaints[:MOST_ERRORS]
+    first, *others = complaints[:MAX_ERRORS]
     said = [first.rule]
     last = first.place
     for place, rule in others:
@@ -322,18 +322,18 @@ def _check_references(robot: RobotTable, names: dict[str, Names], places: _Place
         for side in ("parent", "child"):
             link = getattr(joint, side)
             if link not in links:
-                near = known if len(complaints) < MOST_ERRORS else []
+                near = known if len(complaints) < MAX_ERRORS else []
                 complaints.append(Complaint(places.of("joint", i), _no_link(f"the {side} link", link, near)))
     for i, frame in enumerate(robot.frame):
         if frame.link not in links:
-            near = known if len(complaints) < MOST_ERRORS else []
+            near = known if len(complaints) < MAX_ERRORS else []
             complaints.append(Complaint(places.of("frame", i), _no_link("the link", frame.link, near)))
         if frame.name in links:
             complaints.append(Complaint(places.of("frame", i), "a frame has the name of a link"))
     for i, loop in enumerate(robot.loop):
         for side, name in loop.places.items():
             if name not in links and name not in frames:
-                near = known if len(complaints) < MOST_ERRORS else []
+                near = known if len(complaints) < MAX_ERRORS else []
                 complaints.append(Complaint(places.of("loop", i), _no_link(f"the {side} link", name, near)))
     complaints += _strange_states(robot, places)
     strange = dict.fromkeys(name for pair in robot.apart for name in pair if name not in links)

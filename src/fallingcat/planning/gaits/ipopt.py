@@ -47,7 +47,7 @@ class Question:
         return limited or self.weight > 0.0 or self.budget is not None or self.target is not None
 
 
-class Answer(NamedTuple):
+class Solution(NamedTuple):
     """Solution of IPOPT."""
 
     x: np.ndarray
@@ -107,9 +107,9 @@ class Solver:
         margin: float,
         most: int,
         tolerance: float,
-        before: Answer | None = None,
+        before: Solution | None = None,
         near: float = 1e-7,
-    ) -> Answer:
+    ) -> Solution:
         """Solve from ``x``, or from a solution ``before`` of a nearby problem; limits are ``margin`` narrower.
 
         Ctrl-C raises :class:`Interrupted` after the current iteration, with the answer so far.
@@ -134,7 +134,7 @@ class Solver:
         value, effort = (float(y) for y in self.outcome(at))
         count = stats["iter_count"] + (0 if before is None else before.iterations)
         words = INTERRUPTED if pressed.is_set() else stats["return_status"]
-        answer = Answer(at, value, effort, words, count, gradient, multipliers)
+        answer = Solution(at, value, effort, words, count, gradient, multipliers)
         if pressed.is_set():
             raise Interrupted("interrupted in the search for a gait", answer)
         return answer

@@ -22,7 +22,7 @@ from .curves import Curve, Fourier
 from .displacement import Displacement, Reconstruction
 from .gait import check_shape
 from .initial_guess import bends
-from .ipopt import Answer, Question, Solver
+from .ipopt import Question, Solution, Solver
 from .objectives import Aim
 from .transcription import EFFORTS
 
@@ -308,7 +308,7 @@ class _Search:
         count = int(np.ceil(np.log(max(asked.weight / first, 1e-4)) / np.log(0.3)))
         return [*(first * 0.3**k for k in range(count)), asked.weight]
 
-    def _judged(self, answer: Answer) -> tuple[Optimum, float, float]:
+    def _judged(self, answer: Solution) -> tuple[Optimum, float, float]:
         """Gait of a solution, the error of its discrete value, and its violation of the limits."""
         asked, H = self.question, self.question.harmonics
         table = answer.x.reshape(-1, asked.model.n)
@@ -333,7 +333,7 @@ class _Search:
         )
         return found, abs(value - answer.value), excess
 
-    def _words(self, answer: Answer, value: float) -> str:
+    def _words(self, answer: Solution, value: float) -> str:
         words, asked = answer.words.replace("_", " ").lower(), self.question
         if answer.status != "optimal":
             words += f"; the last gait reaches {value:.4g} with an effort of {answer.effort:.4g}"

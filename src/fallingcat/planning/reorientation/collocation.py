@@ -89,7 +89,7 @@ class Bounds(NamedTuple):
         return float(max((np.abs(slopes) / self.speed).max(), np.sqrt((np.abs(forces) / self.effort).max())))
 
 
-class Answer(NamedTuple):
+class Solution(NamedTuple):
     """Solution of IPOPT."""
 
     spline: Spline
@@ -167,7 +167,7 @@ class Collocation:
         }
         return {"x": x, "p": p, "f": x[0], "g": g}, options
 
-    def solve(self, spline: Spline, T: float, most: int, tolerance: float) -> Answer:
+    def solve(self, spline: Spline, T: float, most: int, tolerance: float) -> Solution:
         """Solve from a spline on these intervals that takes ``T``; its ends stay.
 
         Ctrl-C raises :class:`Interrupted` after the current iteration, with the answer so far.
@@ -203,7 +203,7 @@ class Collocation:
         x, stats = np.asarray(found["x"]).ravel(), solver.stats()
         table = x[1:].reshape(-1, self.width)
         spline = Spline(table[:, :n], table[:, n : 2 * n])
-        answer = Answer(spline, float(x[0]), stats["return_status"], stats["iter_count"])
+        answer = Solution(spline, float(x[0]), stats["return_status"], stats["iter_count"])
         if pressed.is_set():
             raise Interrupted("interrupted in the search for the least time", answer)
         return answer

@@ -19,7 +19,7 @@ from ..gaits.displacement import Displacement, Reconstruction
 from ..gaits.gait import Gait, Motion, check_motion, check_shape
 from ..gaits.ipopt import HOPELESS
 from ..gaits.splines import Spline
-from .collocation import Answer, Bounds, Collocation, demanded
+from .collocation import Bounds, Collocation, Solution, demanded
 
 CHECKED_POINTS = 17
 """Number of points of an interval, its ends included, at which limits are validated in the end."""
@@ -122,9 +122,9 @@ def least_time(
     if not begun:
         raise ModelError("starts must be one motion or more")
     first = Collocation(search.model, search.bounds, turn, grids[0])
-    answers = [first.solve(spline, T, iterations, tolerance) for spline, T in begun]
-    tried = [search.time(answer) if answer.words == SOLVED else np.nan for answer in answers]
-    best = [answers[int(np.nanargmin(tried)) if np.isfinite(tried).any() else 0]]
+    solutions = [first.solve(spline, T, iterations, tolerance) for spline, T in begun]
+    tried = [search.time(answer) if answer.words == SOLVED else np.nan for answer in solutions]
+    best = [solutions[int(np.nanargmin(tried)) if np.isfinite(tried).any() else 0]]
     for count in grids[1:]:
         finer = Collocation(search.model, search.bounds, turn, count)
         best.append(finer.solve(Spline.along(best[-1].spline, count), best[-1].time, iterations, tolerance))
@@ -178,7 +178,7 @@ class _Search:
         spline = Spline(points, slopes)
         return spline, self.bounds.time(*self.taken(spline)[1:])
 
-    def time(self, answer: Answer) -> float:
+    def time(self, answer: Solution) -> float:
         """Least time (s) that keeps the limits between nodes too."""
         return self.bounds.time(*self.taken(answer.spline)[1:])
 
@@ -188,10 +188,10 @@ class _Search:
         jet = spline.within(k, x / (CHECKED_POINTS - 1.0))
         return jet.q, jet.dq, np.asarray(self._forces(*jet))
 
-    def judged(self, answers: Sequence[Answer], tried: tuple[float, ...]) -> LeastTime:
+    def judged(self, solutions: Sequence[Solution], tried: tuple[float, ...]) -> LeastTime:
         """Result from the last of the solutions on finer and finer intervals."""
-        times = [self.time(answer) for answer in answers]
-        last, refined = answers[-1], zip((answer.spline.intervals for answer in answers), times, strict=True)
+        times = [self.time(answer) for answer in solutions]
+        last, refined = solutions[-1], zip((answer.spline.intervals for answer in solutions), times, strict=True)
         moved = Reconstruction(self.model).displacement(last.spline)
         wanted = moved.pose[:3, :3] if self.turn is None else np.asarray(exp(self.turn))
         error = float(np.linalg.norm(log(wanted.T @ moved.pose[:3, :3])))
@@ -199,7 +199,7 @@ class _Search:
         if status == "optimal" and error > ATTITUDE_TOLERANCE:
             status, words = "unfinished", f"{words}, but the base ends {error:.0e} rad off: use more intervals"
         shares = self._at_limits(last.spline, last.time)
-        steps = sum(answer.iterations for answer in answers)
+        steps = sum(answer.iterations for answer in solutions)
         return LeastTime(last.spline, times[-1], moved, error, shares, tuple(refined), tried, status, words, steps)
 
     def _at_limits(self, spline: Spline, T: float) -> np.ndarray:

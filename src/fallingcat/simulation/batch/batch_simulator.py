@@ -22,7 +22,7 @@ from ..devices import Cpu
 from ..integrators.base import FixedStepIntegrator, Integrator
 from ..integrators.event_located import ATTEMPTS_PER_CALL, LocatedStepper
 from ..problem.arguments import check_target, seconds, starts, whole
-from ..problem.law_parameters import apart, numbers_of
+from ..problem.law_parameters import numbers_of, split_parameters
 from ..problem.loop_closure import check_closed
 from ..problem.problem import Problem, held
 from ..step_size import DEFAULT_STEP
@@ -277,7 +277,7 @@ def _laws_of_each(laws: Any, count: int, model: Model) -> tuple[list[list[float]
     each = [tuple(law.sized(model) if isinstance(law, Law) else law for law in some) for some in rows]
     if len(each) != count:
         raise ModelError(f"laws of {count} robots are {count} lists of laws, not {len(each)}")
-    blank, numbers = apart(each[0], model)[0], list[list[float]]()
+    blank, numbers = split_parameters(each[0], model)[0], list[list[float]]()
     for i, some in enumerate(each):
         own = numbers_of(some, blank)
         if own is None:

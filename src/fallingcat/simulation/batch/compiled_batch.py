@@ -117,7 +117,7 @@ class CompiledBatch:
         self._x = self._on.sent(self._fresh(many))
 
     def _fresh(self, many: State) -> np.ndarray:
-        return self.stepper.begun(many, self.layout.table(tuple(many), self.stepper.remembered(many)))
+        return self.stepper.start_vector(many, self.layout.table(tuple(many), self.stepper.initial_memory(many)))
 
     # states -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...caching import cached_property
 from ...errors import ModelError, describe
 from ..integrators.base import Integrator
-from ..problem.law_parameters import apart, places, tuned
+from ..problem.law_parameters import places, split_parameters, tuned
 from ..problem.problem import Problem
 from ..step_size import MAX_EXPLICIT_PHASE, fastest
 
@@ -42,7 +42,7 @@ class LawInputs:
     def __init__(self, problem: Problem, method: Integrator, dt: float) -> None:
         self.problem, self._method, self._dt = problem, method, dt
         self.offered: dict[str, list[Input]] = {}
-        where_at = places(apart(problem.laws, problem.model)[0])
+        where_at = places(split_parameters(problem.laws, problem.model)[0])
         for law in problem.laws:
             for name, field in law.inputs.items():
                 if (law.name, field) not in where_at:
@@ -84,7 +84,7 @@ class LawInputs:
         for place, value in given:
             host = value.get() if hasattr(value, "get") else value  # CuPy's
             most[place] = np.atleast_2d(host).max(axis=0)
-        blank, own = apart(self.problem.laws, self.problem.model)
+        blank, own = split_parameters(self.problem.laws, self.problem.model)
         laws = tuned(blank, most[: len(own)].tolist())
         rate = fastest(replace(self.problem, laws=laws), self.problem.model.neutral())
         if rate * self._dt > MAX_EXPLICIT_PHASE:
@@ -103,7 +103,7 @@ class LawInputs:
     @cached_property
     def _gains(self) -> set[str]:
         """Inputs that change how stiff a law is, and not only its set point."""
-        (blank, numbers), found = apart(self.problem.laws, self.problem.model), set()
+        (blank, numbers), found = split_parameters(self.problem.laws, self.problem.model), set()
         before = self._impedances(self.problem)
         for name, laws in self.offered.items():
             more = numbers.copy()

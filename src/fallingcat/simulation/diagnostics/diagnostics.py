@@ -20,7 +20,7 @@ from ...errors import NumericsError
 from ...model import Model, State
 from ..outcome import Diagnostic, Kind
 from ..problem.loop_closure import MAX_OPENING, loop_errors
-from ..problem.robot_parameters import BEHIND, total_masses
+from ..problem.robot_parameters import CARRIED_INERTIA, total_masses
 from ..step_size import MAX_REBOUND_ERROR, MAX_RESOLVED_PHASE, Rebound, at_most, too_fast, too_long, unresolved
 from .accuracy import MAX_DEFAULT_ERROR, MAX_ERROR
 from .ground_passage import passed_ground
@@ -98,9 +98,11 @@ def _stopped(run: Motion) -> Iterator[Diagnostic]:
 
 
 def _not_finite(run: Motion) -> Diagnostic | None:
-    told = [robot for why in run.stopped.values() for robot in why]
+    stopped = [robot for why in run.stopped.values() for robot in why]
     begun = np.isfinite(run.series.states[0][0]).all(axis=(1, 2))  # others were not simulated before an interrupt
-    robots = np.array([robot for robot in np.flatnonzero(~run.finite & begun).tolist() if robot not in told], dtype=int)
+    robots = np.array(
+        [robot for robot in np.flatnonzero(~run.finite & begun).tolist() if robot not in stopped], dtype=int
+    )
     if not len(robots):
         return None
     start = run.start(int(robots[0]))
@@ -314,7 +316,7 @@ def _energy_balance(run: Motion, moved: np.ndarray) -> Diagnostic | None:
 def _nominal_stiffness(run: Motion) -> Diagnostic | None:
     """Warning of a law that is made for the inertias of the model, and acted on robots with inertias of their own."""
     made = [law.name for law in run.problem.laws if law.nominal_inertia]
-    if not made or run.parameters is None or BEHIND not in run.parameters.names or not run.problem.ports:
+    if not made or run.parameters is None or CARRIED_INERTIA not in run.parameters.names or not run.problem.ports:
         return None
     robots = np.flatnonzero(run.works[:, :, run.problem.ports.index(made[0])].any(axis=0))
     if not len(robots):

@@ -18,7 +18,7 @@ from .motion import Motion
 
 MAX_DEPTH: Final = 0.05
 """m: depth of a link in the ground, most of it below, from which on it is reported"""
-MOST_STATES: Final = 8
+MAX_STATES: Final = 8
 """States of a run, or robots of a batch, that are looked at."""
 
 
@@ -36,8 +36,8 @@ def passed_ground(run: Motion) -> Diagnostic | None:
         ground = floor.ground(model)
     except (FallingCatError, NotImplementedError):  # a contact without a ground
         return None
-    last, robots = len(run.times) - 1, np.flatnonzero(run.finite)[:MOST_STATES]
-    samples = sorted({last} if run.many else {*np.linspace(last, 0, MOST_STATES).astype(int).tolist()})
+    last, robots = len(run.times) - 1, np.flatnonzero(run.finite)[:MAX_STATES]
+    samples = sorted({last} if run.many else {*np.linspace(last, 0, MAX_STATES).astype(int).tolist()})
     heights = _heights(model, ground, shapes, *(x[np.ix_(samples, robots)] for x in run.series.states[:2]))
     place = {point: i for i, point in enumerate(shapes.points)}
     deepest, name, sunk = 0.0, "", list[int]()

@@ -14,7 +14,7 @@ from ...control import Law
 from ...dynamics import mass_matrix
 from ...model import State
 from ..outcome import Diagnostic, Kind
-from ..problem.compiled_dynamics import remembered
+from ..problem.compiled_dynamics import cached_kernel
 from ..problem.contact_branches import asks
 from ..problem.problem import Problem
 from ..step_size import at_most
@@ -61,16 +61,16 @@ def asking(problem: Problem, t: float, state: State) -> list[Law]:
     laws, points = [law for law in problem.laws if not law.saturates], floor.points
 
     def found() -> list[int]:
-        known = [law.remembering(np.asarray(law.begin(model, state), dtype=float)) for law in laws]
+        known = [law.with_memory(np.asarray(law.begin(model, state), dtype=float)) for law in laws]
         return [i for i, law in enumerate(known) if asks(functools.partial(law.forces, model, t, state), points)]
 
-    return [laws[i] for i in remembered((asking, model, *laws, points), found)]
+    return [laws[i] for i in cached_kernel((asking, model, *laws, points), found)]
 
 
 def _jump(problem: Problem, names: Container[str], t: float, state: State, memory: Vector) -> float:
     """Acceleration (rad/s^2 or m/s^2) by which laws of these names move a joint more, or less, if points touch."""
     model, floor = problem.model, problem.contact
-    laws = [law for law in problem.recalling(memory)[0].laws if law.name in names]
+    laws = [law for law in problem.with_memory(memory)[0].laws if law.name in names]
     assert floor is not None
     forces = (
         sum(np.asarray(law.forces(model, t, state, known), dtype=float) for law in laws)

@@ -80,7 +80,7 @@ class Integrator(ABC):
         """
         if problem.contact is not None:
             check_offers(problem.contact, self.needs, self.name)
-            refused = self.needs is HybridModes and problem.contact.unlocated(problem.model)
+            refused = self.needs is HybridModes and problem.contact.unlocated_reason(problem.model)
             if refused:
                 raise ModelError(refused)
         if not self.implicit:

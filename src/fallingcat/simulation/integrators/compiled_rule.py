@@ -59,7 +59,7 @@ class RuleStepper(CompiledStepper):
         """The same for another machine."""
         return [compile(self._model, self.code, target=target, dtype=dtype, inputs=self._inputs, **self._options)]
 
-    def remembered(self, many: State) -> np.ndarray:
+    def initial_memory(self, many: State) -> np.ndarray:
         """``N x memory``: what laws begin with."""
         begins = (self.problem.begin(State(*at))[1] for at in zip(*many, strict=True)) if self._layout.memory else ()
         return np.array([*begins]).reshape(len(many.pose), self._layout.memory)

@@ -120,7 +120,7 @@ class LocatedStepper(CompiledStepper):
             raise ModelError(f"switches are located in float64, not in {describe(dtype)}")
         return [compile(self._model, self.code, target=target, dtype=dtype, inputs=self._inputs, **self._options)]
 
-    def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
+    def start_vector(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots at rest in time, whose points touch where they are below the ground."""
         first = np.tile([0.0, FIRST_STEP, NO_AIM, 0.0], (len(packed), 1))
         if not self._points:

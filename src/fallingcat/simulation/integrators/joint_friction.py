@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import absolute, concatenate, less, where
 from ...control import Law
-from ...control.laws.inertia_behind import carried
+from ...control.laws.carried_inertia import carried_inertia
 from ...model import Model, State
 
 HELD_ARMATURE = 1e12
@@ -42,18 +42,18 @@ class JointFriction(NamedTuple):
     """N m or N"""
     stopping: Any
     """the accelerations that stop them within the step"""
-    holds: Any
+    sticking: Any
     """1 where the law holds a joint, 0 where it slides"""
-    way: Any
+    direction: Any
     """1 or -1: in which it slides"""
 
     @classmethod
-    def begun(cls, law: Law, model: Model, state: State, dt: Any) -> JointFriction:
+    def at_start(cls, law: Law, model: Model, state: State, dt: Any) -> JointFriction:
         """Friction before the first sweep: joints are held that it could stop if no other force acted."""
         limit = np.asarray(law.dry_friction(model))
         rates = np.flatnonzero(limit)
         limit, v = limit[rates], state.rates[rates]
-        stops = less(absolute(v) * carried(model)[rates], limit * dt)
+        stops = less(absolute(v) * carried_inertia(model)[rates], limit * dt)
         return cls(model, law.name, rates, limit, -v / dt, _one(stops, v), _sign(v))
 
     def next(self, beyond: Any) -> JointFriction:
@@ -63,35 +63,35 @@ class JointFriction(NamedTuple):
         turn round.
         """
         a = beyond[self.rates]
-        held, slips, turns = less(0.5, self.holds), less(self.limit, absolute(self._armature * a)), self._turns(a)
-        holds = where(held, 1.0 - _one(slips, a), _one(turns, a))
-        return self._replace(holds=holds, way=where(held, _sign(a), self.way))
+        held, slips, turns = less(0.5, self.sticking), less(self.limit, absolute(self._armature * a)), self._turns(a)
+        sticking = where(held, 1.0 - _one(slips, a), _one(turns, a))
+        return self._replace(sticking=sticking, direction=where(held, _sign(a), self.direction))
 
     def _turns(self, a: Any) -> Any:
-        return less(self.way * (a - self.stopping), 0.0)
+        return less(self.direction * (a - self.stopping), 0.0)
 
     @property
     def _armature(self) -> np.ndarray:
-        return HELD_ARMATURE * carried(self.model)[self.rates]
+        return HELD_ARMATURE * carried_inertia(self.model)[self.rates]
 
     @property
     def armature(self) -> Any:
         """Armature (n) that holds joints."""
-        return self._spread @ (self.holds * self._armature)
+        return self._spread @ (self.sticking * self._armature)
 
     @property
     def given(self) -> Any:
         """Accelerations (n) that stop held joints."""
-        return self._spread @ (self.holds * self.stopping)
+        return self._spread @ (self.sticking * self.stopping)
 
     @property
     def sliding(self) -> Any:
         """Forces (nv) on sliding joints."""
-        return self._forces((self.holds - 1.0) * self.limit * self.way)
+        return self._forces((self.sticking - 1.0) * self.limit * self.direction)
 
     def forces(self, beyond: Any) -> Any:
         """``nv``: all forces, given the accelerations (n) beyond the :attr:`given` ones."""
-        return self.sliding - self._forces(self.holds * self._armature * beyond[self.rates])
+        return self.sliding - self._forces(self.sticking * self._armature * beyond[self.rates])
 
     @property
     def _spread(self) -> np.ndarray:

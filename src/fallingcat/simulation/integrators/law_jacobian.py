@@ -12,12 +12,12 @@ from ...arrays.differentiate import linearized
 from ...dynamics import inverse_dynamics
 from ...model import Model, State
 from .implicit.step import moving
-from .linearized_forces import ahead_of
+from .linearized_forces import end_forces
 from .step_jacobian import Arguments, Blocks, with_laws
 
 
 def law_forces(
-    source: Arguments, state: State, memory: Any, a: Any, pulls: Callable[..., Any], kinds: Any, dt: Any
+    source: Arguments, state: State, memory: Any, a: Any, linear_forces: Callable[..., Any], kinds: Any, dt: Any
 ) -> tuple[Blocks, Any]:
     """Derivatives of the forces (nv) of laws and controller in a step with the acceleration ``a`` (nv).
 
@@ -26,7 +26,7 @@ def law_forces(
         state: Place at which laws act, and velocity before the step.
         memory: Memory of contact and laws before it.
         a: Acceleration of the step.
-        pulls: ``(problem, state, memory, forces) -> dict`` of :func:`.linearized_forces`.
+        linear_forces: ``(problem, state, memory, forces) -> dict`` of :func:`.linearized_forces`.
         kinds: Arrays of numbers of the kind of the step.
         dt: Step (s).
 
@@ -42,8 +42,8 @@ def law_forces(
         moved, velocity, laws, asked, numbers = np.split(y, sizes)
         at = moving(model.configuration.displace(state, moved), velocity)
         asked = concatenate([np.zeros(m), asked]) if len(given) else given
-        found = pulls(source.problem(numbers)[0], at, with_laws(memory, laws), asked)
-        total, armature = ahead_of(model, at, found, dt)
+        found = linear_forces(source.problem(numbers)[0], at, with_laws(memory, laws), asked)
+        total, armature = end_forces(model, at, found, dt)
         return concatenate([total - concatenate([np.zeros(m), armature * a[m:]]), armature])
 
     y = concatenate([np.zeros(nv), state.velocity, memory[len(memory) - own :], given[m:], source.values])

@@ -11,11 +11,11 @@ import numpy as np
 from ...arrays import concatenate, less, maximum, scale, where
 from ...contact.theta_weights import ThetaWeights
 from ...control import Law
+from ...control.laws.carried_inertia import carried_inertia
 from ...control.laws.drive_limits import cut_resistance
-from ...control.laws.inertia_behind import carried
 from ...errors import NumericsError
 from ...model import Model, State
-from ..problem.contact_branches import by_cases
+from ..problem.contact_branches import by_contact_branches
 from ..problem.problem import Problem
 
 MIN_INERTIA = 1e-9
@@ -38,7 +38,7 @@ class LinearizedForce(NamedTuple):
         """Force with a share (n) of springs and dampers, where drives are cut."""
         return LinearizedForce(self.forces, share * self.drift, share * self.gain)
 
-    def then(self, rates: Any, change: Any) -> Any:
+    def at_end(self, rates: Any, change: Any) -> Any:
         """``nv``: the forces at the end of the step, in which the rates (n) change by ``change``."""
         less_ = self.drift * rates + self.gain * change
         return self.forces - concatenate([np.zeros(len(self.forces) - len(less_)), less_])
@@ -50,84 +50,88 @@ def linearized_forces(
     state: State,
     forces: Any,
     touching: dict[str, Any],
-    grips: str | None,
+    friction_law: str | None,
     dt: Any,
     middle: bool = False,
 ) -> dict[str, LinearizedForce]:
-    """Linearized forces of all laws, and of the controller, by their names; none yet of the law named ``grips``.
+    """Linearized forces of all laws, and of the controller, by their names; none yet of the law named ``friction_law``.
 
     ``forces`` are those (nv) of the controller, and its stiffness and damping (n each) where they are known.  A step
     foresees all of springs and dampers, or, if its places are those of its ``middle``, as much as
     :class:`.ThetaWeights`.
     """
     model, zero, drives = problem.model, np.zeros(problem.model.n), set(problem.driven_ports)
-    asking, at = (
-        [law for law in problem.laws if not law.saturates and law.name != grips],
+    unsaturated, at = (
+        [law for law in problem.laws if not law.saturates and law.name != friction_law],
         (model, t, state, touching, dt),
     )
-    said = {law.name: _resistance(law.joint_impedance, *at) for law in asking}
-    uncut = {law.name: _uncut(law, *at) for law in asking} if middle else {}
+    impedances = {law.name: _resisting_impedance(law.joint_impedance, *at) for law in unsaturated}
+    full_impedances = {law.name: _full_impedance(law, *at) for law in unsaturated} if middle else {}
     if len(forces) > model.nv:  # of a function, with its stiffness and damping
-        said["controller"], uncut["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
-    ahead = {name: (dt * K, D + dt * K) for name, (K, D) in said.items()}
-    if middle and said and model.n:
-        ahead = _centered(said, uncut, _behind(model), dt)
-    pulls = {law.name: LinearizedForce(_forces(law, *at[:-1]), *ahead[law.name]) for law in asking}
-    if grips is not None:
-        pulls[grips] = LinearizedForce(np.zeros(model.nv), zero, zero)
+        impedances["controller"], full_impedances["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
+    gains = {name: (dt * K, D + dt * K) for name, (K, D) in impedances.items()}
+    if middle and impedances and model.n:
+        gains = _theta_weighted(impedances, full_impedances, _joint_inertia(model), dt)
+    linear_forces = {law.name: LinearizedForce(_forces(law, *at[:-1]), *gains[law.name]) for law in unsaturated}
+    if friction_law is not None:
+        linear_forces[friction_law] = LinearizedForce(np.zeros(model.nv), zero, zero)
     if problem.controller is not None:
-        pulls["controller"] = LinearizedForce(forces[: model.nv], *ahead.get("controller", (zero, zero)))
-    asked = problem.total({name: pull.forces for name, pull in pulls.items() if name in drives})
+        linear_forces["controller"] = LinearizedForce(forces[: model.nv], *gains.get("controller", (zero, zero)))
+    asked = problem.total({name: one.forces for name, one in linear_forces.items() if name in drives})
     for law in problem.laws:
         if law.saturates:
             taken = law.saturated_forces(model, t, state, frozenset(), asked)
-            gain = sum((pulls[name].gain for name in drives & pulls.keys()), start=zero)
+            gain = sum((linear_forces[name].gain for name in drives & linear_forces.keys()), start=zero)
             u = asked[model.m :]
-            part = cut_resistance(u, u + taken[model.m :], gain, carried(model), dt)
-            pulls = {name: pull.scaled(part) if name in drives else pull for name, pull in pulls.items()}
-            pulls[law.name] = LinearizedForce(taken, zero, law.implicit_damping(model, state, asked, dt))
-    return {port: pulls[port] for port in problem.ports if port in pulls}
+            part = cut_resistance(u, u + taken[model.m :], gain, carried_inertia(model), dt)
+            linear_forces = {name: one.scaled(part) if name in drives else one for name, one in linear_forces.items()}
+            linear_forces[law.name] = LinearizedForce(taken, zero, law.implicit_damping(model, state, asked, dt))
+    return {port: linear_forces[port] for port in problem.ports if port in linear_forces}
 
 
 def _forces(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any]) -> Any:
     """``nv``: of a law, whatever touches."""
-    return by_cases(lambda known: law.forces(model, t, state, known), touching)
+    return by_contact_branches(lambda known: law.forces(model, t, state, known), touching)
 
 
-def _resistance(said: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Any:
+def _resisting_impedance(
+    impedances: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any
+) -> Any:
     """Stiffness and damping (n each) that a law has said; what is negative of them stays explicit, it is not stable."""
-    K, D = by_cases(lambda known: said(model, t, state, known, dt), touching)
+    K, D = by_contact_branches(lambda known: impedances(model, t, state, known, dt), touching)
     return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
 
 
-def _uncut(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Any:
+def _full_impedance(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any) -> Any:
     """The same by its impedance, of a law that may say less of it; else none."""
     if type(law).joint_impedance is Law.joint_impedance or law.impedance(model, state) is None:
         return None
-    return _resistance(functools.partial(Law.joint_impedance, law), model, t, state, touching, dt)
+    return _resisting_impedance(functools.partial(Law.joint_impedance, law), model, t, state, touching, dt)
 
 
-def _behind(model: Model) -> Any:
+def _joint_inertia(model: Model) -> Any:
     """``n``: inertias behind joints; next to none where springs and dampers are all that resists."""
     try:
-        return maximum(carried(model), np.full(model.n, MIN_INERTIA))
+        return maximum(carried_inertia(model), np.full(model.n, MIN_INERTIA))
     except NumericsError:
         return np.full(model.n, MIN_INERTIA)
 
 
-def _centered(said: dict[str, Any], uncut: dict[str, Any], inertia: Any, dt: Any) -> dict[str, tuple[Any, Any]]:
+def _theta_weighted(
+    impedances: dict[str, Any], full_impedances: dict[str, Any], inertia: Any, dt: Any
+) -> dict[str, tuple[Any, Any]]:
     """Drift and gain (n each) of laws in the middle of a step, as :class:`.ThetaWeights` of all laws of a joint.
 
     Where a law has cut the gain ``D + dt K`` by :func:`.cut_resistance`, to ``c``, that is
     ``(c + m / dt) (G + m / dt) / (D + dt K + m / dt) - m / dt`` of the gain ``G`` that is left of it in the middle.
     """
-    whole = {name: own if uncut[name] is None else uncut[name] for name, own in said.items()}
+    whole = {name: own if full_impedances[name] is None else full_impedances[name] for name, own in impedances.items()}
     K, D = (sum(x, start=0.0 * inertia) for x in zip(*whole.values(), strict=True))
     parts, m, found = ThetaWeights.of(K, D, 1.0 / inertia, dt), inertia * (1.0 / dt), {}
-    for name, own in said.items():
-        drift, left = parts.foreseen(*whole[name])
+    for name, own in impedances.items():
+        drift, left = parts.predicted(*whole[name])
         share: Any = 1.0
-        if uncut[name] is not None:
+        if full_impedances[name] is not None:
             gain, cut = (D + dt * K for K, D in (whole[name], own))
             kept = (cut + m) * (left + m) / (gain + m) - m
             share = maximum(kept, 0.0 * kept) / where(less(0.0, left), left, 1.0 + 0.0 * left)
@@ -135,17 +139,22 @@ def _centered(said: dict[str, Any], uncut: dict[str, Any], inertia: Any, dt: Any
     return found
 
 
-def ahead_of(model: Model, state: State, pulls: dict[str, LinearizedForce], dt: Any) -> tuple[Any, Any]:
+def end_forces(model: Model, state: State, linear_forces: dict[str, LinearizedForce], dt: Any) -> tuple[Any, Any]:
     """Forces (nv) at the end of a step without acceleration, and the armature (n) by which they fall with it."""
     zero = np.zeros(model.n)
-    forces = sum((pull.then(state.rates, zero) for pull in pulls.values()), start=np.zeros(model.nv))
-    return forces, scale(dt, sum((pull.gain for pull in pulls.values()), start=zero))
+    forces = sum((one.at_end(state.rates, zero) for one in linear_forces.values()), start=np.zeros(model.nv))
+    return forces, scale(dt, sum((one.gain for one in linear_forces.values()), start=zero))
 
 
-def powers_of(model: Model, state: State, change: Any, pulls: dict[str, LinearizedForce]) -> list[tuple[Any, Any]]:
+def powers_of(
+    model: Model, state: State, change: Any, linear_forces: dict[str, LinearizedForce]
+) -> list[tuple[Any, Any]]:
     """Powers (W) through base and joints, of each law, along the mean of the velocities before and after.
 
     They are those at the end of a step in which velocities change by ``change`` (nv).
     """
     m, mean = model.m, state.velocity + 0.5 * change
-    return [(F[:m] @ mean[:m], F[m:] @ mean[m:]) for F in (p.then(state.rates, change[m:]) for p in pulls.values())]
+    return [
+        (F[:m] @ mean[:m], F[m:] @ mean[m:])
+        for F in (p.at_end(state.rates, change[m:]) for p in linear_forces.values())
+    ]

@@ -29,7 +29,7 @@ PACE_SIZE = 6
 """Numbers of a pace before the clock of its next try."""
 
 
-NOBODY = np.zeros(0, dtype=int)
+NO_ROBOTS = np.zeros(0, dtype=int)
 
 
 @functools.lru_cache(maxsize=64)
@@ -134,5 +134,5 @@ def coarser(on: Device, before: Any, after: Any) -> np.ndarray:
     """Places of the robots that took coarse steps, but for those whose numbers were not finite before."""
     start, end = on.rows(before), on.rows(after)
     if len(start) == 1 and end[0, -1] == start[0, -1]:
-        return NOBODY
+        return NO_ROBOTS
     return np.flatnonzero(on.fetched((end[:, -1] != start[:, -1]) & (start[:, 1] == start[:, 1])))

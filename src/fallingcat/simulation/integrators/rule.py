@@ -17,8 +17,8 @@ from ...contact import Contact
 from ...contact.base import Mode
 from ...control import Law
 from ...model import Model
-from ..problem.compiled_dynamics import remembered
-from ..problem.law_parameters import apart, tuned
+from ..problem.compiled_dynamics import cached_kernel
+from ..problem.law_parameters import split_parameters, tuned
 from ..problem.problem import Problem, given_size, with_given
 from ..problem.vector_field import Field, Slope, compiled_slope, layout_of
 from .base import Integrator, Step
@@ -93,22 +93,22 @@ def advance(
     layout = layout_of(problem, memory)
     field = Field(problem, mode, *layout.unpack(packed), slope)
     y, error = rule.step(field, clock[0], field.origin, clock[1])
-    after, remembered, works = field.end(y)
-    there = problem.touched(mode, clock[0] + clock[1], after, remembered)
+    after, full_memory, works = field.end(y)
+    there = problem.touched(mode, clock[0] + clock[1], after, full_memory)
     error = where(less(error, there.strain), there.strain, error)
-    return concatenate([layout.pack(after, remembered, works), there.guards, np.reshape(error, 1)])
+    return concatenate([layout.pack(after, full_memory, works), there.guards, np.reshape(error, 1)])
 
 
 def measure(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """Guards of a mode at a packed state."""
-    state, remembered, _ = layout_of(problem, memory).unpack(packed)
-    return problem.touched(mode, clock[0], state, remembered).guards
+    state, full_memory, _ = layout_of(problem, memory).unpack(packed)
+    return problem.touched(mode, clock[0], state, full_memory).guards
 
 
 def by_port(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """The forces of all ports, one after the other."""
-    state, remembered, _ = layout_of(problem, memory).unpack(packed)
-    forces, zero = problem.forces(mode, clock[0], state, remembered), np.zeros(problem.model.nv)
+    state, full_memory, _ = layout_of(problem, memory).unpack(packed)
+    forces, zero = problem.forces(mode, clock[0], state, full_memory), np.zeros(problem.model.nv)
     return concatenate([np.zeros(0), *(forces.get(port, zero) for port in problem.ports)])
 
 
@@ -120,10 +120,10 @@ def at_points(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any
     """
     model, contact = problem.model, problem.contact
     assert contact is not None
-    state, remembered, _ = layout_of(problem, memory).unpack(packed)
-    problem, remembered = problem.recalling(remembered)
+    state, full_memory, _ = layout_of(problem, memory).unpack(packed)
+    problem, full_memory = problem.with_memory(full_memory)
     applied = problem.total(problem.applied(mode, clock[0], state))
-    forces = contact.point_forces(model, mode, state, remembered, applied)
+    forces = contact.point_forces(model, mode, state, full_memory, applied)
     touching, parts = contact.touching(mode), [np.zeros(0)]
     for force, place, (height, axes, J) in zip(forces, contact.points, contact.sites(model, state), strict=True):
         along = J[1:] @ state.velocity
@@ -141,7 +141,7 @@ def guards(problem: Problem, mode: Mode, memory: int, make: Callable[..., Any] =
     """The guards of a mode alone, as :data:`Step` takes its arguments; ``make`` as :func:`compiled` takes it."""
     if not problem.compilable:
         return functools.partial(measure, problem, mode, memory)
-    if problem.contact is None or problem.contact.asks_forces:
+    if problem.contact is None or problem.contact.needs_applied_forces:
         return compiled(measure, problem, mode, memory, make)
     bare = Problem(problem.model, (), problem.contact)  # the same code, whatever the laws
     memory -= sum(problem.sizes)
@@ -182,13 +182,13 @@ def compiled(
     ``make`` compiles it for single calls, or with :func:`.compile_step` for many states.  It belongs to this library
     and its options are plain data, so that the kernels' cache knows it again.
     """
-    laws, numbers = apart(problem.laws, problem.model)
+    laws, numbers = split_parameters(problem.laws, problem.model)
     size, given = layout_of(problem, memory).size, given_size(problem)
     inputs = {"packed": size, "clock": 2, "numbers": len(numbers), "given": given}
     about: dict[str, Any] = {"laws": laws, "contact": problem.contact, "mode": mode, "memory": memory}
     key = (what, make, problem.model, *inputs.values(), *about.values(), *options.items())
     asked = functools.partial(make, problem.model, on_packed, inputs=inputs, what=what, options=options, **about)
-    kernel = remembered(key, asked)
+    kernel = cached_kernel(key, asked)
     if problem.sampling is None:
         nothing = np.zeros(0)
         return lambda packed, clock, **how: kernel(packed, clock, numbers, nothing, **how)

@@ -104,7 +104,7 @@ class Forces(NamedTuple):
         def forces(y: Any) -> Any:
             way, velocity, laws, joints, own = np.split(y, sizes)
             at = moving(model.configuration.displace(state, way), velocity)
-            problem = source.problem(own)[0].recalling(laws)[0]
+            problem = source.problem(own)[0].with_memory(laws)[0]
             applied = problem.applied((), t, at, joints if asked else None)
             brakes = np.zeros(model.n) if braked is None else braked(problem, at, applied)
             rates = [law.memory_rate(problem.model, t, at) for law in problem.laws] if k else []
@@ -127,11 +127,11 @@ def acceleration(
     ``numbers(a)`` are the derivatives of the inverse dynamics at ``a`` along all columns that change bodies.
     """
     motion = motion_of(model, state)
-    pulls = [s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)]
+    bias = [s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)]
     m, M = model.m, mass_of(model, motion)
     armature = concatenate([np.zeros(m), brakes.value])
     solved = TreeElimination(M + armature[:, None] * np.eye(model.nv), places_above(model))
-    a = solved.solve((forces.value - motion.places.vector(pulls))[:, None])[:, 0]
+    a = solved.solve((forces.value - motion.places.vector(bias))[:, None])[:, 0]
     q, v = by_motion(motion, changes(model, state, motion, a)[1])
     braked = concatenate([np.zeros((m, brakes.slope.shape[1])), a[m:, None] * brakes.slope])
     return Tangent(a, solved.solve(forces.slope - q @ moved - v @ moves - braked - numbers(a)))
@@ -146,8 +146,8 @@ class _Field:
         self.forces, self.model = Forces(source, kinds, lines), source.problem(source.values)[0].model
         nv, kept = self.nv, len(memory)
         nowhere = Tangent(np.zeros(nv), np.zeros((nv, sum(lines.widths))))
-        remembered = lines.along(2) if lines.widths[2] else lines.along(2, kept)
-        self.origin = joined(nowhere, Tangent(start.velocity, lines.along(1)), Tangent(memory, remembered))
+        full_memory = lines.along(2) if lines.widths[2] else lines.along(2, kept)
+        self.origin = joined(nowhere, Tangent(start.velocity, lines.along(1)), Tangent(memory, full_memory))
 
     def __call__(self, t: Any, y: Tangent) -> Tangent:
         """Slope at a time and a vector."""
@@ -188,9 +188,9 @@ def step_jacobian(
             f"derivatives of steps are those of 'implicit', 'moreau', 'momentum', 'rkmk4', not {rule.name!r}"
         )
     source = Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, 0)
-    start, remembered, _ = layout_of(_of(source), memory).unpack(x[1:])
+    start, full_memory, _ = layout_of(_of(source), memory).unpack(x[1:])
     lines, kinds = Columns(source, memory if whole else 0), [start.pose, start.velocity, numbers]
-    field = _Field(source, start, remembered, lines, kinds)
+    field = _Field(source, start, full_memory, lines, kinds)
     end, _ = rule.step(field, x[0] * clock[0], field.origin, clock[0])
     place, velocity, kept = end.split(model.nv, model.nv)
     way = Displacement.of(model, place.value)

@@ -58,9 +58,9 @@ class SciPy(Integrator):
             found = solve_ivp(asked, (t, t + dt), field.origin, method=self.method, rtol=self.rtol, atol=self.atol)
             if not found.success:
                 raise NumericsError(f"SciPy's {self.method}: {found.message}", time=t)
-            after, remembered, works = field.end(found.y[:, -1])
-            guards = problem.touched(mode, t + dt, after, remembered).guards
-            return np.concatenate([layout.pack(after, remembered, works), guards, np.zeros(1)])
+            after, full_memory, works = field.end(found.y[:, -1])
+            guards = problem.touched(mode, t + dt, after, full_memory).guards
+            return np.concatenate([layout.pack(after, full_memory, works), guards, np.zeros(1)])
 
         return run
 

@@ -22,7 +22,7 @@ from ...io.files import write_bytes
 from ...model import Model
 from ...model.states import POSE_TOLERANCE
 from ..diagnostics.ledger import Ledger
-from ..events import Happened
+from ..events import EventRecord
 from ..outcome import Code, as_data, from_data
 from ..problem.problem import Problem
 
@@ -97,7 +97,7 @@ def _parts(data: dict[str, Any]) -> dict[str, Any]:
     series = {name: _series(data, text["shapes"], name) for name in (*SERIES, *WORKS)}
     count, ports = len(series["times"]), tuple(map(_text, text["ports"]))
     modes = tuple(map(_frozen, text["modes"]))
-    events = tuple(Happened(_text(name), float(t), float(loss)) for name, t, loss in text["events"])
+    events = tuple(EventRecord(_text(name), float(t), float(loss)) for name, t, loss in text["events"])
     rules = {
         "there are no samples": count > 0,
         "times go back": bool((np.diff(series["times"]) >= 0.0).all()),

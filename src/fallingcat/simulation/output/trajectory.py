@@ -21,7 +21,7 @@ from ...model import Model, State
 from ...model.literals import MomentumFrame
 from ..diagnostics.accuracy import ErrorEstimate
 from ..diagnostics.ledger import ROUNDING, Ledger
-from ..events import Happened
+from ..events import EventRecord
 from ..integrators.rule import points_at, port_forces
 from ..outcome import Code, Diagnostic, status_text
 from ..problem.compiled_dynamics import energies
@@ -62,14 +62,14 @@ class Trajectory:
     rates: np.ndarray
     """``N x n``"""
     memory: np.ndarray
-    """``N x k``: what contact and laws remember, in this order; :meth:`remembered` has one law's part"""
+    """``N x k``: what contact and laws remember, in this order; :meth:`law_memory` has one law's part"""
     modes: tuple[Mode, ...]
     """``N``: the mode of the contact after each sample"""
     problem: Problem
     """force laws, controller and contact of the run"""
     ledger: Ledger
     """work through every port"""
-    events: tuple[Happened, ...] = ()
+    events: tuple[EventRecord, ...] = ()
     code: Code = Code.FINISHED
     reason: str = ""
     """reason why it stopped early"""
@@ -128,7 +128,7 @@ class Trajectory:
         out = self._by_mode(port_forces, (len(ports), self.model.nv))
         return {port: out[:, k] for k, port in enumerate(ports)}
 
-    def remembered(self, law: str) -> np.ndarray:
+    def law_memory(self, law: str) -> np.ndarray:
         """State of a law that has one; for a sampled law, the state at its last sample.
 
         Args:
@@ -385,6 +385,7 @@ class Trajectory:
         files.save(self, path)
 
     system = former_attribute("system", "problem")
+    remembered = former_attribute("remembered", "law_memory")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model, problem: Problem | None = None) -> Trajectory:

@@ -24,7 +24,7 @@ from .fingerprint import Unrecognizable, fingerprint
 from .robot_parameters import edited
 
 
-class _Ask(NamedTuple):
+class _KernelRequest(NamedTuple):
     key: Any
     make: Callable[[], Any]
 
@@ -32,25 +32,25 @@ class _Ask(NamedTuple):
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Ask) and self.key == other.key
+        return isinstance(other, _KernelRequest) and self.key == other.key
 
 
 @functools.lru_cache(maxsize=32)
-def _made(ask: _Ask) -> Any:
-    return ask.make()
+def _cached(request: _KernelRequest) -> Any:
+    return request.make()
 
 
-def remembered(about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+def cached_kernel(about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     """Kernel that ``make`` makes, once as long as what it is about stays the same and can be compared.
 
     To load one from the disk takes longer than a short run.
     """
     try:
-        ask = _Ask(fingerprint(about), make)
-        hash(ask)
+        request = _KernelRequest(fingerprint(about), make)
+        hash(request)
     except (Unrecognizable, TypeError):
         return make()
-    return _made(ask)
+    return _cached(request)
 
 
 def pose_of(rows: Any) -> Any:
@@ -84,7 +84,7 @@ def energies_at(model: Model, state: State) -> Any:
     return concatenate([np.reshape(kinetic_energy(model, state), 1), np.reshape(potential_energy(model, state), 1)])
 
 
-def energies_behind(model: Model, state: State, lag: Any) -> Any:
+def lagged_energies(model: Model, state: State, lag: Any) -> Any:
     """Kinetic energy, and the potential energy ``lag`` (1, s) ago."""
     return energies_at(model, model.configuration.displace(state, scale(-lag[0], state.velocity)))
 
@@ -97,7 +97,7 @@ def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     its end holds for its middle: half a step before its end, kinetic and potential energy balance.
     """
     now = functools.lru_cache(1)(lambda: compile_step(model, energies_at, {}, State._fields))
-    behind = functools.lru_cache(1)(lambda: compile_step(model, energies_behind, {"lag": 1}, State._fields))
+    behind = functools.lru_cache(1)(lambda: compile_step(model, lagged_energies, {"lag": 1}, State._fields))
 
     def at(poses: Any, joints: Any, twists: Any, rates: Any, lag: float = 0.0) -> Any:
         fields = poses[:, :3], joints, twists, rates
@@ -107,8 +107,8 @@ def energies(model: Model) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
 
 
 def energies_with(model: Model, state: State, numbers: Any, lag: Any, *, varied: tuple[str, ...]) -> Any:
-    """:func:`energies_behind` of a robot with parameters of its own."""
-    return energies_behind(edited(model, None, varied, numbers)[0], state, lag)
+    """:func:`lagged_energies` of a robot with parameters of its own."""
+    return lagged_energies(edited(model, None, varied, numbers)[0], state, lag)
 
 
 @functools.lru_cache(maxsize=8)

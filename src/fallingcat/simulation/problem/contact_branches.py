@@ -8,7 +8,7 @@ from typing import Any
 from ...arrays import where
 
 
-class _Asked(Exception):
+class _ContactQuery(Exception):
     """Somebody wants to know whether a point touches."""
 
     def __init__(self, name: str) -> None:
@@ -16,7 +16,7 @@ class _Asked(Exception):
 
 
 class _Touching(Set[str]):
-    """The points that touch, as far as they are known; who asks for more raises :class:`_Asked`."""
+    """The points that touch, as far as they are known; who asks for more raises :class:`_ContactQuery`."""
 
     def __init__(self, names: tuple[str, ...], known: Mapping[str, bool]) -> None:
         self._names, self._known = names, known
@@ -27,7 +27,7 @@ class _Touching(Set[str]):
 
     def __contains__(self, name: object) -> bool:
         if name in self._names and name not in self._known:
-            raise _Asked(str(name))
+            raise _ContactQuery(str(name))
         return self._known.get(str(name), False)
 
     def __iter__(self) -> Iterator[str]:
@@ -37,13 +37,14 @@ class _Touching(Set[str]):
         return len(list(iter(self)))
 
 
-def by_cases(function: Callable[[Any], Any], touching: Mapping[str, Any]) -> Any:
+def by_contact_branches(function: Callable[[Any], Any], touching: Mapping[str, Any]) -> Any:
     """Value of a function of the points that touch, where each is a condition on numbers.
 
     It is evaluated in every case that ``function`` distinguishes, and the one that holds is selected.
 
     >>> import numpy as np
-    >>> by_cases(lambda touching: np.array([2.0 if "foot" in touching else 1.0]), {"foot": True, "hand": False})
+    >>> known = {"foot": True, "hand": False}
+    >>> by_contact_branches(lambda touching: np.array([2.0 if "foot" in touching else 1.0]), known)
     array([2.])
     """
     return _case(function, touching, {})
@@ -57,7 +58,7 @@ def asks(function: Callable[[Any], Any], names: Iterable[str]) -> bool:
     """
     try:
         function(_Touching(tuple(names), {}))
-    except _Asked:
+    except _ContactQuery:
         return True
     return False
 
@@ -65,7 +66,7 @@ def asks(function: Callable[[Any], Any], names: Iterable[str]) -> bool:
 def _case(function: Callable[[Any], Any], touching: Mapping[str, Any], known: dict[str, bool]) -> Any:
     try:
         return function(_Touching(tuple(touching), known))
-    except _Asked as asked:
+    except _ContactQuery as asked:
         name = asked.name
     yes, no = (_case(function, touching, known | {name: touches}) for touches in (True, False))
     return where(touching[name], yes, no)

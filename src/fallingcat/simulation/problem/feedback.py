@@ -22,7 +22,7 @@ from ...model import Model, State
 STEPS_PER_CHECK = 10
 """Steps: then one question more says whether the differences still hold."""
 
-Ask = Callable[[float, State], np.ndarray]
+JointForces = Callable[[float, State], np.ndarray]
 """Joint forces (n) at a time (s) and state"""
 
 
@@ -47,24 +47,24 @@ class Impedance(NamedTuple):
 class Feedback:
     """A function as a run asks it: its :attr:`impedance` at the last look."""
 
-    def __init__(self, model: Model, ask: Ask, impedance: Impedance) -> None:
-        self.model, self.impedance, self._ask, self._asked = model, impedance, ask, 0
+    def __init__(self, model: Model, function: JointForces, impedance: Impedance) -> None:
+        self.model, self.impedance, self._function, self._calls = model, impedance, function, 0
 
     @classmethod
-    def of(cls, model: Model, ask: Ask, t: float, state: State) -> Feedback | None:
+    def of(cls, model: Model, function: JointForces, t: float, state: State) -> Feedback | None:
         """Feedback of a function at the start of a run; None where it is not smooth there."""
         try:
-            forces = ask(t, state)
-            same = np.array_equal(forces, ask(t, state))
-            found = _differences(model, ask, t, state, forces) if same else None
+            forces = function(t, state)
+            same = np.array_equal(forces, function(t, state))
+            found = _differences(model, function, t, state, forces) if same else None
         except Exception:  # a function may refuse states that no run would bring it to
             return None
-        return None if found is None else cls(model, ask, found)
+        return None if found is None else cls(model, function, found)
 
     def elsewhere(self) -> Feedback:
         """The same for another part of a run, whose first question says whether the differences hold there."""
         other = copy(self)
-        other._asked = -1
+        other._calls = -1
         return other
 
     def gains(self, t: float, state: State, forces: np.ndarray) -> np.ndarray:
@@ -72,34 +72,34 @@ class Feedback:
 
         At intervals the function is evaluated once more, and for each joint where it has changed.
         """
-        self._asked += 1
-        if self._asked % STEPS_PER_CHECK == 0:
+        self._calls += 1
+        if self._calls % STEPS_PER_CHECK == 0:
             try:
-                if not _holds(self.model, self._ask, t, state, forces, self.impedance):
+                if not _holds(self.model, self._function, t, state, forces, self.impedance):
                     zero = np.zeros((self.model.n, self.model.n))
-                    self.impedance = _differences(self.model, self._ask, t, state, forces) or Impedance(zero, zero)
+                    self.impedance = _differences(self.model, self._function, t, state, forces) or Impedance(zero, zero)
             except Exception:  # as above
                 pass
         return self.impedance.gains
 
 
-def _differences(model: Model, ask: Ask, t: float, state: State, forces: np.ndarray) -> Impedance | None:
+def _differences(model: Model, function: JointForces, t: float, state: State, forces: np.ndarray) -> Impedance | None:
     """Forward differences, if a longer step to the other side confirms them."""
     n, unit = model.n, np.eye(model.n)
     still, small = np.zeros(n), [_small(model, state, e) for e in unit]
-    K = [(forces - ask(t, _moved(model, state, x, still))) / x.max() for x, _ in small]
-    D = [(forces - ask(t, _moved(model, state, still, v))) / v.max() for _, v in small]
+    K = [(forces - function(t, _moved(model, state, x, still))) / x.max() for x, _ in small]
+    D = [(forces - function(t, _moved(model, state, still, v))) / v.max() for _, v in small]
     found = Impedance(np.array(K).reshape(n, n).T, np.array(D).reshape(n, n).T)
-    return found if _holds(model, ask, t, state, forces, found) else None
+    return found if _holds(model, function, t, state, forces, found) else None
 
 
-def _holds(model: Model, ask: Ask, t: float, state: State, forces: np.ndarray, seen: Impedance) -> bool:
+def _holds(model: Model, function: JointForces, t: float, state: State, forces: np.ndarray, seen: Impedance) -> bool:
     """True if all joints, displaced the other way and three times as far, feel what was ``seen``."""
     x, v = (-3.0 * step for step in _small(model, state, np.ones(model.n)))
-    felt, expected = ask(t, _moved(model, state, x, v)) - forces, seen.change(x, v)
+    measured, expected = function(t, _moved(model, state, x, v)) - forces, seen.change(x, v)
     # a smooth function leaves a tenth of the change unexplained at most
     allowed = 0.1 * np.abs(expected).max(initial=0.0) + 1e-12 * np.abs(forces).max(initial=0.0)
-    return bool(np.abs(felt - expected).max(initial=0.0) <= allowed)
+    return bool(np.abs(measured - expected).max(initial=0.0) <= allowed)
 
 
 def _small(model: Model, state: State, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

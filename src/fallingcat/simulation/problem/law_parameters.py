@@ -12,14 +12,14 @@ import numpy as np
 from ...arrays import Graph, is_numeric
 from ...control import Law
 from ...model import Model
-from .compiled_dynamics import remembered
+from .compiled_dynamics import cached_kernel
 
 LIBRARY = __name__.partition(".")[0]
 ARGUMENT = "<argument>"
 """Value of a field whose number is an argument: part of what the kernels' cache knows a law by."""
 
 
-def apart(laws: Sequence[Law], model: Model) -> tuple[tuple[Law, ...], np.ndarray]:
+def split_parameters(laws: Sequence[Law], model: Model) -> tuple[tuple[Law, ...], np.ndarray]:
     """Laws without their numbers, which is what the kernels' cache knows them by, and the numbers.
 
     These are the fields that hold a float, of laws and of laws in their fields, unless :attr:`.Law.tunable` names
@@ -29,7 +29,7 @@ def apart(laws: Sequence[Law], model: Model) -> tuple[tuple[Law, ...], np.ndarra
     >>> from fallingcat.studies.hoppers import EnergyController, RadialSpring
     >>> from fallingcat.model import robots
     >>> hopper, spring = robots.revolute_hopper(), RadialSpring(2200.0, 0.14)
-    >>> laws, numbers = apart([EnergyController(10.0, 2.8, spring)], hopper)
+    >>> laws, numbers = split_parameters([EnergyController(10.0, 2.8, spring)], hopper)
     >>> numbers.tolist(), laws[0].gain
     ([10.0, 2.8, 2200.0, 0.14], '<argument>')
     """
@@ -61,11 +61,11 @@ def tuned(laws: Sequence[Law], numbers: Sequence[Any]) -> tuple[Law, ...]:
 
 
 def places(blank: Sequence[Law]) -> dict[tuple[str, str], slice]:
-    """Slices of the numbers of each field among those of :func:`apart`, by the names of law and field.
+    """Slices of the numbers of each field among those of :func:`split_parameters`, by the names of law and field.
 
     >>> from fallingcat.control import JointDamper, JointSpring
     >>> from fallingcat.model import robots
-    >>> places(apart([JointSpring(3.0), JointDamper(0.1)], robots.cat())[0])
+    >>> places(split_parameters([JointSpring(3.0), JointDamper(0.1)], robots.cat())[0])
     {('joint springs', 'stiffness'): slice(0, 1, None), ('joint dampers', 'damping'): slice(1, 2, None)}
     """
     found, start = {}, 0
@@ -120,7 +120,7 @@ def _takes_arguments(law: Law, without: Law, own: list[float], model: Model) -> 
     """True if a law can be traced without the values of its numbers: the library's own laws can."""
     if not own or type(law).__module__.partition(".")[0] == LIBRARY:
         return bool(own)
-    return bool(remembered((_is_traced, model, without), lambda: _is_traced(law, len(own), model)))
+    return bool(cached_kernel((_is_traced, model, without), lambda: _is_traced(law, len(own), model)))
 
 
 class _EveryPoint(frozenset[str]):
@@ -138,7 +138,7 @@ def _is_traced(law: Law, count: int, model: Model) -> bool:
     at, dt = (model, clock[0], state), clock[1]
     try:
         changed = _with(law, iter(graph.inputs("numbers", count)), float)
-        changed = changed.remembering(graph.inputs("memory", law.memory_size(model)))
+        changed = changed.with_memory(graph.inputs("memory", law.memory_size(model)))
         for touching in (frozenset[str](), _EveryPoint()):
             for made in (
                 changed.saturated_forces(*at, touching, asked),

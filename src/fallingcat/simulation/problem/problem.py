@@ -195,7 +195,7 @@ class Problem:
         """Size of the memory of each law."""
         return tuple(law.memory_size(self.model) for law in self.laws)
 
-    def recalling(self, memory: Vector) -> tuple[Problem, Vector]:
+    def with_memory(self, memory: Vector) -> tuple[Problem, Vector]:
         """Problem whose laws have their parts of a memory.
 
         Args:
@@ -208,7 +208,7 @@ class Problem:
             return self, memory
         ends = np.cumsum([len(memory) - sum(self.sizes), *self.sizes])
         parts = [memory[a:b] for a, b in pairwise(ends.tolist())]
-        laws = tuple(law.remembering(part) for law, part in zip(self.laws, parts, strict=True))
+        laws = tuple(law.with_memory(part) for law, part in zip(self.laws, parts, strict=True))
         return replace(self, laws=laws), memory[: ends[0]]
 
     def later(self, memory: Vector, t: Scalar, state: State, dt: Scalar) -> Vector:
@@ -223,7 +223,7 @@ class Problem:
         Returns:
             Memory of the laws alone.
         """
-        laws = zip(self.recalling(memory)[0].laws, self.sizes, strict=True)
+        laws = zip(self.with_memory(memory)[0].laws, self.sizes, strict=True)
         return concatenate([np.zeros(0), *(law.after(self.model, t, state, dt) for law, size in laws if size)])
 
     def applied(self, mode: Mode, t: Scalar, state: State, given: Vector | None = None) -> dict[str, Vector]:
@@ -282,7 +282,7 @@ class Problem:
         Returns:
             Generalized forces (nv) for contacts that ask for them, else zero.
         """
-        asked = self.contact is not None and self.contact.asks_forces
+        asked = self.contact is not None and self.contact.needs_applied_forces
         return np.asarray(self.total(self.applied(mode, t, state) if asked else {}), dtype=float)
 
     def forces(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> dict[str, Vector]:
@@ -297,7 +297,7 @@ class Problem:
         Returns:
             Forces (nv) by port.
         """
-        problem, memory = self.recalling(memory)
+        problem, memory = self.with_memory(memory)
         applied = problem.applied(mode, t, state)
         forces = applied | dict(self.touch(mode, state, memory, self.total(applied)).forces)
         if self.model.loops:
@@ -316,7 +316,7 @@ class Problem:
         Returns:
             The three as a :class:`Slope`.
         """
-        problem, memory = self.recalling(memory)
+        problem, memory = self.with_memory(memory)
         applied = problem.applied(mode, t, state)
         there = self.touch(mode, state, memory, self.total(applied))
         forces = applied | dict(there.forces)
@@ -330,8 +330,8 @@ class Problem:
             for F in (forces.get(port, zero) for port in self.ports)
             for power in (F[:m] @ state.twist, F[m:] @ state.rates)
         ]
-        remembered = (law.memory_rate(self.model, t, state) for law in problem.laws)
-        return Slope(a, concatenate([there.memory_rate, *remembered]), concatenate([np.zeros(0), *powers]))
+        memory_rates = (law.memory_rate(self.model, t, state) for law in problem.laws)
+        return Slope(a, concatenate([there.memory_rate, *memory_rates]), concatenate([np.zeros(0), *powers]))
 
     def _accelerated(self, state: State, total: Any) -> Any:
         numeric = is_numeric(total) and is_numeric(state.pose)
@@ -368,7 +368,7 @@ class Problem:
         Returns:
             The three as a :class:`.Touch`; empty without a contact.
         """
-        problem, memory = self.recalling(memory)
+        problem, memory = self.with_memory(memory)
         applied = self.total(problem.applied(mode, t, state)) if self.contact else np.zeros(self.model.nv)
         return self.touch(mode, state, memory, applied)
 

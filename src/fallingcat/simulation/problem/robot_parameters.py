@@ -18,7 +18,7 @@ from ...compiler import compile
 from ...contact import Contact
 from ...contact.capabilities import LinearizedForces, offers
 from ...contact.effective_mass import effective_mass, largest_mobility, point_mobility
-from ...control.laws.inertia_behind import carried, least_behind, shapes
+from ...control.laws.carried_inertia import carried_inertia, least_inertia, shapes
 from ...dynamics import mass_matrix
 from ...errors import ModelError, describe
 from ...model import Body, Model, State
@@ -28,8 +28,8 @@ FLOOR: Final[dict[str, tuple[int, ...]]] = {FRICTION: (), "stiffness": (2,), "da
 """Parameters of a floor that steps may take as arguments, with their shapes."""
 BODY: Final[dict[str, tuple[int, ...]]] = {"mass": (), "center": (3,), "inertia": (3, 3)}
 """Parameters of a link's body that may differ, with their shapes."""
-BEHIND: Final = "inertias behind joints"
-"""``n``: see :func:`fallingcat.control.laws.inertia_behind.carried`; what stops and friction of joints are made for"""
+CARRIED_INERTIA: Final = "inertias behind joints"
+"""``n``: see :mod:`fallingcat.control.laws.carried_inertia`; what stops and friction of joints are made for"""
 POINT_MOBILITY: Final = "mobility of contact points"
 """1/kg: see :func:`fallingcat.contact.effective_mass.effective_mass`; what steps on a compliant floor are made for"""
 ROBOTS_PER_CALL: Final = 4096
@@ -62,7 +62,7 @@ def checked(model: Model, contact: Contact | None, given: Any, count: int) -> Pa
         _check_values(name, values)
     if not set(made.names) - {FRICTION}:
         return made
-    more = {BEHIND: _behind(model, *made)} if model.n else {}
+    more = {CARRIED_INERTIA: _behind(model, *made)} if model.n else {}
     if contact is not None and offers(contact, LinearizedForces):
         more[POINT_MOBILITY] = _mobilities(model, contact, *made)
     return Parameters((*made.names, *more), np.hstack([made.numbers, *more.values()]))
@@ -70,10 +70,10 @@ def checked(model: Model, contact: Contact | None, given: Any, count: int) -> Pa
 
 def nominal(model: Model, contact: Contact | None, names: Sequence[str]) -> np.ndarray:
     """The numbers of the model and the floor themselves."""
-    beside: dict[str, Any] = {name: functools.partial(getattr, contact, name) for name in FLOOR}
-    beside[BEHIND] = lambda: carried(model)
-    beside[POINT_MOBILITY] = lambda: effective_mass(model, contact)
-    parts = [beside[name]() if name in beside else _of_body(model, name) for name in names]
+    floor_values: dict[str, Any] = {name: functools.partial(getattr, contact, name) for name in FLOOR}
+    floor_values[CARRIED_INERTIA] = lambda: carried_inertia(model)
+    floor_values[POINT_MOBILITY] = lambda: effective_mass(model, contact)
+    parts = [floor_values[name]() if name in floor_values else _of_body(model, name) for name in names]
     return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts)])
 
 
@@ -104,7 +104,7 @@ def mass_with(model: Model, state: State, numbers: Any, *, varied: tuple[str, ..
 
 def _behind(model: Model, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
     """``N x n``: the inertias behind the joints of each robot."""
-    found = (least_behind(at, model.m) for at in _masses(model, shapes(model), names, numbers))
+    found = (least_inertia(at, model.m) for at in _masses(model, shapes(model), names, numbers))
     return np.concatenate([np.zeros((0, model.n)), *found])
 
 
@@ -142,7 +142,7 @@ def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tu
     )
     varied = replace(model, links=links)
     known = {"mass": sum(link.body.mass for link in links), "idle_links": model.idle_links, "nominal": model}
-    varied.__dict__.update(known | {"inertias_behind": own.get("", {}).get(BEHIND)})
+    varied.__dict__.update(known | {"carried_inertias": own.get("", {}).get(CARRIED_INERTIA)})
     return varied, contact
 
 
@@ -169,7 +169,7 @@ def size(model: Model, names: Sequence[str]) -> int:
 
 
 def _known_shape(model: Model, name: str) -> tuple[int, ...]:
-    return (BODY | FLOOR | {BEHIND: (model.n,), POINT_MOBILITY: ()})[name.rpartition(".")[2]]
+    return (BODY | FLOOR | {CARRIED_INERTIA: (model.n,), POINT_MOBILITY: ()})[name.rpartition(".")[2]]
 
 
 def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:

@@ -21,9 +21,9 @@ from ...control.laws.sampled import WHOLE_PERIOD_TOLERANCE
 from ...errors import ModelError, describe
 from ...model import Model, State
 from .arguments import answered, controller_forces, controller_size, read_only
-from .compiled_dynamics import remembered
-from .contact_branches import asks, by_cases
-from .law_parameters import apart, tuned
+from .compiled_dynamics import cached_kernel
+from .contact_branches import asks, by_contact_branches
+from .law_parameters import split_parameters, tuned
 
 Touching = Callable[[], Sequence[frozenset[str]]]
 """Points that touch of each of ``N`` robots, found where a law asks for them"""
@@ -34,17 +34,17 @@ class SampledLaws:
 
     def __init__(self, model: Model, sampled: Sampled, starts: State, contact: Contact | None) -> None:
         self.model, self.period = model, 1.0 / sampled.rate
-        self.laws, self._numbers = apart(sampled.laws, model)
+        self.laws, self._numbers = split_parameters(sampled.laws, model)
         self._noises = sum(law.noises(model) for law in sampled.laws)
         self._rng = np.random.default_rng(sampled.seed)
         states = [starts.at(i) for i in range(len(starts.pose))]
-        remembering = [law for law in sampled.laws if law.memory_size(model)]
+        with_memory = [law for law in sampled.laws if law.memory_size(model)]
         self.memory = np.array(
-            [np.concatenate([np.zeros(0), *(law.begin(model, state) for law in remembering)]) for state in states]
+            [np.concatenate([np.zeros(0), *(law.begin(model, state) for law in with_memory)]) for state in states]
         )
         """``N x k``: before the next sample"""
         points = tuple(getattr(contact, "points", ()))
-        at_start = (law.remembering(law.begin(model, states[0])).forces for law in sampled.laws)
+        at_start = (law.with_memory(law.begin(model, states[0])).forces for law in sampled.laws)
         by_contact = any(asks(functools.partial(forces, model, 0.0, states[0]), points) for forces in at_start)
         self.points = points if by_contact else ()
         """those on which forces depend"""
@@ -66,7 +66,7 @@ class SampledLaws:
         inputs = dict(zip(("memory", "clock", "numbers", "noise", "touches"), sizes, strict=True))
         about: dict[str, Any] = {"laws": self.laws, "points": self.points}
         make = functools.partial(compile, self.model, look, inputs=inputs, state=State._fields, **about)
-        return remembered((look, self.model, *inputs.values(), *about.values()), make)
+        return cached_kernel((look, self.model, *inputs.values(), *about.values()), make)
 
 
 def look(
@@ -86,9 +86,9 @@ def look(
     forces, kept = np.zeros(model.nv), [np.zeros(0)]
     for law in tuned(laws, numbers):
         size, heard = law.memory_size(model), law.noises(model)
-        law, seen = law.remembering(memory[:size]), law.sensed(model, state, noise[:heard])
+        law, seen = law.with_memory(memory[:size]), law.sensed(model, state, noise[:heard])
         memory, noise = memory[size:], noise[heard:]
-        forces = forces + by_cases(functools.partial(law.forces, model, clock[0], seen), touching)
+        forces = forces + by_contact_branches(functools.partial(law.forces, model, clock[0], seen), touching)
         kept.append(law.after(model, clock[0], seen, clock[1]))
     return concatenate([forces, *kept])
 
@@ -181,7 +181,7 @@ class Sampling:
             total = sum((law.forces(model, t, one, points) for law in laws), start=np.zeros(model.nv))
             return self._checked(t, total[None, model.nv - self.size :])
         if not self.single:
-            return self._checked(t, answered(self.sampled.together, t, states))
+            return self._checked(t, answered(self.sampled.batch_forces, t, states))
         given = answered(self.sampled.controller, t, one)
         if not self._samples:
             self.size = controller_size(model, given)

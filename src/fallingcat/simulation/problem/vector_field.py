@@ -22,8 +22,8 @@ from ...control import Law
 from ...dynamics import displace
 from ...model import Model, State
 from ...records import short
-from .compiled_dynamics import displaced, pose_of, remembered
-from .law_parameters import apart, tuned
+from .compiled_dynamics import cached_kernel, displaced, pose_of
+from .law_parameters import split_parameters, tuned
 from .problem import Problem, given_size, with_given
 
 Slope = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -221,12 +221,12 @@ class Field:
 def compiled_slope(problem: Problem, mode: Mode, memory: int) -> Slope:
     """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
     layout = layout_of(problem, memory)
-    laws, numbers = apart(problem.laws, problem.model)
+    laws, numbers = split_parameters(problem.laws, problem.model)
     size, given = 2 * layout.nv + memory + layout.works, given_size(problem)
     inputs = {"packed": layout.size, "y": size, "clock": 1, "numbers": len(numbers), "given": given}
     options: dict[str, Any] = {"laws": laws, "contact": problem.contact, "mode": mode, "memory": memory}
     key = (slope_at, problem.model, *inputs.values(), *options.values())
-    kernel = remembered(key, lambda: compile(problem.model, slope_at, inputs=inputs, **options))
+    kernel = cached_kernel(key, lambda: compile(problem.model, slope_at, inputs=inputs, **options))
     held = (lambda t: np.zeros(0)) if problem.sampling is None else problem.sampling.at
     return lambda packed, y, clock: kernel(packed, y, clock, numbers, held(clock[..., 0]))
 

@@ -28,7 +28,7 @@ ATTEMPTS_PER_CALL = 256
 ROBOTS_PER_ARRIVAL = 8
 """Robots that have arrived leave when they are one in so many."""
 CHATTER_TIME = 1.0
-"""s: in which a motion may have :attr:`.Contact.most_events`; feet that settle have 40,000 and go on"""
+"""s: in which a motion may have :attr:`.Contact.max_events`; feet that settle have 40,000 and go on"""
 
 
 def record_runs(
@@ -51,7 +51,7 @@ def record_runs(
     if len(laws) != len(states):
         raise ModelError(f"laws of {len(states)} robots are {len(states)} lists of laws, not {len(laws)}")
     simulator = BatchSimulator(model, states, laws, contact, dt=dt, target=target, integrator=Located(rule))
-    records = [_Record(row, simulator.stepper.head, contact.most_events) for row in simulator.whole()]
+    records = [_Record(row, simulator.stepper.head, contact.max_events) for row in simulator.whole()]
     who = np.arange(len(states))
     while len(who):
         before, seen = simulator.times, simulator.recorded(duration, ATTEMPTS_PER_CALL)
@@ -105,7 +105,7 @@ def _trajectory(problem: Problem, simulator: BatchSimulator, rule: Rosenbrock, r
     modes, times = modes_of_samples(rows[:, HEAD_SIZE:head] > 0.5), rows[:, 0].copy()
     end, known = FINISHED, dict[str, Any]()
     if broke or record.chatters:
-        often = f"contacts chatter, {contact.most_events + 1} events within {CHATTER_TIME:g} s"
+        often = f"contacts chatter, {contact.max_events + 1} events within {CHATTER_TIME:g} s"
         why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
         end = End(Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}")
     one, events = OneRobot(problem, Located(rule), None, simulator.layout), contact_events(times, modes, contact)

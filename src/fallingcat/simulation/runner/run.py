@@ -16,7 +16,7 @@ from ..batch.batch_simulator import BatchSimulator
 from ..diagnostics.diagnostics import diagnosed
 from ..diagnostics.ledger import Ledger
 from ..diagnostics.motion import Motion
-from ..events import CROSSING_TIME_TOLERANCE, TIME_TOLERANCE, Event, Happened, contact_events, first_crossing
+from ..events import CROSSING_TIME_TOLERANCE, TIME_TOLERANCE, Event, EventRecord, contact_events, first_crossing
 from ..integrators.base import MAX_STEP_HALVINGS, Integrator, Step
 from ..integrators.rule import guards
 from ..outcome import Code
@@ -30,7 +30,7 @@ from .stepping import FIRST_ADAPTED_STEP, Stepping
 MAX_STEP_WITH_EVENTS = 1e-2
 """The longest step of an adaptive method between two looks at events, unless ``dt`` is given (s)."""
 CHATTER_TIME = 1e-3
-"""The time (s) in which a contact may have :attr:`.Contact.most_events`."""
+"""The time (s) in which a contact may have :attr:`.Contact.max_events`."""
 PROGRESS_STEPS = 100_000
 """Steps between two checks that the run advances."""
 MAX_SAMPLE_BYTES = 2e9
@@ -67,7 +67,7 @@ class Run(Stepping):
         """s: times at which steps have to end, because they are kept"""
         if not self.adaptive and not events:  # which may end it earlier
             keepable(duration / self.dt / every, self.layout.size)
-        self.happened: list[Happened] = []
+        self.event_records: list[EventRecord] = []
         self.recent: deque[float] = deque()
         self._looked = 0.0
         self._values = self._events_at(self.packed, self.t)
@@ -248,7 +248,7 @@ class Run(Stepping):
 
     def _record(self, events: list[Event]) -> End:
         """Events of this instant, in the order in which they were given; the first terminal one ends the run."""
-        self.happened += [Happened(event.name, self.t) for event in events]
+        self.event_records += [EventRecord(event.name, self.t) for event in events]
         stop = next((event for event in events if event.terminal), None)
         return FINISHED if stop is None else End(Code.EVENT, f"stopped by the event {stop.name!r}")
 
@@ -264,7 +264,7 @@ class Run(Stepping):
             self.recent.append(self.t)
             while self.t - self.recent[0] >= CHATTER_TIME:
                 self.recent.popleft()
-            if len(self.recent) > self.problem.contact.most_events:  # type: ignore[union-attr]
+            if len(self.recent) > self.problem.contact.max_events:  # type: ignore[union-attr]
                 often = f"{len(self.recent)} events within {CHATTER_TIME:g} s, {jump!r} the last"
                 return self.stopped(Code.STALLED, f"contacts chatter, {often}")
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
@@ -278,14 +278,14 @@ class Run(Stepping):
     def _jump(self, guard: int) -> str:
         """Into the next mode; the name of what happened."""
         contact: Any = self.problem.contact
-        state, remembered, works = self.layout.unpack(self.packed)
-        problem, memory = self.problem.recalling(remembered)
+        state, full_memory, works = self.layout.unpack(self.packed)
+        problem, memory = self.problem.with_memory(full_memory)
         applied = problem.applied_at(self.mode, self.t, state)
         jump = contact.jump(self.problem.model, self.mode, guard, state, memory, applied)
-        event = Happened(jump.name, self.t, jump.loss)
-        after = self.layout.jumped(jump, remembered[len(memory) :], works)
+        event = EventRecord(jump.name, self.t, jump.loss)
+        after = self.layout.jumped(jump, full_memory[len(memory) :], works)
         before, self.packed, self.mode = self.packed, after, jump.mode  # at once: Ctrl-C may come at any call
-        self.happened.append(event)
+        self.event_records.append(event)
         if not np.array_equal(before, self.packed):
             self.keep()
         return jump.name
@@ -303,10 +303,10 @@ class Run(Stepping):
         blocks, stepper = self.samples.of_one, None if self.simulator is None else self.simulator.stepper
         record = OneRobot(self.problem, self.method, None if self.adaptive else self.dt, self.layout)
         modes = self.samples.modes if stepper is None else tuple(chain.from_iterable(map(stepper.modes, blocks)))
-        happened = self.happened
+        event_records = self.event_records
         if stepper is not None and self.problem.contact is not None:
-            happened = [*happened, *contact_events(self.samples.times, modes, self.problem.contact)]
-        events = tuple(sorted(happened, key=_time))
+            event_records = [*event_records, *contact_events(self.samples.times, modes, self.problem.contact)]
+        events = tuple(sorted(event_records, key=_time))
         if end.code not in (Code.FINISHED, Code.EVENT):
             return record.trajectory(self.samples.times, blocks, modes, events, end)
         counts = {} if stepper is None else stepper.counts(self.packed)
@@ -328,7 +328,7 @@ class OneRobot(NamedTuple):
         times: np.ndarray,
         blocks: list[np.ndarray],
         modes: tuple[Mode, ...],
-        events: tuple[Happened, ...],
+        events: tuple[EventRecord, ...],
         end: End,
         known: dict[str, Any] | None = None,
     ) -> Trajectory:
@@ -358,5 +358,5 @@ def _one_of_many(x: Any) -> Any:
     return tuple(each[:, None] for each in x) if isinstance(x, tuple) else x[:, None]
 
 
-def _time(event: Happened) -> float:
+def _time(event: EventRecord) -> float:
     return event.time

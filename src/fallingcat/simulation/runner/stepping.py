@@ -25,7 +25,7 @@ from ..output.trajectory import Trajectory
 from ..problem.compiled_dynamics import energy
 from ..problem.problem import Problem
 from ..problem.vector_field import layout_of
-from ..step_size import default_steps, foreseeing, too_fast
+from ..step_size import default_steps, predicting, too_fast
 from .runner import STEP_GROWTH, Runner
 
 MAX_HELD_ENERGY_GAP, MAX_FLIGHT_ENERGY_GAP = 1e-7, 1e-8
@@ -64,8 +64,8 @@ class Stepping(Runner[Trajectory]):
         dt, first = default_steps(problem, method, state, finer) if dt is None else (dt, dt)
         super().__init__(duration, dt, every, 1, progress, finer)
         self.repeatable = problem.feedback is not None
-        self.problem = problem = foreseeing(problem, state, dt)
-        self.method, self.sampling, self.begun = method.at(problem, dt), problem.sampling, state
+        self.problem = problem = predicting(problem, state, dt)
+        self.method, self.sampling, self.start_state = method.at(problem, dt), problem.sampling, state
         self.eases, self.next = first < dt, min(first, FIRST_ADAPTED_STEP) if self.adaptive else first
         self.mode, memory = problem.begin(state)
         self.layout = layout_of(problem, len(memory))
@@ -124,7 +124,7 @@ class Stepping(Runner[Trajectory]):
                     raise NumericsError(self.method.unsolved(self.problem), time=self.t)
                 if out[-1] <= 1.0 and self._pushed(2.0 * dt):
                     return out, 2.0 * dt
-                raise self.problem.contact.unheld(self.mode)
+                raise self.problem.contact.step_failure(self.mode)
 
     def _adapted(self, dt: float) -> tuple[np.ndarray, float]:
         """:meth:`_step` of a method that says its error, in units of the tolerance: as long as that allows."""
@@ -162,8 +162,8 @@ class Stepping(Runner[Trajectory]):
 
         No step across is resolved, and from rest no energy is small beside that of the robot.
         """
-        state, remembered, _ = self.layout.unpack(self.packed)
-        problem, _ = self.problem.recalling(remembered)
+        state, full_memory, _ = self.layout.unpack(self.packed)
+        problem, _ = self.problem.with_memory(full_memory)
         before, after = (problem.applied_at(self.mode, t, state) for t in (self.t, self.t + 1.01 * dt))
         least = 1e-3 * np.abs([before, after]).max(initial=0.0)  # N or N m: a change that counts as a jump
         return bool(np.abs(after - before).max(initial=0.0) > least)
@@ -186,7 +186,7 @@ class Stepping(Runner[Trajectory]):
     def _check_mass(self) -> None:
         """Error where no inertia resists a motion; at the start only, as numbers that have blown up show nothing."""
         model = self.problem.model
-        check_mass(model, np.asarray(mass_matrix(model, self.begun), dtype=float))
+        check_mass(model, np.asarray(mass_matrix(model, self.start_state), dtype=float))
 
     def _refuse(self, out: np.ndarray, dt: float) -> None:
         """Raise an error that names what is not finite, or without inertia, or springs too fast for the step."""

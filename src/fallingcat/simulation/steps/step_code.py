@@ -49,9 +49,9 @@ def simulation_step(
     """Flat vectors ``q, v``, and memory if there is one, a step later."""
     joints, m = model.base.nq, model.m
     state = State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])  # a quaternion may have any length
-    after, remembered = _advanced(model, state, memory, forces, inputs, t, **options)
+    after, full_memory = _advanced(model, state, memory, forces, inputs, t, **options)
     found = _nearest(model, q, concatenate([model.base.coordinates(after.pose), after.joints]))
-    return Next(found, after.velocity) if memory is None else NextInContact(found, after.velocity, remembered)
+    return Next(found, after.velocity) if memory is None else NextInContact(found, after.velocity, full_memory)
 
 
 def simulation_step_of_state(
@@ -64,8 +64,8 @@ def simulation_step_of_state(
     **options: Any,
 ) -> Any:
     """A state, and memory if there is one, a step later."""
-    after, remembered = _advanced(model, state, memory, forces, inputs, t, **options)
-    return after if memory is None else (after, remembered)
+    after, full_memory = _advanced(model, state, memory, forces, inputs, t, **options)
+    return after if memory is None else (after, full_memory)
 
 
 def _advanced(
@@ -99,8 +99,8 @@ def _advanced(
     layout, about = packed_arguments(model, state, memory, forces, inputs, t, laws=laws, contact=contact, **given)
     out = code(model, *about, laws=laws, contact=contact, memory=size, **how)
     packed = out[len(about[0]) - layout.size :]
-    after, remembered, _ = layout.unpack(packed)
-    return after, concatenate([remembered, layout.carried_of(packed)])
+    after, full_memory, _ = layout.unpack(packed)
+    return after, concatenate([full_memory, layout.carried_of(packed)])
 
 
 def packed_arguments(

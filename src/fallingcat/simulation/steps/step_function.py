@@ -29,7 +29,7 @@ from ..build_problem import build_problem
 from ..defaults import chosen_method, default_method, one_code, takes_fixed_steps
 from ..integrators.base import FixedStepIntegrator, Integrator
 from ..problem.arguments import seconds, start
-from ..problem.contact_branches import by_cases
+from ..problem.contact_branches import by_contact_branches
 from ..problem.problem import Problem, held
 from ..step_size import DEFAULT_STEP
 from .step_code import simulation_step, simulation_step_of_state
@@ -148,7 +148,7 @@ class Step:
             given = np.hstack([np.zeros((count, model.m)), self._rows("forces", forces, lead)])
         packed = layout.table(tuple(many), held_[:, : layout.memory])
         packed[:, layout.size - self._carried :] = held_[:, layout.memory :]
-        x = stepper.begun(many, packed)
+        x = stepper.start_vector(many, packed)
         about: list[Any] = [x, np.full(stepper.clock, self.dt), numbers, given]
         if not lead:
             about = [part[0] if part.ndim == 2 else part for part in about]
@@ -186,7 +186,7 @@ class Step:
             ``memory`` numbers; none where a step has no such argument.
         """
         many = State(*(x[None] for x in start(self.model, state)))
-        return np.append(self._stepper.remembered(many)[0], np.zeros(self._carried))
+        return np.append(self._stepper.initial_memory(many)[0], np.zeros(self._carried))
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """State of the robot ``dt`` later.
@@ -378,8 +378,8 @@ def depends_on_time(problem: Problem) -> bool:
     touching, asked = dict(zip(points, graph.inputs("touches", len(points)), strict=True)), graph.inputs("a", model.nv)
     outputs: list[Any] = []
     for law, size in zip(problem.laws, problem.sizes, strict=True):
-        held_ = law.remembering(graph.inputs("memory", size))
+        held_ = law.with_memory(graph.inputs("memory", size))
         forces = functools.partial(held_.saturated_forces, asked=asked) if law.saturates else held_.forces
-        outputs += [*by_cases(lambda known, forces=forces: forces(model, t, state, known), touching)]  # type: ignore[misc]
+        outputs += [*by_contact_branches(lambda known, forces=forces: forces(model, t, state, known), touching)]  # type: ignore[misc]
         outputs += [*held_.memory_rate(model, t, state)]
     return t in {*graph.needed(outputs)}

@@ -10,9 +10,9 @@ from ...contact.capabilities import LinearizedForces, offers
 from ...errors import ModelError, describe
 from ..batch.law_inputs import LawInputs
 from ..integrators.base import Integrator
-from ..problem.law_parameters import apart, places
+from ..problem.law_parameters import places, split_parameters
 from ..problem.problem import Problem
-from ..problem.robot_parameters import BEHIND, BODY, FLOOR, POINT_MOBILITY, size
+from ..problem.robot_parameters import BODY, CARRIED_INERTIA, FLOOR, POINT_MOBILITY, size
 
 
 def with_parameters(problem: Problem, names: Sequence[str]) -> Problem:
@@ -23,7 +23,7 @@ def with_parameters(problem: Problem, names: Sequence[str]) -> Problem:
     own = [name for name in names if _of_robot(problem, name)]
     if not own:
         return problem
-    more = [BEHIND] if problem.model.n else []
+    more = [CARRIED_INERTIA] if problem.model.n else []
     if problem.contact is not None and offers(problem.contact, LinearizedForces):
         more.append(POINT_MOBILITY)
     return replace(problem, varied=(*own, *more))
@@ -43,7 +43,7 @@ def input_places(problem: Problem, method: Integrator, dt: float, name: str) -> 
     if name in offered.offered:
         ((each, _),) = offered.named(name, None)
         return tuple(range(each.place.start, each.place.stop))
-    laws, numbers = apart(problem.laws, problem.model)
+    laws, numbers = split_parameters(problem.laws, problem.model)
     fields = {f"{law}.{field}": at for (law, field), at in places(laws).items()}
     if name in fields:
         return tuple(range(fields[name].start, fields[name].stop))

@@ -37,7 +37,7 @@ class CirclingParameters(Parameters):
     """s between two velocities"""
 
 
-class Circled(NamedTuple):
+class CirclingResult(NamedTuple):
     """Observed quantities at each step."""
 
     model: Model
@@ -56,11 +56,11 @@ class Circled(NamedTuple):
 
 
 @study_kind
-class Circling(StudyKind[CirclingParameters, Circled]):
+class Circling(StudyKind[CirclingParameters, CirclingResult]):
     """The tool first, then the elbow, within joint limits."""
 
     name, parameters = "circling-arm", CirclingParameters
-    measures: Mapping[str, Callable[[Circled], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[CirclingResult], SupportsFloat]] = {
         "tool_error": lambda seen: np.linalg.norm(seen.settled(seen.errors)[:, :3], axis=1).max(),
         "tool_turn": lambda seen: np.linalg.norm(seen.settled(seen.errors)[:, 3:], axis=1).max(),
         "disturbance": lambda seen: seen.missed.max(),
@@ -72,7 +72,7 @@ class Circling(StudyKind[CirclingParameters, Circled]):
         ),
     }
 
-    def run(self, parameters: CirclingParameters, tell: Progress) -> Circled:
+    def run(self, parameters: CirclingParameters, progress: Progress) -> CirclingResult:
         """Follow the circle with the tool and sway with the elbow, step by step."""
         model = replace(robots.orbital_arm(), name="circling arm", base=Trivial())
         state = model.state(joints=[0.0, -0.5, 0.0, 1.3, 0.0, -0.6, 0.0])
@@ -81,7 +81,7 @@ class Circling(StudyKind[CirclingParameters, Circled]):
         times, rows = np.arange(0.0, 2.0 * parameters.period, dt), []
         for i, t in enumerate(times):
             if i % 200 == 0:
-                tell("circling", i / len(times))
+                progress("circling", i / len(times))
             goal, c, s = H.copy(), np.cos(w * t), np.sin(w * t)
             goal[:3, 3] += r * np.array([0.0, s, c - 1.0])
             along = np.array([0.0, r * w * c, -r * w * s, 0.0, 0.0, 0.0])
@@ -93,9 +93,9 @@ class Circling(StudyKind[CirclingParameters, Circled]):
             rows.append((state.joints, tool.demand(model, state).error, np.abs(found.residuals[0]).max(), at))
             state = model.configuration.displace(state, dt * found.velocity)
         joints, errors, missed, places = (np.array(column) for column in zip(*rows, strict=True))
-        return Circled(model, times, joints, errors, missed, places)
+        return CirclingResult(model, times, joints, errors, missed, places)
 
-    def figures(self, study: Study, seen: Circled) -> Figures:
+    def figures(self, study: Study, seen: CirclingResult) -> Figures:
         """The arm in motion, its errors, its joints."""
         keep = np.linspace(0, len(seen.times) - 1, 240).astype(int)
         drawn, notes = appearance(seen.model)

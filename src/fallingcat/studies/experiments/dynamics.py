@@ -61,7 +61,7 @@ class DynamicParameters(Parameters):
     """s; what sags is at rest by then"""
 
 
-class Controlled(NamedTuple):
+class ControlResult(NamedTuple):
     """Numbers of the examples, and the simulated runs."""
 
     numbers: dict[str, float]
@@ -70,11 +70,11 @@ class Controlled(NamedTuple):
 
 
 @study_kind
-class DynamicControl(StudyKind[DynamicParameters, Controlled]):
+class DynamicControl(StudyKind[DynamicParameters, ControlResult]):
     """Torques of the planar arm and of a quadruped, and what they bring about."""
 
     name, parameters = "dynamic-control", DynamicParameters
-    measures: Mapping[str, Callable[[Controlled], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[ControlResult], SupportsFloat]] = {
         name: partial(lambda seen, name: seen.numbers[name], name=name)
         for name in (
             *("k_p", "k_d", "damping_of_350_37", "linear_equation", "sag", "payload_offset"),
@@ -84,21 +84,21 @@ class DynamicControl(StudyKind[DynamicParameters, Controlled]):
         )
     }
 
-    def run(self, parameters: DynamicParameters, tell: Progress) -> Controlled:
+    def run(self, parameters: DynamicParameters, progress: Progress) -> ControlResult:
         """Evaluate the formulas, and simulate the arm under each law."""
-        tell("the planar arm in formulas", 0.0)
+        progress("the planar arm in formulas", 0.0)
         numbers = {**joint_numbers(), **task_numbers(), **wall_numbers()}
-        tell("a quadruped on its feet", 0.2)
+        progress("a quadruped on its feet", 0.2)
         numbers |= floating_numbers()
         runs: dict[str, Trajectory] = {}
         arm, loaded = robots.planar_arm(), with_payload(robots.planar_arm(), parameters.payload)
         for i, (name, (robot, law)) in enumerate(laws(arm, loaded, parameters).items()):
-            tell(f"the planar arm under {name}", 0.3 + 0.15 * i)
+            progress(f"the planar arm under {name}", 0.3 + 0.15 * i)
             runs[name] = simulate(robot, robot.neutral(), parameters.duration, law, dt=1e-3, integrator="rkmk4")
         numbers |= closed_loop(arm, loaded, runs, parameters)
-        return Controlled(numbers, runs)
+        return ControlResult(numbers, runs)
 
-    def figures(self, study: Study, seen: Controlled) -> Figures:
+    def figures(self, study: Study, seen: ControlResult) -> Figures:
         """The arm in motion, and how far it is from its goal under each law."""
         run = seen.runs["inverse dynamics"]
         keep = np.linspace(0, len(run) - 1, 200).astype(int)

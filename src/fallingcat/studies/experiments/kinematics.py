@@ -60,7 +60,7 @@ class Path(NamedTuple):
         return 2.0 * np.arcsin(np.minimum(turns, 1.0))
 
 
-class Seen(NamedTuple):
+class KinematicsResult(NamedTuple):
     """Joint velocities, errors and paths of the examples."""
 
     single: np.ndarray
@@ -79,11 +79,11 @@ class Seen(NamedTuple):
 
 
 @study_kind
-class KinematicControl(StudyKind[KinematicParameters, Seen]):
+class KinematicControl(StudyKind[KinematicParameters, KinematicsResult]):
     """Joint velocities of the planar arm, and the paths of a wrist."""
 
     name, parameters = "kinematic-control", KinematicParameters
-    measures: Mapping[str, Callable[[Seen], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[KinematicsResult], SupportsFloat]] = {
         **{
             f"{which}_{i + 1}": partial(lambda seen, which, i: getattr(seen, which)[i], which=which, i=i)
             for which in ("single", "stacked", "prioritised", "damped")
@@ -107,9 +107,9 @@ class KinematicControl(StudyKind[KinematicParameters, Seen]):
         },
     }
 
-    def run(self, parameters: KinematicParameters, tell: Progress) -> Seen:
+    def run(self, parameters: KinematicParameters, progress: Progress) -> KinematicsResult:
         """Evaluate the joint velocities of the examples, and follow the paths in every chart."""
-        tell("the planar arm", 0.0)
+        progress("the planar arm", 0.0)
         arm = robots.planar_arm()
         at = arm.state(joints=[np.pi / 6, np.pi / 3, np.pi / 3])
         tip = PositionTask("end_effector", velocity=[1.0, 0.0, 1.0], mask=(True, False, True))
@@ -125,13 +125,15 @@ class KinematicControl(StudyKind[KinematicParameters, Seen]):
         upright = inverse_kinematics(arm, [PositionTask("end_effector", [0.0, 0.0, 2.0])], restarts=0).status
         paths = {}
         for i, (name, chart) in enumerate(CHARTS.items()):
-            tell(f"along the {name}", 0.1 + 0.2 * i)
+            progress(f"along the {name}", 0.1 + 0.2 * i)
             paths[name] = wrist_path(chart, parameters.k, parameters.tolerance)
         stacked = found["stacked"]
         velocity, projector = np.append(J @ stacked, stacked[:2]), np.eye(3) - np.linalg.pinv(J) @ J
-        return Seen(**found, errors=errors, task_velocities=velocity, projector=projector, upright=upright, paths=paths)
+        return KinematicsResult(
+            **found, errors=errors, task_velocities=velocity, projector=projector, upright=upright, paths=paths
+        )
 
-    def figures(self, study: Study, seen: Seen) -> Figures:
+    def figures(self, study: Study, seen: KinematicsResult) -> Figures:
         """The paths on the sphere, and how fast they go."""
         x = np.linspace(0.0, 1.0, 400)
         lines = []
@@ -182,7 +184,7 @@ def followed(model: Model, state: State, goal: Any, *, chart: RotationChart | No
     return chart.from_matrix(goal) - here, chart.rate_matrix_inverse(here) @ J, R
 
 
-def sphere_svg(seen: Seen, size: int = 460) -> str:
+def sphere_svg(seen: KinematicsResult, size: int = 460) -> str:
     """The tips of the three axes along every path, seen from (1, 1, 1)."""
     right, up = np.array([-1.0, 1.0, 0.0]) / np.sqrt(2.0), np.array([-1.0, -1.0, 2.0]) / np.sqrt(6.0)
     toward, half = np.ones(3) / np.sqrt(3.0), size / 2

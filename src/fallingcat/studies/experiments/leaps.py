@@ -72,7 +72,7 @@ class Box(Terrain):
         return self.top * (0.5 + 0.5 * tanh((x - EDGE) * (1.0 / EDGE_WIDTH)))
 
 
-class Leapt(NamedTuple):
+class LeapResult(NamedTuple):
     """The plan, and its run in the simulator with its feedback."""
 
     plan: OptimalResult
@@ -240,11 +240,11 @@ class Catch:
 
 
 @study_kind
-class Leap(SimulatedKind[LeapParameters, Leapt]):
+class Leap(SimulatedKind[LeapParameters, LeapResult]):
     """Differential dynamic programming with given contacts; then its feedback in the simulator."""
 
     name, parameters = "leap", LeapParameters
-    measures: Mapping[str, Callable[[Leapt], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[LeapResult], SupportsFloat]] = {
         "converged": lambda seen: float(seen.plan.converged),
         "iterations": lambda seen: seen.plan.iterations,
         "violation": lambda seen: seen.plan.violation,
@@ -262,17 +262,17 @@ class Leap(SimulatedKind[LeapParameters, Leapt]):
         "moves": lambda seen: np.linalg.norm(seen.run.twists[-1]),
     }
 
-    def run(self, parameters: LeapParameters, tell: Progress) -> Leapt:
+    def run(self, parameters: LeapParameters, progress: Progress) -> LeapResult:
         """Plan, and simulate the plan with its feedback."""
-        tell("planning", 0.0)
+        progress("planning", 0.0)
         problem, guess = leap_problem(parameters)
         exact: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4, "constraint_tolerance": 1e-4}
         data = problem.node_data.copy()
         data[:, SPEED] = ANY_SPEED
         first = solve(replace(problem, data=data), states=guess, **exact)
-        tell("planning within the speed of the drives", 0.4)
+        progress("planning within the speed of the drives", 0.4)
         plan = solve(problem, first.forces, first.states, **exact)
-        tell("simulating", 0.7)
+        progress("simulating", 0.7)
         stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
         box = Box(_top(parameters)) if _top(parameters) else None
         floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction, terrain=box)
@@ -280,13 +280,13 @@ class Leap(SimulatedKind[LeapParameters, Leapt]):
         catch = Catch(problem.model, stiff.controller(), float(lands), SHARE * parameters.friction)
         length, law = float(plan.times[-1]), Sampled(catch, rate=RATE)
         run = simulate(problem.model, problem.start, length, law, floor, dt=1e-3, every=10)
-        return Leapt(plan, run, parameters)
+        return LeapResult(plan, run, parameters)
 
-    def motion(self, seen: Leapt) -> Trajectory:
+    def motion(self, seen: LeapResult) -> Trajectory:
         """Trajectory of the run."""
         return seen.run
 
-    def figures(self, study: Study, seen: Leapt) -> Figures:
+    def figures(self, study: Study, seen: LeapResult) -> Figures:
         """The robot in motion, its trunk beside the plan, torques and ground forces of the plan."""
         plan, run = seen.plan, seen.run
         names = run.model.joint_names

@@ -47,7 +47,7 @@ class LeastTimeParameters(Parameters):
 
 
 @dataclass(frozen=True, eq=False)
-class Righted:
+class RightingResult:
     """Observed motions: the plan and the fastest one, each with its joint forces alone as inputs."""
 
     model: Model
@@ -90,12 +90,12 @@ class Righted:
 
 
 @study_kind
-class LeastTimeCat(SimulatedKind[LeastTimeParameters, Righted]):
+class LeastTimeCat(SimulatedKind[LeastTimeParameters, RightingResult]):
     """Plan by curvature; then direct collocation from there; then the fall with the torques that were found."""
 
     name, parameters = "least-time", LeastTimeParameters
     aside = frozenset({"intervals", "doublings", "starts"})
-    measures: Mapping[str, Callable[[Righted], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[RightingResult], SupportsFloat]] = {
         "planned_time": lambda seen: seen.plan.shortest,
         "least_time": lambda seen: seen.found.time,
         "saved": lambda seen: 100.0 * (1.0 - seen.found.time / seen.plan.shortest),
@@ -112,12 +112,12 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, Righted]):
         "at_torques": lambda seen: 100.0 * seen.found.at_limits[2].max(),
     }
 
-    def run(self, parameters: LeastTimeParameters, tell: Progress) -> Righted:
+    def run(self, parameters: LeastTimeParameters, progress: Progress) -> RightingResult:
         """Plan the turn, minimize its time, and simulate both motions."""
         from ...planning import Planner, bendings, easiest, least_time
 
         p = parameters
-        tell("planning", 0.0)
+        progress("planning", 0.0)
         bending, plan = easiest(bendings(robots.cat()), float(np.radians(p.turn)), UP)
         planner = Planner(bending.model, bending.first, bending.second, bending.tuck)
         starts, model = list(islice(beginnings(planner, plan, p.intervals), p.starts)), bending.model
@@ -126,18 +126,18 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, Righted]):
             places = [model.joint_names.index(name) for name in bending.model.joint_names]
             starts = [start.embedded(np.eye(model.n)[:, places]) for start in starts]
         grids = [p.intervals * 2**k for k in range(p.doublings + 1)]
-        tell("searching", 0.1)
+        progress("searching", 0.1)
         found = least_time(model, log(plan.pose[:3, :3]), starts, intervals=grids)
-        tell("falling", 0.8)
+        progress("falling", 0.8)
         planned = fallen(bending.model, plan.pose, plan.gait(plan.shortest), STEPS)
         run = fallen(model, plan.pose, found.gait, grids[-1] * -(-STEPS // grids[-1]))
-        return Righted(model, plan, found, planned, run)
+        return RightingResult(model, plan, found, planned, run)
 
-    def motion(self, seen: Righted) -> Trajectory:
+    def motion(self, seen: RightingResult) -> Trajectory:
         """The quickest."""
         return seen.run
 
-    def figures(self, study: Study, seen: Righted) -> Figures:
+    def figures(self, study: Study, seen: RightingResult) -> Figures:
         """Animation of both cats, and charts."""
         from .least_time_page import figures  # drawing waits until it is asked for
 

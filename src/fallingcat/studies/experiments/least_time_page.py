@@ -15,18 +15,18 @@ from ...visualization import Chart, Line, Scene, Table, Text
 from ..kind import Figures
 
 if TYPE_CHECKING:
-    from .least_time import Righted
+    from .least_time import RightingResult
 
 FRAMES, ABOVE, SPEED = 200, 0.5, 0.05
 """Frames of the animation, height of one cat above the other (m), and playback speed."""
 
 
-def figures(seen: Righted) -> Figures:
+def figures(seen: RightingResult) -> Figures:
     """The motion, the turn and the momentum above the table; limits and the search below it."""
     return Figures((_scene(seen), _tilt(seen), _spin(seen)), (*_limits(seen), _binding(seen), *_search(seen)))
 
 
-def _scene(seen: Righted) -> Scene:
+def _scene(seen: RightingResult) -> Scene:
     """Both, seen from their centers of mass, until the slower one is done."""
     times = np.linspace(0.0, seen.plan.shortest, FRAMES)
     poses, shapes = {}, {}
@@ -54,7 +54,7 @@ def _links(run: Trajectory, times: np.ndarray) -> dict[str, np.ndarray]:
     return out
 
 
-def _tilt(seen: Righted) -> Chart:
+def _tilt(seen: RightingResult) -> Chart:
     times = np.linspace(0.0, seen.plan.shortest, FRAMES)
     lines = [
         Line(name, np.interp(times, run.times, np.degrees(np.arccos(np.clip(run.poses[:, 2, 2], -1.0, 1.0)))))
@@ -63,7 +63,7 @@ def _tilt(seen: Righted) -> Chart:
     return Chart("Tilt of the base", times, lines, "deg")
 
 
-def _limits(seen: Righted) -> list[Chart]:
+def _limits(seen: RightingResult) -> list[Chart]:
     """Joints, speeds and torques over time, as shares of their limits, and the limits."""
     at = np.unique(np.linspace(0, len(seen.run) - 1, 2 * FRAMES).astype(int))
     ends = [Line("limit", np.ones(len(at))), Line("limit", -np.ones(len(at)))]
@@ -78,7 +78,7 @@ def _limits(seen: Righted) -> list[Chart]:
     ]
 
 
-def _binding(seen: Righted) -> Table:
+def _binding(seen: RightingResult) -> Table:
     rows = [
         (
             name, f"{np.degrees(limits.upper):.0f} deg", f"{limits.velocity:g} rad/s", f"{limits.effort:g} N m",
@@ -90,7 +90,7 @@ def _binding(seen: Righted) -> Table:
     return Table("Which limits bind", header, rows, note="Time within 0.01 rad, or 1 %, of a limit.", wide=True)
 
 
-def _search(seen: Righted) -> list[Chart | Table | Text]:
+def _search(seen: RightingResult) -> list[Chart | Table | Text]:
     found = seen.found
     counts, times = np.array(found.refined).T
     lines = [Line("least time", 1e3 * times), Line("planned", np.full(len(times), 1e3 * seen.plan.shortest))]
@@ -108,7 +108,7 @@ def _search(seen: Righted) -> list[Chart | Table | Text]:
     ]
 
 
-def _spin(seen: Righted) -> Chart:
+def _spin(seen: RightingResult) -> Chart:
     at = np.unique(np.linspace(0, len(seen.run) - 1, 2 * FRAMES).astype(int))
     size = np.maximum(seen.spin(seen.run)[at], 1e-18)
     return Chart("Angular momentum, relative", seen.run.times[at], [Line("about the center of mass", size)], log=True)

@@ -55,11 +55,11 @@ class OrbitalGait(StudyKind[OrbitalParameters, "OrbitalExample"]):
         "integration_error": lambda seen: seen.exact.error,
     }
 
-    def run(self, parameters: OrbitalParameters, tell: Progress) -> OrbitalExample:
+    def run(self, parameters: OrbitalParameters, progress: Progress) -> OrbitalExample:
         """Integrate the gait, and evaluate its curvature map."""
         from ...planning.gaits.orbital_example import orbital_example
 
-        tell("integrating", 0.0)
+        progress("integrating", 0.0)
         return orbital_example(parameters.frame, parameters.radius, parameters.points)
 
     def figures(self, study: Study, seen: OrbitalExample) -> Figures:

@@ -66,7 +66,7 @@ class Push(Law):
         return jacobian(model, state, model.link_names[0], "mixed")[1] * pushing
 
 
-class Pushed(NamedTuple):
+class PushResult(NamedTuple):
     """The motion, and what each tick planned."""
 
     run: Trajectory
@@ -107,11 +107,11 @@ def _share(forces: np.ndarray, friction: float) -> np.ndarray:
 
 
 @study_kind
-class PushedDog(SimulatedKind[PushedParameters, Pushed]):
+class PushedDog(SimulatedKind[PushedParameters, PushResult]):
     """Center of mass and trunk first, then a posture, on four feet within their friction cones."""
 
     name, parameters = "pushed-dog", PushedParameters
-    measures: Mapping[str, Callable[[Pushed], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[PushResult], SupportsFloat]] = {
         "sway": lambda seen: np.abs(seen.sway[:, 1]).max(),
         "left": lambda seen: np.linalg.norm(seen.sway[-1]),
         "slip": lambda seen: seen.slip.max(),
@@ -123,10 +123,10 @@ class PushedDog(SimulatedKind[PushedParameters, Pushed]):
         "capture": lambda seen: seen.capture,
     }
 
-    def run(self, parameters: PushedParameters, tell: Progress) -> Pushed:
+    def run(self, parameters: PushedParameters, progress: Progress) -> PushResult:
         """Simulate the robot under the push."""
         dog, start = standing_dog()
-        tell("compiling", 0.0)
+        progress("compiling", 0.0)
         center = CenterOfMassTask(center_of_mass(dog, start), gain=parameters.gain)
         trunk = RotationTask("trunk", np.eye(3), gain=parameters.gain, weight=0.05)
         posture = JointsTask(BENT, gain=parameters.gain)
@@ -141,15 +141,15 @@ class PushedDog(SimulatedKind[PushedParameters, Pushed]):
 
         floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction)
         laws: list[Law | Sampled] = [Sampled(controller, rate=parameters.rate), Push(parameters.impulse / LASTS)]
-        tell("standing", 0.3)
+        progress("standing", 0.3)
         run = simulate(dog, start, DURATION, laws, floor, dt=1e-3, every=5)
-        return Pushed(run, parameters, *(np.array(column) for column in zip(*ticks, strict=True)))
+        return PushResult(run, parameters, *(np.array(column) for column in zip(*ticks, strict=True)))
 
-    def motion(self, seen: Pushed) -> Trajectory:
+    def motion(self, seen: PushResult) -> Trajectory:
         """Trajectory of the run."""
         return seen.run
 
-    def figures(self, study: Study, seen: Pushed) -> Figures:
+    def figures(self, study: Study, seen: PushResult) -> Figures:
         """The robot in motion, where its center of mass goes, what its feet do."""
         times, sway = seen.run.times, seen.sway
         charts = (

@@ -159,9 +159,9 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
         "first_guess": lambda seen: (seen.rounds == 1).mean(),
     }
 
-    def run(self, parameters: ReachingParameters, tell: Progress) -> InverseKinematicsResult:
+    def run(self, parameters: ReachingParameters, progress: Progress) -> InverseKinematicsResult:
         """Simulate the reach on two feet, then on one."""
-        tell("compiling", 0.0)
+        progress("compiling", 0.0)
         walker, start, plan = planned(parameters)
         ticks: list[tuple[Any, ...]] = []
 
@@ -171,7 +171,7 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
             return tau
 
         floor = CompliantFloor(plan.points, (1e5, 1e5), (1e3, 1e3), friction=0.8)
-        tell("reaching", 0.3)
+        progress("reaching", 0.3)
         run = simulate(walker, start, END, Sampled(controller, rate=parameters.rate), floor, dt=1e-3, every=10)
         return InverseKinematicsResult(run, plan, *(np.array(column) for column in zip(*ticks, strict=True)))
 

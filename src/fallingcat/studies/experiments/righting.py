@@ -97,7 +97,7 @@ class Robot(NamedTuple):
         return np.array([p[2] - r for p, r in zip(positions(self.model, state, self.feet), self.radii, strict=True)])
 
 
-class Righted(NamedTuple):
+class RightingResult(NamedTuple):
     """The plan, the flight and the landing."""
 
     robot: Robot
@@ -166,11 +166,11 @@ def _turn(pose: np.ndarray) -> float:
 
 
 @study_kind
-class RightingDog(StudyKind[RightingParameters, Righted]):
+class RightingDog(StudyKind[RightingParameters, RightingResult]):
     """Plan by curvature, follow and land by whole-body control."""
 
     name, parameters = "righting-dog", RightingParameters
-    measures: Mapping[str, Callable[[Righted], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[RightingResult], SupportsFloat]] = {
         "start_tilt": lambda seen: _tilt(seen.flight.poses[0]),
         "landing_tilt": lambda seen: _tilt(seen.flight.poses[-1]),
         "planned": lambda seen: np.degrees(np.linalg.norm(seen.plan.turn)),
@@ -201,20 +201,20 @@ class RightingDog(StudyKind[RightingParameters, Righted]):
         "landing_balance": lambda seen: seen.landing.energy_residual,
     }
 
-    def run(self, parameters: RightingParameters, tell: Progress) -> Righted:
+    def run(self, parameters: RightingParameters, progress: Progress) -> RightingResult:
         """Plan the righting, and simulate flight and landing."""
         p, robot = parameters, Robot.of(parameters)
-        tell("planning", 0.0)
+        progress("planning", 0.0)
         posture = robot.standing.joints
         plan = quickest(robot.model, np.radians(p.roll), posture, period=p.period, tips=robot.feet)
         ticks: list[tuple[float, np.ndarray]] = []
-        tell("falling", 0.4)
+        progress("falling", 0.4)
         flight = _finished(_flight(robot, plan, p, ticks), "flight")
-        tell("landing", 0.7)
+        progress("landing", 0.7)
         landing = _finished(_landing(robot, flight, p, ticks), "landing")
-        return Righted(robot, p, plan, flight, landing, *(np.array(x) for x in zip(*ticks, strict=True)))
+        return RightingResult(robot, p, plan, flight, landing, *(np.array(x) for x in zip(*ticks, strict=True)))
 
-    def figures(self, study: Study, seen: Righted) -> Figures:
+    def figures(self, study: Study, seen: RightingResult) -> Figures:
         """The robot in motion, the curvature inside its circles, and what it did."""
         from .righting_figures import figures
 

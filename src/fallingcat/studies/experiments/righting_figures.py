@@ -13,7 +13,7 @@ from ...visualization import Arrows, Chart, HeatMap, Line, Scene, Trace, appeara
 from ..kind import Figures
 
 if TYPE_CHECKING:
-    from .righting import Righted
+    from .righting import RightingResult
 
 FRAMES, SLOW = 300, 0.2
 """Frames of the animation, and playback speed."""
@@ -24,13 +24,13 @@ LEG = 3
 """Joints in a chart."""
 
 
-def figures(seen: Righted) -> Figures:
+def figures(seen: RightingResult) -> Figures:
     """The robot in motion and the map above the table; series below."""
     below = (_joints(seen), _torques(seen), _spin(seen), *_ground(seen))
     return Figures((_scene(seen), _map(seen), _attitude(seen)), below)
 
 
-def _scene(seen: Righted) -> Scene:
+def _scene(seen: RightingResult) -> Scene:
     times = np.linspace(0.0, min(seen.touchdown + SHOWN, seen.touchdown + float(seen.landing.times[-1])), FRAMES)
     states = [
         seen.flight.at(t) if t <= seen.touchdown else seen.landing.at(min(t - seen.touchdown, seen.landing.times[-1]))
@@ -50,7 +50,7 @@ def _scene(seen: Righted) -> Scene:
     return Scene(times, drawn, shapes, SLOW, True, ghosts, -60.0, 10.0, extras=[arrows], notes=notes)
 
 
-def _map(seen: Righted) -> HeatMap:
+def _map(seen: RightingResult) -> HeatMap:
     """The curvature about the forward axis over the plane of the circles."""
     curve, model = seen.plan.curve, seen.robot.model
     plane = Plane(np.stack([curve.first, curve.second], axis=1), curve.origin + curve.tuck)
@@ -73,36 +73,36 @@ def _map(seen: Righted) -> HeatMap:
     )
 
 
-def _whole(seen: Righted, flight: np.ndarray, landing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _whole(seen: RightingResult, flight: np.ndarray, landing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two series, one after the other, and their times."""
     return np.append(seen.flight.times, seen.touchdown + seen.landing.times), np.concatenate([flight, landing])
 
 
-def _attitude(seen: Righted) -> Chart:
+def _attitude(seen: RightingResult) -> Chart:
     up = [np.degrees(np.arccos(np.clip(run.poses[:, 2, 2], -1.0, 1.0))) for run in (seen.flight, seen.landing)]
     times, tilt = _whole(seen, *up)
     return Chart("Tilt of the trunk", times, [Line("angle between its up and the world's", tilt)], "degrees")
 
 
-def _joints(seen: Righted) -> Chart:
+def _joints(seen: RightingResult) -> Chart:
     times, joints = _whole(seen, seen.flight.joints, seen.landing.joints)
     names = seen.robot.model.joint_names[:LEG]
     lines = [Line(name, np.degrees(joints[:, i])) for i, name in enumerate(names)]
     return Chart("Joints of the first leg", times, lines, "degrees")
 
 
-def _torques(seen: Righted) -> Chart:
+def _torques(seen: RightingResult) -> Chart:
     lines = [Line(name, seen.torques[:, i]) for i, name in enumerate(seen.robot.model.joint_names[:LEG])]
     return Chart("Torques of the first leg", seen.ticks, lines, "N m")
 
 
-def _spin(seen: Righted) -> Chart:
+def _spin(seen: RightingResult) -> Chart:
     spin = np.linalg.norm(seen.flight.momenta("centroidal")[:, 3:], axis=1)
     lines = [Line("size", np.maximum(spin, 1e-18))]
     return Chart("Angular momentum in flight", seen.flight.times, lines, "N m s", log=True)
 
 
-def _ground(seen: Righted) -> tuple[Chart, Chart]:
+def _ground(seen: RightingResult) -> tuple[Chart, Chart]:
     run, times = seen.landing, seen.touchdown + seen.landing.times
     forces = [Line(name, run.contact_forces[:, i, 2]) for i, name in enumerate(seen.robot.feet)]
     heights = [Line("base", run.poses[:, 2, 3])]

@@ -41,7 +41,7 @@ FALLEN: Final = 0.6
 FEET: Final = tuple(WrenchCone(f"{side}_sole", ALONG, ACROSS, FRICTION) for side in SIDES)
 
 
-class Stepped(NamedTuple):
+class SteppingResult(NamedTuple):
     """The motion, what was planned, and what the ground gave; ``N`` samples, ``K`` ticks, feet left and right."""
 
     run: Trajectory
@@ -58,7 +58,7 @@ class Stepped(NamedTuple):
     """``N x 3`` (m)"""
     places: np.ndarray
     """``N x 2 x 3`` (m): of the feet"""
-    felt: np.ndarray
+    foot_wrenches: np.ndarray
     """``N x 2 x 6``: wrenches of the ground on the feet, in their frames"""
 
     @property
@@ -74,7 +74,7 @@ class Stepped(NamedTuple):
         found = []
         for phase, i in self.swings:
             k = SIDES.index(other(phase.base))
-            free = i[self.felt[i, k, 2] == 0.0]
+            free = i[self.foot_wrenches[i, k, 2] == 0.0]
             found.append(self.places[free, k, 2].max(initial=0.0))
         return np.array(found)
 
@@ -88,7 +88,7 @@ class Stepped(NamedTuple):
         t = self.run.times[i]
         base = [SIDES.index(self.plan.phase(x).base) for x in t]
         tick = np.searchsorted(self.ticks, t + 1e-9, side="right") - 1
-        return t, self.felt[i, base], self.wrenches[tick, base]
+        return t, self.foot_wrenches[i, base], self.wrenches[tick, base]
 
     @property
     def margins(self) -> Margins:
@@ -103,9 +103,9 @@ class Stepped(NamedTuple):
     @property
     def off(self) -> float:
         """Median distance of the force by (48) from the measured one, as a share of the weight."""
-        _, felt, planned = self.based
+        _, foot_wrenches, planned = self.based
         model = self.run.model
-        gap = np.median(np.linalg.norm((felt - planned)[:, :3], axis=1))
+        gap = np.median(np.linalg.norm((foot_wrenches - planned)[:, :3], axis=1))
         return float(gap / (model.mass * np.linalg.norm(model.gravity)))
 
 
@@ -148,11 +148,11 @@ class Stepper:
 
 
 @study_kind
-class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
+class SteppingInPlace(SimulatedKind[SteppingParameters, SteppingResult]):
     """The center of mass first, then the foot in the air, then a posture; wrenches of feet inside their cones."""
 
     name, parameters = "stepping-in-place", SteppingParameters
-    measures: Mapping[str, Callable[[Stepped], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[SteppingResult], SupportsFloat]] = {
         "steps": lambda seen: (seen.lifts > 0.0).sum(),
         "missing": lambda seen: seen.plan.parameters.steps - (seen.lifts > 0.0).sum(),
         "lift": lambda seen: seen.lifts.min(),
@@ -173,26 +173,26 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
         "optimality": lambda seen: seen.optimality.max(),
     }
 
-    def run(self, parameters: SteppingParameters, tell: Progress) -> Stepped:
+    def run(self, parameters: SteppingParameters, progress: Progress) -> SteppingResult:
         """Simulate the steps, and evaluate center of mass, feet and wrenches."""
-        tell("compiling", 0.0)
+        progress("compiling", 0.0)
         walker, start, plan = planned(parameters)
         stepper = Stepper(walker, plan)
         floor = CompliantFloor(plan.points, (STIFFNESS, STIFFNESS), (DAMPING, DAMPING), friction=FRICTION)
-        tell("stepping", 0.3)
+        progress("stepping", 0.3)
         run = simulate(walker, start, plan.end, Sampled(stepper, rate=parameters.rate), floor, dt=1e-3, every=5)
         look = compile(walker, looked, inputs={"forces": (8, 3)}, state=["pose", "joints"], points=plan.points)
         seen = look(run.poses[:, :3], run.joints, run.contact_forces)
-        center, places, felt = seen[:, :3], seen[:, 3:9].reshape(-1, 2, 3), seen[:, 9:].reshape(-1, 2, 6)
+        center, places, foot_wrenches = seen[:, :3], seen[:, 3:9].reshape(-1, 2, 3), seen[:, 9:].reshape(-1, 2, 6)
         t, torques, wrenches, optimality = (np.array(column) for column in zip(*stepper.ticks, strict=True))
         switches = tuple(stepper.switches)
-        return Stepped(run, plan, switches, t, torques, wrenches, optimality, center, places, felt)
+        return SteppingResult(run, plan, switches, t, torques, wrenches, optimality, center, places, foot_wrenches)
 
-    def motion(self, seen: Stepped) -> Trajectory:
+    def motion(self, seen: SteppingResult) -> Trajectory:
         """Trajectory of the run."""
         return seen.run
 
-    def figures(self, study: Study, seen: Stepped) -> Figures:
+    def figures(self, study: Study, seen: SteppingResult) -> Figures:
         """The robot in motion; its center of mass, its feet, the margins of their wrenches, torques."""
         times, names = seen.run.times, seen.run.model.joint_names
         t, *wrenches = seen.based
@@ -204,7 +204,12 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
             Chart("Heights of the feet", times, [Line(s, seen.places[:, k, 2]) for k, s in enumerate(SIDES)], "m"),
             Chart("Center of mass, sideways", times, sway, "m"),
             Chart("Center of mass, from where it should be", times, _axes(1e3 * (seen.center - seen.wanted)), "mm"),
-            Chart("Normal forces of the feet", times, [Line(s, seen.felt[:, k, 2]) for k, s in enumerate(SIDES)], "N"),
+            Chart(
+                "Normal forces of the feet",
+                times,
+                [Line(s, seen.foot_wrenches[:, k, 2]) for k, s in enumerate(SIDES)],
+                "N",
+            ),
             Chart("Normal force of the base", t, [Line(name, m.normal) for name, m in base.items()], "N"),
             Chart("Room of its center of pressure in the sole", t, [Line(n, m.room) for n, m in base.items()], "m"),
             Chart("Share of its friction used along the ground", t, [Line(n, m.sliding) for n, m in base.items()]),
@@ -216,7 +221,7 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, Stepped]):
         return Figures((*seen.run.animate().blocks[:1], charts[0]), charts[1:])
 
 
-def _largest(seen: Stepped, part: str) -> float:
+def _largest(seen: SteppingResult, part: str) -> float:
     """Largest value over all switches; NaN where there was none."""
     return float(max((getattr(switch, part) for switch in seen.switches), default=np.nan))
 

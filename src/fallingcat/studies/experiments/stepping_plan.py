@@ -102,7 +102,7 @@ class Path(NamedTuple):
         return place, velocity, acceleration
 
 
-def swayed(times: np.ndarray, pressure: np.ndarray, height: float, gravity: float) -> Path:
+def center_path(times: np.ndarray, pressure: np.ndarray, height: float, gravity: float) -> Path:
     """Bounded motion of a center of mass at constant height above a given center of pressure.
 
     The ground pushes at ``pressure`` (N x 3), and the motion runs away neither before nor after: ``c'' = w^2 (c - p)``
@@ -222,7 +222,7 @@ def planned(p: SteppingParameters) -> tuple[Model, State, Plan]:
     stops = _pressures(p, when, c, places)
     times = np.linspace(0.0, ends, round(ends / GRID) + 1)
     pressure = np.array([path(t, stops)[0] for t in times])
-    center = swayed(times, pressure, float(c[2]), float(np.linalg.norm(walker.gravity)))
+    center = center_path(times, pressure, float(c[2]), float(np.linalg.norm(walker.gravity)))
     return walker, start, Plan(p, when, center, places, soles, tuple(points), tasks, loops)
 
 

@@ -42,7 +42,7 @@ class SwingUpParameters(Parameters):
     """rad: by which the simulated robot starts elsewhere than the plan"""
 
 
-class SwungUp(NamedTuple):
+class SwingUpResult(NamedTuple):
     """The plan, and its run in the simulator with its feedback."""
 
     plan: OptimalResult
@@ -112,11 +112,11 @@ def swing_up_problem(parameters: SwingUpParameters) -> Problem:
 
 
 @study_kind
-class SwingUp(SimulatedKind[SwingUpParameters, SwungUp]):
+class SwingUp(SimulatedKind[SwingUpParameters, SwingUpResult]):
     """Differential dynamic programming from a small rocking motion; then its feedback in the simulator."""
 
     name, parameters = "swing-up", SwingUpParameters
-    measures: Mapping[str, Callable[[SwungUp], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[SwingUpResult], SupportsFloat]] = {
         "converged": lambda seen: float(seen.plan.converged),
         "iterations": lambda seen: seen.plan.iterations,
         "cost": lambda seen: seen.plan.cost,
@@ -128,24 +128,24 @@ class SwingUp(SimulatedKind[SwingUpParameters, SwungUp]):
         "gradient": lambda seen: next(x.value for x in seen.plan.certify() if x.name == "gradient"),
     }
 
-    def run(self, parameters: SwingUpParameters, tell: Progress) -> SwungUp:
+    def run(self, parameters: SwingUpParameters, progress: Progress) -> SwingUpResult:
         """Plan, and simulate the plan with its feedback from a disturbed start."""
-        tell("planning", 0.0)
+        progress("planning", 0.0)
         problem = swing_up_problem(parameters)
         times = np.arange(parameters.steps) * parameters.duration / parameters.steps
         rocking = 0.2 * parameters.force * np.sin(2.0 * np.pi * times / 1.3)
         plan = solve(problem, rocking[:, None] * (problem.limits[1] > 0.0), iterations=2000)
-        tell("simulating", 0.7)
+        progress("simulating", 0.7)
         model = problem.model
         start = model.state(joints=[0.0, parameters.disturbance])
         run = simulate(model, start, parameters.duration, Sampled(plan.controller(), rate=RATE), dt=1e-3, every=10)
-        return SwungUp(plan, run, parameters)
+        return SwingUpResult(plan, run, parameters)
 
-    def motion(self, seen: SwungUp) -> Trajectory:
+    def motion(self, seen: SwingUpResult) -> Trajectory:
         """Trajectory of the run."""
         return seen.run
 
-    def figures(self, study: Study, seen: SwungUp) -> Figures:
+    def figures(self, study: Study, seen: SwingUpResult) -> Figures:
         """The robot in motion, its joints and the force of its drive."""
         names, plan = seen.run.model.joint_names, seen.plan
         driven = int(np.argmax(plan.problem.limits[1]))

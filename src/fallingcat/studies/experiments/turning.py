@@ -59,7 +59,7 @@ class TurningParameters(Parameters):
 
 
 @dataclass(frozen=True, eq=False)
-class Turned:
+class TurningResult:
     """Observed plan, motion and runs."""
 
     model: Model
@@ -90,11 +90,11 @@ class Turned:
 
 
 @study_kind
-class Turning(SimulatedKind[TurningParameters, Turned]):
+class Turning(SimulatedKind[TurningParameters, TurningResult]):
     """Plan by curvature, follow by the law of [Mishra] V-A."""
 
     name, parameters = "orbital-turn", TurningParameters
-    measures: Mapping[str, Callable[[Turned], SupportsFloat]] = {
+    measures: Mapping[str, Callable[[TurningResult], SupportsFloat]] = {
         "cycles": lambda seen: seen.plan.cycles,
         "per_cycle": lambda seen: np.degrees(seen.plan.per_cycle),
         "planned_error": lambda seen: np.degrees(seen.plan.error),
@@ -109,14 +109,14 @@ class Turning(SimulatedKind[TurningParameters, Turned]):
         "reach": lambda seen: np.degrees(seen.plan.reach),
     }
 
-    def run(self, parameters: TurningParameters, tell: Progress) -> Turned:
+    def run(self, parameters: TurningParameters, progress: Progress) -> TurningResult:
         """Plan the turn, time it within the limits, and simulate it with perfect and with slow poses."""
         from ...planning import Fourier, reorient
         from ...planning.gaits.orbital_example import orbital_example
 
         p, arm = parameters, robots.orbital_arm()
         q, reach = np.radians(p.shape), float(np.radians(p.reach))
-        tell("planning", 0.0)
+        progress("planning", 0.0)
         plan = reorient(arm, np.radians(p.turn), origin=q, reach=reach)
         motion = time_parametrization(arm, plan, np.radians(p.most_rate), p.most_torque)
         rel = reduced_equations(arm, arm.state(joints=q))
@@ -125,25 +125,25 @@ class Turning(SimulatedKind[TurningParameters, Turned]):
             w * w, 2.0 * w, weights[0], compensation="curvature", pose_gain=2.0, locked_gain=1.0,
             base_weights=weights[1], motion=motion,
         )  # fmt: skip
-        tell("turning", 0.3)
+        progress("turning", 0.3)
         start, duration = arm.state(joints=q), motion.duration + AFTER
         run = simulate(arm, start, duration, law, dt=STEP, every=10, progress=False)
-        tell("turning with slow poses", 0.6)
+        progress("turning with slow poses", 0.6)
         sensor = PoseSensor(p.pose_rate, 0.5 / p.pose_rate, float(np.radians(p.rotation_noise)), p.position_noise)
         noisy = Sampled(replace(law, sensor=sensor), RATE, seed=1)
         slow = simulate(arm, start, duration, noisy, dt=1.0 / RATE, integrator="rkmk4", progress=False)
-        tell("comparing", 0.9)
+        progress("comparing", 0.9)
         example = orbital_example(points=3)
         circle = Fourier.through(example.plane.curve(example.circle)(np.arange(16) / 16.0).q)
         same = reorient(arm, log(example.exact.pose[:3, :3]), reach=1.7, start=circle)
         efforts = effort(circle), same.cycles**2 * effort(same.gait)
-        return Turned(arm, plan, motion, law, run, slow, efforts)
+        return TurningResult(arm, plan, motion, law, run, slow, efforts)
 
-    def motion(self, seen: Turned) -> Trajectory:
+    def motion(self, seen: TurningResult) -> Trajectory:
         """Trajectory with perfect poses."""
         return seen.run
 
-    def figures(self, study: Study, seen: Turned) -> Figures:
+    def figures(self, study: Study, seen: TurningResult) -> Figures:
         """The arm in motion; attitude, joints, torques."""
         run = seen.run
         at = np.linspace(0, len(run) - 1, min(len(run), 900)).astype(int)

@@ -43,7 +43,7 @@ LONGEST_STEP: Final = 5e-3
 
 
 def attraction(
-    model: Model, seen: Observed, p: AttractionParameters, tell: Progress
+    model: Model, seen: Observed, p: AttractionParameters, progress: Progress
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """Shares of the runs from a grid of starts that end in the gait, fall, stay undecided or break.
 
@@ -54,7 +54,7 @@ def attraction(
     if gait is None:
         return dict.fromkeys(SHARES, float("nan")), {}
     found = judged(
-        model, starts(model, grid.values(np.arange(grid.size))), p, gait, tell=partial(tell, "from all starts")
+        model, starts(model, grid.values(np.arange(grid.size))), p, gait, progress=partial(progress, "from all starts")
     )
     shares = [100.0 * float(np.mean(found.verdicts == verdict)) for verdict in (GAIT, FELL, UNDECIDED, BROKE)]
     series = {"verdicts": found.verdicts.reshape(grid.shape), "periods": found.periods.reshape(grid.shape)}
@@ -132,7 +132,7 @@ def gait_of(seen: Observed) -> Gait | None:
 
 
 @dataclass
-class Judged:
+class RunOutcomes:
     """Outcomes of runs."""
 
     verdicts: np.ndarray
@@ -151,8 +151,8 @@ def judged(
     *,
     target: str = "cpu",
     threads: int = 1,
-    tell: Callable[[float], None] = lambda share: None,
-) -> Judged:
+    progress: Callable[[float], None] = lambda share: None,
+) -> RunOutcomes:
     """Every run until it has fallen, has been in the gait for :data:`PERIODS`, or ends undecided."""
     if "initial" in (p.r_des, p.E_des):
         raise ModelError("r_des and E_des of a basin are numbers: all its runs have the same controller")
@@ -161,8 +161,8 @@ def judged(
     how: dict[str, Any] = {"target": target, "threads": threads, "integrator": method, "ledger": False}
     simulator = BatchSimulator(model, states, own, floor(p), dt=LONGEST_STEP, **how)
     count = simulator.count
-    watch, found = _Watch(simulator, p, gait), Judged(np.zeros(count, np.uint8), np.zeros(count, np.float32))
-    for left in watch.decided(tell):
+    watch, found = _Watch(simulator, p, gait), RunOutcomes(np.zeros(count, np.uint8), np.zeros(count, np.float32))
+    for left in watch.decided(progress):
         found.verdicts[left["runs"]], found.periods[left["runs"]] = left["verdict"], left["looks"] / CHECKS_PER_PERIOD
     found.attempts = watch.attempts
     return found

@@ -32,7 +32,7 @@ FALLEN: Final = Event("the base is on the floor", lambda t, state: float(state.p
 """Ends a run that does not come back."""
 
 
-def basin(model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> dict[str, float]:
+def basin(model: Model, seen: Observed, p: BasinParameters, progress: Progress) -> dict[str, float]:
     """Largest pushes from which the gait comes back.
 
     The :data:`EDGES`: ``NAME_low`` and ``NAME_high`` for every push (m, degrees, m/s, degrees/s), and for the angle of
@@ -40,7 +40,7 @@ def basin(model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> d
     """
     if not p.basin_hops or not stationarity(seen) < 1.0:
         return dict.fromkeys(EDGES, float("nan"))
-    judge = _Judge(model, seen, p, tell)
+    judge = _Judge(model, seen, p, progress)
     units = {key: (RELEASE if _name(key) == "release" else PUSHES[_name(key)]) for key in EDGES}
     signed = {key: -unit if key.endswith("_low") else unit for key, unit in units.items()}
     found = _edges(judge, signed, p.basin_steps)
@@ -82,13 +82,13 @@ def _edges(
 class _Judge:
     """Judge of pushes, by their name and size: those that end in the gait."""
 
-    def __init__(self, model: Model, seen: Observed, p: BasinParameters, tell: Progress) -> None:
-        self.model, self.p, self._tell, self._asked = model, p, tell, 0
+    def __init__(self, model: Model, seen: Observed, p: BasinParameters, progress: Progress) -> None:
+        self.model, self.p, self._progress, self._asked = model, p, progress, 0
         self.apex = seen.apex(seen.hops[-1])
         self.period, self.step = hop_period(seen), step_length(seen)
 
     def __call__(self, sizes: dict[str, float]) -> dict[str, bool]:
-        self._tell("pushing", self._asked / (DOUBLINGS + self.p.basin_steps))
+        self._progress("pushing", self._asked / (DOUBLINGS + self.p.basin_steps))
         self._asked += 1
         pushed = {key: size for key, size in sizes.items() if _name(key) != "release"}
         states = [_push(self.model, self.apex, _name(key), size) for key, size in pushed.items()]

@@ -35,14 +35,14 @@ class _Hopper(SimulatedKind[P, Observed]):
     measures: Mapping[str, Measure] = MEASURES
     also = (*SimulatedKind.also, "x at TIME", "NAME TIME ms before the apex")
 
-    def run(self, parameters: P, tell: Progress) -> Observed:
+    def run(self, parameters: P, progress: Progress) -> Observed:
         model = robot(parameters)
-        share = _seldom(lambda share: tell("running", share))
+        share = _throttled(lambda share: progress("running", share))
         run = simulated(model, start(model, parameters), parameters, progress=share)
-        return self.more(model, Observed(run, parameters), parameters, tell)
+        return self.more(model, Observed(run, parameters), parameters, progress)
 
     @abstractmethod
-    def more(self, model: Model, seen: Observed, parameters: P, tell: Progress) -> Observed:
+    def more(self, model: Model, seen: Observed, parameters: P, progress: Progress) -> Observed:
         """The run with what further runs say about it."""
 
     def measure(self, name: str) -> Callable[[Observed], SupportsFloat]:
@@ -67,14 +67,14 @@ class Hopper(_Hopper[HopperParameters]):
     """Study kind ``hopper``: one run."""
 
     name, parameters = "hopper", HopperParameters
-    together: Mapping[str, int] = {"cpu": 16, "cuda": 256}
+    chunk_sizes: Mapping[str, int] = {"cpu": 16, "cuda": 256}
 
     def run_many(self, many: Sequence[HopperParameters], target: str = "cpu") -> list[Observed | Exception]:
         """Run all at once, to the tolerances of one run."""
         runs = zip(simulated_together(many, target), many, strict=True)
         return [run if isinstance(run, Exception) else Observed(run, p) for run, p in runs]
 
-    def more(self, model: Model, seen: Observed, parameters: HopperParameters, tell: Progress) -> Observed:
+    def more(self, model: Model, seen: Observed, parameters: HopperParameters, progress: Progress) -> Observed:
         """The run alone."""
         return seen
 
@@ -95,9 +95,9 @@ class HopperScan(_Hopper[ScanParameters]):
     name, parameters, measures = "hopper-scan", ScanParameters, _numbers(NUMBERS)
     aside = frozenset({"q1_first", "q1_last", "points"})
 
-    def more(self, model: Model, seen: Observed, parameters: ScanParameters, tell: Progress) -> Observed:
+    def more(self, model: Model, seen: Observed, parameters: ScanParameters, progress: Progress) -> Observed:
         """The run with the angular momenta of all starts."""
-        angles, spins = scanned(model, parameters, tell)
+        angles, spins = scanned(model, parameters, progress)
         numbers = about_scan(angles, spins, parameters.q1)
         return replace(seen, numbers=numbers, curves={"q1": angles, "spin": spins})
 
@@ -109,9 +109,9 @@ class HopperBasin(_Hopper[BasinParameters]):
     name, parameters, measures = "hopper-basin", BasinParameters, _numbers(EDGES)
     aside = frozenset({"basin_hops", "basin_steps"})
 
-    def more(self, model: Model, seen: Observed, parameters: BasinParameters, tell: Progress) -> Observed:
+    def more(self, model: Model, seen: Observed, parameters: BasinParameters, progress: Progress) -> Observed:
         """The run with the edges of the basin."""
-        return replace(seen, numbers=basin(model, seen, parameters, tell))
+        return replace(seen, numbers=basin(model, seen, parameters, progress))
 
 
 @study_kind
@@ -121,9 +121,9 @@ class HopperSearch(_Hopper[SearchParameters]):
     name, parameters, measures = "hopper-search", SearchParameters, _numbers(OF_SEARCH)
     aside = frozenset({"samples", "trial", "again", "longer"})
 
-    def more(self, model: Model, seen: Observed, parameters: SearchParameters, tell: Progress) -> Observed:
+    def more(self, model: Model, seen: Observed, parameters: SearchParameters, progress: Progress) -> Observed:
         """The run with the results of the search."""
-        found = search(model, parameters, tell)
+        found = search(model, parameters, progress)
         return replace(seen, numbers=about_search(found), curves=found.region)
 
     def figures(self, study: Study, seen: Observed) -> Figures:
@@ -140,9 +140,9 @@ class HopperAttraction(_Hopper[AttractionParameters]):
     name, parameters, measures = "hopper-attraction", AttractionParameters, _numbers(SHARES)
     aside = frozenset({"leans", "heights", "joints", "speeds", "tolerance"})
 
-    def more(self, model: Model, seen: Observed, parameters: AttractionParameters, tell: Progress) -> Observed:
+    def more(self, model: Model, seen: Observed, parameters: AttractionParameters, progress: Progress) -> Observed:
         """The run with the outcomes from all starts."""
-        numbers, curves = attraction(model, seen, parameters, tell)
+        numbers, curves = attraction(model, seen, parameters, progress)
         return replace(seen, numbers=numbers, curves=curves)
 
     def figures(self, study: Study, seen: Observed) -> Figures:
@@ -152,7 +152,7 @@ class HopperAttraction(_Hopper[AttractionParameters]):
         return attraction_figures(seen)
 
 
-def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:
+def _throttled(progress: Callable[[float], None]) -> Callable[[float], None]:
     """Passes on every hundredth share only: a step takes microseconds."""
     last = -1.0
 
@@ -160,6 +160,6 @@ def _seldom(tell: Callable[[float], None]) -> Callable[[float], None]:
         nonlocal last
         if share - last >= 0.01:
             last = share
-            tell(share)
+            progress(share)
 
     return describe

@@ -13,7 +13,7 @@ from .observed import Observed
 UPRIGHT = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 """World, with y up, to picture, with z up."""
 TRUNK, THIGH, SHANK, SPRING, CENTER = "#e8974e", "#e8974e", "#5aa9e6", "#7bc47f", "#f3f4f8"
-FRAMES_PER_SECOND, MOST_FRAMES = 60, 1200
+FRAMES_PER_SECOND, MAX_FRAMES = 60, 1200
 PICTURES, APART = 9, 0.16
 """In the strip of a cycle, and how far apart they are (m)."""
 
@@ -21,7 +21,7 @@ PICTURES, APART = 9, 0.16
 def hopper_scene(seen: Observed) -> Scene:
     """The whole run; the camera goes along at its height."""
     t = seen.times
-    count = int(np.clip((t[-1] - t[0]) * FRAMES_PER_SECOND, 2, MOST_FRAMES))
+    count = int(np.clip((t[-1] - t[0]) * FRAMES_PER_SECOND, 2, MAX_FRAMES))
     times = np.linspace(t[0], t[-1], count)
     poses, shapes = _parts(seen, times)
     return Scene(times, poses, shapes, 0.25 if t[-1] > 2.5 else 0.1, True, (), -90.0, 7.0, follow="level")

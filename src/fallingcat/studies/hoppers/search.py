@@ -83,14 +83,14 @@ class Search(NamedTuple):
         return {name: values[gaits] for name, values in self.drawn.items()} | {"speed": speeds}
 
 
-def search(model: Model, p: SearchParameters, tell: Progress) -> Search:
+def search(model: Model, p: SearchParameters, progress: Progress) -> Search:
     """``p.samples`` runs of ``p.trial`` (s) from random gains and starts; ``p.again`` of them for longer."""
     begun, each = draws(model, p)
     drawn = {name: np.array([getattr(mine, name) for mine in each]) for name in RANGES}
-    found = Search(drawn, *_outcome(model, begun, each, tell), {})
+    found = Search(drawn, *_outcome(model, begun, each, progress), {})
     good = np.flatnonzero(found.forward & ~found.chatters)[: p.again].tolist()  # in the order in which they were drawn
     for k in range(0, len(good), RUNS_AT_ONCE):
-        tell("looking again", k / len(good))
+        progress("looking again", k / len(good))
         some = good[k : k + RUNS_AT_ONCE]
         own = [each[i].model_copy(update={"duration": p.longer}) for i in some]
         paces = followed(model, [begun.at(i) for i in some], own)
@@ -115,7 +115,7 @@ def _drawn(rng: np.random.Generator, name: str, count: int) -> np.ndarray:
 
 
 def _outcome(
-    model: Model, begun: State, each: Sequence[SearchParameters], tell: Progress
+    model: Model, begun: State, each: Sequence[SearchParameters], progress: Progress
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Outcome of each run, ``N`` each.
 
@@ -127,7 +127,7 @@ def _outcome(
     verdicts, lasted, speed = np.zeros(count, dtype=int), np.zeros(count), np.full(count, np.nan)
 
     def hear(watch: Watch, which: np.ndarray, what: str) -> None:
-        for left in watch.decided(lambda share: tell(what, share)):
+        for left in watch.decided(lambda share: progress(what, share)):
             runs, half = which[left["runs"]], (looks - looks // 2) * CHECK_PERIOD
             verdicts[runs], lasted[runs] = left["verdict"], left["looks"] * CHECK_PERIOD
             speed[runs] = np.where(left["verdict"] == STAYED, (left["end"] - left["middle"]) / half, np.nan)

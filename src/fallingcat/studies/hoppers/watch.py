@@ -46,8 +46,8 @@ class Watch(ABC):
         """Advance every run up to its time ``until`` (N, s); True (N) for runs that have arrived there."""
         return self.simulator.approach(until)
 
-    def decided(self, tell: Callable[[float], None] = lambda share: None) -> Iterator[dict[str, np.ndarray]]:
-        """Columns of runs that leave, until none is left; ``tell`` is called with their share."""
+    def decided(self, progress: Callable[[float], None] = lambda share: None) -> Iterator[dict[str, np.ndarray]]:
+        """Columns of runs that leave, until none is left; ``progress`` is called with their share."""
         rounds, count = 0, self.simulator.count
         while self.simulator.count:
             self._round()
@@ -58,7 +58,7 @@ class Watch(ABC):
             if int(done.sum()) * RUNS_PER_DECIDED >= len(done):
                 yield {name: self.simulator.fetched(getattr(self, name)[done]) for name in self.columns}
                 self._keep(~done)
-                tell(1.0 - self.simulator.count / count)
+                progress(1.0 - self.simulator.count / count)
 
     def _round(self) -> None:
         """Some attempts at steps of all that go on, and what can be said of those that have arrived."""

@@ -165,16 +165,16 @@ def report(model: Model, states: int = 2, seed: int = 0, progress: Progress | No
     check_model(model)
     if isinstance(states, bool) or not isinstance(states, int) or states < 1:
         raise ModelError(f"states are a whole number above zero, not {describe(states)}")
-    tell = progress or (lambda what, share: None)
+    progress = progress or (lambda what, share: None)
     began = time.perf_counter()
-    tell("proving", 0.0)
+    progress("proving", 0.0)
     proofs = certificates(model, states, seed)
-    tell("coupling", 0.5)
+    progress("coupling", 0.5)
     shapes = _locked(model, shapes_around(model, np.random.default_rng(seed))) if model.m and model.n else []
     couplings, curvature, pairs = _moved(model, shapes) if shapes else ((), None, [])
     gaits = []
     for k, pair in enumerate(pairs):
-        tell("gaits", 0.55 + 0.45 * k / len(pairs))
+        progress("gaits", 0.55 + 0.45 * k / len(pairs))
         gaits.append(_gait(model, pair))
     order = sorted(gaits, key=lambda gait: (gait.found is None, -gait.turn, -gait.travel))
     return RobotReport(

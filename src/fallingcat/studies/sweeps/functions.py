@@ -35,7 +35,7 @@ class FunctionKind(StudyKind[FunctionParameters, dict[str, float]]):
         self.function, self.whole = function, whole
         self.measures = {name: itemgetter(name) for name in measures}
 
-    def run(self, parameters: FunctionParameters, tell: Progress) -> dict[str, float]:
+    def run(self, parameters: FunctionParameters, progress: Progress) -> dict[str, float]:
         """Call the function with these parameters."""
         given = {name: int(x) if name in self.whole else x for name, x in parameters.model_dump().items()}
         return numbers_of(self.function(**given))

@@ -61,7 +61,7 @@ class Job:
         if self.noted:
             self.blame(k)  # of one who died before
         part, runs = self.store.read(k), self.store.runs(k).ravel()
-        todo, size = part.open, 1 if self.noted else max(1, self.kind.together[self.target])
+        todo, size = part.open, 1 if self.noted else max(1, self.kind.chunk_sizes[self.target])
         last, pause = time.monotonic(), 0.0
         for first in range(0, len(todo), size):
             some = todo[first : first + size]
@@ -73,7 +73,7 @@ class Job:
                 os._exit(1)  # killed: somebody else may have gone on with this chunk
             for place, outcome in zip(some, outcomes, strict=True):
                 if isinstance(outcome, Exception):
-                    part.failed.flat[place], part.error.flat[place] = True, _said(outcome)
+                    part.failed.flat[place], part.error.flat[place] = True, _error_text(outcome)
                     continue
                 part.done.flat[place] = True
                 for name, number in outcome.items():
@@ -148,7 +148,7 @@ class Job:
         except BaseException as error:  # SystemExit, GeneratorExit and asyncio's CancelledError are the task's, too
             if len(many) > 1:
                 return [self._seen([each])[0] for each in many]  # the others are not to blame
-            return [error if isinstance(error, Exception) else FallingCatError(_said(error))]
+            return [error if isinstance(error, Exception) else FallingCatError(_error_text(error))]
         if len(seen) != len(many):
             raise ModelError(f"the kind {self.kind.name!r} saw {len(seen)} of {len(many)} runs")
         return seen
@@ -166,7 +166,7 @@ class Job:
             return error
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Error message in one line; for errors from outside the library, with the type of the error."""
     try:
         text = str(error) if isinstance(error, FallingCatError) else f"{type(error).__name__}: {error}"

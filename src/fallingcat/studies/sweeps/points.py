@@ -13,9 +13,9 @@ from ...errors import FallingCatError, ModelError, describe
 from ..tables import Study
 
 Value = float | int | str | bool
-MOST_RUNS = 2_000_000_000
+MAX_RUNS = 2_000_000_000
 """Points of a grid: see the cost model in docs/explanation/sweep_design.md."""
-MOST_ALONG = 10_000_000
+MAX_ALONG = 10_000_000
 """Values along one axis: more are a mistake in a count."""
 
 
@@ -106,12 +106,12 @@ def points_of(study: Study, axes: Mapping[str, Iterable[Value]], sample: int | N
     for name, given in axes.items():
         values[name] = _along(study, name, given)
         runs *= len(values[name])
-        if sample is None and runs > MOST_RUNS:
-            raise ModelError(f"a grid has at most {MOST_RUNS:,} points; with {name!r} it has {runs:,}")
+        if sample is None and runs > MAX_RUNS:
+            raise ModelError(f"a grid has at most {MAX_RUNS:,} points; with {name!r} it has {runs:,}")
     if sample is None:
         return Grid(values)
-    if isinstance(sample, bool) or not isinstance(sample, int) or not 1 <= sample <= MOST_ALONG:
-        raise ModelError(f"sample is a whole number from 1 to {MOST_ALONG:,}, not {describe(sample)}")
+    if isinstance(sample, bool) or not isinstance(sample, int) or not 1 <= sample <= MAX_ALONG:
+        raise ModelError(f"sample is a whole number from 1 to {MAX_ALONG:,}, not {describe(sample)}")
     for name, along in values.items():
         if not all(type(x) is float for x in along):
             raise ModelError(f"a sample takes parameters that are real numbers, not {name!r} with {along[0]!r}")
@@ -126,8 +126,8 @@ def _along(study: Study, name: str, given: Iterable[Value]) -> tuple[Value, ...]
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ModelError(f"the values of {name!r} are a list of them, not {describe(given)}")
     values = tuple(x.item() if isinstance(x, np.generic) else x for x in given)
-    if not 0 < len(values) <= MOST_ALONG:
-        raise ModelError(f"there are 1 to {MOST_ALONG:,} values of {name!r}, not {len(values):,}")
+    if not 0 < len(values) <= MAX_ALONG:
+        raise ModelError(f"there are 1 to {MAX_ALONG:,} values of {name!r}, not {len(values):,}")
     if not all(isinstance(x, (float, int, str)) for x in values) or not all(map(_finite, values)):
         raise ModelError(f"the values of {name!r} are finite numbers or words")
     if len(set(values)) < len(values):
@@ -163,6 +163,6 @@ def linear(text: str) -> list[Value]:
         count = int(parts[2]) if len(parts) == 3 else 2
     except ValueError:
         raise FallingCatError(rule) from None
-    if len(parts) not in (2, 3) or not np.isfinite(ends).all() or not 1 <= count <= MOST_ALONG:
+    if len(parts) not in (2, 3) or not np.isfinite(ends).all() or not 1 <= count <= MAX_ALONG:
         raise FallingCatError(rule)
     return [float(x) for x in np.linspace(ends[0], ends[1], count)]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...errors import ExtraMissingError, FallingCatError
 from .job import Job
 
-MOST_DEATHS: Final = 3
+MAX_DEATHS: Final = 3
 """Deaths of processes at one chunk, without a run that could be to blame."""
 IDLE_TIME: Final = 5.0
 """s: a process without work leaves then, also where its coordinator was killed"""
@@ -38,25 +38,25 @@ class Processes:
         for pool in (*self._idle, *(pool for _, pool, _ in self.busy.values())):
             pool.shutdown(wait=False, kill_workers=True)
 
-    def begin(self, k: int, deaths: int = 0, careful: bool = False) -> None:
+    def begin(self, k: int, crashes: int = 0, careful: bool = False) -> None:
         """A process finishes chunk ``k``, one that is idle or a new one."""
         pool = self._idle.pop() if self._idle else self._pool(1, timeout=IDLE_TIME, env=dict.fromkeys(THREADS, "1"))
         task = pool.submit(replace(self._job, careful=careful).finish, k)
-        self.busy[task] = k, pool, deaths
+        self.busy[task] = k, pool, crashes
 
     def finished(self) -> int:
         """The next chunk that is finished, whoever dies meanwhile."""
         while True:
             for task in wait(self.busy, return_when=FIRST_COMPLETED).done:
-                k, pool, deaths = self.busy.pop(task)
+                k, pool, crashes = self.busy.pop(task)
                 try:
                     task.result()
                 except self._broken:  # once more, one run after the other; then it is known of which it died
-                    deaths = 0 if self._job.blame(k) else deaths + 1
-                    if deaths > MOST_DEATHS:
-                        text = f"{deaths} processes died in chunk {k} of {self._job.store.path}: what is done is kept"
+                    crashes = 0 if self._job.blame(k) else crashes + 1
+                    if crashes > MAX_DEATHS:
+                        text = f"{crashes} processes died in chunk {k} of {self._job.store.path}: what is done is kept"
                         raise FallingCatError(f"{text}, resume=True (--resume) goes on") from None
-                    self.begin(k, deaths, careful=True)
+                    self.begin(k, crashes, careful=True)
                     continue
                 except BaseException:
                     self._idle.append(pool)

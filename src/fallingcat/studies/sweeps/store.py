@@ -123,7 +123,7 @@ class Store:
                 self._put(k, FAILED, self._whole(part.failed, False).tobytes())
             self._put(k, DONE, self._whole(part.done, False).tobytes())
 
-    def mend(self, k: int) -> int:
+    def repair(self, k: int) -> int:
         """Runs of chunk ``k`` that have to be run again, since files of what was done are missing; they are open then.
 
         A file of another size than a chunk has is an error that names it.

@@ -28,7 +28,7 @@ from .points import Points, Value, points_of
 from .processes import Processes
 from .store import DONE, ERROR, FAILED, Store, create, resumed
 
-MOST_CHUNKS: Final = 1_000_000
+MAX_CHUNKS: Final = 1_000_000
 """Each is a task, and a file for each measure."""
 LARGEST_CHUNK: Final = 1 << 13
 """Runs, unless said otherwise: see the cost model in docs/explanation/sweep_design.md."""
@@ -39,7 +39,7 @@ SUSPECTS: Final = 64
 PROGRESS_PERIOD: Final = 0.5
 """s between two checks of the progress of workers"""
 
-Tell = Callable[[int, int, int], None]
+SweepProgress = Callable[[int, int, int], None]
 """Callback with the numbers of runs that are done, that failed, and of all."""
 Runner = Callable[[Job, Sequence[int]], Iterator[int]]
 """Finishes chunks, in any order."""
@@ -97,7 +97,7 @@ def sweep(
     target: str = "cpu",
     chunk: int | None = None,
     time_limit: float | None = None,
-    progress: Tell | bool | None = None,
+    progress: SweepProgress | bool | None = None,
     measures: Sequence[str] | None = None,
     **parameters: Any,
 ) -> Sweep:
@@ -154,14 +154,14 @@ def sweep(
         raise ModelError(
             f"progress is True, False or a function of runs done, failed and in all, not {describe(progress)}"
         )
-    with telling(f"sweep of {wanted.name!r}", progress) as tell:
-        share = tell or (lambda share: None)
+    with telling(f"sweep of {wanted.name!r}", progress) as report:
+        share = report or (lambda share: None)
         return _finished(job, run, lambda done, failed, total: share((done + failed) / max(1, total)))
 
 
-def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
+def _finished(job: Job, run: Runner, progress: SweepProgress) -> Sweep:
     """Run all chunks, those of workers that died once more; only results on disk are counted."""
-    counts, died = _Counts(job.store, tell), False
+    counts, died = _Counts(job.store, progress), False
     while counts.open:
         before = counts.sums()
         chunks = list(islice(counts.open, SUSPECTS if died else None))  # in their order: what was under way comes first
@@ -185,8 +185,8 @@ def _finished(job: Job, run: Runner, tell: Tell) -> Sweep:
 class _Counts:
     """Progress of a store."""
 
-    def __init__(self, store: Store, tell: Tell) -> None:
-        self._store, self._tell = store, tell
+    def __init__(self, store: Store, progress: SweepProgress) -> None:
+        self._store, self._progress = store, progress
         self._known = {k: store.count(k) for k in range(store.chunks)}
         self.total = sum(map(store.size, range(store.chunks)))
         self.look()
@@ -196,7 +196,7 @@ class _Counts:
         self.open = {k: None for k, found in self._known.items() if sum(found) < self._store.size(k)}
         self._known |= {k: self._store.count(k) for k in self.open}
         self.open = {k: None for k in self.open if sum(self._known[k]) < self._store.size(k)}
-        self._tell(*self.sums(), self.total)
+        self._progress(*self.sums(), self.total)
 
     def sums(self) -> tuple[int, int]:
         """Runs that are done, and that failed."""
@@ -208,7 +208,7 @@ class _Counts:
         self._known[k] = self._store.count(k)
         if sum(self._known[k]) == self._store.size(k):
             self.open.pop(k, None)
-        self._tell(*self.sums(), self.total)
+        self._progress(*self.sums(), self.total)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -220,7 +220,7 @@ class _Counts:
                 under_way = {k: self._store.count(k) for k in islice(list(self.open), 4 * (os.cpu_count() or 1))}
                 done, failed = self.sums()
                 more = [(d - self._known[k][0], f - self._known[k][1]) for k, (d, f) in under_way.items()]
-                self._tell(done + sum(d for d, _ in more), failed + sum(f for _, f in more), self.total)
+                self._progress(done + sum(d for d, _ in more), failed + sum(f for _, f in more), self.total)
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
@@ -310,9 +310,9 @@ def _workers(wanted: int | None) -> int:
 
 def _job(study: Study, points: Points, out: Path, resume: bool, chunk: int | None, target: str) -> Job:
     kind, measures = study.kind, _measures(study, points)
-    if target not in kind.together:
+    if target not in kind.chunk_sizes:
         raise ModelError(
-            f"runs of the kind {kind.name!r} take place on {' or '.join(kind.together)}, not {describe(target)}"
+            f"runs of the kind {kind.name!r} take place on {' or '.join(kind.chunk_sizes)}, not {describe(target)}"
         )
     store = _store(study, points, measures, out, resume, chunk, target)
     return Job(study.name, kind, study.parameters.model_dump(), points, measures, store, target)
@@ -343,15 +343,17 @@ def _store(
 ) -> Store:
     about = _configuration(study, points, target)
     if resume and (out / "zarr.json").exists():
-        return _mended(resumed(out, points, tuple(measures), about))
+        return _repaired(resumed(out, points, tuple(measures), about))
     most = (
-        chunk if chunk is not None else min(max(isqrt(prod(points.shape)), study.kind.together[target]), LARGEST_CHUNK)
+        chunk
+        if chunk is not None
+        else min(max(isqrt(prod(points.shape)), study.kind.chunk_sizes[target]), LARGEST_CHUNK)
     )
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise ModelError(f"chunk is a whole number of runs above zero, not {describe(chunk)}")
-    if prod(points.shape) / most > MOST_CHUNKS:
+    if prod(points.shape) / most > MAX_CHUNKS:
         raise ModelError(
-            f"{prod(points.shape):,} runs in chunks of {most:,} are more than {MOST_CHUNKS:,} chunks: give larger ones"
+            f"{prod(points.shape):,} runs in chunks of {most:,} are more than {MAX_CHUNKS:,} chunks: give larger ones"
         )
     rows = {row.measure: row for row in study.table.row}
     known = {
@@ -361,9 +363,9 @@ def _store(
     return create(out, points, most, known, about)
 
 
-def _mended(store: Store) -> Store:
+def _repaired(store: Store) -> Store:
     """Store in which finished runs with missing files are open again."""
-    lost = sum(map(store.mend, range(store.chunks)))
+    lost = sum(map(store.repair, range(store.chunks)))
     if lost:
         text = f"files of {lost:,} finished runs are missing: they are run again"
         warnings.warn(f"{store.path}: {text}", RuntimeWarning, stacklevel=5)

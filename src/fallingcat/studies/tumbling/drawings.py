@@ -13,7 +13,7 @@ from ..kind import Figures
 from .surveys import ALLOWED, CONVERGED, STARTS_TIME, Starts
 
 if TYPE_CHECKING:
-    from .kind import Tumbled
+    from .kind import TumblingResult
 
 NAMES = {"curvature": "with curvature, i = 1", "locked": "without, i = 2", "none": "springs and dampers alone"}
 LEAST = 1e-14
@@ -22,20 +22,20 @@ DRAWN = 900
 """samples of a chart at most"""
 
 
-def figures(seen: Tumbled) -> Figures:
+def figures(seen: TumblingResult) -> Figures:
     """Scene, block diagram and Fig. 6 above; surveys below."""
     scene = seen.runs["locked"].animate("joints").blocks[0]
-    above = (scene, Picture("Like Fig. 5: what knows what", blocks()), *_like_figure_6(seen))
+    above = (scene, Picture("Like Fig. 5: what knows what", blocks()), *_figure_6(seen))
     below = (_joints(seen), _tuning(seen), _bandwidth(seen), _bandwidths(seen))
     return Figures(above, (*below, _regions(seen)))
 
 
-def _thin(seen: Tumbled) -> np.ndarray:
+def _thin(seen: TumblingResult) -> np.ndarray:
     count = len(seen.runs["locked"].times)
     return np.linspace(0, count - 1, min(count, DRAWN)).astype(int)
 
 
-def _like_figure_6(seen: Tumbled) -> tuple[Chart, Chart, Chart]:
+def _figure_6(seen: TumblingResult) -> tuple[Chart, Chart, Chart]:
     at, x = _thin(seen), seen.errors["locked"]
     times = seen.runs["locked"].times[at]
     parts = ("pose", "locked velocity", "joint rates (W3)", "joints")
@@ -50,14 +50,14 @@ def _like_figure_6(seen: Tumbled) -> tuple[Chart, Chart, Chart]:
     )
 
 
-def _joints(seen: Tumbled) -> Chart:
+def _joints(seen: TumblingResult) -> Chart:
     at = _thin(seen)
     away = {k: np.degrees(np.linalg.norm(x.joints[at], axis=1)) for k, x in seen.errors.items()}
     lines = [Line(NAMES[k], np.maximum(y, 1e-6)) for k, y in away.items()]
     return Chart("Joint errors", seen.runs["locked"].times[at], lines, "deg", log=True)
 
 
-def _tuning(seen: Tumbled) -> Chart:
+def _tuning(seen: TumblingResult) -> Chart:
     t = seen.tuning
     good = np.isfinite(t.locked)
     lines = [Line("locked angular velocity (deg/s)", t.locked[good]), Line("joints (deg)", t.joints[good])]
@@ -65,13 +65,13 @@ def _tuning(seen: Tumbled) -> Chart:
     return Chart(title, t.gains[good], lines, log=True, x_label="k (1/s), with l = k²/4")
 
 
-def _bandwidth(seen: Tumbled) -> Chart:
+def _bandwidth(seen: TumblingResult) -> Chart:
     b = seen.bandwidth
     lines = [Line(NAMES[kind], b.errors[kind]) for kind in COMPENSATIONS]
     return Chart("Joint error by bandwidth", b.frequencies, lines, "deg", log=True, x_label="frequency (rad/s)")
 
 
-def _bandwidths(seen: Tumbled) -> Table:
+def _bandwidths(seen: TumblingResult) -> Table:
     b = seen.bandwidth
     alone = b.needed("none")
     rows = [
@@ -83,7 +83,7 @@ def _bandwidths(seen: Tumbled) -> Table:
     return Table("How much bandwidth each compensation saves", header, rows, note=note)
 
 
-def _regions(seen: Tumbled) -> Picture:
+def _regions(seen: TumblingResult) -> Picture:
     parts = [_cells("slow, late, noisy poses", seen.slow), _cells("perfect poses", seen.perfect)]
     joints, locked, turned = CONVERGED
     title = (

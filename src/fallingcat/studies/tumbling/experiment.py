@@ -96,13 +96,13 @@ class Experiment:
 
     def along(self, run: Trajectory, law: OutputFeedback) -> Errors:
         """Errors along one run."""
-        return self.errors(law, (run.poses, run.joints, run.twists, run.rates), run.remembered(law.name))
+        return self.errors(law, (run.poses, run.joints, run.twists, run.rates), run.law_memory(law.name))
 
     def dissipated(self, run: Trajectory, law: OutputFeedback) -> float:
         """Largest difference of ``dW/dt``, exact along the closed loop, from (58), relative to the largest."""
-        memory, off, largest = run.remembered(law.name), 0.0, 0.0
+        memory, off, largest = run.law_memory(law.name), 0.0, 0.0
         for i in np.linspace(0, len(run) - 1, CHECKED).astype(int):
-            state, knows = run.state(int(i)), law.remembering(memory[i])
+            state, knows = run.state(int(i)), law.with_memory(memory[i])
             a = forward_dynamics(self.model, state, knows.forces(self.model, 0.0, state, frozenset()))
             rate = knows.memory_rate(self.model, 0.0, state)
             wanted = knows.errors(self.model, state).rate
@@ -116,19 +116,19 @@ class Experiment:
         kernel = compile(
             self.model, torques_at, inputs={"memory": run.memory.shape[1]}, state=State._fields, law=law, kinds=kinds
         )
-        found = np.asarray(kernel(run.poses[:, :3], run.joints, run.twists, run.rates, run.remembered(law.name)))
+        found = np.asarray(kernel(run.poses[:, :3], run.joints, run.twists, run.rates, run.law_memory(law.name)))
         return dict(zip(kinds, np.split(found, 2, axis=1), strict=True))
 
 
 def errors_at(model: Model, state: State, memory: Any, *, law: OutputFeedback) -> Any:
     """``[eps; mu_e; rates; joints; W; parts]`` of a law that remembers ``memory``."""
-    x = law.remembering(memory).errors(model, state)
+    x = law.with_memory(memory).errors(model, state)
     return concatenate([x.pose, x.locked, x.rates, x.joints, np.reshape(x.W, 1), x.parts])
 
 
 def torques_at(model: Model, state: State, memory: Any, *, law: OutputFeedback, kinds: tuple[str, ...]) -> Any:
     """Compensations, one after the other."""
-    rel = law.remembering(memory).observed(model, state).rel
+    rel = law.with_memory(memory).observed(model, state).rel
     return concatenate([compensation(rel, kind) for kind in kinds])
 
 
@@ -138,7 +138,7 @@ def _ahead(model: Model, state: State, a: np.ndarray, law: OutputFeedback, rate:
 
     def W(t: Any) -> Any:
         moved = displace(model, state, t * v)._replace(twist=(v + t * a)[: model.m], rates=(v + t * a)[model.m :])
-        return law.remembering(law.memory + t * rate).errors(model, moved).W
+        return law.with_memory(law.memory + t * rate).errors(model, moved).W
 
     return W
 

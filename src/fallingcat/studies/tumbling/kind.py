@@ -26,7 +26,7 @@ NEAR = (90.0, 15.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Tumbled:
+class TumblingResult:
     """Observed runs, errors and surveys."""
 
     here: Experiment
@@ -78,14 +78,14 @@ class Tumbled:
 
 
 @study_kind
-class OrbitalControl(SimulatedKind[TumblingParameters, Tumbled]):
+class OrbitalControl(SimulatedKind[TumblingParameters, TumblingResult]):
     """Perfect poses, then slow ones: tuned, compared, and from many starts."""
 
     name, parameters = "orbital-control", TumblingParameters
     aside = frozenset({"gains", "frequencies", "noises", "samples"})
-    measures: Mapping[str, Callable[[Tumbled], SupportsFloat]] = {
-        **{f"end_{kind}": partial(Tumbled.end, kind=kind) for kind in COMPENSATIONS},
-        **{f"rises_{kind}": partial(Tumbled.rises, kind=kind) for kind in COMPENSATIONS[:2]},
+    measures: Mapping[str, Callable[[TumblingResult], SupportsFloat]] = {
+        **{f"end_{kind}": partial(TumblingResult.end, kind=kind) for kind in COMPENSATIONS},
+        **{f"rises_{kind}": partial(TumblingResult.rises, kind=kind) for kind in COMPENSATIONS[:2]},
         "dissipation_curvature": lambda seen: seen.dissipated["curvature"],
         "dissipation_locked": lambda seen: seen.dissipated["locked"],
         "kept_none": lambda seen: seen.kept("none"),
@@ -99,7 +99,7 @@ class OrbitalControl(SimulatedKind[TumblingParameters, Tumbled]):
         "best_gain": lambda seen: seen.tuning.best,
         "best_locked": lambda seen: seen.tuning.locked.min(),
         "papers_gains_fail": lambda seen: float(not seen.papers < 10.0),
-        **{f"bandwidth_{kind}": partial(Tumbled.needed, kind=kind) for kind in COMPENSATIONS},
+        **{f"bandwidth_{kind}": partial(TumblingResult.needed, kind=kind) for kind in COMPENSATIONS},
         "bandwidth_saved": lambda seen: seen.needed("none") / seen.needed("locked"),
         "starts": lambda seen: len(seen.slow.converged),
         "converged_slow": lambda seen: seen.slow.share(),
@@ -107,30 +107,30 @@ class OrbitalControl(SimulatedKind[TumblingParameters, Tumbled]):
         "converged_perfect": lambda seen: seen.perfect.share(),
     }
 
-    def run(self, parameters: TumblingParameters, tell: Progress) -> Tumbled:
+    def run(self, parameters: TumblingParameters, progress: Progress) -> TumblingResult:
         """Simulate every compensation, tune the observer, and survey starts."""
         here, runs, errors, dissipated = Experiment.of(parameters), {}, {}, {}
         for i, kind in enumerate(COMPENSATIONS):
-            tell("perfect poses", i / len(COMPENSATIONS))
+            progress("perfect poses", i / len(COMPENSATIONS))
             law = here.law(kind)
             runs[kind] = here.run(law)
             errors[kind] = here.along(runs[kind], law)
             if kind != "none":
                 dissipated[kind] = here.dissipated(runs[kind], law)
         torques = here.torques(runs["locked"], here.law("locked"))
-        tuning = tuned(here, tell)
+        tuning = tuned(here, progress)
         papers = here.slow("locked", parameters.pose_gain, locked_gain=parameters.locked_gain, base_weights=None)
         found = settled(here, papers)[0]
-        saved = bandwidth(here, tuning.best, tell)
+        saved = bandwidth(here, tuning.best, progress)
         noise = {kind: jitter(here, kind) for kind in COMPENSATIONS[:2]}
-        slow = starts(here, tuning.best, parameters.samples, tell)
-        perfect = starts(here, tuning.best, max(10, parameters.samples // PERFECT), tell, perfect=True)
-        return Tumbled(here, runs, errors, dissipated, torques, tuning, found, saved, noise, slow, perfect)
+        slow = starts(here, tuning.best, parameters.samples, progress)
+        perfect = starts(here, tuning.best, max(10, parameters.samples // PERFECT), progress, perfect=True)
+        return TumblingResult(here, runs, errors, dissipated, torques, tuning, found, saved, noise, slow, perfect)
 
-    def motion(self, seen: Tumbled) -> Trajectory:
+    def motion(self, seen: TumblingResult) -> Trajectory:
         """Under the law without the curvature."""
         return seen.runs["locked"]
 
-    def figures(self, study: Study, seen: Tumbled) -> Figures:
+    def figures(self, study: Study, seen: TumblingResult) -> Figures:
         """The arm in motion, like Fig. 5 and 6, errors beside those of springs alone, surveys."""
         return drawings.figures(seen)

@@ -93,12 +93,12 @@ class Starts(NamedTuple):
         return middles[0], middles[1], share
 
 
-def tuned(here: Experiment, tell: Progress) -> Tuning:
+def tuned(here: Experiment, progress: Progress) -> Tuning:
     """Observers of several gains under the same noise."""
     gains = np.geomspace(*GAINS, here.p.gains)
     found = []
     for i, gain in enumerate(gains):
-        tell("tuning the observer", i / len(gains))
+        progress("tuning the observer", i / len(gains))
         found.append(settled(here, here.slow("locked", float(gain)))[:2])
     locked, joints = np.array(found).T
     return Tuning(gains, locked, joints)
@@ -121,13 +121,13 @@ def settled(here: Experiment, law: OutputFeedback, rate: float = RATE) -> tuple[
     return locked, joints, np.degrees(x.joints)
 
 
-def bandwidth(here: Experiment, gain: float, tell: Progress) -> Bandwidth:
+def bandwidth(here: Experiment, gain: float, progress: Progress) -> Bandwidth:
     """Joint errors with each compensation, by the frequency of the joints."""
     frequencies = np.geomspace(*FREQUENCIES, here.p.frequencies)
     errors: dict[str, list[float]] = {kind: [] for kind in COMPENSATIONS}
     for i, frequency in enumerate(frequencies):
         for j, kind in enumerate(COMPENSATIONS):
-            tell("bandwidths", (i + j / 3.0) / len(frequencies))
+            progress("bandwidths", (i + j / 3.0) / len(frequencies))
             law = with_frequency(here.slow(kind, gain), float(frequency))
             away = settled(here, law, FAST)[2]
             errors[kind].append(float(np.sqrt((away**2).mean(axis=1)).max()))
@@ -138,13 +138,13 @@ def jitter(here: Experiment, kind: str) -> float:
     """N m: standard deviation of a compensation under the noise of joint rates alone, with the truth for the rest."""
     rng, model, law = np.random.default_rng(0), here.model, here.law(kind)
     state = model.state(joints=here.target, twist=here.start.twist)
-    knows, noise = law.remembering(law.begin(model, state)), np.radians(here.p.rate_noise)
+    knows, noise = law.with_memory(law.begin(model, state)), np.radians(here.p.rate_noise)
     seen = [state._replace(rates=noise * rng.standard_normal(model.n)) for _ in range(30)]
     tau = np.array([compensation(knows.observed(model, each).rel, kind) for each in seen])
     return float(np.linalg.norm(tau.std(axis=0)))
 
 
-def starts(here: Experiment, gain: float, count: int, tell: Progress, perfect: bool = False) -> Starts:
+def starts(here: Experiment, gain: float, count: int, progress: Progress, perfect: bool = False) -> Starts:
     """Outcomes of ``count`` random starts.
 
     The observer believes the base at rest in the origin, and it is turned, moved and tumbling.  With ``perfect`` poses
@@ -162,7 +162,7 @@ def starts(here: Experiment, gain: float, count: int, tell: Progress, perfect: b
     joints = here.target + np.radians(rng.uniform(-30.0, 30.0, (count, model.n)))
     law = here.slow("locked", gain, pose=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
     law = replace(law, sensor=None) if perfect else law
-    tell(f"{count} starts with {'perfect' if perfect else 'slow'} poses", 0.0)
+    progress(f"{count} starts with {'perfect' if perfect else 'slow'} poses", 0.0)
     many = State(poses, joints, twists, np.zeros((count, model.n)))
     asked = law if perfect else Sampled(law, STARTS_RATE, seed=2)
     end = rollout(model, many, STARTS_TIME, asked, dt=1.0 / STARTS_RATE, threads=2)

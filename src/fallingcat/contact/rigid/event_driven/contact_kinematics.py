@@ -37,7 +37,7 @@ class ContactKinematics(NamedTuple):
         return self.J[i] @ self.state.velocity
 
 
-def situation(
+def contact_kinematics(
     model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[float, ...]
 ) -> ContactKinematics:
     """Worked out on any kind of number."""

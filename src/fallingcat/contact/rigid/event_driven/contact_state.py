@@ -41,7 +41,7 @@ class ContactState(NamedTuple):
         return memory.reshape(-1, 5)
 
     @classmethod
-    def begun(cls, status: str, p: np.ndarray, v: np.ndarray, deeper: float = 0.0) -> ContactState:
+    def at_start(cls, status: str, p: np.ndarray, v: np.ndarray, deeper: float = 0.0) -> ContactState:
         """Memory of a point that changes its status at ``p`` (3, m), with the velocity ``v`` (2, m/s) along the ground.
 
         It has a place, and the direction in which the point slides.  The place is where a closed point is held.  An

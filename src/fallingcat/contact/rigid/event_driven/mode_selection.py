@@ -31,17 +31,17 @@ Fault = tuple[float, str, np.ndarray | None]
 """Violation of the contact law of a point (m/s^2), the status that it should have, and its sliding direction."""
 
 
-class Calm(NamedTuple):
+class RestState(NamedTuple):
     """Velocities without those that are held back, and the kinetic energy (J) that this took."""
 
     state: State
     loss: float
 
 
-def calm(model: Model, at: ContactKinematics, J: np.ndarray) -> Calm:
+def rest_state(model: Model, at: ContactKinematics, J: np.ndarray) -> RestState:
     """The nearest velocity (in the metric of the mass matrix) with ``J v = 0``: it can only lose energy."""
     v, loss = without(at, J, at.state.velocity)
-    return Calm(at.state._replace(twist=v[: model.m], rates=v[model.m :]), loss)
+    return RestState(at.state._replace(twist=v[: model.m], rates=v[model.m :]), loss)
 
 
 def without(at: ContactKinematics, J: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, float]:

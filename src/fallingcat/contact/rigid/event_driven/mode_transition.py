@@ -16,7 +16,7 @@ from .contact_kinematics import ContactKinematics
 from .contact_state import ContactState
 from .guards import ROUNDING_SPEED, gap, guarded
 from .impacts import pushing, touching
-from .mode_selection import REVERSAL_SPEED, Calm, ModeSelection, calm
+from .mode_selection import REVERSAL_SPEED, ModeSelection, RestState, rest_state
 
 if TYPE_CHECKING:
     from ..hard_contacts import HardContacts
@@ -59,7 +59,7 @@ class ModeTransition:
     def settled(self, verb: str, i: int) -> Jump:
         """No impact: points at rest share the load anew, and what is slower than rounding stops."""
         resting = [k for k, s in enumerate(self.mode) if s != OPEN or self._idle(k)]
-        slow, loss = self._calm(self.at, resting) if verb == "stick" else Calm(self.at.state, 0.0)
+        slow, loss = self._rest_state(self.at, resting) if verb == "stick" else RestState(self.at.state, 0.0)
         jump = self._begun(self.mode, slow, resting, resting)
         changed = [k for k in resting if jump.mode[k] != self.mode[k] and VERBS.get(jump.mode[k]) == verb] or [i]
         return self._named(jump, verb, changed, loss)
@@ -127,17 +127,17 @@ class ModeTransition:
         """Event that follows the mode ``ended``; points that no forces let slide on (Painleve) jam: they stop."""
         c, name, loss = self.contact, "", 0.0
         at = c.see(self.model, state)
-        found = self._settling(at, resting, touched).settle(ended)
+        found = self._mode_selection(at, resting, touched).settle(ended)
         if found is None:
             names = ", ".join(c.names[k] for k in resting)
-            stopped, loss = self._calm(at, resting, jammed=True)
+            stopped, loss = self._rest_state(at, resting, jammed=True)
             at, name = c.see(self.model, stopped), f", jam {names}"
-            found = self._settling(at, resting, touched).settle(ended)
+            found = self._mode_selection(at, resting, touched).settle(ended)
         if found is None:
             raise NumericsError(f"no forces were found with which {names} rest on the ground")
         return Jump(name, found[0], at.state, found[1], loss)
 
-    def _settling(self, at: ContactKinematics, resting: list[int], touched: list[int]) -> ModeSelection:
+    def _mode_selection(self, at: ContactKinematics, resting: list[int], touched: list[int]) -> ModeSelection:
         return ModeSelection(self.contact, self.model, at, self.applied, resting, self.mode, self.memory, touched)
 
     def _held_back(self, at: ContactKinematics, limits: dict[int, float]) -> tuple[list[int], State, float]:
@@ -154,20 +154,20 @@ class ModeTransition:
             if not more:
                 return sorted(resting), slow, loss
             resting += more
-            slow, loss = self._calm(at, resting)
+            slow, loss = self._rest_state(at, resting)
 
     def _may_rest(self, v: np.ndarray, limit: float) -> bool:
         """Without bounds of friction a point that slides can only leave."""
         return self.contact.friction is not None or bool(np.linalg.norm(v[1:]) <= limit)
 
-    def _calm(self, at: ContactKinematics, resting: list[int], jammed: bool = False) -> Calm:
+    def _rest_state(self, at: ContactKinematics, resting: list[int], jammed: bool = False) -> RestState:
         """At rest come normals, and tangents of points that do not slide, or of all that are jammed."""
         friction, rows = self.contact.friction, [np.zeros((0, self.model.nv))]
         for k in resting:
             J = at.J[k][self.contact.axes(self.model)[k]]
             still = jammed or friction is None or np.linalg.norm(J[1:] @ at.state.velocity) <= REVERSAL_SPEED
             rows.append(J if still and friction != 0.0 else J[:1])
-        return calm(self.model, at, np.concatenate(rows))
+        return rest_state(self.model, at, np.concatenate(rows))
 
     def _near(self, k: int) -> bool:
         return bool(gap(self.at, self.memory, k) <= IMPACT_GAP)

@@ -64,16 +64,16 @@ class Factors(NamedTuple):
         axes, of_base = self.geo.axes, solver(self.base)
 
         def solve(wrenches: Sequence[Any], forces: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            pushes, felt = list(wrenches), list(forces)
+            pushes, joint_forces = list(wrenches), list(forces)
             for node in reversed(self.geo.tree):
                 i, joint = node.link, self.joints[node.link]
-                felt[i] = joint.inverse @ (felt[i] + axes[i].T @ pushes[i])
-                pushes[node.parent] = pushes[node.parent] + pushes[i] - joint.U @ felt[i]
-            rates = [of_base(felt[0] + axes[0].T @ pushes[0]) if len(self.base) else np.zeros(0)]
+                joint_forces[i] = joint.inverse @ (joint_forces[i] + axes[i].T @ pushes[i])
+                pushes[node.parent] = pushes[node.parent] + pushes[i] - joint.U @ joint_forces[i]
+            rates = [of_base(joint_forces[0] + axes[0].T @ pushes[0]) if len(self.base) else np.zeros(0)]
             twists = [axes[0] @ rates[0]]
             for node in self.geo.tree:
                 above = twists[node.parent]
-                rates.append(felt[node.link] - self.joints[node.link].gain @ above)
+                rates.append(joint_forces[node.link] - self.joints[node.link].gain @ above)
                 twists.append(above + axes[node.link] @ rates[-1])
             return twists, rates
 

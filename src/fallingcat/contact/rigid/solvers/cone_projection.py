@@ -25,16 +25,16 @@ class ImpulseSet(Protocol):
     def nearest(self, y: Any) -> Any:
         """The impulse of the set that is nearest to ``y``."""
 
-    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+    def slope(self, y: Any, fault: Any, p: Any) -> ProjectionSlope:
         """Derivative of the projection by ``y``, and its response to a ``fault``, for the weight ``p``."""
 
 
-class Bend(NamedTuple):
+class ProjectionSlope(NamedTuple):
     """Linearized projection onto a set: with its derivative ``D`` by ``y``, and ``A = 1 - D + p D``."""
 
     E: Any
     """``A^-1 D``"""
-    answer: Any
+    correction: Any
     """``A^-1 fault``"""
 
 
@@ -62,7 +62,7 @@ class Cone(NamedTuple):
         inverse = 1.0 / where(slides, size, 1.0 + 0.0 * size)
         return where(slides, limit * inverse, 1.0 + 0.0 * size), slides, scale(inverse, drag)
 
-    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+    def slope(self, y: Any, fault: Any, p: Any) -> ProjectionSlope:
         """Linearized projection onto the cone.
 
         ``D = [[1, 0], [friction w, share (1 - w w')]]`` for a point that slides along ``w``, 1 where it sticks, else 0.
@@ -71,7 +71,7 @@ class Cone(NamedTuple):
         stiff = where(carries, 1.0 / p + zero, zero)
         first = where(carries, (1.0 / p) * fault[0], fault[0])
         if self.rows == 1:
-            return Bend(array([[stiff]]), array([first]))
+            return ProjectionSlope(array([[stiff]]), array([first]))
         share, slides, w = self._within(where(carries, y[0], zero), y[1:])
         held = where(carries, share, zero)
         loose = 1.0 / (1.0 - (1.0 - p) * held)
@@ -80,7 +80,7 @@ class Cone(NamedTuple):
         one, stays = np.eye(len(w)), where(slides, 1.0 + zero, zero)
         across = scale(held * loose, one - scale(stays, w)[:, None] * w[None, :])
         E = [[stiff, *[0.0] * len(w)], *([turns * stiff * a, *row] for a, row in zip(w, across, strict=True))]
-        return Bend(array(E), concatenate([np.reshape(first, 1), scale(loose, fault[1:]) + scale(along, w)]))
+        return ProjectionSlope(array(E), concatenate([np.reshape(first, 1), scale(loose, fault[1:]) + scale(along, w)]))
 
 
 class Bounded(NamedTuple):
@@ -98,12 +98,12 @@ class Bounded(NamedTuple):
         above = where(less(y[0], -self.limit), -self.limit + 0.0 * y[0], y[0])
         return array([where(less(self.limit, above), self.limit + 0.0 * above, above)])
 
-    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+    def slope(self, y: Any, fault: Any, p: Any) -> ProjectionSlope:
         """``D`` is 1 within the bounds, else 0."""
         size = where(less(y[0], 0.0), -y[0], y[0])
         slides, zero = less(self.limit, size), 0.0 * y[0]
         stiff = where(slides, zero, 1.0 / p + zero)
-        return Bend(array([[stiff]]), array([where(slides, fault[0], (1.0 / p) * fault[0])]))
+        return ProjectionSlope(array([[stiff]]), array([where(slides, fault[0], (1.0 / p) * fault[0])]))
 
 
 class Closed(NamedTuple):
@@ -119,6 +119,6 @@ class Closed(NamedTuple):
         """The same as of :class:`Cone`."""
         return array([y[0]])
 
-    def bend(self, y: Any, fault: Any, p: Any) -> Bend:
+    def slope(self, y: Any, fault: Any, p: Any) -> ProjectionSlope:
         """``D`` is 1."""
-        return Bend(array([[1.0 / p]]), array([(1.0 / p) * fault[0]]))
+        return ProjectionSlope(array([[1.0 / p]]), array([(1.0 / p) * fault[0]]))

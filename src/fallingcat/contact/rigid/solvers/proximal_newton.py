@@ -7,7 +7,7 @@ round is not worked out.
 
 Where points depend on each other, as the corners of a sole, impulses may have a long way to go on which velocities
 hardly change, and Newton's method would go too far.  So a proximal term draws them to a center: ``x = nearest(x - u -
-pull (x - center))``.  With a weight ``pull`` that is large enough steps arrive, and where they have arrived is the next
+p (x - center))``.  With a weight ``p`` that is large enough steps arrive, and where they have arrived is the next
 center, with a smaller weight (the proximal point algorithm).  Steps are taken whole: on the way along the edge of a
 cone faults grow and shrink.
 
@@ -29,7 +29,7 @@ import numpy as np
 
 from ....arrays import absolute, array, concatenate, less, scale, sqrt, where, while_loop
 from ...patches import guarded, summed
-from .cone_projection import Bend, ImpulseSet
+from .cone_projection import ImpulseSet, ProjectionSlope
 from .delassus import DenseResponse, Lever, Response
 
 MAX_VELOCITY_ERROR = 5e-4
@@ -42,7 +42,7 @@ UNROLLED_ROUNDS = 8
 """Rounds where loops are unrolled (C, CasADi, derivatives); their residual is part of the memory"""
 MIN_DIAGONAL, UNMOVED_DIAGONAL = 1e-12, 1e30
 """1/kg or 1/(kg m^2): a row with less is rounding, and nothing moves it; in its place"""
-PULL_DECREASE, PULL_INCREASE = 0.3, 4.0
+WEIGHT_DECREASE, WEIGHT_INCREASE = 0.3, 4.0
 """Factors by which the weight of the proximal term changes."""
 SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
 """``r`` that is tried once where steps do not arrive with 1: many points may slide to a stop together; and after it."""
@@ -53,7 +53,7 @@ class Digits(NamedTuple):
 
     left: float
     """m/s or rad/s: how far from the law of contact velocities may be; more, with the square of the rounds"""
-    pulls: tuple[float, float, float]
+    weights: tuple[float, float, float]
     """to the center, where the mean diagonal of ``X G X'`` is 1: at first, at least, and at least where steps have not
     arrived"""
     rounds: int
@@ -105,10 +105,10 @@ def reactions(
 
     def around(z: Any) -> Iterator[tuple[Any, Any]]:
         now = _Round.of(z, parts)
-        at = problem.at(now.x, now.reach, now.center, now.pull)
+        at = problem.at(now.x, now.reach, now.center, now.weight)
         begun = now.found(problem, at)
         yield begun.flat, where(less(now.rounds, 1.5), UNTOUCHED_VELOCITY_ERROR, -1.0) - begun.left
-        step = problem.newton(at, now.pull, now.reach)
+        step = problem.newton(at, now.weight, now.reach)
         once = problem.at(_less(at.x, step(at.fault)[0]), now.reach)  # its V anew: long steps round off
         middle = now.found(problem, once)
         yield middle.flat, digits.left - middle.left
@@ -120,7 +120,7 @@ def reactions(
         yield next_.flat, enough - next_.left
 
     first = problem.kept([scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)])
-    begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.pulls[0], 1.0, 0.0, 0.0, 1.0, np.inf)
+    begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.weights[0], 1.0, 0.0, 0.0, 1.0, np.inf)
     end = _Round.of(while_loop(around, begun.flat, digits.rounds, UNROLLED_ROUNDS), parts)
     impulses = concatenate(problem.kept([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)]))
     return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
@@ -155,7 +155,7 @@ class _Round(NamedTuple):
     center: list[Any]
     best: list[Any]
     """impulses, each in its set, that came nearest to the law"""
-    pull: Any
+    weight: Any
     reach: Any
     """``r`` of the law ``x = nearest(x - r u)``"""
     tries: Any
@@ -188,16 +188,19 @@ class _Round(NamedTuple):
 
         They have arrived where half of the fault is gone, or hardly more is left than the proximal term accounts for.
         """
-        square, p, tries = problem.square, self.pull, self.tries + 1.0
+        square, p, tries = problem.square, self.weight, self.tries + 1.0
         asked = where(less(self.tries, 0.5), square(at.fault), self.asked)
-        pulled = p * p * square(_less(once.x, self.center))
-        arrived, late = less(square(once.fault), 0.25 * asked + 4.0 * pulled), less(MAX_NEWTON_STEPS - 0.5, tries)
+        proximal_square = p * p * square(_less(once.x, self.center))
+        arrived, late = (
+            less(square(once.fault), 0.25 * asked + 4.0 * proximal_square),
+            less(MAX_NEWTON_STEPS - 0.5, tries),
+        )
 
         def chosen(new: Any, back: Any, on: Any) -> Any:
             return where(arrived, new, where(late, back, on))
 
-        weaker, stronger, nearer = PULL_DECREASE * p, PULL_INCREASE * p, less(end.left, self.left)
-        _, least, strong = digits.pulls
+        weaker, stronger, nearer = WEIGHT_DECREASE * p, WEIGHT_INCREASE * p, less(end.left, self.left)
+        _, least, strong = digits.weights
         weaker, stronger = where(less(weaker, least), least, weaker), where(less(stronger, strong), strong, stronger)
         first = less(LATER_REACH, self.reach)
         return _Round(
@@ -275,7 +278,7 @@ class _Problem(NamedTuple):
         )
 
     @property
-    def together(self) -> list[tuple[slice, list[int]]]:
+    def spans(self) -> list[tuple[slice, list[int]]]:
         """Sets that move together, and with what."""
         found: dict[int, list[int]] = {}
         for i, lever in enumerate(self.levers):
@@ -284,9 +287,7 @@ class _Problem(NamedTuple):
 
     def along(self, x: Sequence[Any]) -> Any:
         """Impulses ``X' x``."""
-        return concatenate(
-            [self._sum(which, [self.levers[i].along(x[i]) for i in which]) for _, which in self.together]
-        )
+        return concatenate([self._sum(which, [self.levers[i].along(x[i]) for i in which]) for _, which in self.spans])
 
     def kept(self, x: Sequence[Any]) -> list[Any]:
         """Impulses of all sets: zero of those that are not near."""
@@ -321,26 +322,26 @@ class _Problem(NamedTuple):
         With ``y = X' step`` and ``E = r A^-1 D``, ``(1 + X' E X G) y = X' A^-1 fault``, and then
         ``step = A^-1 fault - E X G y``.
         """
-        pulls = [p + r * c for c in self.soft]
-        E = [scale(r, bend.E) for bend in self.bends(at, at.fault, pulls)]
+        weights = [p + r * c for c in self.soft]
+        E = [scale(r, slope.E) for slope in self.slopes(at, at.fault, weights)]
         K = [lever.congruent(e) for lever, e in zip(self.levers, E, strict=True)]
-        blocks = [(span, self._sum(which, [K[i] for i in which])) for span, which in self.together]
+        blocks = [(span, self._sum(which, [K[i] for i in which])) for span, which in self.spans]
         solved = self.response.newton(blocks)
 
         def step(fault: list[Any]) -> tuple[list[Any], Any]:
-            answers = [bend.answer for bend in self.bends(at, fault, pulls)]
-            V, y = solved(self.along(answers))
+            corrections = [slope.correction for slope in self.slopes(at, fault, weights)]
+            V, y = solved(self.along(corrections))
             steps = [
-                y[lever.span] if lever.X is None else answer - e @ lever.of(V)
-                for lever, e, answer in zip(self.levers, E, answers, strict=True)
+                y[lever.span] if lever.X is None else correction - e @ lever.of(V)
+                for lever, e, correction in zip(self.levers, E, corrections, strict=True)
             ]
             return steps, V
 
         return step
 
-    def bends(self, at: _At, fault: list[Any], pulls: Sequence[Any]) -> list[Bend]:
+    def slopes(self, at: _At, fault: list[Any], weights: Sequence[Any]) -> list[ProjectionSlope]:
         """Linearized projections of all sets."""
-        return [s.bend(y, f, p) for s, y, f, p in zip(self.sets, at.y, fault, pulls, strict=True)]
+        return [s.slope(y, f, p) for s, y, f, p in zip(self.sets, at.y, fault, weights, strict=True)]
 
 
 def _size(G: Response, lever: Lever) -> Any:

@@ -57,11 +57,11 @@ def stacked_jacobian(
     rows = {link: sum(len(axes[i]) for i, other in enumerate(links) if other == link) for link in dict.fromkeys(links)}
     least, share = DENSE_ROWS
     few = sum(min(6, count) for count in rows.values()) + further <= max(least, share * model.nv)
-    on = (_dense_footing if few else _tree_footing)(model, state, points, links, ground, radii, axes)
+    on = (_dense_jacobian if few else _tree_jacobian)(model, state, points, links, ground, radii, axes)
     return on._replace(patches=patches_of(model, points)) if points and ground.flat else on
 
 
-def _tree_footing(
+def _tree_jacobian(
     model: Model,
     state: State,
     points: Sequence[str],
@@ -84,7 +84,7 @@ def _tree_footing(
     return StackedJacobian(heights, jacobian, levers)
 
 
-def _dense_footing(
+def _dense_jacobian(
     model: Model,
     state: State,
     points: Sequence[str],

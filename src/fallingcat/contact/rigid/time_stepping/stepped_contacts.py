@@ -17,7 +17,7 @@ from ....geometry.point_positions import level_heights
 from ....model import Model, State
 from ...base import Contact, Jump, Mode, Touch
 from ...sample_modes import modes_of_samples
-from ..event_driven.contact_kinematics import ContactKinematics, situation
+from ..event_driven.contact_kinematics import ContactKinematics, contact_kinematics
 from ..hard_contacts import HardContacts
 from ..joint_stops import beside_stops, beyond, with_stops
 from ..solvers.cone_projection import ImpulseSet
@@ -28,7 +28,7 @@ MAX_LAW_ERROR = 1e-3
 millisecond that takes a point 1 um astray."""
 
 
-class Remembered(NamedTuple):
+class ContactMemory(NamedTuple):
     """Memory of a run in time steps."""
 
     forces: Any
@@ -65,10 +65,10 @@ class SteppedContacts(HardContacts):
     def _sizes(self) -> tuple[int, ...]:
         return 3 * len(self.points) + len(self.stops) + self.further, 1
 
-    def remembered_of(self, memory: Any) -> Remembered:
+    def unpack_memory(self, memory: Any) -> ContactMemory:
         """``memory`` (..., k) in its parts."""
         ends = np.cumsum(self._sizes)
-        return Remembered(*(memory[..., end - n : end] for end, n in zip(ends, self._sizes, strict=True)))
+        return ContactMemory(*(memory[..., end - n : end] for end, n in zip(ends, self._sizes, strict=True)))
 
     @property
     def first_rows(self) -> list[int]:
@@ -108,7 +108,7 @@ class SteppedContacts(HardContacts):
 
     def modes(self, memory: np.ndarray) -> tuple[Mode, ...]:
         """Modes of samples (N x k): which points and stops pushed in the last step."""
-        pushes = self.remembered_of(memory).forces[:, self.first_rows]
+        pushes = self.unpack_memory(memory).forces[:, self.first_rows]
         return modes_of_samples(pushes > 0.0)
 
     def check_mode(self, mode: Any) -> None:
@@ -120,7 +120,7 @@ class SteppedContacts(HardContacts):
 
     def touched(self, memory: Any) -> dict[str, Any]:
         """The same as conditions on what is remembered."""
-        forces = self.remembered_of(memory).forces
+        forces = self.unpack_memory(memory).forces
         return {place: less(0.0, forces[3 * i]) for i, place in enumerate(self.points)}
 
     def time_stepping(self, further: int) -> Contact:
@@ -129,7 +129,9 @@ class SteppedContacts(HardContacts):
 
     def seen(self, model: Model, state: State) -> ContactKinematics:
         """Points and stops at a state, on any kind of number; loops are rows of their own."""
-        return with_stops(situation(model, state, self.points, self.ground(model), self.radii), model, self.stops)
+        return with_stops(
+            contact_kinematics(model, state, self.points, self.ground(model), self.radii), model, self.stops
+        )
 
     def stacked_jacobian(self, model: Model, state: State) -> StackedJacobian:
         """Points and stops at a state; each stop is a row of its own."""
@@ -146,8 +148,8 @@ class SteppedContacts(HardContacts):
         """Velocities (m/s) of the rows of points and stops that their law asks for, or asks for at least."""
         return [array([-height / dt, *np.zeros(cone.rows - 1)]) for height, cone in zip(heights, sets, strict=True)]
 
-    def stretched(self, stretch: Any, forces: Any, dt: Any) -> Any:
-        """:attr:`Remembered.stretch` after a step under these forces (N, as they are remembered)."""
+    def next_stretch(self, stretch: Any, forces: Any, dt: Any) -> Any:
+        """:attr:`ContactMemory.stretch` after a step under these forces (N, as they are remembered)."""
         return stretch
 
     def cones(self, model: Model) -> list[ImpulseSet]:
@@ -158,7 +160,7 @@ class SteppedContacts(HardContacts):
 
     def touch(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         """Mean forces of the last step by port; the memory has no rate, and there are no guards."""
-        at, forces = self.seen(model, state), self.remembered_of(memory).forces
+        at, forces = self.seen(model, state), self.unpack_memory(memory).forces
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
         for i, first in enumerate(self.first_rows):
             normal = normal + scale(forces[first], at.J[i][0])
@@ -169,13 +171,13 @@ class SteppedContacts(HardContacts):
 
     def point_forces(self, model: Model, mode: Mode, state: State, memory: Any, applied: Any) -> Any:
         """Mean forces (points x 3, N, world) of the last step."""
-        at, forces = self.seen(model, state), self.remembered_of(memory).forces
+        at, forces = self.seen(model, state), self.unpack_memory(memory).forces
         rows = [np.reshape(at.axes[i].T @ forces[3 * i : 3 * i + 3], (1, 3)) for i in range(len(self.points))]
         return concatenate([np.zeros((0, 3)), *rows])
 
     def end_diagnosis(self, memory: np.ndarray) -> str:
         """Warning where the law of contact was missed by more than :data:`MAX_LAW_ERROR`."""
-        left = float(np.max(self.remembered_of(memory).left))
+        left = float(np.max(self.unpack_memory(memory).left))
         better = "give a friction, 1.0, say" if self.friction is None else "take smaller steps"  # these do not find it
         return f"the law of contact was missed by up to {left:.2g} m/s; {better}" if not left <= MAX_LAW_ERROR else ""
 

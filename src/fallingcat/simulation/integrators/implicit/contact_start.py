@@ -15,7 +15,7 @@ from ....contact.sample_modes import modes_of_samples
 from ....geometry.contact_points import positions
 from ....geometry.point_positions import level_heights
 from ....model import Model, State
-from ...problem.compiled_dynamics import remembered
+from ...problem.compiled_dynamics import cached_kernel
 from ...problem.problem import Problem
 from ...problem.vector_field import layout_of
 
@@ -62,6 +62,6 @@ def _heights(model: Model, contact: Any, poses: np.ndarray, joints: np.ndarray) 
     """``N x points`` (m)."""
     if any(part.pairs or not part.ground(model).flat for part in contact.parts):
         make = lambda: compile_step(model, heights_at, {}, ["pose", "joints"], contact=contact)  # noqa: E731
-        return np.asarray(remembered((heights_at, model, contact), make)(poses[:, :3], joints))
+        return np.asarray(cached_kernel((heights_at, model, contact), make)(poses[:, :3], joints))
     each = ((part.ground(model), poses, joints, part.points, part.radii) for part in contact.parts)
     return np.hstack([level_heights(model, *about) for about in each])

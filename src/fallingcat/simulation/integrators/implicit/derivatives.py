@@ -45,9 +45,9 @@ from ..step_jacobian import (
     side_by_side,
     with_laws,
 )
-from .end import late_part, remembered
+from .end import late_part, next_memory
 from .points import Step, points_in
-from .step import Start, Sweep, begun, carried, converged
+from .step import Start, Sweep, begin_step, carried, converged
 
 DERIVATIVE_MISMATCH = 1e-10
 """Mismatch between contact forces and the law at which derivatives are taken, relative to the normal forces."""
@@ -78,10 +78,10 @@ def step_jacobian(
     Where it is not the ``whole`` state, memory and what the method carries are constant.
     """
     check_differentiable(model, "implicit")
-    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
+    start, prediction = begin_step(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
     if start.coupled is not None:
         raise ModelError("derivatives of steps with springs between moving bodies: take target='jax'")
-    last = converged(start, signs, DERIVATIVE_MISMATCH)
+    last = converged(start, prediction, DERIVATIVE_MISMATCH)
     step = _Solved(
         start, last, Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, carried(model))
     )
@@ -105,7 +105,7 @@ class _Solved:
 
     # contact --------------------------------------------------------------------------------------------------
 
-    def felt(self, z: Any) -> Any:
+    def contact_forces(self, z: Any) -> Any:
         """Loads on links, part of the step that is late, and memory of points afterwards.
 
         They are functions of ``z``: displacement, twist before, spin and acceleration of each link about its
@@ -131,13 +131,13 @@ class _Solved:
         accelerations = {
             link: shifted(move[15:], -self.places[link].center) for move, link in zip(moves, self.links, strict=True)
         }
-        ahead = [point.ahead(accelerations[point.link], dt) for point in points]
-        forces = [point.law.step_force(point, u, point.seen) for point, u in zip(points, ahead, strict=True)]
+        end_velocity = [point.end_velocity(accelerations[point.link], dt) for point in points]
+        forces = [point.law.step_force(point, u, point.seen) for point, u in zip(points, end_velocity, strict=True)]
         wrenches = dict.fromkeys(self.links, np.zeros(6))
         for point, force in zip(points, forces, strict=True):
             wrenches[point.link] = wrenches[point.link] + point.wrench(force)
         late = late_part(points, forces)
-        kept = remembered(points, ahead, forces, 0.5 + late, memory, dt)
+        kept = next_memory(points, end_velocity, forces, 0.5 + late, memory, dt)
         loads = [wrenches[link][: place.rows] for link, place in self.places.items()]
         return concatenate([np.zeros(0), *loads, np.reshape(late, 1), kept])
 
@@ -147,7 +147,7 @@ class _Solved:
         return len(self.start.memory) - sum(self.start.problem.sizes)
 
     def contact(self) -> tuple[Any, Blocks]:
-        """:meth:`felt` in the step, and its derivatives."""
+        """:meth:`contact_forces` in the step, and its derivatives."""
         start, nv, anchors = self.start, self.model.nv, self._anchors
         places = [
             slice(0, self.model.m),
@@ -159,7 +159,7 @@ class _Solved:
             concatenate([np.zeros(6), at.twist_at(before), at.twist[3:], at.acceleration]) for at in self.links.values()
         ]
         z = concatenate([np.zeros(0), *parts, start.memory[:anchors], own])
-        value, D = linearized(self.felt, z, self.kinds)
+        value, D = linearized(self.contact_forces, z, self.kinds)
         q, v, u, a = (np.zeros((len(value), nv), dtype=object) for _ in range(4))
         moved = twists_by_configuration(self.motion, self.centers, before, places)
         parts = [D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)] for k in range(len(self.links))]
@@ -175,14 +175,16 @@ class _Solved:
 
     def laws(self) -> tuple[Blocks, Any]:
         """Derivatives of the forces (nv) of laws and controller, and those by joint forces (nv x n)."""
-        start, dt, touching, grip = self.start, self.dt, self._touching, self.last.signs.grip
+        start, dt, touching, joint_friction = self.start, self.dt, self._touching, self.last.prediction.joint_friction
 
-        def pulls(problem: Any, state: Any, memory: Any, asked: Any) -> Any:
+        def linear_forces(problem: Any, state: Any, memory: Any, asked: Any) -> Any:
             half = problem.later(memory, start.count * dt, state, 0.5 * dt)  # laws act in the middle
-            problem, t = problem.recalling(with_laws(memory, half))[0], (start.count + 0.5) * dt
-            return linearized_forces(problem, t, state, asked, touching, grip.name if grip else None, dt, middle=True)
+            problem, t = problem.with_memory(with_laws(memory, half))[0], (start.count + 0.5) * dt
+            return linearized_forces(
+                problem, t, state, asked, touching, joint_friction.name if joint_friction else None, dt, middle=True
+            )
 
-        return law_forces(self.source, start.state, start.memory, self.a, pulls, self.kinds, dt)
+        return law_forces(self.source, start.state, start.memory, self.a, linear_forces, self.kinds, dt)
 
     @property
     def _touching(self) -> dict[str, Any]:
@@ -194,10 +196,10 @@ class _Solved:
     def jacobian(self, whole: bool) -> StepJacobian:
         """Derivatives of the step."""
         model, nv, dt, anchors = self.model, self.model.nv, self.dt, self._anchors
-        felt, contact = self.contact()
+        contact_forces, contact = self.contact()
         wrenches = sum(place.rows for place in self.places.values())
         laws, asked = self.laws()
-        equations = self._equations(felt[:wrenches], contact, laws)
+        equations = self._equations(contact_forces[:wrenches], contact, laws)
         half = Displacement.of(model, scale(0.5 * dt, self.start.state.velocity))  # of the state before, as it moved on
         kept, tuned_ = self._kept(anchors), len(self.source.wanted)
         widths = [nv, nv, kept if whole else 0, nv if whole else 0, asked.shape[1], tuned_]
@@ -213,7 +215,7 @@ class _Solved:
         by_place, by_velocity, by_middle, by_a = (x[wrenches:] for x in contact[:4])
         by_memory, by_numbers = padded(contact.memory[wrenches:], kept), contact.numbers[wrenches:]
         outcome = Blocks(by_place, by_velocity, by_middle, by_a, by_memory, by_numbers)
-        late, change = felt[wrenches], scale(dt, self.a)
+        late, change = contact_forces[wrenches], scale(dt, self.a)
         moves = 0.5 + late
         end = Displacement.of(model, scale(0.5 * dt, self.start.state.velocity) + scale(moves * dt, change))
 
@@ -274,12 +276,12 @@ class _Solved:
 
     def _held(self, K: Any, right: Any, before: Any) -> tuple[Any, Any]:
         """Equations in which joints that dry friction holds stop: ``a = -v / dt``."""
-        grip = self.last.signs.grip
-        if grip is None:
+        joint_friction = self.last.prediction.joint_friction
+        if joint_friction is None:
             return K, right
         K, right = np.array(K, dtype=object), np.array(right, dtype=object)
-        for place, holds in zip(self.model.m + grip.rates, grip.holds, strict=True):
-            stops = less(0.5, holds)
+        for place, sticking in zip(self.model.m + joint_friction.rates, joint_friction.sticking, strict=True):
+            stops = less(0.5, sticking)
             K[place] = where(stops, np.eye(self.model.nv)[place] + 0.0 * K[place], K[place])
             right[place] = where(stops, scale(1.0 / self.dt, before[place]) + 0.0 * right[place], right[place])
         return K, right

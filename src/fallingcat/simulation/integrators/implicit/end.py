@@ -16,27 +16,29 @@ from ...problem.vector_field import layout_of
 from ..linearized_forces import LinearizedForce, powers_of
 from ..refinement import coarse
 from .points import Point
-from .step import Signs, Start, Sweep, moving
+from .step import Prediction, Start, Sweep, moving
 
 
-def concluded(start: Start, last: Sweep) -> Any:
+def end_step(start: Start, last: Sweep) -> Any:
     """``[t; packed]`` at the end of a step."""
     problem, state, points, dt = start.problem, start.state, start.points, start.dt
     change = scale(dt, last.acceleration)
     velocity = state.velocity + change
-    ahead, felt = start.ahead(Signs(last.moves, 1.0, None)), last.felt
-    late = late_part(points, felt)
+    end_velocity, contact_forces = start.end_velocity(Prediction(last.moves, 1.0, None)), last.contact_forces
+    late = late_part(points, contact_forces)
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
     after = moving(problem.model.configuration.displace(state, way), velocity)
-    pulls = start.pulls
+    linear_forces = start.linear_forces
     if problem.model.loops:
-        pulls = pulls | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
-    if last.signs.grip:
-        pulls = pulls | {last.signs.grip.name: LinearizedForce(last.held, *np.zeros((2, problem.model.n)))}
-    works = start.works + _works(start, change, pulls, ahead, felt, late)
+        linear_forces = linear_forces | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
+    if last.prediction.joint_friction:
+        linear_forces = linear_forces | {
+            last.prediction.joint_friction.name: LinearizedForce(last.held, *np.zeros((2, problem.model.n)))
+        }
+    works = start.works + _works(start, change, linear_forces, end_velocity, contact_forces, late)
     middle = moving(state, state.velocity + 0.5 * change)
-    kept = remembered(points, ahead, felt, moves, start.memory, dt)
+    kept = next_memory(points, end_velocity, contact_forces, moves, start.memory, dt)
     memory = concatenate([kept, problem.later(start.memory, (start.count + 0.5) * dt, middle, dt)])
     unsettled = where(less(0.0, last.settled), 0.0 * dt, 1.0 + 0.0 * dt)
     # forces that are not those of the law can create energy: such a step is taken again in quarters
@@ -48,10 +50,12 @@ def concluded(start: Start, last: Sweep) -> Any:
     return concatenate([np.reshape(start.count + 1.0, 1), packed])
 
 
-def remembered(points: list[Point], ahead: list[Any], felt: list[Any], moves: Any, memory: Any, dt: Any) -> Any:
+def next_memory(
+    points: list[Point], end_velocity: list[Any], contact_forces: list[Any], moves: Any, memory: Any, dt: Any
+) -> Any:
     """Memory of points at the end of a step, in which they move with the part ``moves`` of their change of velocity."""
     kept = [np.zeros(0)]
-    for point, u, force in zip(points, ahead, felt, strict=True):
+    for point, u, force in zip(points, end_velocity, contact_forces, strict=True):
         held, inside = point.law.anchor(point, u, force[1:], point.seen)
         held = where(inside, _slipped(point, u, held, moves, dt), 0.0 * held) if point.rolls else held
         before = memory[2 * point.number : 2 * point.number + 2]
@@ -59,7 +63,7 @@ def remembered(points: list[Point], ahead: list[Any], felt: list[Any], moves: An
     return concatenate(kept)
 
 
-def late_part(points: list[Point], felt: list[Any]) -> Any:
+def late_part(points: list[Point], contact_forces: list[Any]) -> Any:
     """Part beyond half of a step that moves with the change of velocity, if points landed in it under these forces.
 
     What stops at once moves with the velocity before until it lands, and with the one after from there on: of a floor
@@ -67,7 +71,7 @@ def late_part(points: list[Point], felt: list[Any]) -> Any:
     """
     if not points:
         return 0.0
-    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(points, felt, strict=True)]
+    pushes = [where(point.lands, force[0], 0.0 * force[0]) for point, force in zip(points, contact_forces, strict=True)]
     whole, late = summed([point.near for point in points], pushes), 0.0
     for _, part in groupby(zip(points, pushes, strict=True), key=lambda each: id(each[0].law)):
         lands = list(part)
@@ -76,14 +80,19 @@ def late_part(points: list[Point], felt: list[Any]) -> Any:
     return late / where(less(0.0, whole), whole, 1.0 + 0.0 * whole)
 
 
-def _slipped(point: Point, ahead: Any, held: Any, moves: Any, dt: Any) -> Any:
+def _slipped(point: Point, end_velocity: Any, held: Any, moves: Any, dt: Any) -> Any:
     """Slip (2) of a ball in the middle of the next step, if it ``moves`` with this part of its change of velocity."""
-    v, w = point.velocity[1:], ahead[1:]
+    v, w = point.velocity[1:], end_velocity[1:]
     return point.position[1:] - held + scale(dt, 0.5 * (point.lasts * v + w) + moves * (w - v))
 
 
 def _works(
-    start: Start, change: Any, pulls: dict[str, LinearizedForce], ahead: list[Any], felt: list[Any], late: Any
+    start: Start,
+    change: Any,
+    linear_forces: dict[str, LinearizedForce],
+    end_velocity: list[Any],
+    contact_forces: list[Any],
+    late: Any,
 ) -> Any:
     """Works (J, two for each port) of the forces of the step along the mean of the velocities before and after.
 
@@ -91,23 +100,23 @@ def _works(
     """
     problem, state, points = start.problem, start.state, start.points
     m, mean = problem.model.m, state.velocity + 0.5 * change
-    by_law = powers_of(problem.model, state, change, pulls)
-    twice = [point.velocity + u for point, u in zip(points, ahead, strict=True)]
+    by_law = powers_of(problem.model, state, change, linear_forces)
+    twice = [point.velocity + u for point, u in zip(points, end_velocity, strict=True)]
     carried = [_with_base(problem, point, mean[:m]) for point in points]
     by_floor: list[tuple[Any, Any]] = []
     for part in (slice(0, 1), slice(1, 3)) if problem.contact else ():
-        base = start.summed([f[part] @ u[part] for f, u in zip(felt, carried, strict=True)])
-        whole = start.summed([f[part] @ u[part] for f, u in zip(felt, twice, strict=True)])
+        base = start.summed([f[part] @ u[part] for f, u in zip(contact_forces, carried, strict=True)])
+        whole = start.summed([f[part] @ u[part] for f, u in zip(contact_forces, twice, strict=True)])
         by_floor.append((base, 0.5 * whole - base))
     impacts = [(0.0, 0.0)] if problem.contact else []
     if points:  # what moves late falls as far as it should, and not as the mean velocity says
         (base, rest), along_it = by_floor
-        by_floor = [(base - late * _weighed(start, change, pulls, felt), rest), along_it]
+        by_floor = [(base - late * _weighed(start, change, linear_forces, contact_forces), rest), along_it]
     powers = [np.reshape(x, 1) for pair in (*by_law, *by_floor, *impacts) for x in pair]
     return scale(start.dt, concatenate([np.zeros(0), *powers]))
 
 
-def _weighed(start: Start, change: Any, pulls: dict[str, LinearizedForce], felt: list[Any]) -> Any:
+def _weighed(start: Start, change: Any, linear_forces: dict[str, LinearizedForce], contact_forces: list[Any]) -> Any:
     """W: of the weight along a ``change`` of velocities (nv).
 
     Where the base can fall this is ``dt g . F``, with all forces ``F`` from outside, but for products of velocities.
@@ -118,8 +127,10 @@ def _weighed(start: Start, change: Any, pulls: dict[str, LinearizedForce], felt:
     if model.loops or np.linalg.matrix_rank(np.column_stack([falls, g])) > np.linalg.matrix_rank(falls):
         return -gravity_forces(model, state) @ change
     down = model.base.coselection @ concatenate([state.pose[:3, :3].T @ g, np.zeros(3)])
-    of_laws = sum((down @ pull.forces[: model.m] for pull in pulls.values()), start=model.mass * (g @ g))
-    return start.dt * start.summed([point.gravity @ f for point, f in zip(start.points, felt, strict=True)], of_laws)
+    of_laws = sum((down @ one.forces[: model.m] for one in linear_forces.values()), start=model.mass * (g @ g))
+    return start.dt * start.summed(
+        [point.gravity @ f for point, f in zip(start.points, contact_forces, strict=True)], of_laws
+    )
 
 
 def _with_base(problem: Problem, point: Point, twist: Any) -> Any:

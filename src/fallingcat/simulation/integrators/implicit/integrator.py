@@ -33,19 +33,19 @@ from ....geometry.contact_points import checked_points
 from ....model import Model, State
 from ...devices import Cpu
 from ...problem.arguments import whole
-from ...problem.compiled_dynamics import remembered
+from ...problem.compiled_dynamics import cached_kernel
 from ...problem.law_memory import initial_memories
-from ...problem.law_parameters import apart
+from ...problem.law_parameters import split_parameters
 from ...problem.problem import Problem
 from ...problem.robot_parameters import nominal
 from ...problem.vector_field import layout_of
 from ..base import FixedStepIntegrator
-from ..refinement import NOBODY, coarser, refined
+from ..refinement import NO_ROBOTS, coarser, refined
 from ..single_steps import SingleSteps
 from .contact_start import anchors, modes_of
 from .derivatives import DERIVATIVE_MISMATCH, step_jacobian
-from .end import concluded
-from .step import FORCE_TOLERANCE, begun, carried, converged, dry_friction_law, foreseen
+from .end import end_step
+from .step import FORCE_TOLERANCE, begin_step, carried, converged, dry_friction_law, predicted
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class CompiledStepper:
     :mod:`fallingcat.simulation.integrators.refinement`"""
 
     def __init__(self, problem: Problem, memory: int, **how: Any) -> None:
-        laws, numbers = apart(problem.laws, problem.model)
+        laws, numbers = split_parameters(problem.laws, problem.model)
         self.numbers = np.append(numbers, nominal(problem.model, problem.contact, problem.varied))
         self.problem, self._layout, self._model = problem, layout_of(problem, memory), problem.model
-        foreseen = 0 if problem.feedback is None else 2 * problem.model.n
-        forces = 0 if problem.controller is None else problem.model.nv + foreseen
+        predicted = 0 if problem.feedback is None else 2 * problem.model.n
+        forces = 0 if problem.controller is None else problem.model.nv + predicted
         size, count = self.head + self._layout.size, len(self.numbers)
         self._inputs = {"x": size, "clock": self.clock, "numbers": count, "forces": forces}
         self._options: dict[str, Any] = {"laws": laws, "contact": problem.contact, "memory": memory, **how}
@@ -142,10 +142,10 @@ class CompiledStepper:
     def kernel(self) -> Any:
         """``(x, clock, numbers, forces) -> x`` later, as machine code."""
         about = (self.code, self._model, *self._inputs.values(), *self._options.values())
-        return remembered(about, lambda: compile_step(self._model, self.code, self._inputs, **self._options))
+        return cached_kernel(about, lambda: compile_step(self._model, self.code, self._inputs, **self._options))
 
     def on(self, target: str, dtype: str) -> list[Any]:
-        """Kernels for another device: one, or the :func:`foresight` and the :func:`conclusion` that takes its result.
+        """Kernels for another device: one, or the :func:`prediction` and the :func:`conclusion` that takes its result.
 
         There, work done twice is cheaper than what it would take to remember between the two.
         """
@@ -154,15 +154,15 @@ class CompiledStepper:
             self.problem.contact is None and dry_friction_law(self.problem) is None
         ):
             return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
-        first = compile(self._model, foresight, inputs=self._inputs, **about, **self._options)
-        inputs = self._inputs | {"signs": first.size}
+        first = compile(self._model, prediction, inputs=self._inputs, **about, **self._options)
+        inputs = self._inputs | {"prediction": first.size}
         return [first, compile(self._model, conclusion, inputs=inputs, **about, **options)]
 
-    def remembered(self, many: State) -> np.ndarray:
+    def initial_memory(self, many: State) -> np.ndarray:
         """``N x memory``: what ``N`` robots remember that start now."""
         return np.hstack([anchors(self.problem, many), initial_memories(self.problem, many)])
 
-    def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
+    def start_vector(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: ``x`` of robots that start now."""
         return np.hstack([np.zeros((len(packed), self.head)), packed])
 
@@ -183,7 +183,7 @@ class CompiledStepper:
     def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
         """``x`` after ``rows * every`` steps, and ``rows x N x size``: after every ``every``-th of them."""
         after, found = on.recorded(x, np.full(self.clock, dt), forces, rows, every)
-        which = coarser(on, x, after) if self._layout.carried else NOBODY
+        which = coarser(on, x, after) if self._layout.carried else NO_ROBOTS
         if len(which):
             part, some, given = on.part(which), on.kept(x, which), on.kept(forces, which)
             for row in found:
@@ -292,12 +292,14 @@ def stepped(
 
     Contact forces are those of the law but for a ``tolerance``, relative to the normal forces.
     """
-    start, signs = begun(model, x, clock, numbers, forces, laws, contact, memory, sweeps != 1, varied)
-    last = converged(start, signs, tolerance) if sweeps is None else start.sweep(foreseen(start, signs, sweeps))
-    return concluded(start, last)
+    start, prediction = begin_step(model, x, clock, numbers, forces, laws, contact, memory, sweeps != 1, varied)
+    last = (
+        converged(start, prediction, tolerance) if sweeps is None else start.sweep(predicted(start, prediction, sweeps))
+    )
+    return end_step(start, last)
 
 
-def foresight(
+def prediction(
     model: Model,
     x: Any,
     clock: Any,
@@ -310,8 +312,8 @@ def foresight(
     sweeps: int,
     varied: tuple[str, ...] = (),
 ) -> Any:
-    """:class:`Signs` (flat) that :func:`stepped` would find in all sweeps but the last."""
-    return foreseen(*begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied), sweeps).flat
+    """:class:`Prediction` (flat) that :func:`stepped` would find in all sweeps but the last."""
+    return predicted(*begin_step(model, x, clock, numbers, forces, laws, contact, memory, True, varied), sweeps).flat
 
 
 def conclusion(
@@ -320,16 +322,16 @@ def conclusion(
     clock: Any,
     numbers: Any,
     forces: Any,
-    signs: Any,
+    prediction: Any,
     *,
     laws: tuple[Law, ...],
     contact: Any,
     memory: int,
     varied: tuple[str, ...] = (),
 ) -> Any:
-    """:func:`stepped`, given the :func:`foresight`."""
-    start, first = begun(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
-    return concluded(start, start.sweep(first.read(signs)))
+    """:func:`stepped`, given the :func:`prediction`."""
+    start, first = begin_step(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
+    return end_step(start, start.sweep(first.read(prediction)))
 
 
 CompiledStepper.code = staticmethod(stepped)

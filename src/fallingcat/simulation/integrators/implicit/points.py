@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....arrays import block, concatenate, cross, mirror, scale
-from ....contact.patches import MIN_POINTS, LinkPatches, Look, Near, patches_of, summed
+from ....contact.patches import MIN_POINTS, LinkPatches, PatchActivity, PatchCondition, patches_of, summed
 from ....contact.support_points import Landing, Support
 from ....contact.theta_weights import ThetaWeights
 from ....dynamics.forward import angular_velocities
@@ -60,7 +60,7 @@ class Point(NamedTuple):
     """see :meth:`.LinearizedForces.rolls`"""
     patch: tuple[int, int] | None
     """name of :data:`.MIN_POINTS` points or more of a link or pair that have the same axes"""
-    near: Near | None = None
+    near: PatchCondition | None = None
     """conditions that its patch may touch; None: it always may"""
 
     @property
@@ -68,7 +68,7 @@ class Point(NamedTuple):
         """Key of what it moves with: its link or pair, if that has a patch, or itself."""
         return ("point", self.number) if self.patch is None else ("link", self.link)
 
-    def ahead(self, link: Any, dt: Any, turned: Any = 1.0) -> Any:
+    def end_velocity(self, link: Any, dt: Any, turned: Any = 1.0) -> Any:
         """``3``: its velocity at the end of the step, given the acceleration (6) of its link as in :class:`.Response`.
 
         ``turned`` is the part of the acceleration towards the axis about which the link turns that it has.
@@ -110,7 +110,7 @@ class PatchesInStep(NamedTuple):
     """``3 x 3``: normal and tangents as rows, in the link frame"""
     gravity: Any
     """m/s^2: along the normal"""
-    look: Look
+    activity: PatchActivity
     """which of them may touch"""
 
     def touched(self, moves: dict[Any, Any], dt: Any) -> Any:
@@ -119,7 +119,7 @@ class PatchesInStep(NamedTuple):
         a, alpha = self.axes @ link[:3], self.axes @ link[3:]
         speed = self.speed + dt * (self.gravity + (a + cross(alpha, self.arm))[0])
         low = self.on_link.margin(speed, self.spin + scale(dt, alpha), 0.5 * dt, 0.5)
-        return self.look.touched(low)
+        return self.activity.touched(low)
 
 
 def _along(axes: Any, v: Any, w: Any, p: Any, shares: bool) -> Any:
@@ -235,7 +235,7 @@ def _on_ground(
     nears = {
         i: near
         for each in found
-        for near, part in zip(each.look.nears, each.on_link.patches, strict=True)
+        for near, part in zip(each.activity.nears, each.on_link.patches, strict=True)
         for i in part
     }
     for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory, strict=True)):
@@ -248,7 +248,7 @@ def _on_ground(
         place, below = (center - radius * axes[0], p - radius * site.axes[0]) if radius else (center, p)
         along, anchor = (own, np.zeros(2)) if rolls else (site.axes[1:] @ p, own)
         position = concatenate([np.reshape(site.height, 1), along])
-        base, pull = site.axes @ R_base, site.axes @ model.gravity
+        base, gravity = site.axes @ R_base, site.axes @ model.gravity
         lever = site.axes @ below - site.axes @ origin
         shares = i in nears
         velocity = _along(axes, step.twists[link][:3], step.twists[link][3:], place, shares)
@@ -257,7 +257,7 @@ def _on_ground(
         landing: Landing = floor.touchdown(position, velocity, anchor, step.dt)
         about = (turning if shares else axes @ turning, site.height, *landing, velocity, base, lever, rolls)
         patch = (first, link) if shares else None
-        points.append(Point(first + i, floor, seen, link, place, axes, pull, *about, patch, nears.get(i)))
+        points.append(Point(first + i, floor, seen, link, place, axes, gravity, *about, patch, nears.get(i)))
     return points, found
 
 
@@ -277,8 +277,8 @@ def _patches(step: Step, floor: Any, ground: Ground) -> list[PatchesInStep]:
         arm, v, spin = (axes @ x for x in (on_link.center, twist[:3], twist[3:]))
         speed = (v + cross(spin, arm))[0]
         bottom = on_link.bottom(ground.site(R @ on_link.center + origin).height, floor.radii)
-        look = Look.of(bottom, heights, on_link.margin(speed, spin, step.dt), len(all_links))
-        found.append(PatchesInStep(on_link, arm, speed, spin, axes, gravity, look))
+        activity = PatchActivity.of(bottom, heights, on_link.margin(speed, spin, step.dt), len(all_links))
+        found.append(PatchesInStep(on_link, arm, speed, spin, axes, gravity, activity))
     return found
 
 
@@ -290,7 +290,7 @@ def _between_bodies(
     A body that touches a fixed one moves as on the ground.  Others are coupled: their pair counts as one more link,
     whose twist is their relative twist; there are ``before`` such pairs.
     """
-    model, points, moving, remembered = step.model, list[Point](), list[BodyTouch](), iter(memory)
+    model, points, moving, full_memory = step.model, list[Point](), list[BodyTouch](), iter(memory)
     touches = body_touches(model, step.middle, bodies.pairs)
     for k, (touch, biases) in enumerate(zip(touches, relative_biases(model, step.middle, touches), strict=True)):
         twist, patch = touch.J @ step.state.velocity, (first, k) if len(touch.arms) >= MIN_POINTS else None
@@ -298,7 +298,7 @@ def _between_bodies(
         for arm, height, bias in zip(touch.arms, touch.heights, biases, strict=True):
             number = first + len(points)
             velocity = _along(touch.axes, twist[:3], twist[3:], arm, patch is not None)
-            position = concatenate([np.reshape(height, 1), next(remembered)])
+            position = concatenate([np.reshape(height, 1), next(full_memory)])
             landing: Landing = bodies.touchdown(position, velocity, np.zeros(2), step.dt)
             link = len(model.links) + before + len(moving)
             frame: tuple[Any, ...] = link, arm, touch.axes, np.zeros(3), bias

@@ -20,16 +20,16 @@ from ...problem.problem import Problem, held
 from ...problem.robot_parameters import edited, mobility_with
 from ...problem.vector_field import layout_of
 from ..joint_friction import JointFriction
-from ..linearized_forces import LinearizedForce, ahead_of, linearized_forces
+from ..linearized_forces import LinearizedForce, end_forces, linearized_forces
 from .coupled_links import CoupledLinks
 from .points import PatchesInStep, Point, loads, points_of
 
 FORCE_TOLERANCE = 1e-3
 """Mismatch between contact forces of a step and the law, relative to the normal forces: friction is right to 0.1 %."""
-MOST_SWEEPS = 12
+MAX_SWEEPS = 12
 """Sweeps of a step, at most; robots under random torques at 4 ms take 2 to 4 on average, long steps on floors that
 shake a hundred times within them up to twelve."""
-MOST_MISMATCH = 1e30
+MAX_MISMATCH = 1e30
 """Mismatch of forces before the first sweep."""
 GRAVITY = 9.81
 """m/s^2: forces below 1e-6 of the weight are not worth a sweep"""
@@ -48,7 +48,7 @@ class Start(NamedTuple):
     works: Any
     points: list[Point]
     patches: list[PatchesInStep]
-    pulls: dict[str, LinearizedForce]
+    linear_forces: dict[str, LinearizedForce]
     coupled: CoupledLinks | None
     """links that springs couple, if there are any"""
     counts: Any
@@ -57,34 +57,34 @@ class Start(NamedTuple):
     memory: Any
     """memory of contact and laws before the step"""
 
-    def sweep(self, signs: Signs, newton: bool = False) -> Sweep:
-        """Accelerations under contact forces that are linearized at ``signs``, by ``newton`` with all derivatives."""
+    def sweep(self, prediction: Prediction, newton: bool = False) -> Sweep:
+        """Accelerations under contact forces that are linearized at a prediction; ``newton``: with all derivatives."""
         linearized = [
             (point.law.tangent if newton else point.law.support)(point, u, point.seen)
-            for point, u in zip(self.points, self.ahead(signs), strict=True)
+            for point, u in zip(self.points, self.end_velocity(prediction), strict=True)
         ]
-        found, closing = _answer(self, signs.grip, linearized, symmetric=not newton)
-        grip = signs.grip
-        held = grip.forces(found.beyond) if grip else np.zeros(0)
+        found, closing = _solve_accelerations(self, prediction.joint_friction, linearized, symmetric=not newton)
+        joint_friction = prediction.joint_friction
+        held = joint_friction.forces(found.beyond) if joint_friction else np.zeros(0)
         moves = {
-            point.mover: point.ahead(found.links[point.link], self.dt)
+            point.mover: point.end_velocity(found.links[point.link], self.dt)
             if point.patch is None
             else found.links[point.link]
             for point in self.points
         }
-        after = Signs(moves, 1.0, grip.next(found.beyond) if grip else None)
-        felt = [
+        after = Prediction(moves, 1.0, joint_friction.next(found.beyond) if joint_friction else None)
+        contact_forces = [
             guarded(point.near, support.at(u))
-            for point, support, u in zip(self.points, linearized, self.ahead(after), strict=True)
+            for point, support, u in zip(self.points, linearized, self.end_velocity(after), strict=True)
         ]
-        return Sweep(found.acceleration, felt, closing, held, moves, after)
+        return Sweep(found.acceleration, contact_forces, closing, held, moves, after)
 
-    def ahead(self, signs: Signs) -> list[Any]:
+    def end_velocity(self, prediction: Prediction) -> list[Any]:
         """``3`` each (m/s): velocities of points at the end of the step."""
         return [
-            signs.moves[point.mover]
+            prediction.moves[point.mover]
             if point.patch is None
-            else point.ahead(signs.moves[point.mover], self.dt, signs.turned)
+            else point.end_velocity(prediction.moves[point.mover], self.dt, prediction.turned)
             for point in self.points
         ]
 
@@ -92,19 +92,19 @@ class Start(NamedTuple):
         """Sum of the terms of points."""
         return summed([point.near for point in self.points], terms, start)
 
-    def mismatch(self, before: Signs, now: Sweep) -> Any:
+    def mismatch(self, before: Prediction, now: Sweep) -> Any:
         """Squared difference between forces of a sweep and the contact law, relative to the normal forces.
 
         The law is that at the velocities of the sweep; 1 and more where dry friction does not hold the joints that it
         was taken to hold.
         """
-        mass, ahead = self.problem.model.mass, self.ahead(Signs(now.moves, 1.0, None))
-        laws = [point.law.step_force(point, u, point.seen) for point, u in zip(self.points, ahead, strict=True)]
-        errors = [law - force for law, force in zip(laws, now.felt, strict=True)]
+        mass, end_velocity = self.problem.model.mass, self.end_velocity(Prediction(now.moves, 1.0, None))
+        laws = [point.law.step_force(point, u, point.seen) for point, u in zip(self.points, end_velocity, strict=True)]
+        errors = [law - force for law, force in zip(laws, now.contact_forces, strict=True)]
         missed = self.summed([error @ error for error in errors])
         size = self.summed([law[0] * law[0] for law in laws], (1e-6 * GRAVITY * mass) ** 2 + 1e-30)
-        if before.grip is not None and now.signs.grip is not None:
-            change = now.signs.grip.holds - before.grip.holds
+        if before.joint_friction is not None and now.prediction.joint_friction is not None:
+            change = now.prediction.joint_friction.sticking - before.joint_friction.sticking
             missed = missed + size * (change @ change)
         return missed / size
 
@@ -116,7 +116,7 @@ class Start(NamedTuple):
         return follows and not model.loops and not any(joint.mimic for joint in model.joints)
 
 
-class Signs(NamedTuple):
+class Prediction(NamedTuple):
     """Velocities and held joints by which a step finds what will lift off and slide."""
 
     moves: dict[Any, Any]
@@ -124,7 +124,7 @@ class Signs(NamedTuple):
     points are many, from which these follow"""
     turned: Any
     """part of the acceleration towards axes of rotation in the velocities that follow"""
-    grip: JointFriction | None
+    joint_friction: JointFriction | None
     """joints that dry friction holds"""
 
     @property
@@ -132,21 +132,25 @@ class Signs(NamedTuple):
         """All numbers that sweeps find."""
         turned = np.reshape(self.turned, 1)[: self._links]
         own = [np.zeros(0), *self.moves.values(), turned]
-        return concatenate([*own, *((self.grip.holds, self.grip.way) if self.grip else ())])
+        return concatenate(
+            [*own, *((self.joint_friction.sticking, self.joint_friction.direction) if self.joint_friction else ())]
+        )
 
     @property
     def _links(self) -> int:
         """1 if there are accelerations of links, else 0."""
         return int(any(kind == "link" for kind, _ in self.moves))
 
-    def read(self, flat: Any) -> Signs:
+    def read(self, flat: Any) -> Prediction:
         """The same with other numbers."""
         moves, rest = _read(self.moves, flat)
-        turned, grips = rest[: self._links], rest[self._links :].reshape(2, -1)
-        grip = self.grip._replace(holds=grips[0], way=grips[1]) if self.grip else None
-        return Signs(moves, turned[0] if len(turned) else 1.0, grip)
+        turned, friction = rest[: self._links], rest[self._links :].reshape(2, -1)
+        joint_friction = (
+            self.joint_friction._replace(sticking=friction[0], direction=friction[1]) if self.joint_friction else None
+        )
+        return Prediction(moves, turned[0] if len(turned) else 1.0, joint_friction)
 
-    def halfway(self, other: Signs, condition: Any) -> Signs:
+    def halfway(self, other: Prediction, condition: Any) -> Prediction:
         """The same, where a condition holds half way from the ``other``."""
         moves = {key: where(condition, 0.5 * (other.moves[key] + x), x) for key, x in self.moves.items()}
         return self._replace(moves=moves, turned=where(condition, 0.5 * (other.turned + self.turned), self.turned))
@@ -158,7 +162,7 @@ def _read(moves: dict[Any, Any], flat: Any) -> tuple[dict[Any, Any], Any]:
     return dict(zip(moves, parts, strict=True)), rest
 
 
-def begun(
+def begin_step(
     model: Model,
     x: Any,
     dt: Any,
@@ -167,9 +171,9 @@ def begun(
     laws: tuple[Law, ...],
     contact: Any,
     memory: int,
-    grips: bool,
+    friction: bool,
     varied: tuple[str, ...],
-) -> tuple[Start, Signs]:
+) -> tuple[Start, Prediction]:
     """Start of a step: velocities of points, and joints that dry friction could stop if no other force acted."""
     nominal, (robot, contact) = contact, edited(model, contact, varied, numbers)
     parts = () if contact is None else contact.parts
@@ -185,14 +189,16 @@ def begun(
     state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
     middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
     size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt[0], state, 0.5 * dt[0])
-    problem, anchors = problem.recalling(concatenate([before[: memory - size_of_laws], half]))  # laws act in the middle
+    problem, anchors = problem.with_memory(
+        concatenate([before[: memory - size_of_laws], half])
+    )  # laws act in the middle
     none: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     points, pairs, patches = points_of(model, contact, state, anchors, dt[0], middle, seen) if parts else none
     coupled = CoupledLinks.of(model, middle, [point.link for point in points], pairs) if pairs else None
-    grip = _gripping(problem, state, dt[0]) if grips else None
-    touching, name = _touching(problem, points), grip.name if grip else None
-    pulls = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
-    start = Start(problem, x[0], state, middle, works, points, patches, pulls, coupled, counts, dt[0], before)
+    joint_friction = _joint_friction(problem, state, dt[0]) if friction else None
+    touching, name = _touching(problem, points), joint_friction.name if joint_friction else None
+    linear_forces = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
+    start = Start(problem, x[0], state, middle, works, points, patches, linear_forces, coupled, counts, dt[0], before)
     # at the velocities before: the accelerations of links are relative to those of free fall
     moves = {
         point.mover: point.velocity
@@ -200,7 +206,7 @@ def begun(
         else concatenate([-(point.axes.T @ point.gravity), np.zeros(3)])
         for point in points
     }
-    return start, Signs(moves, 0.0, grip)
+    return start, Prediction(moves, 0.0, joint_friction)
 
 
 def moving(state: State, velocity: Any) -> State:
@@ -219,15 +225,15 @@ class Sweep(NamedTuple):
 
     acceleration: Any
     """``nv``"""
-    felt: list[Any]
+    contact_forces: list[Any]
     """``3`` each (N): contact forces along normal and tangents"""
     closing: Any
     """``nv``: forces of loops, or none"""
     held: Any
     """``nv``: forces of dry friction, or none"""
     moves: dict[Any, Any]
-    """see :attr:`Signs.moves`"""
-    signs: Signs
+    """see :attr:`Prediction.moves`"""
+    prediction: Prediction
     """those at which the next sweep is linearized"""
     mismatch: Any = 0.0
     """see :meth:`Start.mismatch`; of steps with a given number of sweeps it is not known"""
@@ -240,17 +246,17 @@ class Sweep(NamedTuple):
     @property
     def flat(self) -> Any:
         """All numbers."""
-        contact, mismatch = (*self.felt, *self.moves.values()), np.reshape(self.mismatch, 1)
-        return concatenate([self.acceleration, *contact, self.closing, self.held, self.signs.flat, mismatch])
+        contact, mismatch = (*self.contact_forces, *self.moves.values()), np.reshape(self.mismatch, 1)
+        return concatenate([self.acceleration, *contact, self.closing, self.held, self.prediction.flat, mismatch])
 
     def read(self, flat: Any) -> Sweep:
         """The same with other numbers."""
-        ends = np.cumsum([len(self.acceleration), 3 * len(self.felt)])
-        acceleration, felt, rest = np.split(flat, ends)
+        ends = np.cumsum([len(self.acceleration), 3 * len(self.contact_forces)])
+        acceleration, contact_forces, rest = np.split(flat, ends)
         moves, rest = _read(self.moves, rest)
-        closing, held, signs = np.split(rest, np.cumsum([len(self.closing), len(self.held)]))
-        read = self.signs.read(signs[:-1])
-        return Sweep(acceleration, [*felt.reshape(-1, 3)], closing, held, moves, read, signs[-1])
+        closing, held, prediction = np.split(rest, np.cumsum([len(self.closing), len(self.held)]))
+        read = self.prediction.read(prediction[:-1])
+        return Sweep(acceleration, [*contact_forces.reshape(-1, 3)], closing, held, moves, read, prediction[-1])
 
     def safeguarded(self, start: Start, before: Sweep) -> Sweep:
         """Sweep with its mismatch.
@@ -258,46 +264,46 @@ class Sweep(NamedTuple):
         The next sweep begins half way from the one ``before`` unless this one has halved the mismatch: points that
         would turn round with every sweep stop.
         """
-        mismatch = start.mismatch(before.signs, self)
+        mismatch = start.mismatch(before.prediction, self)
         slow = less(0.25 * before.mismatch, mismatch)
-        return self._replace(signs=self.signs.halfway(before.signs, slow), mismatch=mismatch)
+        return self._replace(prediction=self.prediction.halfway(before.prediction, slow), mismatch=mismatch)
 
 
-def foreseen(start: Start, signs: Signs, sweeps: int) -> Signs:
+def predicted(start: Start, prediction: Prediction, sweeps: int) -> Prediction:
     """Velocities at which the last of so many sweeps is linearized."""
     for _ in range(sweeps - 1):
-        signs = start.sweep(signs).signs
-    return signs
+        prediction = start.sweep(prediction).prediction
+    return prediction
 
 
-def converged(start: Start, signs: Signs, tolerance: float = FORCE_TOLERANCE) -> Sweep:
+def converged(start: Start, prediction: Prediction, tolerance: float = FORCE_TOLERANCE) -> Sweep:
     """Sweeps until contact forces are those of the law at the end of the step, but for a ``tolerance``.
 
     That is one where nothing begins to slide, stick, lift off or land.  Where friction follows normal forces, all that
     come after the first are steps of Newton's method.
     """
     model = start.problem.model
-    if not (start.points or signs.grip):
-        return start.sweep(signs)
-    loops, grips = (np.zeros(model.nv if needed else 0) for needed in (model.loops, signs.grip))
-    none, moves = [np.zeros(3) for _ in start.points], {key: 0.0 * x for key, x in signs.moves.items()}
-    before = Sweep(np.zeros(model.nv), none, loops, grips, moves, signs, MOST_MISMATCH)
+    if not (start.points or prediction.joint_friction):
+        return start.sweep(prediction)
+    loops, friction = (np.zeros(model.nv if needed else 0) for needed in (model.loops, prediction.joint_friction))
+    none, moves = [np.zeros(3) for _ in start.points], {key: 0.0 * x for key, x in prediction.moves.items()}
+    before = Sweep(np.zeros(model.nv), none, loops, friction, moves, prediction, MAX_MISMATCH)
     # where further sweeps are other code, the first one is no part of the loop
-    first = start.sweep(signs).safeguarded(start, before) if start.newton else before
+    first = start.sweep(prediction).safeguarded(start, before) if start.newton else before
 
     def again(flat: Any) -> Iterator[tuple[Any, Any]]:
         now = before.read(flat)
         if start.newton:
             yield now.flat, tolerance**2 - now.mismatch
-        now = start.sweep(now.signs, start.newton).safeguarded(start, now)
+        now = start.sweep(now.prediction, start.newton).safeguarded(start, now)
         yield now.flat, tolerance**2 - now.mismatch
 
-    return before.read(while_loop(again, first.flat + 0.0 * start.dt, MOST_SWEEPS))
+    return before.read(while_loop(again, first.flat + 0.0 * start.dt, MAX_SWEEPS))
 
 
-def _gripping(problem: Problem, state: State, dt: Any) -> JointFriction | None:
+def _joint_friction(problem: Problem, state: State, dt: Any) -> JointFriction | None:
     law = dry_friction_law(problem)
-    return None if law is None else JointFriction.begun(law, problem.model, state, dt)
+    return None if law is None else JointFriction.at_start(law, problem.model, state, dt)
 
 
 def dry_friction_law(problem: Problem) -> Law | None:
@@ -313,19 +319,21 @@ def _touching(problem: Problem, points: list[Point]) -> dict[str, Any]:
     return {name: less(point.height, 0.0) for name, point in zip(names, points, strict=True)}
 
 
-def _answer(start: Start, grip: JointFriction | None, supports: list[Support], symmetric: bool) -> tuple[Response, Any]:
+def _solve_accelerations(
+    start: Start, joint_friction: JointFriction | None, supports: list[Support], symmetric: bool
+) -> tuple[Response, Any]:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
     model, state, dt = start.problem.model, start.middle, start.dt
-    none, (forces, armature) = np.zeros(0), ahead_of(model, start.state, start.pulls, dt)
+    none, (forces, armature) = np.zeros(0), end_forces(model, start.state, start.linear_forces, dt)
     wrenches, resisting = loads(start.points, supports, dt)
-    given = None if grip is None else grip.given
-    if grip is not None:
-        forces = forces + grip.sliding - concatenate([np.zeros(model.m), armature * grip.given])
-        armature = armature + grip.armature
+    given = None if joint_friction is None else joint_friction.given
+    if joint_friction is not None:
+        forces = forces + joint_friction.sliding - concatenate([np.zeros(model.m), armature * joint_friction.given])
+        armature = armature + joint_friction.armature
     if start.coupled is not None:
         return start.coupled.response(forces, wrenches, resisting, armature, given, symmetric), none
     found = response(model, state, forces, wrenches, resisting, armature, given, symmetric)
-    if grip is not None or not model.loops:
+    if joint_friction is not None or not model.loops:
         return found, none
     mass = resisting_mass(model, state, resisting, armature)
     closing = closing_forces(model, start.state, found.acceleration, mass, dt)

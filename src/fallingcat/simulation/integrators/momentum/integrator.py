@@ -35,7 +35,7 @@ from ....errors import ModelError, NumericsError, describe
 from ....lie import Group
 from ....lie.rotations import skew
 from ....model import Model, State
-from ...problem.compiled_dynamics import remembered
+from ...problem.compiled_dynamics import cached_kernel
 from ...problem.law_memory import check_no_memory
 from ...problem.problem import Problem, held
 from ...problem.vector_field import layout_of
@@ -84,7 +84,7 @@ class MomentumRungeKutta(FixedStepIntegrator):
         if problem.controller is None or problem.sampling is not None:
             return self.compiled_stepper(problem, memory)
         self.check(problem)
-        return AskedStages(problem)
+        return ControlledStages(problem)
 
     def compiled_stepper(self, problem: Problem, memory: int) -> Flight:
         """Machine code, for one robot or many."""
@@ -126,7 +126,7 @@ class MomentumMidpoint(FixedStepIntegrator):
         if problem.controller is None or problem.sampling is not None:
             return self.compiled_stepper(problem, memory)
         check(problem)
-        return AskingFlight(problem)
+        return ControlledFlight(problem)
 
     def compiled_stepper(self, problem: Problem, memory: int) -> MidpointFlight:
         """Machine code, for one robot or many."""
@@ -165,7 +165,7 @@ class Flight(RuleStepper):
             raise ModelError(f"momentum is kept to rounding in float64, not in {describe(dtype)}: take 'rkmk4'")
         return super().on(target, dtype)
 
-    def begun(self, many: State, packed: np.ndarray) -> np.ndarray:
+    def start_vector(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots that start now."""
         return np.hstack([np.zeros((len(packed), 1)), measured(self._model, 0.0, many), packed])
 
@@ -193,7 +193,7 @@ class MidpointFlight(Flight):
         return np.append(packed, 2.0)
 
 
-class AskedStages:
+class ControlledStages:
     """Runge-Kutta steps at whose stages a controller is asked."""
 
     def __init__(self, problem: Problem) -> None:
@@ -217,7 +217,7 @@ class AskedStages:
         return np.append(out[k + 2 + n :], 0.0)
 
 
-class AskingFlight:
+class ControlledFlight:
     """Steps within which a controller is asked what it gives at the midpoint."""
 
     def __init__(self, problem: Problem) -> None:
@@ -225,7 +225,7 @@ class AskingFlight:
         model, self.falls = problem.model, np.zeros(problem.model.n)
         sizes = {"guess": len(Guess.first(model, np.zeros(model.nv), self.falls)), "given": model.n}
         inputs = {"packed": self.layout.size, "carried": CARRIED_SIZE, "clock": 2, **sizes}
-        self.kernel = compile(model, stepped, inputs=inputs, laws=problem.laws)
+        self.kernel = compile(model, stepped, inputs=inputs, laws=problem.laws, driven=True)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; error]`` after the step."""
@@ -261,7 +261,7 @@ def check_loops(model: Model, t: float, dt: float) -> None:
 def measured(model: Model, t: float, many: State) -> np.ndarray:
     """``N x 10``: the time ``t`` (s), and what :func:`carried_at` says of ``N`` states."""
     # one code for any N: worked out in NumPy, a single robot would differ from one of a batch in the last bit
-    kernel = remembered((carried_at, model), lambda: compile_step(model, carried_at, {}, State._fields))
+    kernel = cached_kernel((carried_at, model), lambda: compile_step(model, carried_at, {}, State._fields))
     poses, *rest = many
     return np.hstack([np.full((len(poses), 1), t), kernel(poses[:, :3], *rest)])
 
@@ -300,8 +300,10 @@ def check(problem: Problem, remembers: bool = False) -> None:
         )
     if not np.allclose(free_directions(model.base) @ model.gravity, model.gravity, atol=0.0):
         raise ModelError(f"the momentum-exact integrator needs gravity along directions in which {model.base} moves")
-    pulls = remembered((acts_on_base, model, *problem.laws), lambda: [acts_on_base(model, law) for law in problem.laws])
-    for law in compress(problem.laws, pulls):
+    on_base = cached_kernel(
+        (acts_on_base, model, *problem.laws), lambda: [acts_on_base(model, law) for law in problem.laws]
+    )
+    for law in compress(problem.laws, on_base):
         raise ModelError(f"the momentum-exact integrator takes joint forces only: {law.name!r} pulls on the base")
     for joint in model.joints:
         if not joint.kind.group.additive:

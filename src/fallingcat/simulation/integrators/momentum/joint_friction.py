@@ -16,7 +16,7 @@ import numpy as np
 
 from ....arrays import absolute, clip, concatenate, less, maximum, sqrt, where
 from ....control import Law
-from ....control.laws.inertia_behind import carried
+from ....control.laws.carried_inertia import carried_inertia
 from ....model import Model
 
 STAGE_AT_END, LAST_STAGE = 4, 5
@@ -73,7 +73,7 @@ class Friction(NamedTuple):
     @property
     def locks(self) -> Any:
         """Armature of the joints if they are held."""
-        return LOCKED_ARMATURE * carried(self.model)[self.places]
+        return LOCKED_ARMATURE * carried_inertia(self.model)[self.places]
 
     def armature(self, way: Any) -> Any:
         """``n``: of joints that are held."""

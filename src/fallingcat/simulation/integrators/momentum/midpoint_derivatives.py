@@ -42,7 +42,8 @@ def step_jacobian(
     problem, _ = source.problem(source.values)
     t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
     about = np.array([t, clock[0]], dtype=object if np.asarray(t).dtype == object else float)
-    out = stepped(model, packed, carried, about, np.zeros(0), forces[model.m :], laws=problem.laws)
+    given, driven = forces[model.m :], len(forces) > 0
+    out = stepped(model, packed, carried, about, np.zeros(0), given, laws=problem.laws, driven=driven)
     velocity = Guess.of(model, out[2 * len(packed) + 1 :]).velocity
     start, kept, _ = layout_of(problem, memory).unpack(packed)
     lines = Columns(source, 0, model.nv)

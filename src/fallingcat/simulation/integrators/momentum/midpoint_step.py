@@ -85,7 +85,7 @@ def flown(
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
     t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
     about = (array([t, clock[0]]), np.zeros(0), forces[model.m :])
-    out = stepped(model, packed, carried, *about, laws=tuned(laws, numbers))
+    out = stepped(model, packed, carried, *about, laws=tuned(laws, numbers), driven=len(forces) > 0)
     end, error = out[: len(packed)], out[len(packed)]
     after = where(less(1.0, error), np.inf + 0.0 * end, end)
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
@@ -103,14 +103,14 @@ def carried_at(model: Model, state: State) -> Any:
 
 
 def stepped(
-    model: Model, packed: Any, carried: Any, clock: Any, guess: Any, given: Any, *, laws: tuple[Law, ...]
+    model: Model, packed: Any, carried: Any, clock: Any, guess: Any, given: Any, *, laws: tuple[Law, ...], driven: bool
 ) -> Any:
     """``[packed end; error; packed midpoint; guess]`` after all passes, or after one from a ``guess`` if there is one.
 
     ``carried = [t; center; velocity; spin]`` of the center of mass at some time; ``given`` are the joint forces (n) of
-    a controller, if there is one.
+    a controller, if the robot is ``driven`` by one.
     """
-    problem, dt = Problem(model, laws, None, held if len(given) else None), clock[1]
+    problem, dt = Problem(model, laws, None, held if driven else None), clock[1]
     layout, flight = layout_of(problem, 0), Parabola(model, carried)
     start, _, works = layout.unpack(packed)
     light = replace(model, gravity=np.zeros(3))
@@ -118,8 +118,8 @@ def stepped(
     flying = concatenate([start.twist, start.rates]) - flight.seen(clock[0], R)
     m = model.m
     p = inverse_dynamics(light, still_at(light, q), flying)[m:]
-    half, foreseen = clock[0] + 0.5 * dt, _foreseen(problem, clock[0], start, 0.5 * dt)
-    closing = InnerLoops(light, still_at(light, q), 0.5 * dt * foreseen)
+    half, predicted = clock[0] + 0.5 * dt, _foreseen(problem, clock[0], start, 0.5 * dt)
+    closing = InnerLoops(light, still_at(light, q), 0.5 * dt * predicted)
 
     def middle(v: Any) -> State:
         return flight.state(half, R @ exp(0.5 * dt * angular_velocity(model, v)), q + 0.5 * dt * v[m:], v)
@@ -141,7 +141,7 @@ def stepped(
         found = Guess(new, slope, impulses, rates, tau, falls, np.reshape(change, 1))
         return concatenate(list(found)), arrived(model, change, at.change[0], dt)
 
-    first = Guess.first(model, flying, foreseen)
+    first = Guess.first(model, flying, predicted)
     x = better(guess)[0] if len(guess) else while_loop(better, first, MAX_PASSES, UNROLLED_PASSES)
     v, slope, impulses, *_, change = Guess.of(model, x)
     end_R, end_q = R @ exp(dt * angular_velocity(model, v)), q + dt * v[m:]

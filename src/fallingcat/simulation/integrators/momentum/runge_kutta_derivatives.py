@@ -69,8 +69,8 @@ class Flight:
         self.kinds = [start.pose, start.velocity, source.numbers]
         self.forces = Forces(source, self.kinds, lines)
         self.R = start.pose[:3, :3]
-        remembered = lines.along(2) if lines.widths[2] else lines.along(2, len(memory))
-        self.memory = Tangent(memory, remembered)
+        full_memory = lines.along(2) if lines.widths[2] else lines.along(2, len(memory))
+        self.memory = Tangent(memory, full_memory)
         self.carried = self._measured()
 
     # what stays as it is --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import numpy as np
 from ....arrays import concatenate, less, maximum, solve_tree, where, while_loop
 from ....caching import cached_property
 from ....control import Law
-from ....control.laws.inertia_behind import carried as inertias_behind
+from ....control.laws.carried_inertia import carried_inertia
 from ....dynamics import inverse_dynamics, locked_inertia
 from ....dynamics.forward import response
 from ....lie import SO3
@@ -78,7 +78,7 @@ def flown(
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
     problem = Problem(model, tuned(laws, numbers), None, held if len(forces) else None)
     step = _Step(problem, x[0] * clock[0], clock[0], carried, packed, forces[model.m :])
-    after = step.end(while_loop(step.around, step.begun, step.rounds, UNROLLED_ROUNDS))
+    after = step.end(while_loop(step.around, step.initial_iterate, step.rounds, UNROLLED_ROUNDS))
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 
 
@@ -89,7 +89,7 @@ def one_round(model: Model, packed: Any, carried: Any, clock: Any, x: Any, given
     first round of a step, which takes no ``x``.
     """
     step = _Step(Problem(model, laws, None, held), clock[0], clock[1], carried, packed, given)
-    x, done = step.around(where(less(0.5, clock[2]), step.begun, x))
+    x, done = step.around(where(less(0.5, clock[2]), step.initial_iterate, x))
     t = step.time(x)
     return concatenate([x, np.reshape(done, 1), np.reshape(t, 1), step.seen(t, x), step.end(x)])
 
@@ -97,7 +97,7 @@ def one_round(model: Model, packed: Any, carried: Any, clock: Any, x: Any, given
 def round_size(problem: Problem) -> int:
     """Size of the vector that rounds change."""
     packed, carried = np.zeros(layout_of(problem, 0).size), np.zeros(CARRIED_SIZE)
-    return len(_Step(problem, 0.0, 1.0, carried, packed, np.zeros(problem.model.n)).begun)
+    return len(_Step(problem, 0.0, 1.0, carried, packed, np.zeros(problem.model.n)).initial_iterate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ class _Step:
         m = self.problem.model.m
         rates, nowhere = v[m:], np.zeros(m)
         state = self.flight.state(t, R, q, v)
-        bare = self.bare.recalling(memory)[0]
+        bare = self.bare.with_memory(memory)[0]
         forces = bare.applied((), t, state, self.given)
         brakes = self._brakes(state, forces, h)
         if self.friction is not None:
@@ -179,8 +179,8 @@ class _Step:
         zero = np.zeros(self.problem.model.nv)
         powers = [np.reshape(forces.get(port, zero)[m:] @ rates, 1) for port in self.problem.ports]
         turning = _ROTATIONS.seen_ahead(angular_velocity(self.problem.model, v), y[:3])
-        remembered = [law.memory_rate(self.problem.model, t, state) for law in bare.laws] if len(memory) else []
-        return concatenate([turning, moves, *remembered]), concatenate([np.zeros(0), *powers]), found[m:]
+        memory_rates = [law.memory_rate(self.problem.model, t, state) for law in bare.laws] if len(memory) else []
+        return concatenate([turning, moves, *memory_rates]), concatenate([np.zeros(0), *powers]), found[m:]
 
     def _brakes(self, state: State, forces: Mapping[str, Any], h: Any) -> dict[str, Any]:
         """Armature (n) by port with which stages foresee that forces of drives fall at the ends of their speed.
@@ -191,7 +191,7 @@ class _Step:
         drives = [port for port in self.bare.driven_ports if port in forces and port not in {law.name for law in laws}]
         asked = self.bare.total({port: forces[port] for port in drives})
         found = {
-            law.name: 0.5 * h * law.implicit_damping(model, state, asked, h) - inertias_behind(model) for law in laws
+            law.name: 0.5 * h * law.implicit_damping(model, state, asked, h) - carried_inertia(model) for law in laws
         }
         return {name: maximum(x, 0.0 * x) for name, x in found.items()}
 
@@ -241,7 +241,7 @@ class _Step:
         return (STAGES - 1) * self._width
 
     @property
-    def begun(self) -> Any:
+    def initial_iterate(self) -> Any:
         """``x = [stage; point; slopes of stages before, the last one first; modes]`` before the first round."""
         y = self._first
         modes = np.zeros(0) if self.friction is None else Modes.first(self.friction, y, self.dt)

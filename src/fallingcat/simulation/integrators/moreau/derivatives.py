@@ -43,7 +43,7 @@ from ..step_jacobian import (
     row_slices,
     side_by_side,
 )
-from .step import Start, begun, law_that_rubs, reacted
+from .step import Start, begin_step, dry_friction_law, solve_step
 from .straight_motion import straight, turned, turning
 
 RELATIVE_COMPLIANCE = 1e-11
@@ -77,10 +77,10 @@ def step_jacobian(
     source = Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, 2)
     problem, _ = source.problem(source.values)
     stepped: Any = problem.contact
-    state, remembered, works = layout_of(problem, memory).unpack(x[1:])
+    state, full_memory, works = layout_of(problem, memory).unpack(x[1:])
     t = x[0] * clock[0]
-    start = begun(problem.recalling(remembered)[0], stepped, t, state, remembered, works, forces, clock)
-    return _Solved(start, source, t, remembered, reacted(start, digits)).jacobian(whole)
+    start = begin_step(problem.with_memory(full_memory)[0], stepped, t, state, full_memory, works, forces, clock)
+    return _Solved(start, source, t, full_memory, solve_step(start, digits)).jacobian(whole)
 
 
 class _Solved:
@@ -101,8 +101,8 @@ class _Solved:
         self.centers = {link: place.center for link, place in self.places.items()}
         moving = link_derivatives(model, self.motion, found, self.total, self.centers)
         self.links = dict(zip(self.places, moving, strict=True))
-        rubs = law_that_rubs(start.problem)
-        self.limits = np.zeros(model.n) if rubs is None else np.asarray(rubs.dry_friction(model))
+        friction_law = dry_friction_law(start.problem)
+        self.limits = np.zeros(model.n) if friction_law is None else np.asarray(friction_law.dry_friction(model))
         stops = [(model.m + stop.rate(model), float(stop.sign), stop) for stop in contact.stops]
         self.stops = stops
         self.joints = [(i, sign) for i, sign, _ in stops] + [
@@ -267,14 +267,14 @@ class _Solved:
 
     def _laws(self) -> tuple[Blocks, Any]:
         """Derivatives of the forces (nv) of laws and controller."""
-        start, rubs = self.start, law_that_rubs(self.start.problem)
+        start, friction_law = self.start, dry_friction_law(self.start.problem)
         touching = start.contact.touched(self.memory)
 
-        def pulls(problem: Any, state: Any, memory: Any, asked: Any) -> Any:
-            name = rubs.name if rubs else None
-            return linearized_forces(problem.recalling(memory)[0], self.t, state, asked, touching, name, self.dt)
+        def linear_forces(problem: Any, state: Any, memory: Any, asked: Any) -> Any:
+            name = friction_law.name if friction_law else None
+            return linearized_forces(problem.with_memory(memory)[0], self.t, state, asked, touching, name, self.dt)
 
-        return law_forces(self.source, self.state, self.memory, self.a, pulls, self.kinds, self.dt)
+        return law_forces(self.source, self.state, self.memory, self.a, linear_forces, self.kinds, self.dt)
 
     def _end(self) -> tuple[Displacement, Any]:
         """Displacement in the step, and derivatives of it and of the velocity at the end by the velocity after it."""

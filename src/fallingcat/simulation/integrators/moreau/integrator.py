@@ -89,7 +89,7 @@ class MoreauStepper(CompiledStepper):
         options = self._options | {"digits": DIGITS[dtype]}
         return [compile(self._model, self.code, inputs=self._inputs, target=target, dtype=dtype, **options)]
 
-    def remembered(self, many: State) -> np.ndarray:
+    def initial_memory(self, many: State) -> np.ndarray:
         """``N x memory``: nothing yet, of robots none of which starts below the ground."""
         self.contact.check_starts(self._model, many)
         own = initial_memories(self.problem, many)

@@ -9,12 +9,12 @@ import numpy as np
 
 from ....arrays import absolute, array, concatenate, less, maximum, minimum, scale, sqrt, where
 from ....constraints import loop_closure as loops
-from ....contact.patches import LinkPatches, Look, Near, ball_bottoms, margins, summed
+from ....contact.patches import LinkPatches, PatchActivity, PatchCondition, ball_bottoms, margins, summed
 from ....contact.rigid.solvers.cone_projection import Bounded, Closed, ImpulseSet
 from ....contact.rigid.solvers.delassus import Jacobian, Lever, Response
 from ....contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions, reactions
 from ....contact.rigid.time_stepping.contact_jacobian import StackedJacobian
-from ....contact.rigid.time_stepping.stepped_contacts import Remembered, SteppedContacts
+from ....contact.rigid.time_stepping.stepped_contacts import ContactMemory, SteppedContacts
 from ....control import Law
 from ....dynamics import inverse_dynamics
 from ....model import Model, State
@@ -24,7 +24,7 @@ from ...problem.problem import Problem, held
 from ...problem.robot_parameters import edited
 from ...problem.vector_field import layout_of
 from ..implicit.step import moving
-from ..linearized_forces import LinearizedForce, ahead_of, linearized_forces, powers_of
+from ..linearized_forces import LinearizedForce, end_forces, linearized_forces, powers_of
 from ..refinement import coarse
 from .straight_motion import straight, turned, turning
 
@@ -54,15 +54,15 @@ class Rows(NamedTuple):
     """through which they work"""
     patches: Sequence[LinkPatches]
     """points that may be left out together"""
-    looks: list[Look]
+    activities: list[PatchActivity]
     """which of them may touch"""
 
     @property
-    def near(self) -> list[Near | None]:
+    def near(self) -> list[PatchCondition | None]:
         """Conditions of each set without which it is left out, or None."""
-        found: list[Near | None] = [None] * len(self.sets)
-        for on_link, look in zip(self.patches, self.looks, strict=True):
-            for part, near in zip(on_link.patches, look.nears, strict=True):
+        found: list[PatchCondition | None] = [None] * len(self.sets)
+        for on_link, activity in zip(self.patches, self.activities, strict=True):
+            for part, near in zip(on_link.patches, activity.nears, strict=True):
                 for i in part:
                     found[i] = near
         return found
@@ -78,9 +78,9 @@ class Start(NamedTuple):
     problem: Problem
     contact: SteppedContacts
     state: State
-    kept: Remembered
+    kept: ContactMemory
     works: Any
-    pulls: dict[str, LinearizedForce]
+    linear_forces: dict[str, LinearizedForce]
     rows: Rows
     dt: Any
 
@@ -114,32 +114,34 @@ def stepped(
     problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2)
     t, dt = x[0] * clock[0], clock[0]
     layout = layout_of(problem, memory)
-    state, remembered, works = layout.unpack(x[1:])
-    start = begun(problem.recalling(remembered)[0], contact, t, state, remembered, works, forces, clock)
-    end = reacted(start, digits)
-    kept, after = _remembered(start, end.found), displaced(model, start.state, end.velocity, dt)
-    memory_after = concatenate([*kept, problem.later(remembered, t, moving(start.state, end.velocity), dt)])
+    state, full_memory, works = layout.unpack(x[1:])
+    start = begin_step(problem.with_memory(full_memory)[0], contact, t, state, full_memory, works, forces, clock)
+    end = solve_step(start, digits)
+    kept, after = _next_memory(start, end.found), displaced(model, start.state, end.velocity, dt)
+    memory_after = concatenate([*kept, problem.later(full_memory, t, moving(start.state, end.velocity), dt)])
     again = where(less(0.5, _touched(start, end)), 1.0 + 0.0 * dt, coarse(model, end.velocity, dt))
     counts = layout.carried_of(x[1:]) + array([0.0, again])
     packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
-def begun(
+def begin_step(
     problem: Problem, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, clock: Any
 ) -> Start:
     """Start of a step of ``clock[0]`` (s)."""
     dt, whole = clock[0], clock[-1]
-    kept, rubs = contact.remembered_of(memory), law_that_rubs(problem)
-    pulls = linearized_forces(problem, t, state, forces, contact.touched(memory), rubs.name if rubs else None, dt)
-    rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, rubs, dt, whole)
-    return Start(problem, contact, state, kept, works, pulls, rows, dt)
+    kept, friction_law = contact.unpack_memory(memory), dry_friction_law(problem)
+    linear_forces = linearized_forces(
+        problem, t, state, forces, contact.touched(memory), friction_law.name if friction_law else None, dt
+    )
+    rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, friction_law, dt, whole)
+    return Start(problem, contact, state, kept, works, linear_forces, rows, dt)
 
 
-def reacted(start: Start, digits: Digits) -> End:
+def solve_step(start: Start, digits: Digits) -> End:
     """``v+ = v + M^-1 (dt (forces - C v - g) + J' P)``."""
     model, state, rows, dt = start.problem.model, start.state, start.rows, start.dt
-    forces, armature = ahead_of(model, state, start.pulls, dt)
+    forces, armature = end_forces(model, state, start.linear_forces, dt)
     impulse = scale(dt, forces - inverse_dynamics(model, state, turning(model, state.velocity)))
     response = rows.jacobian.response(armature, impulse)
     moves = rows.jacobian.of(state.velocity)
@@ -147,8 +149,8 @@ def reacted(start: Start, digits: Digits) -> End:
     soft = start.contact.softness(dt)
     soft = None if soft is None else [*soft, *[0.0] * (len(rows.sets) - len(soft))]
 
-    def solved(short: Any, begun: Any) -> Reactions:
-        return reactions(response, short, begun, rows.sets, rows.levers, digits, soft, rows.near)
+    def solved(short: Any, initial: Any) -> Reactions:
+        return reactions(response, short, initial, rows.sets, rows.levers, digits, soft, rows.near)
 
     bounces = _rebounding(start.contact, rows, before, free)
     short = [concatenate([u - asked for u, asked in zip(free, each, strict=True)]) for each in (bounces, rows.wanted)]
@@ -175,26 +177,30 @@ def _passive(
     zero = 0.0 * given
     one, gives = 1.0 + zero, less(ROUNDING_WORK * absolute(bounced.impulses @ before), given)
     plain = solved(where(gives, short[1], short[0]), bounced.impulses)
-    apart = Reactions(bounced.impulses - plain.impulses, bounced.along - plain.along, zero)
-    least, curve = work(plain, before, free), work(apart)
+    difference = Reactions(bounced.impulses - plain.impulses, bounced.along - plain.along, zero)
+    least, curve = work(plain, before, free), work(difference)
     slope = given - least - curve  # of least + slope share + curve share^2
     root = slope + sqrt(maximum(slope * slope - 4.0 * curve * least, zero))
     share = where(less(least, 0.0), -2.0 * least / where(less(0.0, root), root, one), zero)
     share = where(gives, minimum(share, one), one)
     left = where(less(bounced.left, plain.left), plain.left, bounced.left)
-    return Reactions(plain.impulses + scale(share, apart.impulses), plain.along + scale(share, apart.along), left)
+    return Reactions(
+        plain.impulses + scale(share, difference.impulses), plain.along + scale(share, difference.along), left
+    )
 
 
-def law_that_rubs(problem: Problem) -> Law | None:
+def dry_friction_law(problem: Problem) -> Law | None:
     """The first law of dry friction."""
     return next((law for law in problem.laws if law.dry_friction(problem.model) is not None), None)
 
 
 def further_rows(problem: Problem) -> int:
     """Number of rows of loops and dry friction."""
-    rubs = law_that_rubs(problem)
-    rubbed = 0 if rubs is None else np.count_nonzero(np.asarray(rubs.dry_friction(problem.model)))
-    return sum(loop.count for loop in problem.model.loops) + int(rubbed)
+    friction_law = dry_friction_law(problem)
+    friction_joints = (
+        0 if friction_law is None else np.count_nonzero(np.asarray(friction_law.dry_friction(problem.model)))
+    )
+    return sum(loop.count for loop in problem.model.loops) + int(friction_joints)
 
 
 def _rows(
@@ -202,8 +208,8 @@ def _rows(
     contact: SteppedContacts,
     state: State,
     on: StackedJacobian,
-    kept: Remembered,
-    rubs: Law | None,
+    kept: ContactMemory,
+    friction_law: Law | None,
     dt: Any,
     whole: Any,
 ) -> Rows:
@@ -226,12 +232,15 @@ def _rows(
         J.append(J_loops)
         wanted += [np.reshape(w, 1) for w in scale(-1.0 / whole, error) - scale(0.5 * dt, bias)]
         sets, ports = [*sets, *[Closed()] * len(error)], [*ports, *[LOOPS] * len(error)]
-    if rubs is not None:
-        limits = np.asarray(rubs.dry_friction(model))
-        rubbed = np.flatnonzero(limits)
-        J.append(np.eye(model.nv)[model.m + rubbed])
-        wanted += [np.zeros(1)] * len(rubbed)
-        sets, ports = [*sets, *(Bounded(limit * dt) for limit in limits[rubbed])], [*ports, *[rubs.name] * len(rubbed)]
+    if friction_law is not None:
+        limits = np.asarray(friction_law.dry_friction(model))
+        friction_joints = np.flatnonzero(limits)
+        J.append(np.eye(model.nv)[model.m + friction_joints])
+        wanted += [np.zeros(1)] * len(friction_joints)
+        sets, ports = (
+            [*sets, *(Bounded(limit * dt) for limit in limits[friction_joints])],
+            [*ports, *[friction_law.name] * len(friction_joints)],
+        )
     jacobian, further_levers = on.jacobian.with_rows(concatenate([np.zeros((0, model.nv)), *J]))
     further = range(len(kept.forces) - contact.further, len(kept.forces))
     forces = kept.forces[np.array([*places, *further], dtype=int)]
@@ -239,8 +248,8 @@ def _rows(
     high = margins(model, ground, state, found, dt) if found else []
     bottoms = ball_bottoms(model, ground, state, found, contact.radii) if found else []
     own = [[[on.heights[i] for i in part] for part in x.patches] for x in found]
-    looks = [Look.of(*about, len(found)) for about in zip(bottoms, own, high, strict=True)]
-    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports, on.patches, looks)
+    activities = [PatchActivity.of(*about, len(found)) for about in zip(bottoms, own, high, strict=True)]
+    return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports, on.patches, activities)
 
 
 def _touched(start: Start, end: End) -> Any:
@@ -250,7 +259,7 @@ def _touched(start: Start, end: End) -> Any:
         return 0.0
     after = moving(start.state, end.velocity)
     low = margins(model, start.contact.ground(model), after, rows.patches, start.dt, 0.5)
-    return sum(look.touched(least) for look, least in zip(rows.looks, low, strict=True))
+    return sum(activity.touched(least) for activity, least in zip(rows.activities, low, strict=True))
 
 
 def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: list[Any]) -> list[Any]:
@@ -269,7 +278,7 @@ def _rebounding(contact: SteppedContacts, rows: Rows, before: list[Any], free: l
     return wanted
 
 
-def _remembered(start: Start, found: Reactions) -> Remembered:
+def _next_memory(start: Start, found: Reactions) -> ContactMemory:
     """Memory of the step for the next."""
     kept, places = start.kept, start.rows.places
     forces, impulses = [0.0] * len(kept.forces), scale(1.0 / start.dt, found.impulses)
@@ -277,7 +286,7 @@ def _remembered(start: Start, found: Reactions) -> Remembered:
         forces[place] = force
     forces[len(forces) - start.contact.further :] = list(impulses[len(places) :])
     left = where(less(kept.left, found.left), found.left + 0.0 * kept.left, kept.left)
-    return Remembered(array(forces), left, start.contact.stretched(kept.stretch, forces, start.dt))
+    return ContactMemory(array(forces), left, start.contact.next_stretch(kept.stretch, forces, start.dt))
 
 
 def displaced(model: Model, state: State, velocity: Any, dt: Any) -> State:
@@ -290,8 +299,8 @@ def _works(start: Start, end: End) -> Any:
     """J, two for each port: along the mean of the velocities before and after."""
     model, rows, state = start.problem.model, start.rows, start.state
     mean, impulses = 0.5 * (state.velocity + end.velocity), end.found.impulses
-    pairs = powers_of(model, state, end.velocity - state.velocity, start.pulls)
-    works = {name: scale(start.dt, array(list(pair))) for name, pair in zip(start.pulls, pairs, strict=True)}
+    pairs = powers_of(model, state, end.velocity - state.velocity, start.linear_forces)
+    works = {name: scale(start.dt, array(list(pair))) for name, pair in zip(start.linear_forces, pairs, strict=True)}
     carried = concatenate([mean[: model.m], np.zeros(model.n)])
     base = impulses * concatenate(rows.of(rows.jacobian.of(carried)))
     whole = impulses * concatenate(rows.of(rows.jacobian.of(mean)))
