@@ -6,7 +6,7 @@ import pytest
 import fallingcat as fc
 from fallingcat import locomotion as loco
 from fallingcat.errors import ModelError, NumericsError
-from fallingcat.estimation import IMU, ContactFilter, EstimatedFeedback, Encoders, FootSwitches, read
+from fallingcat.estimation import IMU, ContactFilter, Encoders, EstimatedFeedback, FootSwitches, read
 from tests.support.walking_robots import BENT, DOG, FEET, GROUND, humanoid, in_heading, largest_tilt
 
 NOISY = IMU(gyro=2e-4, accelerometer=3e-3)
@@ -155,5 +155,5 @@ def test_bad_calls_are_named():
         seen(0.0, still._replace(rates=np.full(12, np.nan)))
     with pytest.raises(ModelError, match="ground must be a floor or hard contacts with the points front_left_foot"):
         FootSwitches(DOG, FEET, fc.contact.CompliantFloor(("trunk",)))
-    with pytest.raises(ModelError, match="ground must be a floor or hard contacts .*, got None"):
+    with pytest.raises(ModelError, match=r"ground must be a floor or hard contacts .*, got None"):
         FootSwitches(DOG, FEET, None)

@@ -75,7 +75,7 @@ class ContactFilter:
             raise ModelError(f"the filter estimates a free base, SE(3), and {self.model.name!r} has {self.model.base}")
         if self.error not in COORDINATES:
             raise ModelError(f"error must be one of {', '.join(COORDINATES)}, got {describe(self.error)}")
-        check_deviations(self.slip)  # of the velocity of feet
+        check_deviations(self.slip, name="slip")
         self.imu.placement(self.model)
 
     # sizes ----------------------------------------------------------------------------------------------------

@@ -279,11 +279,11 @@ def check_sensors(imu: Any, encoders: Any, contacts: Any = None) -> None:
             raise ModelError(f"a sensor must be of kind {kind.__name__}, got {describe(x)}")
 
 
-def check_deviations(*given: Any) -> None:
+def check_deviations(*given: Any, name: str = "a standard deviation") -> None:
     """Raise an error where one is no standard deviation."""
     for x in given:
         if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x < np.inf:
-            raise ModelError(f"a standard deviation must be a finite number that is not negative, got {describe(x)}")
+            raise ModelError(f"{name} must be a finite number that is not negative, got {describe(x)}")
 
 
 def checked_feet(model: Model, feet: Any, known: Any = None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_attribute
 from ..arrays import concatenate
 from ..arrays.types import FloatArray, Vector
 from ..compiler import Kernel
@@ -116,7 +117,7 @@ class WalkingLoop:
         self._last, given[4:] = t, out[self._size :]
         return tau
 
-    def together(self, t: float, states: State) -> FloatArray:
+    def batch_forces(self, t: float, states: State) -> FloatArray:
         """Joint torques of many robots at once, each with its own memory, under one command.
 
         :func:`fallingcat.rollout` calls a :class:`fallingcat.control.Sampled` loop in this way.
@@ -137,6 +138,8 @@ class WalkingLoop:
         out = self._references(q, v, given)
         given[:, 4:] = out[:, self._size :]
         return self.whole_body.each(q, v, np.ascontiguousarray(out[:, : self._size]))
+
+    together = former_attribute("together", "batch_forces")
 
     def _commanded(self, t: float) -> FloatArray:
         if self._constant is not None:

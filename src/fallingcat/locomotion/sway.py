@@ -17,7 +17,7 @@ HARMONICS = 8
 """Harmonics of the sway; they decay with the cube of their number."""
 SURROUNDING = 3
 """Feet that stand between which a trunk need not sway."""
-MIN_SWAY = 1e-3
+MIN_SWAY = 1e-4
 """m: smaller harmonics are left out"""
 
 
