@@ -16,6 +16,7 @@ from fallingcat.errors import ModelError, NumericsError
 from fallingcat.optimal import MPC, Problem, Status, solve
 from fallingcat.optimal.evaluation import Evaluation
 from fallingcat.optimal.riccati import backward
+from fallingcat.optimal.solver import Solver
 
 SLIDE = """  <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
     <limit lower="-3" upper="3" effort="20" velocity="20"/></joint>"""
@@ -371,6 +372,23 @@ def test_measurements_that_are_not_finite_are_refused():
     np.testing.assert_array_equal(np.isfinite([first, mpc(0.02, state)]), True)
     with pytest.raises(NumericsError, match="rates of the measured state"):
         solve(problem).controller()(0.0, bad)
+
+
+def test_an_interrupt_ends_the_loop_around_a_predictive_controller(monkeypatch):
+    """The solver keeps its best motion; a tick that did so left the run going on."""
+    mpc, state = MPC(reaching()), reaching().start
+    first = mpc(0.0, state)
+
+    def pressed(self, *about):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Solver, "searched", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            mpc.tick(state._replace(joints=state.joints + 0.1))
+    assert np.isfinite(mpc.tick(state)).all()
+    assert mpc.result is not None
+    assert first.shape == (3,)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from ..records import short
 from .evaluation import Nodes
 from .phases import ContactPhases
 from .problem import Problem, check_count, check_measured, check_problem
-from .result import OptimalResult
+from .result import OptimalResult, Status
 from .solver import Outcome, Solver
 
 TIME_ROUNDING = 1e-9
@@ -111,11 +111,13 @@ class MPC:
             motion.data[:] = self._checked(data)
         if self._plan is None:
             still = State(*(np.repeat(np.asarray(part)[None], motion.steps + 1, axis=0) for part in state))
-            self._plan = self._solver.improved(motion.guess(None, still), self.first, self._penalties)
+            plan = self._solver.improved(motion.guess(None, still), self.first, self._penalties)
         else:
-            nodes = self._shifted(self._plan.nodes)
-            self._plan = self._solver.improved(nodes, self.iterations, self._penalties)
-        return self._plan.nodes.forces[0]
+            plan = self._solver.improved(self._shifted(self._plan.nodes), self.iterations, self._penalties)
+        if plan.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # for the loop or the run around it
+        self._plan = plan
+        return plan.nodes.forces[0]
 
     def _checked(self, data: Any) -> FloatArray:
         """Numbers for the terms, as many as those of the problem."""
