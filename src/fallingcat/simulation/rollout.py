@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._deprecated import former_arguments
+from ..arrays.types import Numbers
 from ..contact import Contact
 from ..control import Law, Sampled
 from ..errors import ModelError
@@ -41,7 +42,7 @@ def rollout(
     target: str = "cpu",
     dtype: str = "float64",
     passive: bool = True,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Numbers] | None = None,
 ) -> Rollout:
     """Simulate from many states at once, with SIMD across the simulations.
 
@@ -162,7 +163,7 @@ def _check_controller(problem: Problem) -> None:
         )
 
 
-def _check_sampled(problem: Problem, target: str, parameters: Mapping[str, Any] | None) -> None:
+def _check_sampled(problem: Problem, target: str, parameters: Mapping[str, Numbers] | None) -> None:
     """Refuse sampled controllers where they cannot act."""
     if problem.sampling is None:
         return

@@ -19,7 +19,7 @@ from .events import Event, checked_events
 from .integrators.base import Integrator
 from .output.trajectory import Trajectory
 from .problem.arguments import check_concrete, countable, seconds, start, whole
-from .problem.problem import Controller, Problem
+from .problem.problem import Controller
 from .runner.run import Run
 from .runner.runner import refined
 from .step_size import DEFAULT_STEP
@@ -104,28 +104,16 @@ def simulate(
     happens = checked_events(events)
     if not (callable(progress) or progress is None or isinstance(progress, bool)):
         raise ModelError(f"progress is True, False or a function of the share that is done, not {describe(progress)}")
+
+    def run(tell: Callable[[float], None] | None) -> Trajectory:
+        """Steps of ``dt``, or, if none is given, of so many times less than the default as its error asks."""
+        about = problem, method, state, duration, dt
+        each = lambda finer: Run(*about, every * 2**finer, happens, tell, finer=finer).result()  # noqa: E731
+        asked_again = problem.controller is None or problem.feedback is not None  # others may remember the first run
+        return refined(each, dt is None and asked_again)
+
     if callable(progress):
-        return _run(problem, method, state, duration, dt, every, happens, progress)
+        return run(progress)
     advice = "" if problem.compilable else "compile the functions that its controller calls, or give force laws"
     with telling(f"simulating {model.name!r}", progress, advice) as tell:
-        return _run(problem, method, state, duration, dt, every, happens, tell)
-
-
-def _run(
-    problem: Problem,
-    method: Integrator,
-    state: State,
-    duration: float,
-    dt: float | None,
-    every: int,
-    events: tuple[Event, ...],
-    progress: Callable[[float], None] | None,
-) -> Trajectory:
-    """A run in steps of ``dt`` (s), or, if none are given, of so many times less than the default as its error asks."""
-
-    def run(finer: int) -> Trajectory:
-        about = (problem, method, state, duration, dt, every * 2**finer, events, progress)
-        return Run(*about, finer=finer).result()
-
-    asked_again = problem.controller is None or problem.feedback is not None  # others may remember the first run
-    return refined(run, dt is None and asked_again)
+        return run(tell)

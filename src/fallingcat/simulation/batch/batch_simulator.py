@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.types import Matrix, Vector
+from ...arrays.types import Matrix, Numbers, Vector
 from ...contact import Contact
 from ...contact.rigid.joint_stops import LAW
 from ...control import Law
@@ -84,7 +84,7 @@ class BatchSimulator(CompiledBatch):
         integrator: Integrator | None = None,
         passive: bool = True,
         ledger: bool = True,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Numbers] | None = None,
     ) -> None:
         check_target(target)
         many, dt = starts(model, states), seconds(dt, "dt")
@@ -109,7 +109,7 @@ class BatchSimulator(CompiledBatch):
         target: str = "cpu",
         dtype: str = "float64",
         threads: int = 1,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Numbers] | None = None,
     ) -> BatchSimulator:
         """Robots of a problem; forces of a sampled controller are given at each step.
 

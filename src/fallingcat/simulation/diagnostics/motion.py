@@ -111,8 +111,9 @@ class Motion:
     def air(self) -> np.ndarray:
         """``K x N``: whether a robot touches nothing."""
         flat = list(chain.from_iterable(self.modes()))
-        known = {mode: not any(mode) for mode in set(flat)}  # few of them
-        return np.fromiter(map(known.__getitem__, flat), bool, len(flat)).reshape(-1, self.count)
+        which = list(map(id, flat))  # equal ones in a row are one object
+        known = {i: not any(mode) for i, mode in dict(zip(which, flat, strict=True)).items()}
+        return np.fromiter(map(known.__getitem__, which), bool, len(flat)).reshape(-1, self.count)
 
     @property
     def pushed(self) -> np.ndarray:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...model import State
+from ...arrays.types import FloatArray
 from ...records import table
 from ..batch.batch_simulator import BatchSimulator
 from ..diagnostics.accuracy import ErrorEstimate
@@ -56,7 +55,7 @@ class Rollout:
     """``N``: how each simulation ended, a :class:`.Code`"""
     warnings: tuple[Diagnostic, ...] = ()
     """everything that makes numbers doubtful, by the kept samples, with the robots that are concerned"""
-    memory: Any = None
+    memory: FloatArray | None = None
     """``K x N x k``: what contact, laws and sampled laws remember, in this order"""
     error_estimate: ErrorEstimate | None = None
     """largest error at the end caused by the size of fixed steps, among up to eight simulations; None: not estimated"""
@@ -122,10 +121,7 @@ class Batch(Runner[Rollout]):
         if sampling is None:
             forces = simulator._applied(None)
         else:
-            if sampling.next <= self.t:
-                packed = self.packed
-                states = State(*self.layout.series(packed).states)
-                sampling.advance(self.t, states, lambda: self._touching(packed))
+            self.sample(self.packed)
             forces = np.hstack([np.zeros((simulator.count, self.problem.model.nv - sampling.size)), sampling.forces])
             if self.held is not None:
                 self.held.see(self.t, forces[self.lanes])
@@ -137,11 +133,6 @@ class Batch(Runner[Rollout]):
             ahead = (min(self.duration, self.instant) - self.t) / self.dt
             self.advance_to(simulator, at + max(1, int(ahead + 1e-6)), forces, self.instant)
         return FINISHED
-
-    def _touching(self, packed: np.ndarray) -> list[frozenset[str]]:
-        contact = self.problem.contact
-        modes = self.simulator.stepper.modes(packed)
-        return [frozenset() if contact is None else contact.touching(mode) for mode in modes]
 
     def keep(self) -> None:
         """A sample now."""

@@ -128,18 +128,8 @@ class Run(Stepping):
 
     def _sample(self) -> None:
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
-        if self.duration - self.t <= TIME_TOLERANCE:
-            return
-        contact, sampling = self.problem.contact, self.problem.sampling
-        if sampling is None or sampling.next > self.t:
-            return
-
-        def touching() -> list[frozenset[str]]:
-            modes = (self.mode,) if self.simulator is None else self.simulator.stepper.modes(self.packed[None])
-            return [frozenset() if contact is None else contact.touching(modes[0])]
-
-        sampling.advance(self.t, State(*(x[None] for x in self._seen(self.packed))), touching)
-        self._tried = self.packed, {}
+        if self.duration - self.t > TIME_TOLERANCE and self.sample(self.packed[None]):
+            self._tried = self.packed, {}
 
     def _advanced(self, simulator: BatchSimulator) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""

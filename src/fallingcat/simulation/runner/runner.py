@@ -10,6 +10,7 @@ import numpy as np
 
 from ...contact.base import Mode
 from ...errors import FallingCatError, Interrupted
+from ...model import State
 from ..batch.batch_simulator import BatchSimulator
 from ..diagnostics.accuracy import (
     MAX_DEFAULT_ERROR,
@@ -26,7 +27,7 @@ from ..diagnostics.held_forces import HELD_SAMPLES, MAX_HELD_TIME, MAX_NUMBERS, 
 from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
 from ..outcome import Code
-from ..problem.arguments import carry
+from ..problem.arguments import carry, read_only
 from ..problem.problem import Problem
 from ..problem.sampling import Sampling
 from ..problem.vector_field import Layout
@@ -213,6 +214,19 @@ class Runner(ABC, Generic[R]):
         ahead = (np.floor(self.t / self.dt + 1e-6) + 1.0) * self.dt - self.t
         planned = float(left if ahead > left - 1e-6 * self.dt else ahead)
         return planned if planned <= self.next * (1.0 + 1e-6) else self.next  # no slivers
+
+    def sample(self, packed: np.ndarray) -> bool:
+        """Ask a sampled controller for the states of robots (N x size) if it is its time; True if it was."""
+        sampling, contact = self.sampling, self.problem.contact
+        if sampling is None or sampling.next > self.t:
+            return False
+
+        def touching() -> list[frozenset[str]]:
+            modes = [self.mode] if self.simulator is None else self.simulator.stepper.modes(packed)
+            return [frozenset() if contact is None else contact.touching(mode) for mode in modes]
+
+        sampling.advance(self.t, read_only(State(*self.layout.series(packed).states)), touching)
+        return True
 
     # compiled steps -------------------------------------------------------------------------------------------
 

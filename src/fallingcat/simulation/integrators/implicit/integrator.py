@@ -28,7 +28,6 @@ from ....compiler import compile
 from ....compiler.compilation import compile_step
 from ....contact.base import Mode
 from ....contact.capabilities import LinearizedForces
-from ....control import Law
 from ....geometry.contact_points import checked_points
 from ....model import Model, State
 from ...devices import Cpu
@@ -43,6 +42,7 @@ from ..base import FixedStepIntegrator
 from ..drive_speeds import speed_limit_law
 from ..refinement import NO_ROBOTS, coarser, refined
 from ..single_steps import SingleSteps
+from ..step_arguments import StepArguments, of_arguments
 from .contact_start import anchors, modes_of
 from .derivatives import DERIVATIVE_MISMATCH, step_jacobian
 from .end import end_step
@@ -274,63 +274,29 @@ def steps_before(t: float, dt: float) -> float:
     return next((n for n in near if n * dt == t), count)
 
 
-def stepped(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    sweeps: int | None,
-    varied: tuple[str, ...] = (),
-    tolerance: float = FORCE_TOLERANCE,
-) -> Any:
+@of_arguments
+def stepped(source: StepArguments, *, sweeps: int | None, tolerance: float = FORCE_TOLERANCE) -> Any:
     """``x = [count; packed]`` a step later, under held ``forces`` if there are any.
 
     Contact forces are those of the law but for a ``tolerance``, relative to the normal forces.
     """
-    start, prediction = begin_step(model, x, clock, numbers, forces, laws, contact, memory, sweeps != 1, varied)
+    start, prediction = begin_step(source, sweeps != 1)
     last = (
         converged(start, prediction, tolerance) if sweeps is None else start.sweep(predicted(start, prediction, sweeps))
     )
     return end_step(start, last)
 
 
-def prediction(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    sweeps: int,
-    varied: tuple[str, ...] = (),
-) -> Any:
+@of_arguments
+def prediction(source: StepArguments, *, sweeps: int) -> Any:
     """:class:`Prediction` (flat) that :func:`stepped` would find in all sweeps but the last."""
-    return predicted(*begin_step(model, x, clock, numbers, forces, laws, contact, memory, True, varied), sweeps).flat
+    return predicted(*begin_step(source), sweeps).flat
 
 
-def conclusion(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    prediction: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    varied: tuple[str, ...] = (),
-) -> Any:
+@of_arguments
+def conclusion(source: StepArguments, prediction: Any) -> Any:
     """:func:`stepped`, given the :func:`prediction`."""
-    start, first = begin_step(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
+    start, first = begin_step(source)
     return end_step(start, start.sweep(first.read(prediction)))
 
 

@@ -14,14 +14,14 @@ from ....contact.theta_weights import ThetaWeights
 from ....control import Law
 from ....dynamics.forward import Response, resisting_mass, response
 from ....model import Model, State
-from ...problem.law_parameters import tuned
 from ...problem.loop_closure import closing_forces
-from ...problem.problem import Problem, held
-from ...problem.robot_parameters import edited, mobility_with
+from ...problem.problem import Problem
+from ...problem.robot_parameters import mobility_with
 from ...problem.vector_field import layout_of
 from ..drive_speeds import DriveSpeeds
 from ..joint_friction import JointFriction
 from ..linearized_forces import LinearizedForce, end_forces, linearized_forces
+from ..step_arguments import StepArguments
 from .coupled_links import CoupledLinks
 from .points import PatchesInStep, Point, loads, points_of
 
@@ -179,45 +179,28 @@ def _read(moves: dict[Any, Any], flat: Any) -> tuple[dict[Any, Any], Any]:
     return dict(zip(moves, parts, strict=True)), rest
 
 
-def begin_step(
-    model: Model,
-    x: Any,
-    dt: Any,
-    numbers: Any,
-    forces: Any,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    friction: bool,
-    varied: tuple[str, ...],
-) -> tuple[Start, Prediction]:
+def begin_step(source: StepArguments, friction: bool = True) -> tuple[Start, Prediction]:
     """Start of a step: velocities of points, and joints that dry friction could stop if no other force acted."""
-    nominal, (robot, contact) = contact, edited(model, contact, varied, numbers)
-    parts = () if contact is None else contact.parts
-    stiff = contact if {"stiffness", "damping"} & {*varied} else nominal  # weights do not follow friction
-    seen = []
-    for part in () if stiff is None else stiff.parts:
-        K, D = part.point_impedance(model)
-        seen.append(ThetaWeights.of(K, D, mobility_with(model, part, varied, numbers), dt[0]))
-    model = robot
-    problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
-    layout = layout_of(problem, memory)
+    x, dt = source.x, source.clock[0]
+    problem, numbers = source._replace(carried=carried(source.model)).problem()
+    model, contact, layout = problem.model, problem.contact, layout_of(problem, source.memory)
+    follow = {"stiffness", "damping"} & {*source.varied}  # weights do not follow friction
+    seen = theta_weights(source, contact if follow else source.contact, numbers)
     (state, before, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
-    state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
-    middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
-    size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt[0], state, 0.5 * dt[0])
-    problem, anchors = problem.with_memory(
-        concatenate([before[: memory - size_of_laws], half])
-    )  # laws act in the middle
+    state = model.configuration.displace(state, scale(0.5 * dt, state.velocity))
+    middle = moving(state, state.velocity + scale(0.5 * dt, last))
+    size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt, state, 0.5 * dt)
+    whole = concatenate([before[: source.memory - size_of_laws], half])
+    problem, anchors = problem.with_memory(whole)  # laws act in the middle
     none: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    points, pairs, patches = points_of(model, contact, state, anchors, dt[0], middle, seen) if parts else none
+    touches = contact is not None and contact.parts
+    points, pairs, patches = points_of(model, contact, state, anchors, dt, middle, seen) if touches else none
     coupled = CoupledLinks.of(model, middle, [point.link for point in points], pairs) if pairs else None
-    joint_friction = _joint_friction(problem, state, dt[0]) if friction else None
+    joint_friction = _joint_friction(problem, state, dt) if friction else None
     touching, name = _touching(problem, points), joint_friction.name if joint_friction else None
-    linear_forces = linearized_forces(
-        problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], True, friction
-    )
-    start = Start(problem, x[0], state, middle, works, points, patches, linear_forces, coupled, counts, dt[0], before)
+    at = (x[0] + 0.5) * dt
+    linear_forces = linearized_forces(problem, at, state, source.forces, touching, name, dt, True, friction)
+    start = Start(problem, x[0], state, middle, works, points, patches, linear_forces, coupled, counts, dt, before)
     # at the velocities before: the accelerations of links are relative to those of free fall
     moves = {
         point.mover: point.velocity
@@ -227,6 +210,17 @@ def begin_step(
     }
     drives = DriveSpeeds.begun(problem, state, linear_forces) if friction else None
     return start, Prediction(moves, 0.0, joint_friction, drives)
+
+
+def theta_weights(source: StepArguments, contact: Any, numbers: Any) -> list[ThetaWeights]:
+    """Weights of the step of each part of the contact."""
+    found = []
+    for part in () if contact is None else contact.parts:
+        K, D = part.point_impedance(source.model)
+        whole = part if part.pairs else contact.on_ground
+        gives = mobility_with(source.model, whole, source.varied, numbers)
+        found.append(ThetaWeights.of(K, D, gives, source.clock[0]))
+    return found
 
 
 def moving(state: State, velocity: Any) -> State:
