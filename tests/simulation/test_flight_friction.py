@@ -243,7 +243,7 @@ def test_strong_dampers_beside_friction():
     assert (run.rates[-1] == 0.0).all()
     long = fc.simulate(robot, start, 0.02, dt=1e-2)
     assert (long.integrator, len(long)) == ("momentum", 3)
-    check_flight(long)
+    check_flight(long, residual=1e-5)
     stiff = replace(robot, joints=tuple(replace(j, passive=replace(passive, damping=5e2)) for j in CAT.joints))
     assert fc.simulate(stiff, start, 0.02, dt=1e-2).integrator == "implicit"
 
