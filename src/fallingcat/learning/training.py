@@ -147,7 +147,8 @@ def _save(learner: Any, curve: list[dict[str, float]], file: str | os.PathLike[s
 def _restore(learner: Any, file: Any) -> list[dict[str, float]]:
     arrays = read_arrays(file)
     own = {name.removeprefix("learner_"): x for name, x in arrays.items() if name.startswith("learner_")}
-    if not {"theta", "mean", "square", "rate", "count", "rounds", "observed", "returned"} <= {*own} or "curve" not in arrays:
+    needed = {"theta", "mean", "square", "rate", "count", "rounds", "observed", "returned"}
+    if not needed <= {*own} or "curve" not in arrays:
         raise ModelError(f"{os.fspath(file)} holds a policy, but no learner that could go on")
     learner.restore(own)
     rows: list[dict[str, float]] = json.loads(str(arrays["curve"]))
