@@ -13,7 +13,7 @@ from ..errors import ModelError, describe
 from ..model import Model, State
 from ..progress import telling
 from .build_problem import build_problem
-from .defaults import chosen_method
+from .defaults import chosen_method, flight_parts
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
@@ -70,7 +70,8 @@ def simulate(
         contact: Contact of the robot; None: none.
         integrator: Name or integrator; None: the default.
         dt: Step size (s), for integrators with step size control the largest one; None: 1 ms, or less where springs or
-            the estimated error (2 % of the motion) need it.
+            the estimated error (2 % of the motion) need it.  In flights with dry friction, which are momentum-exact,
+            steps that do not resolve dampers are divided.
         every: Keep every ``every``-th step, of those that were halved only the whole ones.
         events: Events, located to 1e-10 s, which may end the run.
         progress: False or True for a progress bar never or always, or a function of the share that is done; None: a bar
@@ -95,6 +96,8 @@ def simulate(
     state = start(model, state)
     one = State(*(x[None] for x in state))
     problem = build_problem(model, one, laws, contact, dt=dt, passive=passive)
+    parts = flight_parts(problem, state, dt) if integrator is None else 1
+    dt, every = dt if dt is None else dt / parts, every * parts
     method = chosen_method(problem, state, integrator, dt)
     problem = problem if method.tolerance is None else problem.resolved()  # dt is but the longest step
     warn_of_oscillations(problem, method, state, duration)
@@ -106,7 +109,8 @@ def simulate(
         """Steps of ``dt``, or, if none is given, of so many times less than the default as its error asks."""
         about = problem, method, state, duration, dt
         each = lambda finer: Run(*about, every * 2**finer, happens, tell, finer=finer).result()  # noqa: E731
-        return refined(each, dt is None)
+        asked_again = problem.controller is None or problem.feedback is not None  # others may remember the first run
+        return refined(each, dt is None and asked_again)
 
     if callable(progress):
         return run(progress)

@@ -25,9 +25,8 @@ MAX_STATES: Final = 8
 def passed_ground(run: Motion) -> Diagnostic | None:
     """Link that is in the ground with most of its collision shapes, at the end of a run or at one of some samples."""
     contact, model = run.problem.contact, run.problem.model
-    parts = () if contact is None else contact.parts
-    floor = next((part for part in parts if _on_ground(model, getattr(part, "points", ()))), None)
-    if floor is None:
+    floor = None if contact is None else contact.on_ground
+    if floor is None or not _on_ground(model, getattr(floor, "points", ())):
         return None
     shapes = _untouched(model, floor.points)
     if shapes is None:

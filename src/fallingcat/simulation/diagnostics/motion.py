@@ -18,7 +18,7 @@ from ..problem.compiled_dynamics import energies, energies_with
 from ..problem.problem import Problem
 from ..problem.robot_parameters import Parameters
 from ..problem.vector_field import Series
-from .accuracy import Errors
+from .accuracy import ErrorEstimate, Errors
 from .ledger import residuals
 
 SMALLER_STEPS = "take smaller steps"
@@ -46,12 +46,22 @@ class Motion:
     """errors of up to eight of the robots"""
     estimated: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=int))
     """indices of these robots"""
+    unestimated: str = ""
+    """reason why errors are not estimated by this method, or under this controller"""
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
     """``N`` each: steps that the method has counted"""
     steps: int = 1
     """number of steps that robots took"""
     stopped: Mapping[Kind, Mapping[int, str]] = field(default_factory=dict)
     """robots of a batch that did not get to the end, and why"""
+
+    def why_unestimated(self, error: ErrorEstimate | None) -> str:
+        """Reason why there is no estimate of the error; empty where there is one."""
+        if error is not None:
+            return ""
+        if self.unestimated:
+            return self.unestimated
+        return "there are fewer than two steps of equal size" if self.finite.any() else "the motion is no longer finite"
 
     @property
     def count(self) -> int:

@@ -23,6 +23,7 @@ from ....dynamics.spatial import wrench_to_parent
 from ....dynamics.sweeps import places_above
 from ....errors import ModelError
 from ....lie import SE3
+from ..drive_speeds import DriveSpeeds
 from ..law_jacobian import body_numbers, law_forces, law_memory
 from ..linearized_forces import linearized_forces
 from ..step_arguments import StepArguments, of_arguments
@@ -160,9 +161,10 @@ class _Solved:
         def linear_forces(problem: Any, state: Any, memory: Any, asked: Any) -> Any:
             half = problem.later(memory, start.count * dt, state, 0.5 * dt)  # laws act in the middle
             problem, t = problem.with_memory(with_laws(memory, half))[0], (start.count + 0.5) * dt
-            return linearized_forces(
-                problem, t, state, asked, touching, joint_friction.name if joint_friction else None, dt, middle=True
-            )
+            name = joint_friction.name if joint_friction else None
+            found = linearized_forces(problem, t, state, asked, touching, name, dt, True, True)
+            drives = DriveSpeeds.begun(problem, state, found)
+            return found if drives is None else drives.moved(start.change(self.a)).limited(found)
 
         return law_forces(self.source, start.state, start.memory, self.a, linear_forces, self.kinds, dt)
 

@@ -39,6 +39,7 @@ from ...problem.problem import Problem
 from ...problem.robot_parameters import nominal
 from ...problem.vector_field import layout_of
 from ..base import FixedStepIntegrator
+from ..drive_speeds import speed_limit_law
 from ..refinement import NO_ROBOTS, coarser, refined
 from ..single_steps import SingleSteps
 from ..step_arguments import StepArguments, of_arguments
@@ -136,7 +137,8 @@ class CompiledStepper:
     @property
     def iterates(self) -> bool:
         """True if a step repeats something until it has converged."""
-        return self.problem.contact is not None or dry_friction_law(self.problem) is not None
+        problem = self.problem
+        return any(x is not None for x in (problem.contact, dry_friction_law(problem), speed_limit_law(problem)))
 
     @cached_property
     def kernel(self) -> Any:
@@ -150,9 +152,7 @@ class CompiledStepper:
         There, work done twice is cheaper than what it would take to remember between the two.
         """
         about, options = {"target": target, "dtype": dtype}, dict(self._options)
-        if options.pop("sweeps") in (None, 1) or (
-            self.problem.contact is None and dry_friction_law(self.problem) is None
-        ):
+        if options.pop("sweeps") in (None, 1) or not self.iterates:
             return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
         first = compile(self._model, prediction, inputs=self._inputs, **about, **self._options)
         inputs = self._inputs | {"prediction": first.size}
