@@ -84,7 +84,7 @@ def solved(source: StepArguments, guess: Any) -> tuple[Any, Any, Any, Any]:
     """Count of steps, what is carried and packed, and what :func:`stepped` finds from there."""
     (problem, _), x, dt = source.problem(source.values), source.x, source.clock[0]
     carried, packed = x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
-    given = {"laws": problem.laws, "driven": len(source.forces) > 0}
+    given: dict[str, Any] = {"laws": problem.laws, "driven": len(source.forces) > 0}
     about = array([x[0] * dt, dt]), guess, source.forces[source.model.m :]
     return x[0], carried, packed, stepped(source.model, packed, carried, *about, **given)
 
