@@ -5,10 +5,10 @@ read in another process, with a limit of processor time: as it is, and with each
 names.  Rows go to `--json`; a second call keeps those of files that loaded, and adds what `--tasks` asks for:
 
 - `numbers`: poses, mass matrix and gravity at a random state, URDF beside Pinocchio, MJCF beside MuJoCo
-- `motion`: MJCF robots move for 0.2 s under constant controls, without contact, beside MuJoCo in Runge-Kutta or
-  implicit steps of 0.025 ms that have converged; those that differ by more than 1e-3 move again without joint limits
-  and dry friction, which MuJoCo has as soft constraints of its own, and then without the actuators: the first that
-  makes them equal is named as the cause
+- `motion`: MJCF robots move for 0.2 s from their first keyframe under constant controls, without contact, beside MuJoCo
+  in Runge-Kutta or implicit steps that have converged; those that differ by more than 1e-3 move again with rigid dry
+  friction and rigid joint limits, and without them and the actuators: the first change that makes them equal is the
+  cause
 - `peer_model`: a `pinocchio.Model` of the file by `fc.from_pinocchio_model`, and back
 - `written_mjcf`, `written_urdf`: saved, and read by MuJoCo, Pinocchio and ours
 - `drop_compliant`, `drop_hard`: the robot falls 5 cm, limp
