@@ -92,7 +92,7 @@ def test_commands_have_no_effect_where_no_foot_moves():
 def test_humanoids_of_files_walk_twenty_steps(who, hard, command):
     run = humanoid_run(loco.VelocityCommand(*command), 14.5, hard, who)
     velocity, turning = in_heading(run, 4.0)
-    assert_allclose(velocity, command[:2], atol=0.03)
+    assert_allclose(velocity, command[:2], atol=0.05)
     assert_allclose(turning, command[2], atol=0.02)
     assert largest_tilt(run) < 5.0
 

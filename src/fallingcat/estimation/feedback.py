@@ -133,9 +133,10 @@ class EstimatedFeedback:
         start: Belief | None = None,
     ) -> None:
         """See the class."""
-        if not callable(controller) or not callable(touching):
-            rule = "controller and touching must be functions of time and state"
-            raise ModelError(f"{rule}, got {describe(controller if not callable(controller) else touching)}")
+        functions: tuple[Any, ...] = (controller, touching)
+        odd = [x for x in functions if not callable(x)]
+        if odd:
+            raise ModelError(f"controller and touching must be functions of time and state, got {describe(odd[0])}")
         if not isinstance(filter, ContactFilter):
             raise ModelError(f"filter must be a ContactFilter, got {describe(filter)}")
         if isinstance(contact_delay, bool) or not isinstance(contact_delay, (int, float)) or not contact_delay >= 0.0:

@@ -58,7 +58,9 @@ class MPC:
         check_problem(problem)
         self.step = float(problem.stepping.times[1])
         period = self.step if rate is None else 1.0 / positive(rate, "rate of an MPC (ticks per second)")
-        check_count(iterations, "iterations"), check_count(first, "first"), positive(penalty, "penalty")
+        check_count(iterations, "iterations")
+        check_count(first, "first")
+        positive(penalty, "penalty")
         if isinstance(problem.dynamics, ContactPhases) and len(problem.dynamics.phases) > 1:
             raise ModelError("phases of a predictive controller would have to move on: give it steps, or one phase")
         self.problem, self.period, self.iterations, self.first = problem, period, iterations, first

@@ -82,7 +82,8 @@ def solve(
     choice(method, ("ddp", "ipopt"), "method")
     check_problem(problem)
     check_count(iterations, "iterations")
-    positive(tolerance, "tolerance"), positive(constraint_tolerance, "constraint_tolerance")
+    positive(tolerance, "tolerance")
+    positive(constraint_tolerance, "constraint_tolerance")
     if method == "ipopt":
         from .ipopt import solve_by_ipopt
 
