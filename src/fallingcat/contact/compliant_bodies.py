@@ -83,9 +83,9 @@ class CompliantBodies(SpringDamperContact):
         floor = self.floor and self.floor.for_robot(model, step)
         own = {"floor": floor, "friction": friction_between(model, self.pairs, self.friction)}
         if UNSPECIFIED not in (self.stiffness, self.damping):
-            return replace(self, **own)  # type: ignore[arg-type]
+            return replace(self, **own)
         stiffness, damping = body_springs(model, self.pairs, step)
-        return replace(self, stiffness=self.stiffness or stiffness, damping=self.damping or damping, **own)  # type: ignore[arg-type]
+        return replace(self, stiffness=self.stiffness or stiffness, damping=self.damping or damping, **own)
 
     # parts: a floor, and bodies with one coefficient of friction each ---------------------------------------------
 
@@ -103,6 +103,7 @@ class CompliantBodies(SpringDamperContact):
             return (self,)
         if not self._uneven:
             return (*own, self._part(self.pairs, self.friction))
+        assert isinstance(self.friction, tuple)
         return (*own, *(self._part((pair,), mu) for pair, mu in zip(self.pairs, self.friction, strict=True)))
 
     @property
