@@ -37,7 +37,7 @@ class DriveSpeeds(NamedTuple):
 
     model: Model
     name: str
-    """of the law"""
+    """name of the law"""
     rates: np.ndarray
     """places of the rates"""
     before: Any
