@@ -83,9 +83,9 @@ class CompliantBodies(SpringDamperContact):
         floor = self.floor and self.floor.for_robot(model, step)
         own = {"floor": floor, "friction": friction_between(model, self.pairs, self.friction)}
         if UNSPECIFIED not in (self.stiffness, self.damping):
-            return replace(self, **own)  # type: ignore[arg-type]
+            return replace(self, **own)
         stiffness, damping = body_springs(model, self.pairs, step)
-        return replace(self, stiffness=self.stiffness or stiffness, damping=self.damping or damping, **own)  # type: ignore[arg-type]
+        return replace(self, stiffness=self.stiffness or stiffness, damping=self.damping or damping, **own)
 
     # parts: a floor, and bodies with one coefficient of friction each ---------------------------------------------
 
@@ -101,7 +101,7 @@ class CompliantBodies(SpringDamperContact):
         own = () if self.floor is None else self.floor.parts
         if self.floor is None and not self._uneven:
             return (self,)
-        if not self._uneven:
+        if not isinstance(self.friction, tuple) or not self.friction:
             return (*own, self._part(self.pairs, self.friction))
         return (*own, *(self._part((pair,), mu) for pair, mu in zip(self.pairs, self.friction, strict=True)))
 
