@@ -36,7 +36,11 @@ VOCABULARY = {
 """Meaning of the words that had synonyms."""
 
 SYNONYMS = {
-    "controller": {"fallingcat.control.Sampled", "fallingcat.simulation.Problem"},  # a function alone
+    "controller": {  # a function alone
+        "fallingcat.control.Sampled",
+        "fallingcat.estimation.EstimatedFeedback",
+        "fallingcat.simulation.Problem",
+    },
     "method": {"fallingcat.simulation.SciPy", "fallingcat.optimal.solve"},  # the name that SciPy has for it; a solver
     "place": {"fallingcat.model"},  # a key of robot files, for links, frames and the world
     "limited": set(),

@@ -70,7 +70,9 @@ def masked_is_compiled(model, contacts, bent, masks, rng):
         size = 1.0 + np.abs(expected.torques).max()
         assert_allclose(tau, expected.torques, rtol=0.0, atol=1e-9 * size)
         assert_allclose(loop.found.forces[list(mask)], expected.forces, rtol=0.0, atol=1e-9 * size * 10.0)
-        assert_allclose(loop.found.forces[~np.array(mask)], 0.0, atol=1e-9 * size)  # N; size N m: rounding of the solver
+        assert_allclose(
+            loop.found.forces[~np.array(mask)], 0.0, atol=1e-9 * size
+        )  # N; size N m: rounding of the solver
         size += np.abs(expected.acceleration).max()
         assert_allclose(loop.found.acceleration, expected.acceleration, rtol=0.0, atol=1e-9 * size)
         assert loop.found.status == expected.status

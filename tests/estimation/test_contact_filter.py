@@ -310,6 +310,17 @@ def test_delays_shift_readings():
         (lambda m: read(squatting(), [], 0.0), "rate must be"),
         (lambda m: read(squatting(), [], 0.1), "no whole period"),
         (lambda m: SEk3(0), "vectors must be"),
+        (lambda m: ContactFilter("go2", []), "the first argument is a Model"),
+        (lambda m: ContactFilter(m, "foot"), "feet must be a list of names"),
+        (lambda m: ContactFilter(m, None), "feet must be a list of names"),
+        (lambda m: ContactFilter(m, [dog()[1][0]] * 2), "a foot is named twice"),
+        (lambda m: ContactFilter(m, [], Encoders()), "a sensor must be of kind IMU"),
+        (lambda m: read(3, [], 100), "run must be a Trajectory"),
+        (lambda m: read(squatting(), dog()[1][0], 100), "feet must be a list of names"),
+        (lambda m: read(squatting(), [], 100, bias=[1.0, 2.0]), "bias must be 6 finite numbers"),
+        (lambda m: read(squatting(), [], 100, rng="noise"), "rng must be a NumPy generator, a seed or None"),
+        (lambda m: ContactFilter(m, []).begin(None), "pass a State of 'quadruped', not None"),
+        (lambda m: ContactFilter(m, []).begin(m.neutral(), rotation=np.nan), "a standard deviation must be"),
     ],
 )
 def test_bad_input_is_named(make, message):
@@ -324,3 +335,43 @@ def test_a_reading_that_is_no_number_is_named_with_its_time():
     readings.imu[7, 2] = np.nan
     with pytest.raises(ModelError, match=r"imu of the readings is not finite at t = 0\.07 s"):
         filter.run(readings, filter.begin(run.state(0)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (lambda r: r._replace(imu=r.imu[:5]), "imu of readings at 101 times must have 100 rows, got 5"),
+        (lambda r: r._replace(times=r.times**2), "times of the readings must grow evenly"),
+        (lambda r: r._replace(touching=np.where(r.touching, np.nan, 0.0)), "touching of the readings is not finite"),
+        (lambda r: squatting(), "readings must be Readings"),
+    ],
+)
+def test_readings_that_do_not_fit_are_named(changed, message):
+    model, feet = dog()
+    filter = ContactFilter(model, feet)
+    readings, start = read(squatting(), feet, 100), filter.begin(squatting().state(0))
+    with pytest.raises(ModelError, match=message):
+        filter.run(changed(readings), start)
+    with pytest.raises(ModelError, match="start must be a Belief"):
+        filter.run(readings, squatting().state(0))
+
+
+def test_steps_take_lists_and_truth_values_and_name_what_is_wrong():
+    model, feet = dog()
+    filter, start = ContactFilter(model, feet), squatting().state(0)
+    belief, still, joints = filter.begin(start), [0.0, 0.0, 0.0, 0.0, 0.0, 9.81], list(start.joints)
+    found = filter.step(belief, still, joints, [True] * 4, 0.01)
+    expected = filter.step(belief, np.array(still), start.joints, np.ones(4), 0.01)
+    np.testing.assert_array_equal(found.covariance, expected.covariance)
+    for arguments, message in (
+        ((still[:5], joints, np.ones(4), 0.01), r"imu must have shape \(6,\)"),
+        ((still, joints[:5], np.ones(4), 0.01), r"joints must have shape \(12,\)"),
+        ((still, joints, np.ones(2), 0.01), r"touching must have shape \(4,\)"),
+        ((still, joints, np.ones(4), 0.0), "dt is a positive number, not 0.0"),
+        ((np.full(6, np.nan), joints, np.ones(4), 0.01), "imu holds a number that is not finite"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            filter.step(belief, *arguments)
+    for pose, message in ((np.eye(3), "pose must have shape"), (2.0 * np.eye(4), "pose is no element")):
+        with pytest.raises(ModelError, match=message):
+            filter.correct_pose(belief, pose, 0.1, 0.1)

@@ -55,3 +55,17 @@ def test_the_weight_of_a_standing_robot_rests_on_its_feet():
 def test_the_gain_is_positive(gain):
     with pytest.raises(ModelError, match="gain must be positive"):
         MomentumObserver(fc.robots.cat(), gain)
+
+
+def test_wrong_forces_are_named():
+    dog = fc.robots.quadruped()
+    observer, state = MomentumObserver(dog), dog.neutral()
+    for wrong, message in ((np.zeros(12), r"forces .* must have shape \(18,\)"), (np.full(18, np.nan), "not finite")):
+        with pytest.raises(ModelError, match=message):
+            observer.step(observer.begin(state), state, wrong, 1e-3)
+    with pytest.raises(ModelError, match=r"residual must have shape \(18,\)"):
+        observer.contact_forces(state, np.zeros(12), ["front_left_foot"])
+    with pytest.raises(ModelError, match="the first argument is a Model"):
+        MomentumObserver("go2")
+    with pytest.raises(ModelError, match="pass a State"):
+        observer.begin(None)

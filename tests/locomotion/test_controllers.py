@@ -14,10 +14,12 @@ from tests.support.walking_robots import (
     DOG,
     FEET,
     GROUND,
+    g1,
     humanoid,
     humanoid_run,
     in_heading,
     largest_tilt,
+    talos,
     walked,
 )
 
@@ -54,6 +56,45 @@ def test_a_quadruped_recovers_from_pushes(direction):
 def test_a_four_beat_walk():
     run = walked(loco.VelocityCommand(0.3), 4.0, schedule=loco.walk())
     assert_allclose(in_heading(run, 2.0)[0], [0.3, 0.0], atol=0.02)
+
+
+def test_a_pace_sways_above_its_feet():
+    run = walked(loco.VelocityCommand(0.3), 2.0, schedule=loco.pace())
+    assert_allclose(in_heading(run, 1.4)[0], [0.3, 0.0], atol=0.05)
+    assert largest_tilt(run) < 3.0
+    wide = np.abs(fc.link_pose(DOG, run.state(0), FEET[0])[1, 3])
+    assert np.abs(fc.link_pose(DOG, run.state(-1), FEET[0])[1, 3] - run.poses[-1, 1, 3]) < 0.8 * wide
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gait", [loco.pace, loco.bound, loco.gallop])
+@pytest.mark.parametrize("command", [(0.6, 0.0, 0.0), (0.3, 0.1, 0.3)])
+def test_gaits_beside_the_trunk_do_not_fall(gait, command):
+    run = walked(loco.VelocityCommand(*command), 6.0, schedule=gait())
+    velocity, turning = in_heading(run, 3.0)
+    assert_allclose(velocity, command[:2], atol=0.06)
+    assert_allclose(turning, command[2], atol=0.03)
+    assert largest_tilt(run) < 12.0
+
+
+def test_commands_have_no_effect_where_no_foot_moves():
+    """The trunk went with the command until it fell."""
+    run = walked(lambda t: loco.VelocityCommand(0.3), 1.0, schedule=loco.stand())
+    assert np.abs(run.poses[-1, :3, 3] - run.poses[0, :3, 3]).max() < 0.01
+    with pytest.raises(ModelError, match=r"under stand\(\) no foot moves: the command must be zero"):
+        loco.QuadrupedWalk(DOG, FEET, BENT, loco.stand()).compile(loco.VelocityCommand(0.3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", [g1, talos])
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("command", [(0.3, 0.0, 0.0), (0.3, 0.0, 0.3), (0.0, 0.15, 0.0)])
+def test_humanoids_of_files_walk_twenty_steps(who, hard, command):
+    run = humanoid_run(loco.VelocityCommand(*command), 14.5, hard, who)
+    velocity, turning = in_heading(run, 4.0)
+    assert_allclose(velocity, command[:2], atol=0.05)
+    assert_allclose(turning, command[2], atol=0.02)
+    assert largest_tilt(run) < 5.0
 
 
 @pytest.mark.slow
@@ -106,6 +147,20 @@ def test_commands_may_depend_on_time():
         loop.command = [0.5, 0.0, 0.0]
 
 
+def test_a_tick_that_fails_leaves_the_walk_as_it_was():
+    """A NaN measured once stayed in the memory: every later tick failed."""
+    loop = loco.QuadrupedWalk(DOG, FEET, BENT).compile(loco.VelocityCommand(0.5))
+    q, v = DOG.flatten(DOG.standing(GROUND, BENT))
+    loop(q, v, 0.0)
+    other, bad = copy.copy(loop), q.copy()
+    bad[9] = np.nan
+    with pytest.raises(NumericsError, match=r"q\[9\] of 'quadruped' is not finite"):
+        loop(bad, v, 0.002)
+    with pytest.raises(NumericsError, match=r"time of a tick must be a finite number \(s\), got nan"):
+        loop(q, v, np.nan)
+    assert_allclose(loop(q, v, 0.004), other(q, v, 0.004), atol=1e-7)
+
+
 def test_the_mask_follows_the_schedule():
     loop = loco.QuadrupedWalk(DOG, FEET, BENT).compile()
     q, v = DOG.flatten(DOG.standing(GROUND, BENT))
@@ -126,6 +181,11 @@ def test_bad_input_is_named():
         loco.QuadrupedWalk(DOG, "foot", BENT)
     with pytest.raises(ModelError, match="joints"):
         loco.QuadrupedWalk(DOG, FEET, BENT[:5])
+    with pytest.raises(ModelError, match=r"posture of joint 'front_left_hip' must be within its limits \[-1.5, 2.5\]"):
+        loco.QuadrupedWalk(DOG, FEET, (0.0, 9.0, -1.4) * 4)
+    for name, value in (("friction", -1.0), ("gain", np.nan), ("rounds", 0), ("terrain", 0.1), ("clearance", 0.0)):
+        with pytest.raises(ModelError, match=name):
+            loco.QuadrupedWalk(DOG, FEET, BENT, **{name: value})
     with pytest.raises(ModelError, match=r"a walking robot needs a free base \(SE\(3\)\)"):
         loco.QuadrupedWalk(fc.robots.planar_arm(), ["end_effector"], [0.0] * 3, loco.stand(1))
     robot, contacts, posture = humanoid()

@@ -9,7 +9,18 @@ from numpy.testing import assert_allclose
 import fallingcat as fc
 from fallingcat import locomotion as loco
 from fallingcat.arrays import exp, log, sin
-from tests.support.walking_robots import BENT, DOG, FEET, humanoid, humanoid_run, in_heading, largest_tilt, walked
+from tests.support.walking_robots import (
+    BENT,
+    DOG,
+    FEET,
+    g1,
+    humanoid,
+    humanoid_run,
+    in_heading,
+    largest_tilt,
+    talos,
+    walked,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -138,10 +149,12 @@ def test_torques_of_a_trot_in_mujoco(command, tmp_path):
     assert poses[:, 2, 2].min() > np.cos(np.radians(5.0))
 
 
+@pytest.mark.parametrize("who", [humanoid, g1, talos])
 @pytest.mark.parametrize("command", [(0.3, 0.0, 0.0), (0.3, 0.0, 0.3)])
-def test_torques_of_a_humanoid_in_mujoco(command, tmp_path):
-    robot, contacts, posture = humanoid()
-    walk = loco.HumanoidWalk(robot, ("left_sole", "right_sole"), contacts, posture)
+@pytest.mark.filterwarnings("ignore::fallingcat.FileWarning")
+def test_torques_of_a_humanoid_in_mujoco(command, who, tmp_path):
+    robot, contacts, posture, *soles = who()
+    walk = loco.HumanoidWalk(robot, soles[0] if soles else ("left_sole", "right_sole"), contacts, posture)
     loop = walk.compile(loco.VelocityCommand(*command))
     poses = in_mujoco(robot, [*contacts[0], *contacts[1]], loop, posture, 14.5, tmp_path)
     assert_allclose(mean_velocity(poses, 2000), command[:2], atol=0.05)

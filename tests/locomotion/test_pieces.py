@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 
 from fallingcat import arrays
 from fallingcat import locomotion as loco
-from fallingcat.errors import ModelError
+from fallingcat.errors import ModelError, NumericsError
+from fallingcat.locomotion.sway import reachable_supports, support_sway
 
 GAITS = {
     "trot": loco.trot(),
@@ -76,7 +77,8 @@ def test_a_schedule_compiles_to_other_numbers():
         ((0.4, 0.0, (0.0,)), "duty of a schedule must be in"),
         ((0.4, 1.2, (0.0,)), "duty of a schedule must be in"),
         ((0.4, 0.5, ()), "offsets of a schedule must be one number for each foot, got"),
-        ((0.4, 0.5, (np.nan,)), "offset of a schedule must be a number, got"),
+        ((0.4, 0.5, (np.nan,)), "offset of a schedule must be a finite number, got"),
+        ((0.4, 0.5, ("left",)), "offset of a schedule must be a finite number, got 'left'"),
         ((-1.0, 0.5, (0.0,)), "period of a schedule must be positive"),
         (("fast", 0.5, (0.0,)), "period of a schedule must be positive"),
     ],
@@ -84,6 +86,53 @@ def test_a_schedule_compiles_to_other_numbers():
 def test_schedules_are_checked(arguments, message):
     with pytest.raises(ModelError, match=message):
         loco.Schedule(*arguments)
+
+
+def test_times_and_feet_of_schedules_are_checked():
+    with pytest.raises(NumericsError, match=r"the time of a schedule must be finite \(s\), got nan"):
+        loco.trot().contacts(np.nan)  # gave a mask without contact
+    with pytest.raises(ModelError, match="the time of a schedule must be one number"):
+        loco.trot().swing(np.zeros(2))
+    for wrong in (0, 2.5, "four"):
+        with pytest.raises(ModelError, match="feet must be a whole number of at least 1"):
+            loco.stand(wrong)
+    assert_allclose(loco.Schedule(0.4, 0.5, (-3.25, 0.0)).contacts(0.35), [1.0, 0.0])  # one, 3.25 periods earlier
+
+
+# sway -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_sway_is_the_motion_of_a_pendulum_above_the_feet():
+    """Of a pace: from foot to foot, c = d (1 - cosh w (t - T/4) / cosh w T/4) in the left stance."""
+    pendulum, period = loco.LinearPendulum(0.3), 0.4
+    home = np.array([[0.2, 0.1], [0.2, -0.1], [-0.2, 0.1], [-0.2, -0.1]])
+    sway = support_sway(loco.pace(period), home, pendulum.rate)
+    start = np.array([pendulum.rate * 0.1 * np.tanh(pendulum.rate * period / 4)])
+    for t in (0.0, 0.05, 0.1, 0.2):
+        exact = pendulum.motion(np.zeros(1), start, np.array([0.1]), t)
+        place, rate, _ = sway.motion(t, 5.0)
+        assert_allclose(place, [0.0, exact.position[0]], atol=1.5e-3)
+        assert_allclose(rate, [0.0, exact.velocity[0]], atol=0.04)
+    for gait in (loco.trot(), loco.walk()):
+        assert support_sway(gait, home, pendulum.rate).still
+
+
+def test_a_sway_begins_at_rest_and_its_rates_are_derivatives():
+    home = np.array([[0.2, 0.1], [0.2, -0.1], [-0.2, 0.1], [-0.2, -0.1]])
+    sway, h = support_sway(loco.bound(0.4), home, 5.0), 1e-5
+    assert_allclose(sway.motion(0.3, 0.0), 0.0, atol=1e-12)
+    for t in (0.1, 0.33, 0.7):
+        (before, v_before, _), (_, v, a), (after, v_after, _) = (sway.motion(s, s / 0.4) for s in (t - h, t, t + h))
+        assert_allclose((after - before) / (2 * h), v, atol=1e-7)
+        assert_allclose((v_after - v_before) / (2 * h), a, atol=1e-5)
+
+
+def test_feet_go_below_the_trunk_where_forces_would_leave_friction_cones():
+    home = np.array([[0.2, 0.1], [0.2, -0.1], [-0.2, 0.1], [-0.2, -0.1]])
+    center, reach = np.array([0.01, 0.0]), np.array([0.08, 0.05])
+    nearer = reachable_supports(loco.pace(), home, reach, center)
+    assert_allclose(nearer, center + home * [1.0, 0.5])
+    assert_allclose(reachable_supports(loco.trot(), home, reach, center), home)
 
 
 # swings -----------------------------------------------------------------------------------------------------------
@@ -170,3 +219,11 @@ def test_the_ground_plane_is_that_of_the_points():
 def test_a_command_must_be_finite(wrong):
     with pytest.raises(ModelError, match=r"turning of a VelocityCommand must be finite \(rad/s\), got"):
         loco.VelocityCommand(0.1, turning=wrong)
+
+
+def test_lists_are_vectors():
+    assert_allclose(loco.raibert([0, 0], [1.0, 0.2], [1.0, 0.0], 0.2, 0.15), [0.1, 0.05])
+    assert_allclose(loco.swing_foot([0, 0, 0], [0.2, 0, 0], 0.5, 0.25, 0.06).position, [0.1, 0.0, 0.06])
+    assert_allclose(loco.LinearPendulum(9.81).dcm([0, 1], [1, 0]), [1.0, 1.0])
+    with pytest.raises(ModelError, match=r"duration of a swing must be positive \(s\), got 0.0"):
+        loco.swing_foot(np.zeros(3), np.ones(3), 0.5, 0.0, 0.06)

@@ -101,5 +101,10 @@ def test_bad_input_is_named():
         mpc.solve(state, wanted, feet, np.ones(4))
     with pytest.raises(ModelError, match="inertia must be a positive definite 3 x 3 matrix"):
         RigidBodyMPC(18.0, -INERTIA)
+    with pytest.raises(ModelError, match="contacts must be 0 or 1"):
+        mpc.solve(state, wanted, feet, np.full(contacts.shape, np.nan))
+    for wrong in (INERTIA + np.eye(3, k=1), "heavy"):
+        with pytest.raises(ModelError, match="inertia must be a positive definite 3 x 3 matrix"):
+            RigidBodyMPC(18.0, wrong)
     with pytest.raises(ModelError, match="horizon must be a positive number of periods"):
         RigidBodyMPC(18.0, INERTIA, horizon=0)

@@ -16,6 +16,7 @@ from fallingcat.errors import ModelError, NumericsError
 from fallingcat.optimal import MPC, Problem, Status, solve
 from fallingcat.optimal.evaluation import Evaluation
 from fallingcat.optimal.riccati import backward
+from fallingcat.optimal.solver import Solver
 
 SLIDE = """  <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
     <limit lower="-3" upper="3" effort="20" velocity="20"/></joint>"""
@@ -292,6 +293,10 @@ def test_derivatives_of_the_cost_are_those_of_differences():
         ({"data": [np.inf]}, "data must be finite"),
         ({"data": np.zeros((3, 3))}, "data must have 31 rows"),
         ({"dynamics": "steps"}, "dynamics must be"),
+        ({"start": None}, "pass a State of 'planar_arm', not None"),
+        ({"start": fc.robots.quadruped().neutral()}, r"joints must have shape \(3,\)"),
+        ({"cost": 3.0}, "cost must be a function"),
+        ({"data": "goal"}, "data must be finite numbers, got 'goal'"),
     ],
 )
 def test_bad_problems_are_named(about, message):
@@ -310,6 +315,8 @@ def test_bad_guesses_are_named():
         solve(reaching(), np.zeros((4, 4)))
     with pytest.raises(ModelError, match="must be finite"):
         solve(reaching(), np.nan)
+    with pytest.raises(ModelError, match="states must be a State whose fields have a first axis, got a list"):
+        solve(reaching(), states=[fc.robots.planar_arm().neutral()] * 31)
     with pytest.raises(ModelError, match="31 states"):
         solve(reaching(), states=fc.robots.planar_arm().random_state(np.random.default_rng(0), 3))
 
@@ -318,6 +325,85 @@ def test_a_cost_that_is_no_number_names_its_node():
     bad = dataclasses.replace(reaching(), cost=lambda m, s, u, d: fc.arrays.log(s.joints[:1] - 1e3))
     with pytest.raises(NumericsError, match="the cost is not finite at node 0"):
         solve(bad)
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        (lambda m, s: s.joints, "term <lambda>: .* takes 2 positional arguments but 4 were given"),
+        (lambda m, s, u, d: np.sin(s.joints), r"term <lambda>: .* by fallingcat.arrays \(sin"),
+        (lambda m, s, u, d: None, "term <lambda> must return a vector of residuals, got None"),
+    ],
+)
+def test_errors_in_terms_name_the_term(term, message):
+    with pytest.raises(ModelError, match=message):
+        solve(dataclasses.replace(reaching(), cost=term))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"iterations": 0}, "iterations must be a whole number"), ({"tolerance": -1.0}, "tolerance is a positive number")],
+)
+def test_bad_options_of_the_solver_are_named(options, message):
+    with pytest.raises(ModelError, match=message):
+        solve(reaching(), **options)
+    with pytest.raises(ModelError, match=r"problem must be a fc\.optimal.Problem, got a Model"):
+        solve(fc.robots.planar_arm())
+
+
+def test_a_result_prints_its_outcome_in_a_line():
+    found = solve(reaching())
+    assert str(found).startswith(f"converged after {found.iterations} iterations: cost ")
+
+
+def test_measurements_that_are_not_finite_are_refused():
+    """A NaN in one tick gave forces of the plan before, as if nothing had been."""
+    problem = reaching()
+    state = problem.start
+    bad = state._replace(rates=np.full(3, np.nan))
+    mpc = MPC(problem)
+    first = mpc(0.0, state)
+    with pytest.raises(NumericsError, match="rates of the measured state of 'planar_arm' is not finite"):
+        mpc(0.02, bad)
+    with pytest.raises(NumericsError, match="the time of a tick must be finite"):
+        mpc(np.nan, state)
+    with pytest.raises(ModelError, match=r"data must be 3 finite numbers, or 31 x 3, got \[1.0, 2.0\]|got a list"):
+        mpc.tick(state, data=[1.0, 2.0])
+    np.testing.assert_array_equal(np.isfinite([first, mpc(0.02, state)]), True)
+    with pytest.raises(NumericsError, match="rates of the measured state"):
+        solve(problem).controller()(0.0, bad)
+
+
+def test_an_interrupt_ends_the_loop_around_a_predictive_controller(monkeypatch):
+    """The solver keeps its best motion; a tick that did so left the run going on."""
+    mpc, state = MPC(reaching()), reaching().start
+    first = mpc(0.0, state)
+
+    def pressed(self, *about):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Solver, "searched", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            mpc.tick(state._replace(joints=state.joints + 0.1))
+    assert np.isfinite(mpc.tick(state)).all()
+    assert mpc.result is not None
+    assert first.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rate": "fast"}, "rate of an MPC .* is a positive number, not 'fast'"),
+        ({"iterations": 0}, "iterations must be a whole number"),
+        ({"penalty": -1.0}, "penalty is a positive number"),
+    ],
+)
+def test_bad_options_of_predictive_control_are_named(options, message):
+    with pytest.raises(ModelError, match=message):
+        MPC(reaching(), **options)
+    with pytest.raises(ModelError, match=r"problem must be a fc\.optimal.Problem, got a Model"):
+        MPC(fc.robots.planar_arm())
 
 
 @pytest.mark.slow

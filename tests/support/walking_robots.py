@@ -1,9 +1,13 @@
 """Quadruped and humanoid that walk in simulation, for tests of locomotion."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import fallingcat as fc
 from fallingcat import locomotion as loco
+from fallingcat.model import Frame
+from tests.engines.robot_scenes import load
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -38,11 +42,41 @@ def humanoid():
     return robot, (left, right), robot.state(joints=angles).joints
 
 
-def humanoid_run(command, duration, hard=False, **options):
-    robot, contacts, posture = humanoid()
+def g1():
+    """Unitree G1 of example-robot-data, on the four spheres under each foot, arms bent."""
+    robot = load("g1_29dof_rev_1_0.urdf")
+    below = np.eye(4)
+    below[:3, 3] = 0.035, 0.0, -0.035
+    soles = [Frame(f"{side}_sole", f"{side}_ankle_roll_link", below) for side in ("left", "right")]
+    robot = replace(robot, frames=(*robot.frames, *soles))
+    outline = [(0.085, 0.03), (-0.085, 0.025), (-0.085, -0.025), (0.085, -0.03)]
+    robot, left = fc.contact.corners(robot, "left_sole", outline)
+    robot, right = fc.contact.corners(robot, "right_sole", outline)
+    angles = {}
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        angles |= {f"{side}_hip_pitch_joint": -0.3, f"{side}_knee_joint": 0.6, f"{side}_ankle_pitch_joint": -0.3}
+        angles |= {f"{side}_shoulder_roll_joint": 0.2 * sign, f"{side}_elbow_joint": 0.6}
+    return robot, (left, right), robot.state(joints=angles).joints, ("left_sole", "right_sole")
+
+
+def talos():
+    """PAL Talos of example-robot-data, without the joints of its fingers."""
+    robot = load("talos_reduced.urdf")
+    robot, left = fc.contact.corners(robot, "left_sole_link", (0.2, 0.12))
+    robot, right = fc.contact.corners(robot, "right_sole_link", (0.2, 0.12))
+    angles = {}
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        angles |= {f"leg_{side}_3_joint": -0.4, f"leg_{side}_4_joint": 0.8, f"leg_{side}_5_joint": -0.4}
+        angles |= {f"arm_{side}_2_joint": 0.3 * sign, f"arm_{side}_4_joint": -0.5}
+    return robot, (left, right), robot.state(joints=angles).joints, ("left_sole_link", "right_sole_link")
+
+
+def humanoid_run(command, duration, hard=False, who=None, **options):
+    robot, contacts, posture, *named = (humanoid if who is None else who)()
+    soles = named[0] if named else ("left_sole", "right_sole")
     points = (*contacts[0], *contacts[1])
     soft = fc.contact.CompliantFloor(points, stiffness=(3e4, 3e4), damping=(500.0, 500.0), friction=0.8)
     ground = fc.contact.HardContacts(points, friction=0.8) if hard else soft
-    walk = loco.HumanoidWalk(robot, ("left_sole", "right_sole"), contacts, posture, **options)
+    walk = loco.HumanoidWalk(robot, soles, contacts, posture, **options)
     controller = fc.control.Sampled(walk.compile(command), rate=500.0)
     return fc.simulate(robot, robot.standing(ground, posture), duration, controller, ground, dt=1e-3)

@@ -42,7 +42,7 @@ MAX_LOOP_GAP = 1e-11
 MAX_ROUNDED_GAP = 1e-6
 """m or rad: what may be left of redundant equations, such as those of parallelograms; files round lengths."""
 MIN_SINGULAR_VALUE = 3e-7
-"""Singular values of ``J``, relative to the largest, below which a direction is redundant, as in the dynamics."""
+"""Singular values of ``J``, relative to the largest, below which a direction counts as redundant, as in dynamics."""
 STABILIZATION = 20.0
 """1/s: what rounding and rules of integration open closes at this rate in runs (Baumgarte)"""
 MAX_ASSEMBLY_STEP = 0.5

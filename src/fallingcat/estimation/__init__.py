@@ -3,6 +3,7 @@
 from .belief import Belief, Estimates
 from .contact_detector import ContactDetector, ContactState
 from .contact_filter import ContactFilter
+from .feedback import EstimatedFeedback, FootSwitches
 from .momentum_observer import MomentumObserver, ObserverState
 from .sensors import IMU, ContactSensor, Encoders, Readings, add_noise, read
 from .smoother import smooth
@@ -15,7 +16,9 @@ __all__ = [
     "ContactSensor",
     "ContactState",
     "Encoders",
+    "EstimatedFeedback",
     "Estimates",
+    "FootSwitches",
     "MomentumObserver",
     "ObserverState",
     "Readings",

@@ -79,7 +79,7 @@ class ContactDetector:
             raise ModelError(f"feet must be a list of names of links and frames, got {describe(self.feet)}")
         checked_points(self.observer.model, tuple(self.feet))
         for name, x in (("threshold", self.threshold), ("release", self.released)):
-            if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 < x < np.inf:
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x < np.inf:
                 raise ModelError(f"{name} of a ContactDetector must be positive (N), got {describe(x)}")
         if self.released > self.threshold:
             raise ModelError(f"release must be at most the threshold ({self.threshold:g} N), got {self.released:g} N")

@@ -13,13 +13,15 @@ from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..caching import cached_property
 from ..compiler import Kernel, compile
 from ..dynamics import jacobian, link_pose
+from ..dynamics.checks import check_model, check_state, positive, vector
 from ..errors import ModelError, NumericsError, describe
 from ..lie import SE3, SEk3, rotations
 from ..model import Model, State
+from ..model.states import check_pose
 from ..records import concise
 from .belief import Belief, Estimates
 from .error_coordinates import COORDINATES, ErrorCoordinates, on_diagonal, with_biases
-from .sensors import IMU, Encoders, Readings, check_readings
+from .sensors import IMU, Encoders, Readings, check_deviations, check_readings, check_sensors, checked_feet
 
 POSITION_FLOOR = 1e-4
 """m: standard deviation of a foot in the base beside that of the encoders: lengths of links, softness of soles."""
@@ -66,15 +68,14 @@ class ContactFilter:
     """coordinates of the error; ``additive`` is the usual extended Kalman filter, for comparison"""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "feet", tuple(self.feet))
+        check_model(self.model)
+        check_sensors(self.imu, self.encoders)
+        object.__setattr__(self, "feet", checked_feet(self.model, self.feet))
         if self.model.base != SE3():
             raise ModelError(f"the filter estimates a free base, SE(3), and {self.model.name!r} has {self.model.base}")
-        for foot in self.feet:
-            self.model.frame(foot)
         if self.error not in COORDINATES:
             raise ModelError(f"error must be one of {', '.join(COORDINATES)}, got {describe(self.error)}")
-        if isinstance(self.slip, bool) or not isinstance(self.slip, (int, float)) or not 0.0 <= self.slip < np.inf:
-            raise ModelError(f"slip must be a finite number that is not negative, got {describe(self.slip)}")
+        check_deviations(self.slip, name="slip")
         self.imu.placement(self.model)
 
     # sizes ----------------------------------------------------------------------------------------------------
@@ -118,6 +119,8 @@ class ContactFilter:
         Returns:
             Belief with zero biases, and every foot in the air.
         """
+        check_state(self.model, state)
+        check_deviations(rotation, velocity, position, gyro_bias, accelerometer_bias)
         count, placement = len(self.feet), self.imu.placement(self.model)
         H = np.asarray(state.pose) @ placement
         v = _at_imu(state.twist, placement)
@@ -150,7 +153,9 @@ class ContactFilter:
         Returns:
             Belief at the end of the period.
         """
-        return self._step(self.model, belief, imu, joints, touching, dt)
+        joints = vector(joints, self.model.nq - self.model.base.nq, "joints")
+        touching = vector(np.asarray(touching, dtype=float), len(self.feet), "touching")
+        return self._step(self.model, belief, vector(imu, 6, "imu"), joints, touching, positive(dt, "dt"))
 
     def predict(
         self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar
@@ -286,6 +291,9 @@ class ContactFilter:
         Returns:
             Belief with it.
         """
+        check_state(self.model, self.model.neutral()._replace(pose=pose))
+        check_pose(self.model, pose)
+        rotation, position = positive(rotation, "rotation"), positive(position, "position")
         X, group = belief.element, self.group
         seen = np.asarray(pose) @ self.imu.placement(self.model)
         error = np.concatenate([X[:3, 3] - seen[:3, 3], rotations.log(X[:3, :3] @ seen[:3, :3].T)])
@@ -327,10 +335,12 @@ class ContactFilter:
         Returns:
             Beliefs at all times.
         """
-        times = readings.times
-        period = np.array(times[1] - times[0])
-        stance = (readings.touching[:-1] & readings.touching[1:]).astype(float)
         check_readings(readings)
+        if not isinstance(start, Belief):
+            raise ModelError(f"start must be a Belief, such as filter.begin(state), got {describe(start)}")
+        times, touching = readings.times, np.asarray(readings.touching) > 0.5
+        period = np.array(times[1] - times[0])
+        stance = (touching[:-1] & touching[1:]).astype(float)
         beliefs = [start]
         for k in range(len(times) - 1):
             beliefs.append(self._kernel(*beliefs[-1], readings.imu[k], readings.joints[k + 1], stance[k], period))
@@ -351,13 +361,25 @@ class ContactFilter:
         Returns:
             Both, with the times.
         """
-        gyro = np.concatenate([readings.imu, readings.imu[-1:]])[..., :3] - beliefs.bias[..., :3]
+        gyro = np.concatenate([readings.imu, readings.imu[-1:]])[..., :3]
+        return Estimates(readings.times, beliefs, *self.base(beliefs, gyro))
+
+    def base(self, belief: Belief, gyro: Vector) -> tuple[Pose, Vector]:
+        """Pose and twist of the base, from a belief about the unit; of many, with axes in front.
+
+        Args:
+            belief: One belief or many.
+            gyro: Reading of the gyroscope (3, rad/s).
+
+        Returns:
+            ``H_wb`` (4 x 4) and ``[v; w]`` of the base, body-fixed (m/s, rad/s).
+        """
         placement = self.imu.placement(self.model)
-        poses = np.zeros((*beliefs.bias.shape[:-1], 4, 4))
-        poses[..., :3, :4], poses[..., 3, 3] = beliefs.element[..., :3, :4], 1.0
-        linear = np.einsum("...ji,...j->...i", beliefs.rotation, beliefs.velocity)
-        twists = np.concatenate([linear, gyro], axis=-1) @ np.asarray(SE3().Ad(placement)).T
-        return Estimates(readings.times, beliefs, poses @ np.linalg.inv(placement), twists)
+        poses = np.zeros((*belief.bias.shape[:-1], 4, 4))
+        poses[..., :3, :4], poses[..., 3, 3] = belief.element[..., :3, :4], 1.0
+        linear = np.einsum("...ji,...j->...i", belief.rotation, belief.velocity)
+        twists = np.concatenate([linear, gyro - belief.bias[..., :3]], axis=-1)
+        return poses @ np.linalg.inv(placement), twists @ np.asarray(SE3().Ad(placement)).T
 
 
 def _compiled_step(

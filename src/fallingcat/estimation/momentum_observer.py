@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import scale
 from ..arrays.types import Matrix, Scalar, Vector
 from ..dynamics import coriolis_matrix, gravity_forces, jacobian, mass_matrix
+from ..dynamics.checks import check_fields, check_finite, check_model, vector
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..records import concise
@@ -57,6 +58,7 @@ class MomentumObserver:
     """1/s: the residual reaches 63 % of a step of force after 1 / gain"""
 
     def __post_init__(self) -> None:
+        check_model(self.model)
         if isinstance(self.gain, bool) or not isinstance(self.gain, (int, float)) or not 0.0 < self.gain < np.inf:
             raise ModelError(f"gain must be positive and finite (1/s), got {describe(self.gain)}")
 
@@ -69,6 +71,7 @@ class MomentumObserver:
         Returns:
             State of the observer.
         """
+        check_fields(self.model, state)
         momentum, drift = _momentum_and_drift(self.model, state)
         return ObserverState(momentum, drift, np.zeros(self.model.nv))
 
@@ -87,6 +90,8 @@ class MomentumObserver:
         Returns:
             State of the observer now.
         """
+        forces = vector(forces, self.model.nv, "forces (of base and joints)")
+        check_finite(dt, "dt")
         momentum, drift = _momentum_and_drift(self.model, state)
         known = scale(dt, forces + 0.5 * (before.drift + drift))
         innovation = before.residual + self.gain * (momentum - before.momentum - known)
@@ -103,6 +108,7 @@ class MomentumObserver:
         Returns:
             ``N x 3``: forces on the robot at the points, world axes (N).
         """
+        residual = vector(residual, self.model.nv, "residual")
         J = np.concatenate([np.asarray(jacobian(self.model, state, foot, "mixed"))[:3] for foot in feet])
         return np.linalg.lstsq(J.T, np.asarray(residual), rcond=None)[0].reshape(-1, 3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..lie import rotations
 from ..model import Model
 from ..records import concise
 from ..simulation import Trajectory
+
+UNEVEN = 1e-9
+"""s: largest difference of the periods of readings, by rounding"""
 
 
 def _check(sensor: object) -> None:
@@ -170,11 +173,16 @@ def read(
         array([0., 0., 2., 0., 0., 0.])
     """
     imu, encoders, contacts = imu or IMU(), encoders or Encoders(), contacts or ContactSensor()
+    check_sensors(imu, encoders, contacts)
+    if not isinstance(run, Trajectory):
+        raise ModelError(f"run must be a Trajectory of fc.simulate, got {describe(run)}")
+    feet, rng = checked_feet(run.model, feet, ()), checked_generator(rng)
+    start_bias = checked_bias(bias)
     times = _times(run, rate)
     dt = times[1] - times[0]
     motion = _imu_motion(run, imu, times - imu.delay)
-    ideal = _mean_readings(*motion, np.asarray(run.model.gravity), dt)
-    biases = np.tile(np.asarray(bias, dtype=float), (len(ideal), 1))
+    ideal = mean_readings(*motion, np.asarray(run.model.gravity), dt)
+    biases = np.tile(start_bias, (len(ideal), 1))
     late = [run.at(_within(run, t - encoders.delay)) for t in times]
     joints, rates = np.array([s.joints for s in late]), np.array([s.rates for s in late])
     touching = _switches(run, feet, contacts, times - contacts.delay)
@@ -202,8 +210,7 @@ def add_noise(readings: Readings, imu: IMU, encoders: Encoders, rng: np.random.G
         True
     """
     dt = readings.times[1] - readings.times[0]
-    walk = np.repeat([imu.gyro_walk, imu.accelerometer_walk], 3) * np.sqrt(dt)
-    white = np.repeat([imu.gyro, imu.accelerometer], 3) / np.sqrt(dt)
+    walk, white = deviations(imu, dt)
     walked = np.cumsum(walk * rng.standard_normal(readings.imu.shape), axis=0)
     return readings._replace(
         imu=readings.imu + walked + white * rng.standard_normal(readings.imu.shape),
@@ -213,9 +220,15 @@ def add_noise(readings: Readings, imu: IMU, encoders: Encoders, rng: np.random.G
     )
 
 
+def deviations(imu: IMU, dt: float) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations (6 each) of the change of the biases in a period (s) and of the noise of its readings."""
+    walk = np.repeat([imu.gyro_walk, imu.accelerometer_walk], 3) * np.sqrt(dt)
+    return walk, np.repeat([imu.gyro, imu.accelerometer], 3) / np.sqrt(dt)
+
+
 def _times(run: Trajectory, rate: float) -> FloatArray:
     duration = float(run.times[-1] - run.times[0])
-    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0.0 < rate < np.inf:
+    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not 0.0 < rate < np.inf:
         raise ModelError(f"rate must be a positive number of readings per second, got {describe(rate)}")
     count = int(duration * rate + 1e-9)
     if count < 1:
@@ -239,8 +252,8 @@ def _imu_motion(run: Trajectory, imu: IMU, times: FloatArray) -> tuple[FloatArra
     return rotation, velocity
 
 
-def _mean_readings(R: FloatArray, v: FloatArray, gravity: FloatArray, dt: float) -> FloatArray:
-    """Readings (K, 6) that integrate to the given rotations and velocities."""
+def mean_readings(R: FloatArray, v: FloatArray, gravity: FloatArray, dt: float) -> FloatArray:
+    """Mean readings (K, 6) that integrate to the given rotations and velocities."""
     turn = np.array([rotations.log(a.T @ b) for a, b in pairwise(R)])
     push = np.einsum("kij,ki->kj", R[:-1], np.diff(v, axis=0) / dt - gravity)
     force = [rotations.left_jacobian_inverse(w) @ f for w, f in zip(turn, push, strict=True)]
@@ -259,9 +272,63 @@ def _switches(run: Trajectory, feet: Sequence[str], contacts: ContactSensor, tim
     return closed[last]
 
 
-def check_readings(readings: Readings) -> None:
-    """Refuse readings that are no numbers, with their time."""
-    for name in ("imu", "joints"):
+def check_sensors(imu: Any, encoders: Any, contacts: Any = None) -> None:
+    """Raise an error unless these are models of sensors."""
+    for x, kind in ((imu, IMU), (encoders, Encoders), (contacts, ContactSensor)):
+        if x is not None and not isinstance(x, kind):
+            raise ModelError(f"a sensor must be of kind {kind.__name__}, got {describe(x)}")
+
+
+def check_deviations(*given: Any, name: str = "a standard deviation") -> None:
+    """Raise an error where one is no standard deviation."""
+    for x in given:
+        if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x < np.inf:
+            raise ModelError(f"{name} must be a finite number that is not negative, got {describe(x)}")
+
+
+def checked_feet(model: Model, feet: Any, known: Any = None) -> tuple[str, ...]:
+    """Names of feet, each once; of links and frames of the model unless ``known`` is given."""
+    if not isinstance(feet, (list, tuple)) or not all(isinstance(foot, str) for foot in feet):
+        raise ModelError(f"feet must be a list of names of links and frames, got {describe(feet)}")
+    if len(set(feet)) < len(feet):
+        raise ModelError(f"a foot is named twice: {', '.join(feet)}")
+    for foot in feet if known is None else ():
+        model.frame(foot)
+    return tuple(feet)
+
+
+def checked_generator(rng: Any) -> np.random.Generator | None:
+    """Source of noise; of an integer, its generator."""
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        return np.random.default_rng(rng)
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise ModelError(f"rng must be a NumPy generator, a seed or None, got {describe(rng)}")
+    return rng
+
+
+def checked_bias(bias: Any) -> FloatArray:
+    """Biases of gyroscope and accelerometer, 6 finite numbers."""
+    try:
+        found = np.array(bias, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (6,) or not np.isfinite(found).all():
+        raise ModelError(f"bias must be 6 finite numbers (rad/s, m/s^2), got {describe(bias)}")
+    return found
+
+
+def check_readings(readings: Any) -> None:
+    """Refuse readings whose sizes do not fit, or that are no numbers, with their time."""
+    if not isinstance(readings, Readings):
+        raise ModelError(f"readings must be Readings, such as of fc.estimation.read, got {describe(readings)}")
+    times, count = readings.times, len(readings.times)
+    if np.ndim(times) != 1 or count < 2 or not (np.diff(times) > 0.0).all() or np.ptp(np.diff(times)) > UNEVEN:
+        raise ModelError("times of the readings must grow evenly, a filter has one period: resample them")
+    for name, length in (("imu", count - 1), ("joints", count), ("touching", count)):
+        if len(getattr(readings, name)) != length:
+            found = len(getattr(readings, name))
+            raise ModelError(f"{name} of readings at {count} times must have {length} rows, got {found}")
+    for name in ("imu", "joints", "touching"):
         bad = np.argwhere(~np.isfinite(getattr(readings, name)))
         if len(bad):
-            raise ModelError(f"{name} of the readings is not finite at t = {readings.times[bad[0][0]]:g} s")
+            raise ModelError(f"{name} of the readings is not finite at t = {times[bad[0][0]]:g} s")

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..arrays import array, clip, cross, scale, solve, sqrt, stack
 from ..arrays.types import Matrix, Scalar, Vector
+
+
+def as_arrays(*given: Any) -> list[Any]:
+    """Lists of numbers as arrays, everything else as it is."""
+    return [np.array(x, dtype=float) if isinstance(x, (list, tuple)) else x for x in given]
 
 
 def raibert(hip: Vector, velocity: Vector, wanted: Vector, stance: float, gain: float) -> Vector:
@@ -29,6 +36,7 @@ def raibert(hip: Vector, velocity: Vector, wanted: Vector, stance: float, gain: 
         >>> raibert(np.zeros(2), np.array([1.0, 0.2]), np.array([1.0, 0.0]), 0.2, 0.15)
         array([0.1 , 0.05])
     """
+    hip, velocity, wanted = as_arrays(hip, velocity, wanted)
     return hip + scale(0.5 * stance, velocity) + scale(gain, velocity - wanted)
 
 
@@ -51,6 +59,7 @@ def dcm_step(dcm: Vector, offset: Vector, support: Vector, reach: tuple[Vector, 
         >>> dcm_step(np.array([0.9, 0.1]), np.array([0.05, -0.02]), np.zeros(2), reach, np.eye(2))
         array([0.4 , 0.15])
     """
+    dcm, offset, support, heading = as_arrays(dcm, offset, support, heading)
     step = heading.T @ (dcm - offset - support)
     return support + heading @ clip(step, reach[0], reach[1])
 
@@ -71,6 +80,7 @@ def ground_plane(points: Matrix, center: Vector) -> Vector:
         >>> ground_plane(np.stack([x, y, 0.5 + 0.1 * x], axis=1), np.zeros(2)).round(12) + 0.0
         array([0.5, 0.1, 0. ])
     """
+    points, center = as_arrays(points, center)
     one: Any = 0.0 * points[:, 0] + 1.0
     A = stack([one, points[:, 0] - center[0], points[:, 1] - center[1]], axis=1)
     return solve(A.T @ A, A.T @ points[:, 2])

@@ -15,7 +15,7 @@ from ..compiler import compile
 from ..control import CenterOfMassTask, JointsTask, PositionTask, RotationTask, TorqueLimits, WholeBody
 from ..control.tasks.task import Task
 from ..dynamics import center_of_mass, center_of_mass_jacobian, link_pose
-from ..dynamics.checks import check_model, positive
+from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..geometry.contact_points import checked_points
 from ..geometry.terrain import Terrain
@@ -25,7 +25,7 @@ from .commands import VelocityCommand, approach
 from .footsteps import dcm_step
 from .loop import Command, WalkingLoop, task_numbers
 from .pendulum import LinearPendulum
-from .quadruped import check_feet, turned
+from .quadruped import check_feet, check_walk, turned
 from .schedule import Schedule, biped_walk
 from .swing import swing_foot
 
@@ -99,7 +99,7 @@ class HumanoidWalk:
         if not isinstance(self.contacts, (list, tuple)) or len(self.contacts) != 2 or not all(map(len, self.contacts)):
             raise ModelError(f"contacts must be the points of both soles, got {describe(self.contacts)}")
         checked_points(self.model, tuple(place for sole in self.contacts for place in sole))
-        positive(self.clearance, "clearance")
+        check_walk(self)
         stand = self.model.state(joints=self.posture)
         left, right = (link_pose(self.model, stand, sole)[1, 3] for sole in self.soles)
         if not left > right:

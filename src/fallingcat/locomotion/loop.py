@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_attribute
 from ..arrays import concatenate
 from ..arrays.types import FloatArray, Vector
 from ..compiler import Kernel
@@ -103,15 +105,19 @@ class WalkingLoop:
         """
         if isinstance(v, State):
             t, (q, v) = q, self.model.flatten(v)
+        if not isinstance(t, (int, float, np.number)) or not isfinite(t):
+            raise NumericsError(f"the time of a tick must be a finite number (s), got {describe(t)}")
         if not t >= self._last:
             self._given = np.append(np.zeros(4), self._begin(self.model.unflatten(q, v), t, model=self.model))
-        self._last, given = t, self._given
+        given = self._given
         given[0], given[1:4] = t, self._commanded(t)
         out = self._references(q, v, given)
-        self.whole_body.numbers[:], given[4:] = out[: self._size], out[self._size :]
-        return self.whole_body(q, v)
+        self.whole_body.numbers[:] = out[: self._size]
+        tau = self.whole_body(q, v)  # an error here, such as of a NaN, leaves the memory as it was
+        self._last, given[4:] = t, out[self._size :]
+        return tau
 
-    def together(self, t: float, states: State) -> FloatArray:
+    def batch_forces(self, t: float, states: State) -> FloatArray:
         """Joint torques of many robots at once, each with its own memory, under one command.
 
         :func:`fallingcat.rollout` calls a :class:`fallingcat.control.Sampled` loop in this way.
@@ -132,6 +138,8 @@ class WalkingLoop:
         out = self._references(q, v, given)
         given[:, 4:] = out[:, self._size :]
         return self.whole_body.each(q, v, np.ascontiguousarray(out[:, : self._size]))
+
+    together = former_attribute("together", "batch_forces")
 
     def _commanded(self, t: float) -> FloatArray:
         if self._constant is not None:

@@ -12,6 +12,7 @@ from ..arrays.types import Scalar, Vector
 from ..dynamics.checks import positive
 from ..errors import ModelError
 from ..records import concise
+from .footsteps import as_arrays
 
 
 @concise
@@ -76,6 +77,7 @@ class LinearPendulum:
         Returns:
             Position and velocity.
         """
+        position, velocity, zero_moment = as_arrays(position, velocity, zero_moment)
         grow, fade, w = exp(scale(self.rate, t)), exp(scale(-self.rate, t)), self.rate
         cosh, sinh, off = 0.5 * (grow + fade), 0.5 * (grow - fade), position - zero_moment
         return PendulumMotion(
@@ -92,6 +94,7 @@ class LinearPendulum:
         Returns:
             ``xi`` (m).
         """
+        position, velocity = as_arrays(position, velocity)
         return position + velocity * (1.0 / self.rate)
 
     def dcm_after(self, dcm: Vector, zero_moment: Vector, t: Scalar) -> Vector:
@@ -105,6 +108,7 @@ class LinearPendulum:
         Returns:
             ``xi(t)`` (m).
         """
+        dcm, zero_moment = as_arrays(dcm, zero_moment)
         return zero_moment + scale(exp(scale(self.rate, t)), dcm - zero_moment)
 
     def dcm_after_ramp(self, dcm: Vector, start: Vector, end: Vector, t: Scalar, duration: float) -> Vector:
@@ -120,6 +124,7 @@ class LinearPendulum:
         Returns:
             ``xi(t)`` (m).
         """
+        dcm, start, end = as_arrays(dcm, start, end)
         lead = (end - start) * (1.0 / (self.rate * duration))
         here = start + scale(t / duration, end - start)
         return here + lead + scale(exp(scale(self.rate, t)), dcm - start - lead)
@@ -150,6 +155,7 @@ class LinearPendulum:
         """
         if not double > 0.0:
             raise ModelError(f"the time of double support must be positive (s), got {double:g}")
+        step, sway = as_arrays(step, sway)
         w = self.rate
         grown = float(np.exp(w * (single + double)))
         lead = 1.0 / (w * double)

@@ -14,30 +14,39 @@ from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..compiler import compile
 from ..control import BaseTask, JointsTask, PositionTask, TorqueLimits, WholeBody
 from ..control.tasks.task import Task
-from ..dynamics import link_pose
+from ..dynamics import center_of_mass, link_pose
 from ..dynamics.checks import check_model, positive
 from ..errors import ModelError, describe
 from ..geometry.contact_points import checked_points
-from ..geometry.terrain import Terrain
+from ..geometry.terrain import Terrain, check_terrain
 from ..lie import SE3
 from ..model import Model, State
 from ..records import concise
 from .commands import VelocityCommand, approach
 from .footsteps import aligned_with, ground_plane, on_plane, raibert
 from .loop import Command, WalkingLoop, task_numbers
-from .schedule import Schedule, trot
+from .schedule import MIN_STANCE, Schedule, trot
+from .sway import Sway, reachable_supports, support_sway
 from .swing import swing_foot
 
 COMMAND_RATES = np.array([2.0, 2.0, 4.0])
 """Largest rates of commands (m/s^2, m/s^2, rad/s^2)."""
+SWAYING_RATES = 0.5 * COMMAND_RATES
+"""The same where the trunk sways."""
 MAX_LAG = 0.1
 """Largest distance (m) of the trunk along x and y from its wanted place: after a push it does not hurry back."""
 CAPTURE_SHARE = 0.6
 """Share of the capture point's step per error of velocity; with all of it trots above 1 m/s overstep."""
 TOUCHDOWN_DEPTH = 0.01
 """Depth (m) below the expected ground at which a swing ends, so that contact is made where the ground is lower."""
+ANGLE_ROUNDING = 1e-6
+"""rad or m: a posture at a limit is within it"""
 TRUNK_GAIN, SWING_GAIN, POSTURE_GAIN = 12.0, 40.0, 5.0
 """1/s"""
+CONE_SHARE = np.array([0.9, 0.6])
+"""Share of the friction cones that the sway of a trunk along x and y may use: feet one behind the other need room."""
+HEIGHT_WEIGHT = 100.0
+"""Weight of the height of a trunk that sways: the moment that its feet cannot exert shall not be made by sinking."""
 SWING_WEIGHT = 10.0
 """Weight of a swinging foot beside 1 of the trunk: a foot in the wrong place is worse than a trunk that tilts."""
 
@@ -50,6 +59,11 @@ class QuadrupedWalk:
     A schedule says which feet stand; swinging feet go to Raibert's places of touchdown; the trunk keeps its height
     above the plane through the last footholds, parallel to it, with the commanded velocity.  One whole-body problem
     with switched contacts finds the torques.
+
+    Where the feet that stand are beside the trunk (pace, bound, gallop), it sways above them as a linear pendulum, and
+    the feet go nearer to its middle, so that forces stay within the friction cones.  Such a walk takes two periods to
+    begin: feet step to their places, then all stand while the sway grows.  Under ``stand()`` commands of velocity have
+    no effect.
 
     Args:
         model: Robot with a free base.
@@ -90,8 +104,9 @@ class QuadrupedWalk:
         """Check the fields."""
         check_model(self.model)
         check_feet(self.model, self.feet, self.schedule)
-        positive(self.clearance, "clearance")
-        self.model.state(joints=self.posture)
+        check_walk(self)
+        if self.gain is not None:
+            positive(self.gain, "gain")
 
     def compile(self, command: Command | None = None) -> WalkingLoop:
         """Compile the controller.
@@ -103,11 +118,18 @@ class QuadrupedWalk:
             Loop ``tau = loop(q, v, t)`` with machine code and a memory of its own.
         """
         stand, feet = self.model.state(joints=self.posture), tuple(self.feet)
+        if self.schedule.duty == 1.0 and isinstance(command, VelocityCommand) and command.array.any():
+            raise ModelError(f"under stand() no foot moves: the command must be zero, got {command}")
         home = np.array([link_pose(self.model, stand, foot)[:3, 3] for foot in feet])
         height = -float(home[:, 2].mean())
         if not height > 0.0:
             raise ModelError(f"feet of {self.model.name!r} must be below its base in the posture, got {-height:.3g} m")
-        trunk = BaseTask(np.eye(4), velocity=np.zeros(6), gain=TRUNK_GAIN)
+        gravity = float(np.linalg.norm(self.model.gravity))
+        reach, center = CONE_SHARE * self.friction / np.sqrt(2.0) * height, center_of_mass(self.model, stand)[:2]
+        home[:, :2] = reachable_supports(self.schedule, home[:, :2], reach, center)
+        sway = support_sway(self.schedule, home[:, :2], float(np.sqrt(gravity / height)))
+        bend, weight = (None, 1.0) if sway.still else (np.zeros(6), np.array([1.0, 1.0, HEIGHT_WEIGHT, 1.0, 1.0, 1.0]))
+        trunk = BaseTask(np.eye(4), velocity=np.zeros(6), acceleration=bend, gain=TRUNK_GAIN, weight=weight)
         swing = [
             PositionTask(foot, np.zeros(3), velocity=np.zeros(3), acceleration=np.zeros(3), gain=SWING_GAIN, weight=0.0)
             for foot in feet
@@ -116,11 +138,10 @@ class QuadrupedWalk:
         loop = WholeBody(
             self.model, tasks, feet, self.friction, [TorqueLimits()], switched=True, rounds=self.rounds
         ).compile()
-        gravity = float(np.linalg.norm(self.model.gravity))
         gain = self.gain if self.gain is not None else CAPTURE_SHARE * float(np.sqrt(height / gravity))
         flat = tuple(task for level in tasks for task in level)
-        plan = _Plan(feet, home, height, self.schedule, self.clearance, gain, self.terrain, flat)
-        inputs = {"given": 4 + 7 + 3 * len(feet)}
+        plan = _Plan(feet, home, height, self.schedule, self.clearance, gain, self.terrain, flat, sway)
+        inputs = {"given": 4 + 8 + 3 * len(feet)}
         references = compile(self.model, walking_references, inputs=inputs, plan=plan)
         begin = partial(_begin, feet=feet)
         return WalkingLoop(self.model, references, loop, begin, VelocityCommand() if command is None else command)
@@ -139,6 +160,22 @@ def check_feet(model: Model, feet: Any, schedule: Any) -> None:
         raise ModelError(f"a schedule of {len(schedule.offsets)} feet does not fit {len(feet)} feet: {', '.join(feet)}")
 
 
+def check_walk(walk: Any) -> None:
+    """Check what walks on point feet and on soles have in common: posture, clearance, friction, terrain, rounds."""
+    model = walk.model
+    positive(walk.clearance, "clearance")
+    positive(walk.friction, "friction")
+    check_terrain(walk.terrain)
+    if isinstance(walk.rounds, bool) or not isinstance(walk.rounds, (int, np.integer)) or walk.rounds < 1:
+        raise ModelError(f"rounds must be a positive integer, got {describe(walk.rounds)}")
+    joints = model.state(joints=walk.posture).joints
+    for name, limit, place in zip(model.joint_names, model.limits, model.q_slices, strict=True):
+        angle = joints[place]
+        if len(angle) == 1 and not limit.lower - ANGLE_ROUNDING <= angle[0] <= limit.upper + ANGLE_ROUNDING:
+            bounds = f"[{limit.lower:.4g}, {limit.upper:.4g}]"
+            raise ModelError(f"posture of joint {name!r} must be within its limits {bounds}, got {angle[0]:.4g}")
+
+
 @dataclass(frozen=True, eq=False)
 class _Plan:
     """Constants of the references of one robot."""
@@ -153,12 +190,15 @@ class _Plan:
     terrain: Terrain | None
     tasks: tuple[Task, ...]
     """trunk, one of each foot, posture"""
+    sway: Sway
 
 
 class _Memory(NamedTuple):
     """Memory of a walk from tick to tick."""
 
     time: Scalar
+    begin: Scalar
+    """time of the first tick (s)"""
     heading: Scalar
     """rad"""
     command: Vector
@@ -170,38 +210,58 @@ class _Memory(NamedTuple):
 
     @classmethod
     def of(cls, x: Vector) -> _Memory:
-        return cls(x[0], x[1], x[2:5], x[5:7], x[7:].reshape(-1, 3))
+        return cls(x[0], x[1], x[2], x[3:6], x[6:8], x[8:].reshape(-1, 3))
 
     @property
     def flat(self) -> Vector:
-        return concatenate([array([self.time, self.heading]), self.command, self.place, self.footholds.reshape(-1)])
+        return concatenate(
+            [array([self.time, self.begin, self.heading]), self.command, self.place, self.footholds.reshape(-1)]
+        )
 
 
 def _begin(state: State, t: float, model: Model, feet: tuple[str, ...]) -> FloatArray:
     """Memory at the first tick."""
     R, places = state.pose[:3, :3], [link_pose(model, state, foot)[:3, 3] for foot in feet]
-    return np.asarray(_Memory(t, np.arctan2(R[1, 0], R[0, 0]), np.zeros(3), state.pose[:2, 3], np.array(places)).flat)
+    heading = np.arctan2(R[1, 0], R[0, 0])
+    return np.asarray(_Memory(t, t, heading, np.zeros(3), state.pose[:2, 3], np.array(places)).flat)
 
 
 def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan) -> Vector:
     """Numbers of the whole-body tasks, mask of the contacts and the next memory, from time, command and memory."""
     t, command, memory = given[0], given[1:4], given[4:]
-    last, closed = _Memory.of(memory), plan.schedule.contacts(t)
-    moving = approach(last.command, command, COMMAND_RATES, t - last.time)
+    last, closed, swing = _Memory.of(memory), plan.schedule.contacts(t), plan.schedule.swing(t)
+    begun = (t - last.begin) * (1.0 / plan.schedule.period)
+    if plan.schedule.duty == 1.0:
+        command = 0.0 * command  # no foot moves, so the trunk stays
+    if not plan.sway.still:
+        closed, swing = _prepared(plan, t, begun, closed, swing)
+        command = where(less(1.0 - MIN_STANCE, begun), command, 0.0 * command)
+    rates = COMMAND_RATES if plan.sway.still else SWAYING_RATES
+    moving = approach(last.command, command, rates, t - last.time)
     heading = last.heading + (t - last.time) * moving[2]
     places = [link_pose(model, state, foot)[:3, 3] for foot in plan.feet]
     stands = [less(0.5, on) for on in closed]
     footholds = [where(on, place, old) for on, place, old in zip(stands, places, last.footholds, strict=True)]
     ground = ground_plane(stack(footholds), state.pose[:2, 3])
     wanted = turned(heading) @ moving[:2]
-    here = state.pose[:2, 3]
-    place = here + clip(last.place + scale(t - last.time, wanted) - here, -MAX_LAG, MAX_LAG)
-    trunk = _trunk(place, state, plan, ground, heading, wanted, moving[2])
-    feet = _swings(state, t, plan, ground, heading, wanted, moving[2], footholds)
+    R = turned(heading)
+    sway = [R @ part for part in plan.sway.motion(t, begun - 1.0)]
+    middle = state.pose[:2, 3] - sway[0]
+    place = middle + clip(last.place + scale(t - last.time, wanted) - middle, -MAX_LAG, MAX_LAG)
+    trunk = _trunk(place, state, plan, ground, heading, wanted, moving[2], sway)
+    feet = _swings(state, t, plan, ground, heading, wanted, moving[2], footholds, sway, swing)
     weights = [where(on, 0.0, SWING_WEIGHT) * np.ones(3) for on in stands]
     given = [trunk, *({**foot, "weight": weight} for foot, weight in zip(feet, weights, strict=True)), {}]
     numbers = task_numbers(model, plan.tasks, given)
-    return concatenate([numbers, closed, _Memory(t, heading, moving, place, stack(footholds)).flat])
+    return concatenate([numbers, closed, _Memory(t, last.begin, heading, moving, place, stack(footholds)).flat])
+
+
+def _prepared(plan: _Plan, t: Scalar, begun: Scalar, closed: Vector, swing: Vector) -> tuple[Vector, Vector]:
+    """Contacts and swing of a gait under which the trunk sways: feet step to their places, then the sway begins."""
+    first = trot(plan.schedule.period) if len(plan.feet) == 4 else Schedule(1.0, 1.0, (0.0,) * len(plan.feet))
+    steps, stands = less(begun, 1.0 - MIN_STANCE), less(begun, 2.0 - MIN_STANCE)
+    before = where(steps, first.contacts(t), np.ones(len(plan.feet)))
+    return where(stands, before, closed), where(stands, where(steps, first.swing(t), np.zeros(len(plan.feet))), swing)
 
 
 def turned(angle: Scalar) -> Matrix:
@@ -211,14 +271,23 @@ def turned(angle: Scalar) -> Matrix:
 
 
 def _trunk(
-    place: Vector, state: State, plan: _Plan, ground: Vector, heading: Scalar, wanted: Vector, turning: Scalar
+    place: Vector,
+    state: State,
+    plan: _Plan,
+    ground: Vector,
+    heading: Scalar,
+    wanted: Vector,
+    turning: Scalar,
+    sway: Sequence[Vector],
 ) -> dict[str, Any]:
     """Numbers of the trunk: at its height above the ground, parallel to it, with the wanted velocity."""
     R, here = aligned_with(ground, cos(heading), sin(heading)), state.pose[:2, 3]
+    place, velocity = place + sway[0], wanted + sway[1]
     there = array([place[0], place[1], on_plane(ground, here, place) + plan.height])
-    climb = ground[1] * wanted[0] + ground[2] * wanted[1]
+    climb = ground[1] * velocity[0] + ground[2] * velocity[1]
     goal = concatenate([concatenate([R, there.reshape(3, 1)], axis=1), np.eye(4)[3:]])
-    return {"goal": goal, "velocity": concatenate([wanted, array([climb, 0.0, 0.0, turning])])}
+    found = {"goal": goal, "velocity": concatenate([velocity, array([climb, 0.0, 0.0, turning])])}
+    return found if plan.sway.still else found | {"acceleration": concatenate([sway[2], np.zeros(4)])}
 
 
 def _swings(
@@ -230,11 +299,14 @@ def _swings(
     wanted: Vector,
     turning: Scalar,
     footholds: Sequence[Vector],
+    sway: Sequence[Vector],
+    swing: Vector,
 ) -> list[dict[str, Any]]:
-    """Numbers of swinging feet: from their footholds to Raibert's places."""
-    here, velocity, schedule = state.pose[:2, 3], (state.pose[:3, :3] @ state.twist[:3])[:2], plan.schedule
+    """Numbers of swinging feet: from their footholds to Raibert's places, of the motion without its sway."""
+    velocity, schedule = (state.pose[:3, :3] @ state.twist[:3])[:2] - sway[1], plan.schedule
+    here = state.pose[:2, 3] - sway[0]
     found = []
-    for progress, start, home in zip(schedule.swing(t), footholds, plan.home, strict=True):
+    for progress, start, home in zip(swing, footholds, plan.home, strict=True):
         left = (1.0 - progress) * schedule.flight
         ahead = turned(heading + turning * (left + 0.5 * schedule.stance))
         hip = here + ahead @ home[:2] + scale(left, velocity)

@@ -84,9 +84,14 @@ class RigidBodyMPC:
         """Check the fields."""
         for name in ("mass", "dt", "friction", "most", "effort", "gravity"):
             positive(getattr(self, name), f"{name} of a RigidBodyMPC")
-        inertia = np.asarray(self.inertia, dtype=float)
-        if inertia.shape != (3, 3) or not np.isfinite(inertia).all() or np.linalg.eigvalsh(inertia).min() <= 0.0:
+        try:
+            inertia = np.asarray(self.inertia, dtype=float)
+        except (TypeError, ValueError):
+            inertia = np.zeros(0)
+        even = inertia.shape == (3, 3) and np.isfinite(inertia).all() and np.allclose(inertia, inertia.T)
+        if not even or np.linalg.eigvalsh(inertia).min() <= 0.0:
             raise ModelError(f"inertia must be a positive definite 3 x 3 matrix, got {describe(self.inertia)}")
+        object.__setattr__(self, "inertia", inertia)
         if isinstance(self.horizon, bool) or not isinstance(self.horizon, int) or self.horizon < 1:
             raise ModelError(f"horizon must be a positive number of periods, got {describe(self.horizon)}")
         if np.shape(self.weights) != (STATE,) or not (np.asarray(self.weights) >= 0.0).all():
@@ -106,7 +111,10 @@ class RigidBodyMPC:
             Forces (horizon x feet x 3), predicted states and the residual of the optimality conditions.
         """
         x0, wanted = _given(state, (STATE,), "state"), _given(reference, (self.horizon, STATE), "reference")
-        mask = np.asarray(contacts, dtype=float) > 0.5
+        given = np.asarray(contacts)
+        if given.ndim == 2 and not np.isin(given, (0, 1)).all():
+            raise ModelError("contacts must be 0 or 1: the mask of the feet that stand in each period")
+        mask = given > 0
         places = _given(feet, (*mask.shape, 3), "feet") if mask.ndim == 2 else np.zeros(0)
         if len(places) != self.horizon:
             raise ModelError(f"contacts must have shape ({self.horizon}, feet), got {np.shape(contacts)}")

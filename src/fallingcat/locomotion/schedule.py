@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import arctan2, array, clip, cos, less, scale, sin, where
 from ..arrays.types import Scalar, Vector
-from ..errors import ModelError, describe
+from ..errors import ModelError, NumericsError, describe
 from ..records import concise
 
 MIN_STANCE = 1e-3
@@ -54,8 +54,10 @@ class Schedule:
         given: Any = self.offsets
         if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)) or not len(given):
             raise ModelError(f"offsets of a schedule must be one number for each foot, got {describe(given)}")
-        offsets = tuple(_number(x + 1.0, "offset", "a number") - 1.0 for x in given)
-        object.__setattr__(self, "offsets", offsets)
+        for x in given:
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
+                raise ModelError(f"offset of a schedule must be a finite number, got {describe(x)}")
+        object.__setattr__(self, "offsets", tuple(float(x) for x in given))
 
     @property
     def stance(self) -> float:
@@ -76,6 +78,10 @@ class Schedule:
         Returns:
             One for each foot, in [0, 1): share of the period.
         """
+        if (isinstance(t, (str, list, tuple, np.ndarray)) and np.shape(t) != ()) or isinstance(t, str):
+            raise ModelError(f"the time of a schedule must be one number (s), got {describe(t)}")
+        if isinstance(t, float) and not np.isfinite(t):
+            raise NumericsError(f"the time of a schedule must be finite (s), got {t}")
         turns = array([scale(1.0 / self.period, t) + (ROUNDING - offset) for offset in self.offsets])
         angle = turns * (2.0 * np.pi)
         return (arctan2(-sin(angle), -cos(angle)) + np.pi) * (0.5 / np.pi)  # remainder, for every kind of number
@@ -120,6 +126,8 @@ def stand(feet: int = 4) -> Schedule:
         >>> stand(2).contacts(0.3)
         array([1., 1.])
     """
+    if isinstance(feet, bool) or not isinstance(feet, (int, np.integer)) or feet < 1:
+        raise ModelError(f"feet must be a whole number of at least 1, got {describe(feet)}")
     return Schedule(1.0, 1.0, (0.0,) * feet)
 
 
@@ -140,7 +148,7 @@ def trot(period: float = 0.4, duty: float = 0.5) -> Schedule:
     return Schedule(period, duty, (0.0, 0.5, 0.5, 0.0))
 
 
-def pace(period: float = 0.4, duty: float = 0.5) -> Schedule:
+def pace(period: float = 0.3, duty: float = 0.5) -> Schedule:
     """Legs of one side take turns with those of the other, as :func:`trot`.
 
     Args:
@@ -157,7 +165,7 @@ def pace(period: float = 0.4, duty: float = 0.5) -> Schedule:
     return Schedule(period, duty, (0.0, 0.5, 0.0, 0.5))
 
 
-def bound(period: float = 0.4, duty: float = 0.5) -> Schedule:
+def bound(period: float = 0.3, duty: float = 0.5) -> Schedule:
     """Front legs take turns with rear legs, as :func:`trot`.
 
     Args:
@@ -174,7 +182,7 @@ def bound(period: float = 0.4, duty: float = 0.5) -> Schedule:
     return Schedule(period, duty, (0.0, 0.0, 0.5, 0.5))
 
 
-def gallop(period: float = 0.4, duty: float = 0.4) -> Schedule:
+def gallop(period: float = 0.3, duty: float = 0.4) -> Schedule:
     """Transverse gallop: rear left, rear right, front left, front right in turn, with a flight, as :func:`trot`.
 
     Args:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..arrays import array, scale
+from ..arrays import array, is_numeric, scale
 from ..arrays.types import Scalar, Vector
+from ..errors import ModelError, describe
 from ..records import concise
+from .footsteps import as_arrays
 
 
 @concise
@@ -48,6 +50,9 @@ def swing_foot(start: Vector, end: Vector, progress: Scalar, duration: float, cl
         >>> middle.position, middle.velocity
         (array([0.1 , 0.  , 0.06]), array([1.5, 0. , 0. ]))
     """
+    start, end = as_arrays(start, end)
+    if is_numeric(duration) and not duration > 0.0:
+        raise ModelError(f"duration of a swing must be positive (s), got {describe(duration)}")
     s, r, way = progress, 1.0 - progress, end - start
     along = s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
     along_rate = 30.0 * s * s * r * r

@@ -193,6 +193,8 @@ class Evaluation:
         u = np.clip(u, *self.problem.limits)
         if states is None:
             return self.rolled_out(u)
+        if not isinstance(states, State):
+            raise ModelError(f"states must be a State whose fields have a first axis, got {describe(states)}")
         if states.batch != (steps + 1,):
             raise ModelError(f"the guess must have {steps + 1} states, got {describe(states.batch)}")
         q, v = (np.array(x, dtype=float) for x in self.model.flatten(states))

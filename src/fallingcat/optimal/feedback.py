@@ -10,6 +10,7 @@ from ..arrays import scale
 from ..arrays.types import Vector
 from ..compiler import compile
 from ..model import Model, State
+from .problem import check_measured
 
 if TYPE_CHECKING:
     from .result import OptimalResult
@@ -36,6 +37,7 @@ class Feedback:
         times, last = self.result.times, len(self.result.forces) - 1
         i = int(np.clip(np.searchsorted(times, t + 1e-9, side="right") - 1, 0, last))
         share = float(np.clip((t - times[i]) / (times[i + 1] - times[i]), 0.0, 1.0))
+        check_measured(self.model, state)
         q, v = self.model.flatten(state)
         d = self._away(self._q[i], self._q[i + 1], [share], q)
         speed = self._v[i] + share * (self._v[i + 1] - self._v[i])

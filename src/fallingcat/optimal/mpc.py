@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.types import Vector
-from ..errors import ModelError, describe
+from ..arrays.types import FloatArray, Vector
+from ..dynamics.checks import positive
+from ..errors import ModelError, NumericsError, describe
 from ..model import State
 from ..records import short
 from .evaluation import Nodes
 from .phases import ContactPhases
-from .problem import Problem
-from .result import OptimalResult
+from .problem import Problem, check_count, check_measured, check_problem
+from .result import OptimalResult, Status
 from .solver import Outcome, Solver
 
 TIME_ROUNDING = 1e-9
@@ -54,10 +55,12 @@ class MPC:
         first: int = 50,
         penalty: float = 1e5,
     ) -> None:
+        check_problem(problem)
         self.step = float(problem.stepping.times[1])
-        period = self.step if rate is None else 1.0 / rate if rate > 0.0 else np.nan
-        if not period > 0.0:
-            raise ModelError(f"rate must be positive (ticks per second), got {describe(rate)}")
+        period = self.step if rate is None else 1.0 / positive(rate, "rate of an MPC (ticks per second)")
+        check_count(iterations, "iterations")
+        check_count(first, "first")
+        positive(penalty, "penalty")
         if isinstance(problem.dynamics, ContactPhases) and len(problem.dynamics.phases) > 1:
             raise ModelError("phases of a predictive controller would have to move on: give it steps, or one phase")
         self.problem, self.period, self.iterations, self.first = problem, period, iterations, first
@@ -78,6 +81,8 @@ class MPC:
 
     def __call__(self, t: float, state: State) -> Vector:
         """Joint forces (n; N m or N) at a time: of the last tick, or of a new one if it is due."""
+        if not np.isfinite(t):
+            raise NumericsError(f"the time of a tick must be finite (s), got {describe(t)}")
         if t < self._due - 2.0 * self.period:  # another run begins
             self.reset()
         if t >= self._due - TIME_ROUNDING or self._plan is None:
@@ -102,16 +107,30 @@ class MPC:
             Joint forces to apply (n; N m or N).
         """
         motion = self._solver.motion
+        check_measured(self.problem.model, state)
         motion.start_at(state)
         if data is not None:
-            motion.data[:] = data
+            motion.data[:] = self._checked(data)
         if self._plan is None:
             still = State(*(np.repeat(np.asarray(part)[None], motion.steps + 1, axis=0) for part in state))
-            self._plan = self._solver.improved(motion.guess(None, still), self.first, self._penalties)
+            plan = self._solver.improved(motion.guess(None, still), self.first, self._penalties)
         else:
-            nodes = self._shifted(self._plan.nodes)
-            self._plan = self._solver.improved(nodes, self.iterations, self._penalties)
-        return self._plan.nodes.forces[0]
+            plan = self._solver.improved(self._shifted(self._plan.nodes), self.iterations, self._penalties)
+        if plan.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # for the loop or the run around it
+        self._plan = plan
+        return plan.nodes.forces[0]
+
+    def _checked(self, data: Any) -> FloatArray:
+        """Numbers for the terms, as many as those of the problem."""
+        nodes, count = self._solver.motion.data.shape
+        try:
+            numbers = np.broadcast_to(np.asarray(data, dtype=float), (nodes, count))
+        except (TypeError, ValueError):
+            numbers = np.full((nodes, count), np.nan)
+        if not np.isfinite(numbers).all():
+            raise ModelError(f"data must be {count} finite numbers, or {nodes} x {count}, got {describe(data)}")
+        return numbers
 
     def _shifted(self, nodes: Nodes) -> Nodes:
         """Last plan, moved on by the steps that have passed, from the measured state; the end is repeated.

@@ -70,6 +70,9 @@ class ContactPhases:
     def __post_init__(self) -> None:
         """Check the fields."""
         check_differentiable(self.model, "ContactPhases")
+        odd = [x for x in self.phases if not isinstance(x, (tuple, list)) or len(x) > len(Phase._fields) or not len(x)]
+        if odd:
+            raise ModelError(f"phases must be fc.optimal.Phase(steps, points), got {describe(odd[0])}")
         object.__setattr__(self, "phases", tuple(Phase(*phase) for phase in self.phases))
         if not self.phases:
             raise ModelError("ContactPhases needs at least one phase")
@@ -78,9 +81,12 @@ class ContactPhases:
                 raise ModelError(
                     f"steps of phase {i} must be a whole number of at least 1, got {describe(phase.steps)}"
                 )
+            if not isinstance(phase.points, (tuple, list)):
+                raise ModelError(f"points of phase {i} must be a list of frames, got {describe(phase.points)}")
             low, high = self.step_bounds[i]
             if not 0.0 < low <= high < np.inf:
-                raise ModelError(f"dt of phase {i} must be positive (s), or its shortest and longest, got {phase.dt!r}")
+                dt = self.dt if phase.dt is None else phase.dt
+                raise ModelError(f"dt of phase {i} must be positive (s), or its shortest and longest, got {dt!r}")
         self._check_points()
         if self.friction is not None and not 0.0 < self.friction < np.inf:
             raise ModelError(f"friction must be positive, got {describe(self.friction)}")

@@ -11,8 +11,9 @@ import numpy as np
 from ..arrays.types import FloatArray
 from ..caching import cached_property
 from ..compiler import compile
-from ..errors import ModelError, describe
+from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
+from ..model.states import check_record
 from ..records import concise
 from ..simulation.steps.step_derivatives import StepDerivatives
 from .phases import ContactPhases
@@ -72,6 +73,13 @@ class Problem:
     def __post_init__(self) -> None:
         """Check the fields."""
         object.__setattr__(self, "steps", self._counted())
+        check_record(self.model, self.start)
+        if self.start.batch or not all(np.isfinite(part).all() for part in self.start):
+            raise ModelError(f"start must be one finite state of {self.model.name!r}, got {self.start}")
+        for name in ("cost", "final_cost", "equality", "inequality", "final_equality", "final_inequality"):
+            if getattr(self, name) is not None and not callable(getattr(self, name)):
+                rule = f"{name} must be a function (model, state, forces, data)"
+                raise ModelError(f"{rule}, got {describe(getattr(self, name))}")
         if self.cost is None and self.final_cost is None and not self.time_weight:
             raise ModelError("a problem must have a cost or a final_cost")
         low, high = self.limits
@@ -134,7 +142,10 @@ class Problem:
     def node_data(self) -> FloatArray:
         """Numbers for the terms, ``(steps + 1) x k``."""
         assert self.steps is not None
-        data = np.zeros(0) if self.data is None else np.asarray(self.data, dtype=float)
+        try:
+            data = np.zeros(0) if self.data is None else np.asarray(self.data, dtype=float)
+        except (TypeError, ValueError):
+            raise ModelError(f"data must be finite numbers, got {describe(self.data)}") from None
         if not np.isfinite(data).all():
             raise ModelError("data must be finite numbers")
         if data.ndim not in (1, 2):
@@ -187,3 +198,22 @@ class Problem:
         inputs = {"q": model.nq, "v": model.nv, "forces": model.n, "data": self.node_data.shape[1]}
         inputs |= {"weight": 1, "shifts": sum(self.rows[last])}
         return compile(model, function, inputs=inputs, terms=self.terms[last])
+
+
+def check_problem(problem: Any) -> None:
+    """Raise an error unless this is a :class:`Problem`."""
+    if not isinstance(problem, Problem):
+        raise ModelError(f"problem must be a fc.optimal.Problem, got {describe(problem)}")
+
+
+def check_count(x: Any, name: str) -> None:
+    """Raise an error unless this is a whole number of at least 1."""
+    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
+        raise ModelError(f"{name} must be a whole number of at least 1, got {describe(x)}")
+
+
+def check_measured(model: Model, state: State) -> None:
+    """Raise an error that names a measurement that is not finite."""
+    for name, part in zip(State._fields, state, strict=True):
+        if not np.isfinite(part).all():
+            raise NumericsError(f"{name} of the measured state of {model.name!r} is not finite")

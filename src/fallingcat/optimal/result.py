@@ -105,6 +105,11 @@ class OptimalResult:
     violated: str = ""
     """constraint and node of the largest violation"""
 
+    def __str__(self) -> str:
+        worst = f", worst: {self.violated}" if self.violated and self.status is Status.INFEASIBLE else ""
+        ends = f"cost {self.cost:.6g}, largest violation {self.violation:.2g}{worst}"
+        return f"{self.status.value} after {self.iterations} iterations: {ends}"
+
     @property
     def gradient(self) -> float:
         """Largest derivative of the cost by a force that is not at its limit."""

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.checks import choice
+from ..dynamics.checks import choice, positive
 from ..errors import ModelError
 from ..model import State
 from .evaluation import Evaluation, Expansion, Nodes, Penalties, Rows
-from .problem import Problem
+from .problem import Problem, check_count, check_problem
 from .result import KKT, OptimalResult, Status
 from .riccati import Policy, Recursion
 
@@ -80,6 +80,10 @@ def solve(
         <Status.CONVERGED: 'converged'>
     """
     choice(method, ("ddp", "ipopt"), "method")
+    check_problem(problem)
+    check_count(iterations, "iterations")
+    positive(tolerance, "tolerance")
+    positive(constraint_tolerance, "constraint_tolerance")
     if method == "ipopt":
         from .ipopt import solve_by_ipopt
 

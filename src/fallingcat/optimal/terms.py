@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import concatenate, less, where
 from ..arrays.differentiate import linearized
 from ..arrays.types import Matrix, Vector
+from ..errors import FallingCatError, ModelError, describe
 from ..model import Model, State
 
 Term = Callable[..., Vector]
@@ -45,7 +46,22 @@ def term_values(
     joints, m = model.base.nq, model.m
     here = State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])
     empty = np.zeros(0)
-    return Values(*(empty if term is None else np.reshape(term(model, here, forces, data), -1) for term in terms))
+    return Values(*(empty if term is None else _asked(term, model, here, forces, data) for term in terms))
+
+
+def _asked(term: Term, model: Model, state: State, forces: Vector, data: Vector) -> Vector:
+    """Rows of a term; errors of the user's function name it."""
+    name = getattr(term, "__name__", describe(term))
+    try:
+        found = term(model, state, forces, data)
+    except FallingCatError:
+        raise
+    except (TypeError, ValueError, AttributeError, IndexError, KeyError) as error:
+        rule = "a term is a function (model, state, forces, data) by fallingcat.arrays (sin, concatenate, where, ...)"
+        raise ModelError(f"term {name}: {error}; {rule}") from error
+    if found is None:
+        raise ModelError(f"term {name} must return a vector of residuals, got None")
+    return np.reshape(found, -1)
 
 
 def linearized_terms(
@@ -58,7 +74,7 @@ def linearized_terms(
     def at(term: Term, y: Vector) -> Vector:
         velocity = y[nv : 2 * nv]
         state = model.configuration.displace(here, y[:nv])._replace(twist=velocity[:m], rates=velocity[m:])
-        return np.reshape(term(model, state, y[2 * nv :], data), -1)
+        return _asked(term, model, state, y[2 * nv :], data)
 
     found, place = [], concatenate([np.zeros(nv), v, forces])
     for term in terms:

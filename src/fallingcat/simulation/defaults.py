@@ -64,6 +64,8 @@ MAX_LOCATED_SIZE = 6
 """Contact points times degrees of freedom up to which events are located: single bodies, planar hoppers on a point"""
 MIN_UNLOCATED_POINTS = 3
 """Contact points from which on events of laws that ask what touches are too many to be located one by one"""
+MAX_FLIGHT_HALVINGS = 6
+"""Halvings of given steps of a flight with dry friction: dampers that ask for more are left to ``implicit``"""
 MIN_IMPLICIT_NV = 30
 """Degrees of freedom from which on fixed steps are taken under stiff laws: ``rosenbrock`` takes minutes"""
 
@@ -211,6 +213,17 @@ def _flight_method(problem: Problem, state: State, dt: float | None) -> Momentum
     method = momentum_method(problem, state, dt)
     remembers = isinstance(method, MomentumRungeKutta) or not any(problem.sizes)
     return method if slow and remembers else None
+
+
+def flight_parts(problem: Problem, state: State, dt: float | None) -> int:
+    """Parts into which steps of ``dt`` (s) are divided, so that a flight with dry friction keeps its momentum.
+
+    Only Runge-Kutta steps that resolve dampers do; longer ones would leave such a flight to ``implicit``.
+    """
+    if dt is None or dry_friction_law(problem) is None or not flies(problem):
+        return 1
+    parts = (2**k for k in range(MAX_FLIGHT_HALVINGS + 1))
+    return next((n for n in parts if resolved_by(problem, state, dt / n, MAX_EXPLICIT_PHASE)), 1)
 
 
 def rounded_loops(model: Model, state: State) -> bool:

@@ -188,6 +188,7 @@ def pushing(model: Model, state: State, respond: Response, hit: Touching, elasti
 
     def at(share: float) -> Impact:
         target = np.array([-share * elastic[i] * min(float(before[hit.rows[i][0]]), 0.0) for i in movable])
+        # rounding makes J M^-1 J' unsymmetric, and the solver factors it as a symmetric matrix
         found = Collision(0.5 * (G + G.T), before, own_rows, target, mu).solve()
         status = [OPEN] * len(hit.rows)
         for i, s in zip(movable, found.status, strict=True):
@@ -197,7 +198,7 @@ def pushing(model: Model, state: State, respond: Response, hit: Touching, elasti
 
     energy = MAX_ENERGY_GAIN * max(float(kinetic_energy(model, state)), 1e-300)
     best = at(1.0)
-    low, high = 0.0, 1.0
+    low, high = 0.0, 1.0  # without restitution an impact takes energy, so some share in between gives none
     while best.loss < -energy and high - low > 1e-9:
         share = 0.5 * (low + high)
         tried = at(share)
