@@ -101,7 +101,7 @@ class CompliantBodies(SpringDamperContact):
         own = () if self.floor is None else self.floor.parts
         if self.floor is None and not self._uneven:
             return (self,)
-        if not self._uneven:
+        if not isinstance(self.friction, tuple) or not self.friction:
             return (*own, self._part(self.pairs, self.friction))
         assert isinstance(self.friction, tuple)
         return (*own, *(self._part((pair,), mu) for pair, mu in zip(self.pairs, self.friction, strict=True)))
