@@ -74,9 +74,9 @@ class _Sample(NamedTuple):
 
     time: float
     rotation: FloatArray
-    """of the unit (3 x 3)"""
+    """rotation of the unit (3 x 3)"""
     velocity: FloatArray
-    """of the unit, world (m/s)"""
+    """velocity of the unit, world (m/s)"""
     gyro: FloatArray
     """angular velocity (3, rad/s) in the axes of the unit"""
     joints: FloatArray
@@ -220,7 +220,7 @@ class EstimatedFeedback:
         self._states.append(State(pose, angles, twist, rates))
 
     def _sampled(self, t: float, state: State) -> _Sample:
-        """What the sensors see without noise."""
+        """Readings of the sensors without noise."""
         model = self.filter.model
         check_state(model, state)
         rotation = (state.pose @ self._placement)[:3, :3]
