@@ -26,14 +26,15 @@ import torch  # noqa: E402
 
 import fallingcat as fc  # noqa: E402
 from fallingcat.learning import Environment, Learner, Randomization, Settings, Walk, evaluate  # noqa: E402
+from fallingcat.learning.training import HIDDEN, STEPS  # noqa: E402
 
 RESULT = Path(__file__).parent / "results" / "learning.json"
 HARD = Randomization(mass=(0.8, 1.2), friction=(0.4, 1.2), push=0.5, push_period=5.0)
 """masses +-20 %, friction 0.4 to 1.2, pushes of up to 0.5 m/s along x and y every 5 s"""
 ERROR = "speed error (m/s)"
+IN_ALL = "20 s, counted from the first line"
 GOAL = 0.15  # m/s
 ROBOTS = {"cpu": 256, "cuda": 16384}
-HIDDEN = {"cpu": (128, 64), "cuda": (256, 128)}
 
 
 def task(robot: str, randomization: Randomization = HARD) -> Walk:
@@ -41,7 +42,7 @@ def task(robot: str, randomization: Randomization = HARD) -> Walk:
 
 
 def settings(options: Any) -> Settings:
-    return Settings(hidden=HIDDEN[options.target], steps=options.steps, deviation=options.deviation)
+    return Settings(**({"hidden": HIDDEN[options.target], "steps": options.steps} | json.loads(options.settings)))
 
 
 def synchronize(target: str) -> None:
@@ -57,14 +58,14 @@ def walk(options: Any) -> dict[str, Any]:
     """Train for some seconds, evaluate the policies at 10 s and at the end on robots that differ."""
     robots = options.robots or ROBOTS[options.target]
     world = Environment(task(options.robot), robots, target=options.target, library="torch", seed=options.seed)
-    learner = Learner(world, settings(options), seed=options.seed)
     synchronize(options.target)
     result: dict[str, Any] = {
-        "robot": options.robot, "machine": machine(options.target), "robots": robots, "until the first round (s)":
-        time.perf_counter() - BEGAN, "randomization": vars(HARD), "curve": [],
+        "robot": options.robot, "machine": machine(options.target), "robots": robots, "settings": options.settings,
+        "until the learner begins (s)": time.perf_counter() - BEGAN, "randomization": vars(HARD), "curve": [],
     }  # fmt: skip
     policies: dict[str, Any] = {}
     begun, cpu = time.perf_counter(), time.process_time()
+    learner = Learner(world, settings(options), seed=options.seed)
     while time.perf_counter() - begun < options.seconds:
         row = learner.iterate()
         spent = time.perf_counter() - begun
@@ -78,9 +79,12 @@ def walk(options: Any) -> dict[str, Any]:
         for mark in (6.0, 8.0, 10.0, 20.0, 30.0):
             if spent > mark and f"{mark:.0f} s" not in policies:
                 policies[f"{mark:.0f} s"] = learner.policy()
+        if time.perf_counter() - BEGAN > 20.0 and IN_ALL not in policies:
+            policies[IN_ALL] = learner.policy()
     policies["end"] = learner.policy()
     result["actions per s with learner"] = learner.actions_taken / result["curve"][-1]["seconds"]
     result["broken"] = sum(row["broken"] for row in result["curve"])
+    result["curve"] = [{name: float(f"{x:.4g}") for name, x in row.items()} for row in result["curve"][::10]]
     judge = Environment(task(options.robot), options.judged, target=options.target, library="torch", seed=7)
     for name, policy in policies.items():
         found = evaluate(judge, policy.on(judge.library), 10.0, seed=7)
@@ -150,18 +154,19 @@ def main() -> None:
     parser.add_argument("--target", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--robots", type=int)
-    parser.add_argument("--steps", type=int, help="actions of a robot in a round; default: 24, on a GPU 12")
-    parser.add_argument("--deviation", type=float, default=1.0)
+    parser.add_argument("--steps", type=int, help="actions of a robot in a round; default: 24, on a GPU 8")
+    parser.add_argument("--settings", default="{}", help="numbers of the learner, JSON")
     parser.add_argument("--judged", type=int, default=4096, help="robots on which policies are judged")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--policy", type=Path, help="file of the policy")
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args()
-    options.steps = options.steps or (12 if options.target == "cuda" else 24)
+    options.steps = options.steps or STEPS[options.target]
     result = {"walk": walk, "speed": speed, "twice": twice}[options.what](options)
+    seed = f", seed {options.seed}" if options.what == "walk" else ""
     known = json.loads(options.output.read_text()) if options.output.exists() else {}
-    known[f"{options.what} {options.robot} {options.target}"] = result
+    known[f"{options.what} {options.robot} {options.target}{seed}"] = result
     options.output.write_text(json.dumps(known, indent=1) + "\n")
     print(json.dumps({name: x for name, x in result.items() if name != "curve"}, indent=1))
 

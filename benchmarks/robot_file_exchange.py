@@ -110,16 +110,17 @@ def _moved(theirs: Any, ours: Any, start: Any, hard: bool = False) -> np.ndarray
     theirs.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_EQUALITY)
     if hard:
         theirs.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_LIMIT | mj.mjtDisableBit.mjDSBL_FRICTIONLOSS)
-    theirs.opt.timestep, theirs.opt.integrator = STEP, mj.mjtIntegrator.mjINT_RK4
-    data = mj.MjData(theirs)
+    theirs.opt.timestep = STEP
     low, high = theirs.actuator_ctrlrange.T
-    data.ctrl[:] = np.where(theirs.actuator_ctrllimited, low + 0.6 * (high - low), 0.1)
-    data.qpos[:] = ours.to_mujoco(start)[0]
-    for _ in range(STEPS):
-        mj.mj_step(theirs, data)
-    if data.warning.number.any():
-        raise ValueError("MuJoCo's run is not stable")
-    return np.concatenate(ours.flatten(ours.from_mujoco(data.qpos, data.qvel)))
+    for integrator in (mj.mjtIntegrator.mjINT_RK4, mj.mjtIntegrator.mjINT_IMPLICIT):
+        theirs.opt.integrator, data = integrator, mj.MjData(theirs)
+        data.ctrl[:] = np.where(theirs.actuator_ctrllimited, low + 0.6 * (high - low), 0.1)
+        data.qpos[:] = ours.to_mujoco(start)[0]
+        for _ in range(STEPS):
+            mj.mj_step(theirs, data)
+        if not data.warning.number.any():
+            return np.concatenate(ours.flatten(ours.from_mujoco(data.qpos, data.qvel)))
+    raise ValueError("MuJoCo's run is not stable")
 
 
 def written_urdf(path: str, options: dict[str, Any]) -> Outcome:

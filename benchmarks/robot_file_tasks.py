@@ -111,8 +111,19 @@ def beside_mujoco(path: str, model: Any) -> tuple[Any, ...]:
     return state, M, data.qfrc_bias.copy(), T, poses
 
 
-SOFT = ("joint stops", "dry friction", "tendon friction", "tendon limits", "drive limits")
-DURATION, STEP, EQUAL = 0.2, 5e-5, 1e-3
+DURATION, STEP, FINE_STEP, EQUAL = 0.2, 5e-5, 5e-6, 1e-3
+LIMITS, FRICTION = ("joint stops", "tendon limits"), ("dry friction", "tendon friction")
+RIGID = (2e-4, 1.0), (0.9999, 0.9999, 1e-3, 0.5, 2.0)
+"""`solref` and `solimp` of constraints of MuJoCo that are nearly rigid."""
+CAUSES = (
+    ("", {}),
+    ("compliance of MuJoCo's dry friction", {"friction": "rigid"}),
+    ("compliance of joint limits, MuJoCo's and ours", {"friction": "rigid", "limits": "rigid"}),
+    ("joint limits", {"friction": "rigid", "limits": "off"}),
+    ("joint limits and dry friction", {"friction": "off", "limits": "off"}),
+    ("actuators", {"friction": "off", "limits": "off", "driven": False}),
+)
+"""Causes of a difference, each with the change of both runs that takes it away."""
 
 
 def motion(path: str, options: dict[str, Any]) -> Outcome:
@@ -121,53 +132,89 @@ def motion(path: str, options: dict[str, Any]) -> Outcome:
 
     model, _ = read(path, **options)
     found: Outcome = {"ok": True, "nv": model.nv, "actuators": len(model.actuators)}
-    causes = (("", True, True), ("limits and dry friction", False, True), ("actuators", False, False))
-    for cause, soft, driven in causes:
-        off = moved_apart(path, model, soft, driven)
+    for cause, change in CAUSES:
+        try:
+            off = moved_apart(path, model, **change)
+        except ValueError as error:
+            if not cause:
+                found["difference"], found["as_it_is"] = None, str(error)
+            continue
         found.setdefault("difference", off)
+        found["left"] = off
         if off <= EQUAL:
-            return found | {"cause": cause}
-    return found | {"cause": "not known", "left": off}
+            return found | {"cause": cause or found.get("as_it_is", "")}
+    if "left" not in found:
+        raise ValueError(found["as_it_is"])
+    return found | {"cause": "not known"}
 
 
-def moved_apart(path: str, model: Any, soft: bool, driven: bool) -> float:
-    """Difference of coordinates (rad, m) between ours and MuJoCo's run, with or without soft constraints and drives."""
+def moved_apart(path: str, model: Any, friction: str = "", limits: str = "", driven: bool = True) -> float:
+    """Difference of coordinates (rad, m) between ours and MuJoCo's run.
+
+    Args:
+        path: File.
+        model: Ours.
+        friction: "rigid": MuJoCo's dry friction is nearly rigid; "off": there is none.
+        limits: The same of limits; rigid ones of ours are solved as hard stops.
+        driven: Actuators act.
+    """
     import mujoco as mj
 
     import fallingcat as fc
 
     theirs = mj.MjModel.from_xml_path(path)
-    flags = mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_EQUALITY
-    if not soft:
-        flags |= mj.mjtDisableBit.mjDSBL_LIMIT | mj.mjtDisableBit.mjDSBL_FRICTIONLOSS
-    theirs.opt.disableflags |= int(flags)
-    data = mj.MjData(theirs)
-    if driven and model.actuators:
+    driven = driven and bool(model.actuators)
+    soften(theirs, friction, limits, driven)
+    controls = np.zeros(theirs.nu)
+    if driven:
         if len(model.actuators) != theirs.nu:
             raise ValueError(f"{theirs.nu - len(model.actuators)} of {theirs.nu} actuators are not read")
         low, high = theirs.actuator_ctrlrange.T
-        data.ctrl[:] = np.where(theirs.actuator_ctrllimited, low + 0.6 * (high - low), 0.1)
-    elif not driven:
-        theirs.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_ACTUATION)
-    start = model.from_mujoco(data.qpos, data.qvel)
-    laws = [fc.control.Actuators(tuple(data.ctrl))] if driven and model.actuators else []
-    passive = [law for law in fc.control.passive(model) if soft or law.name not in SOFT[:4]]
-    run = fc.simulate(model, start, DURATION, tuple(laws + passive), passive=False)
-    end = model.from_mujoco(*converged(theirs, data.ctrl))
+        controls = np.where(theirs.actuator_ctrllimited, low + 0.6 * (high - low), 0.1)
+    start = next(iter(model.keyframes.values()), model.neutral())
+    off = (LIMITS if limits else ()) + (FRICTION if friction == "off" else ())
+    laws = [law for law in fc.control.passive(model) if law.name not in off]
+    laws += [fc.control.Actuators(tuple(controls))] if driven else []
+    stops = fc.contact.joint_stops(model) if limits == "rigid" else ()
+    rules: dict[str, Any] = {"contact": fc.contact.HardContacts(stops=stops), "dt": 1e-4} if stops else {}
+    run = fc.simulate(model, start, DURATION, tuple(laws), passive=False, **rules)
+    if run.times[-1] < DURATION - 1e-9:
+        raise ValueError(run.status)
+    end = model.from_mujoco(*converged(theirs, controls, model.to_mujoco(start)))
     return float(np.abs(model.configuration.difference(run.state(-1), end)).max(initial=0.0))
 
 
-def converged(theirs: Any, controls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def soften(theirs: Any, friction: str, limits: str, driven: bool) -> None:
+    """Switch constraints of a model of MuJoCo off, or make them nearly rigid; contact and equalities are off."""
+    import mujoco as mj
+
+    flags = mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_EQUALITY
+    flags |= mj.mjtDisableBit.mjDSBL_LIMIT if limits == "off" else 0
+    flags |= mj.mjtDisableBit.mjDSBL_FRICTIONLOSS if friction == "off" else 0
+    flags |= 0 if driven else mj.mjtDisableBit.mjDSBL_ACTUATION
+    theirs.opt.disableflags |= int(flags)
+    rows = [("dof_solref", "dof_solimp"), ("tendon_solref_fri", "tendon_solimp_fri")] if friction == "rigid" else []
+    rows += [("jnt_solref", "jnt_solimp"), ("tendon_solref_lim", "tendon_solimp_lim")] if limits == "rigid" else []
+    for names in rows:
+        for name, numbers in zip(names, RIGID, strict=True):
+            getattr(theirs, name)[:] = numbers
+    if rows:
+        theirs.opt.tolerance, theirs.opt.iterations = 0.0, 100
+
+
+def converged(theirs: Any, controls: np.ndarray, start: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
     """MuJoCo's `qpos` and `qvel` after the run: by Runge-Kutta, or by implicit steps where that is not stable.
 
     Halving the steps changes them by less than a tenth of what counts as equal.
     """
     import mujoco as mj
 
-    for integrator in (mj.mjtIntegrator.mjINT_RK4, mj.mjtIntegrator.mjINT_IMPLICIT):
+    rules = mj.mjtIntegrator.mjINT_RK4, mj.mjtIntegrator.mjINT_IMPLICIT, mj.mjtIntegrator.mjINT_IMPLICIT
+    for integrator, longest in zip(rules, (STEP, STEP, FINE_STEP), strict=True):
         ends = []
-        for step in (STEP, 0.5 * STEP):
+        for step in (longest, 0.5 * longest):
             theirs.opt.timestep, theirs.opt.integrator, data = step, integrator, mj.MjData(theirs)
+            data.qpos[:], data.qvel[:] = start
             data.ctrl[:] = controls
             for _ in range(round(DURATION / step)):
                 mj.mj_step(theirs, data)

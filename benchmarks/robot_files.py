@@ -1,14 +1,14 @@
 """Third-party robot files: how many load, beside Pinocchio and MuJoCo, and why the others do not.
 
 Below a folder of repositories, every `.urdf` with a moving joint and every MJCF file with joints that MuJoCo loads is
-read in another process, with a time limit: as it is, and with each option that the message of a refusal names.  Rows go
-to `--json`; a second call keeps those of files that loaded, and adds what `--tasks` asks for:
+read in another process, with a limit of processor time: as it is, and with each option that the message of a refusal
+names.  Rows go to `--json`; a second call keeps those of files that loaded, and adds what `--tasks` asks for:
 
 - `numbers`: poses, mass matrix and gravity at a random state, URDF beside Pinocchio, MJCF beside MuJoCo
-- `motion`: MJCF robots move for 0.2 s under constant controls, without contact, beside MuJoCo in Runge-Kutta or
-  implicit steps of 0.025 ms that have converged; those that differ by more than 1e-3 move again without joint limits
-  and dry friction, which MuJoCo has as soft constraints of its own, and then without the actuators: the first that
-  makes them equal is named as the cause
+- `motion`: MJCF robots move for 0.2 s from their first keyframe under constant controls, without contact, beside MuJoCo
+  in Runge-Kutta or implicit steps that have converged; those that differ by more than 1e-3 move again with rigid dry
+  friction and rigid joint limits, and without them and the actuators: the first change that makes them equal is the
+  cause
 - `peer_model`: a `pinocchio.Model` of the file by `fc.from_pinocchio_model`, and back
 - `written_mjcf`, `written_urdf`: saved, and read by MuJoCo, Pinocchio and ours
 - `drop_compliant`, `drop_hard`: the robot falls 5 cm, limp
@@ -24,6 +24,8 @@ import json
 import multiprocessing
 import os
 import re
+import resource
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -38,7 +40,7 @@ from robot_file_drops import drop_compliant, drop_hard
 from robot_file_exchange import peer_model, written_mjcf, written_urdf
 from robot_file_tasks import motion, mujoco, numbers, ours, pinocchio
 
-LIMIT = 120.0  # seconds for one file and one task
+LIMIT = 120  # s of processor time for one file and one task
 MOVING = re.compile(rb'type\s*=\s*["\'](revolute|continuous|prismatic|floating|planar)["\']')
 INCLUDE = re.compile(rb'<include\s+file\s*=\s*["\']([^"\']+)["\']')
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
@@ -68,7 +70,8 @@ def serve(connection: Connection) -> None:
     os.dup2(silence, 1)
     os.dup2(silence, 2)
     while (task := connection.recv()) is not None:
-        name, path, options = task
+        name, path, options, limit = task
+        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + limit, resource.RLIM_INFINITY))
         try:
             outcome = TASKS[name](path, options)
         except Exception as error:  # of a peer, or a bug of ours: both are to be counted
@@ -80,10 +83,11 @@ def serve(connection: Connection) -> None:
 
 
 class Worker:
-    """Another process that may crash or hang: then it is ended, and the next task gets a new one."""
+    """Another process that may crash, or end at its limit of processor time: the next task gets a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = LIMIT) -> None:
         self.process: Any = None
+        self.limit = limit
 
     def __call__(self, name: str, path: Path, options: dict[str, Any] | None = None) -> Outcome:
         if self.process is None:
@@ -93,14 +97,14 @@ class Worker:
             self.process.start()
             there.close()
         start = time.perf_counter()
-        self.connection.send((name, str(path), options or {}))
+        self.connection.send((name, str(path), options or {}, self.limit))
         try:
-            outcome: Outcome = self.connection.recv() if self.connection.poll(LIMIT) else {"rule": f"{LIMIT:g} s"}
+            outcome: Outcome = self.connection.recv()
         except EOFError:
-            outcome = {"rule": "crash"}
-        if "ok" not in outcome:
-            outcome |= {"ok": False, "message": outcome["rule"], "named": []}
-            self.process.kill()
+            self.process.join()
+            late = self.process.exitcode == -signal.SIGXCPU
+            rule = f"{self.limit} s of processor time" if late else "crash"
+            outcome = {"ok": False, "rule": rule, "message": rule, "named": []}
             self.process = None
         return outcome | {"seconds": time.perf_counter() - start}
 
@@ -236,9 +240,10 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=["random_urdfs"], help="leave out paths with these words")
     parser.add_argument("--every", type=int, default=1, help="tasks on each so-many-th file")
     parser.add_argument("--minutes", type=float, default=1e9, help="end after so many")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="s of processor time for one file and one task")
     parser.add_argument("--tasks", nargs="*", default=[], choices=sorted(TASKS))
     options = parser.parse_args()
-    worker, end = Worker(), time.monotonic() + 60.0 * options.minutes
+    worker, end = Worker(options.limit), time.monotonic() + 60.0 * options.minutes
     rows = {row.pop("file"): row for row in json.loads(options.json.read_text())} if options.json.exists() else {}
     paths = [
         path

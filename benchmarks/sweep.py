@@ -49,7 +49,7 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=3)
     given = options.parse_args()
     seconds = STUDY.parameters.model_dump()["duration"]
-    swept(STUDY.kind.together[given.target], given.target)
+    swept(STUDY.kind.chunk_sizes[given.target], given.target)
     times = [swept(given.runs, given.target) for _ in range(given.repeats)]
     best, median = (f([x["cpu_s"] for x in times]) for f in (min, np.median))
     single = alone(3)

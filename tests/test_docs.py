@@ -5,6 +5,7 @@ import re
 import runpy
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,14 @@ def test_the_changelog_has_no_links_of_its_own_folder():
     assert [link for link in links if not link.startswith("https://")] == []
 
 
+def test_the_changelog_has_one_line_for_an_entry():
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()[4:]
+    assert not [line for line in lines if line and not re.match(r"- \S|\*\*|#", line)]
+    assert max(map(len, lines)) <= 300
+    headings = [line for line in lines[lines.index("### Added") :] if line.startswith("**")]
+    assert len(headings) == len(set(headings)) > 10
+
+
 def test_lines_of_pages_are_short():
     """Tables, captions of pictures and pages of formulas that SymPy writes are left out."""
     pages = [page for page in PAGES[1:] if page.stem not in ("from_tables", "mishra_table")]
@@ -117,6 +126,29 @@ def test_files_that_pages_name_exist():
 def test_the_picture_of_the_architecture_is_the_one_that_its_script_draws():
     drawn = runpy.run_path(str(ROOT / "docs" / "make_architecture.py"))["picture"]()
     assert (ROOT / "docs" / "_static" / "architecture.svg").read_text(encoding="utf-8") == drawn
+
+
+def layers(package):
+    """Layers of the import contract of a package, without brackets, each a set of modules."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    found = next(c["layers"] for c in contracts if c.get("containers") == [package])
+    return [set(re.findall(r"\w+", layer)) for layer in found]
+
+
+@pytest.mark.parametrize(("heading", "package", "up"), [("Packages", "fallingcat", True), ("Rooms", "", False)])
+def test_the_page_of_the_architecture_has_the_order_of_the_import_contracts(heading, package, up):
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split(f"\n## {heading}")[1].split("\n## ")[0]
+    rows = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in text.splitlines() if line.startswith("| `")]
+    order = layers(package or "fallingcat.simulation")[:: -1 if up else 1]
+    places = [{k for k, layer in enumerate(order) for name in row if name in layer} for row in rows]
+    assert all(places)
+    assert [min(at) for at in places] == sorted(min(at) for at in places)
+    named, known = {name for row in rows for name in row}, set().union(*order)
+    packages = {path.name for path in (ROOT / "src" / "fallingcat").iterdir() if (path / "__init__.py").exists()}
+    assert named <= known
+    assert (packages if up else known) <= named
 
 
 def test_readme_is_short():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -174,7 +175,7 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
 
 def test_stiff_springs_and_long_chains_are_warned_of_before_a_run_begins(monkeypatch):
     """They warned after half a minute, or not at all."""
-    monkeypatch.setattr(sys.modules["fallingcat.simulation.simulate"], "_run", lambda *arguments: pytest.fail("begun"))
+    monkeypatch.setattr(import_module("fallingcat.simulation.simulate"), "Run", lambda *_, **__: pytest.fail("begun"))
     cat = fc.robots.cat()
     state = cat.random_state(np.random.default_rng(0))
     with (

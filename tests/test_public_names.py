@@ -116,6 +116,42 @@ def test_contacts_take_their_former_argument():
     assert floor.terrain is None
 
 
+def tables():
+    """Sort (`Results`, `Interfaces`) -> package -> names, as the page "Python API" has them."""
+    found, sort = {}, ""
+    for line in (Path(__file__).parents[1] / "docs" / "reference" / "api.md").read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            sort = line.lstrip("# ")
+        elif sort in ("Results", "Interfaces") and line.startswith("| `"):
+            packages, names = (re.findall(r"`(\w+)`", cell) for cell in line.strip("|").split("|"))
+            for package in packages:
+                found.setdefault(sort, {}).setdefault(package, set()).update(names)
+    return found
+
+
+def records():
+    """Packages and public records there that some public function or method returns and nobody derives from."""
+    homes = [name for name in fc.__all__ if inspect.ismodule(getattr(fc, name))]
+    things = [(home, name, getattr(getattr(fc, home), name)) for home in homes for name in getattr(fc, home).__all__]
+    texts = []
+    for _, _, thing in things:
+        inner = vars(thing).values() if inspect.isclass(thing) else (thing,)
+        functions = [getattr(f, "fget", None) or getattr(f, "__func__", f) for f in inner]
+        texts += [str(f.__annotations__.get("return", "")) for f in functions if inspect.isfunction(f)]
+    returned = set(re.findall(r"\w+", " ".join(texts)))
+    return {(home, name) for home, name, thing in things if hasattr(thing, "_fields") and name in returned}
+
+
+def test_results_and_interfaces_are_on_the_page_of_the_tiers():
+    page = tables()
+    for packages in page.values():
+        for package, names in packages.items():
+            known = set(getattr(fc, package).__all__) | (set(fc.geometry.__all__) if package == "contact" else set())
+            assert names <= known | (set(fc.contact.__all__) if package == "geometry" else set()), package
+    listed = {(home, name) for packages in page.values() for home, names in packages.items() for name in names}
+    assert records() - listed == {("model", "State")}  # which programs make
+
+
 def test_dir_shows_public_names_alone():
     assert set(dir(fc)) == {*fc.__all__, "__version__"}
     with pytest.raises(AttributeError, match=r"has no attribute 'theta'$"):

@@ -201,7 +201,7 @@ def test_it_finds_what_the_careful_way_finds(solver):
     for push in np.geomspace(0.5, 30.0, 30):
         solver.found.held[:] = 0
         fast = solver.solve(*posed(solver, rng, push)).x.copy()
-        slow = solver._carefully()
+        slow = solver._safeguarded()
         assert_allclose(fast, slow.x, rtol=0.0, atol=1e-10 * np.abs(slow.x).max())
         held.append(int((slow.multipliers != 0.0).sum()))
     assert min(held) == 0

@@ -224,7 +224,8 @@ def test_what_is_not_read_is_named(tmp_path):
     )
     said = loaded(tmp_path, robot(contact, adhesion))[2]
     assert any("<adhesion> of a body is not read" in each for each in said)
-    assert any("contact parameters of geoms" in each and "(3 times in the file)" in each for each in said)
+    assert any("'solref', 'solimp' and 'solmix' of geoms" in each and "(2 times in the file)" in each for each in said)
+    assert any("torsional and rolling friction" in each for each in said)
 
 
 @pytest.mark.parametrize("name", ["muscle", "cylinder on one side", "thruster", "air"])

@@ -1,6 +1,8 @@
 """Environments whose arrays stay where they are: 64 robots on the CPU, in NumPy, Torch and JAX."""
 
 import importlib.util
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -207,3 +209,21 @@ def test_humanoid_and_files_walk_too(tmp_path):
     result = env.step(np.zeros((2, 14)))
     assert np.isfinite(result.rewards).all()
     assert env.fields["clock"] == 2
+
+
+def test_robots_of_files_stand_by_the_names_of_their_joints():
+    """Joints named as those of Unitree are: the center of mass is above the feet, without a word."""
+    names = {"roll": "hip_joint", "hip": "thigh_joint", "knee": "calf_joint"}
+    joints = [replace(x, name=f"{x.name.rsplit('_', 1)[0]}_{names[x.name.rsplit('_', 1)[1]]}") for x in ROBOT.joints]
+    model = replace(ROBOT, name="stranger", joints=tuple(joints))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        task = Walk(model)
+        assert task.stance.joints[:3].tolist() == [0.0, 0.8, -1.5]
+
+
+def test_a_stance_that_tips_over_is_said():
+    with pytest.warns(
+        UserWarning, match=r"'quadruped' stands with its center of mass 0\.\d+ m beside .* give posture="
+    ):
+        _ = Walk(ROBOT, posture={"roll": 0.0, "hip": 1.3, "knee": -0.6}).stance

@@ -52,7 +52,7 @@ def test_advantages_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     r, v, last, ends = rng.random((4, 2)), rng.random((4, 2)), rng.random(2), rng.random((4, 2)) < 0.3
     found = one._advantages(*map(torch.as_tensor, (r, v, last, ends))).numpy()
-    g, trace, values = 0.99, 0.95, np.vstack([v, last])
+    g, trace, values = one.settings.discount, one.settings.trace, np.vstack([v, last])
     for robot in range(2):
         for k in range(4):
             total, weight = 0.0, 1.0

@@ -218,3 +218,19 @@ def test_tables_that_are_refused(tmp_path, table, message):
     (tmp_path / "r.toml").write_text(f'base = "free"\n{links}{joint}[[actuator]]\nname = "m"\n{table}\n')
     with pytest.raises(fc.FileError, match=message):
         fc.load(tmp_path / "r.toml")
+
+
+@pytest.mark.parametrize("given", ["", 'kp="7"', 'kv="3"', 'kp="7" kv="3"'])
+@pytest.mark.parametrize(
+    "general",
+    ['gainprm="400" biasprm="0 -200 -100"', 'gainprm="400"', 'biasprm="0 -200 -100"', 'biastype="affine" gainprm="30"'],
+)
+def test_servos_take_the_plain_gains_of_a_general_class_as_in_mujoco(tmp_path, general, given):
+    mujoco = pytest.importorskip("mujoco")
+    text = f"""<mujoco><default><general {general}/></default><worldbody><body><joint name="j"/><geom size=".1"/></body>
+    </worldbody><actuator><position joint="j" {given}/></actuator></mujoco>"""
+    peer = mujoco.MjModel.from_xml_string(text)
+    (tmp_path / "servo.xml").write_text(text)
+    with pytest.warns(fc.FileWarning, match="actuators are off"):
+        (servo,) = fc.load(tmp_path / "servo.xml").actuators
+    assert (servo.kp, servo.kv) == (peer.actuator_gainprm[0, 0], -peer.actuator_biasprm[0, 2])

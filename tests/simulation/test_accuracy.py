@@ -160,6 +160,90 @@ def test_a_function_that_refuses_what_longer_steps_reach_does_not_end_the_run():
     assert np.isinf(run.error_estimate.relative)
 
 
+def servo(kp, kd, rate, latency=0.0):
+    return fc.control.Sampled(lambda t, s: kp * (SIT - s.joints) - kd * s.rates, rate=rate, latency=latency)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize(("dt", "rate"), [(1e-3, 250.0), (4e-3, 250.0), (4e-3, 800.0)])
+def test_the_estimate_under_a_sampled_controller(dt, rate, hard):
+    """Under the forces that it gave, in steps half as long, also of those that its samples cut short."""
+    model, start, _, floor = landing()
+    floor = fc.contact.HardContacts(floor.points, friction=0.8) if hard else floor
+    run, fine = (fc.simulate(model, start, 1.0, servo(60.0, 1.0, rate), floor, dt=x) for x in (dt, dt / 16.0))
+    off = np.abs(run.joints[-1] - fine.joints[-1]).max()
+    assert 0.8 * off < run.error_estimate.angle < 15.0 * off
+    assert run.unestimated == ""
+
+
+@pytest.mark.parametrize(("rate", "latency"), [(100.0, 0.0), (100.0, 3.3e-3), (30.0, 0.0), (2000.0, 1e-4)])
+def test_the_estimate_under_forces_that_change_within_steps(rate, latency):
+    """Samples that lie between steps are where they were: methods of order 4 in flight show next to no error."""
+    arm, start = pendulum()
+    held = fc.control.Sampled(lambda t, s: -2.0 * s.rates, rate=rate, latency=latency)
+    run, fine = (fc.simulate(arm, start, 0.5, held, integrator="rkmk4", dt=dt) for dt in (2e-3, 2.5e-4))
+    off = np.abs(run.joints[-1] - fine.joints[-1]).max()
+    assert run.error_estimate.angle < max(1e-9, 60.0 * off)
+    assert run.status == "finished"
+
+
+def test_rollouts_under_a_sampled_law_estimate_as_runs_do():
+    model, start, _, floor = landing()
+    many = [start._replace(twist=start.twist + 0.01 * i) for i in range(3)]
+    law = fc.control.Sampled([fc.control.Impedance(SIT, 60.0, 1.0)], rate=500.0)
+    alone = [fc.simulate(model, each, 0.4, law, floor, dt=2e-3).error_estimate for each in many]
+    batch = fc.rollout(model, many, 0.4, law, floor, dt=2e-3).error_estimate
+    np.testing.assert_allclose(batch, np.max(alone, axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_steps_from_outside_are_estimated_on_request(hard):
+    """Those of the first 0.25 s of a landing: at least what steps 16 times shorter find; nothing moves meanwhile."""
+    model, start, laws, floor = landing()
+    floor = fc.contact.HardContacts(floor.points, friction=0.8) if hard else floor
+    many, pushes = [start._replace(twist=start.twist + 0.01 * i) for i in range(12)], 0.5 * np.ones((12, model.n))
+    batches = [fc.simulation.BatchSimulator(model, many, laws, floor, dt=dt, driven=True) for dt in (2e-3, 1.25e-4)]
+    error, before = batches[0].step_error(125, pushes), batches[0].state.joints.copy()
+    np.testing.assert_array_equal(before, [each.joints for each in many])
+    for batch, steps in zip(batches, (125, 2000), strict=True):
+        batch.step(steps, pushes)
+    off = np.abs(batches[0].state.joints - batches[1].state.joints).max()
+    assert 0.8 * off < error.angle < 5.0 * off
+    with pytest.raises(fc.ModelError, match="steps"):
+        batches[0].step_error(0, pushes)
+
+
+def test_a_sampled_controller_that_shakes_its_robot_is_reported():
+    """Its gains are too high for 250 Hz: steps of 1 ms are 0.2 rad off, and said nothing of it."""
+    model, start, _, floor = landing()
+    run = fc.simulate(model, start, 1.0, servo(200.0, 5.0, 250.0), floor, dt=1e-3)
+    assert [warning.kind for warning in run.warnings] == [fc.simulation.Kind.STEP_ERROR]
+    assert run.error_estimate.angle > 0.1
+
+
+def test_why_there_is_no_estimate(tmp_path):
+    arm, start = pendulum()
+    adaptive = fc.simulate(arm, start, 0.1, integrator="rosenbrock")
+    assert adaptive.unestimated == "'rosenbrock' chooses its steps by their error"
+    assert fc.simulate(arm, start, 1e-3, dt=1e-3).unestimated == "there are fewer than two steps of equal size"
+    body = robots.free_body()
+    ground = fc.contact.HardContacts((body.links[0].name,), restitution=0.5)
+    high = body.state(position=[0.0, 0.0, 0.1])
+    located = fc.simulate(body, high, 0.3, None, ground, integrator="rkmk4", dt=1e-3)
+    assert located.unestimated == "the contact switches between modes at located events"
+    odd = iter(range(10**6))
+    function = fc.simulate(arm, start, 0.1, lambda t, s: 1e-9 * next(odd) * np.ones(3))
+    assert "answers the same question in several ways" in function.unestimated
+    law = fc.simulate(arm, start, 0.1, fc.control.JointDamper(0.1), dt=1e-3)
+    assert (law.unestimated, law.error_estimate is None) == ("", False)
+    many = fc.rollout(arm, [start] * 2, 0.1, integrator="rosenbrock")
+    assert many.unestimated == "'located' chooses its steps by their error"
+    for run in (adaptive, law):
+        run.save(tmp_path / "run.npz")
+        again = fc.Trajectory.load(tmp_path / "run.npz", arm)
+        assert (again.error_estimate, again.unestimated) == (run.error_estimate, run.unestimated)
+
+
 def test_what_is_not_estimated():
     """Adaptive steps, and runs of one step."""
     arm, start = pendulum()

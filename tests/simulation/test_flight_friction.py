@@ -233,7 +233,7 @@ def test_many_fly_as_single_ones():
 
 
 def test_strong_dampers_beside_friction():
-    """Steps that nobody gave a size resolve them; in longer ones than explicit steps may be, ``implicit`` does."""
+    """Steps that nobody gave a size resolve them; given ones are divided until they do, or are left to ``implicit``."""
     passive = Passive(friction=0.02, damping=5.0)
     robot = replace(CAT, joints=tuple(replace(j, passive=passive) for j in CAT.joints))
     start = robot.state(rates=[1.0, -0.5], twist=0.1 * np.ones(6))
@@ -241,7 +241,11 @@ def test_strong_dampers_beside_friction():
     assert (run.integrator, run.status) == ("momentum", "finished")
     check_flight(run)
     assert (run.rates[-1] == 0.0).all()
-    assert fc.simulate(robot, start, 0.02, dt=1e-2).integrator == "implicit"
+    long = fc.simulate(robot, start, 0.02, dt=1e-2)
+    assert (long.integrator, len(long)) == ("momentum", 3)
+    check_flight(long, residual=1e-5)
+    stiff = replace(robot, joints=tuple(replace(j, passive=replace(passive, damping=5e2)) for j in CAT.joints))
+    assert fc.simulate(stiff, start, 0.02, dt=1e-2).integrator == "implicit"
 
 
 def test_friction_of_a_joint_that_does_not_move_holds_nothing():
@@ -249,6 +253,21 @@ def test_friction_of_a_joint_that_does_not_move_holds_nothing():
     robot = replace(spinner(0.0), joints=(joint,))
     run = fc.simulate(robot, robot.state(twist=0.1 * np.ones(6)), 0.1)
     assert (run.integrator, run.status) == ("momentum", "finished")
+
+
+@pytest.mark.parametrize("dt", [5e-3, 1e-2])
+def test_given_steps_do_not_change_the_method(dt):
+    """Dampers ask for shorter ones: they are divided, and samples are where they would be."""
+    robot, start = tree(3, 4)
+    law = JointDamper(1e3 * float(fc.control.laws.carried_inertia.carried_inertia(robot).min()))
+    run = fc.simulate(robot, start, 0.1, law, dt=dt, every=2)
+    assert (run.integrator, run.status) == ("momentum", "finished")
+    np.testing.assert_allclose(run.times, 2.0 * dt * np.arange(len(run)), atol=1e-12)
+    check_flight(run)
+    many = fc.rollout(robot, [start] * 2, 0.1, law, dt=dt, every=2)
+    assert many.integrator == "momentum"
+    np.testing.assert_allclose(many.times, run.times, atol=1e-12)
+    np.testing.assert_allclose(many.joints[-1, 0], run.joints[-1], atol=1e-9)
 
 
 @pytest.mark.slow
@@ -263,6 +282,7 @@ def test_talos_as_its_file_has_it():
         robot = fc.load(str(found[0].locate()))
     rng = np.random.default_rng(0)
     start = robot.state(rates=rng.normal(0.0, 1.0, robot.n), twist=rng.normal(0.0, 1.0, 6))
-    run = fc.simulate(robot, start, 2.0)
-    assert (run.integrator, run.status) == ("momentum", "finished")
-    check_flight(run)
+    for dt in (None, 4e-3):
+        run = fc.simulate(robot, start, 2.0, dt=dt)
+        assert (run.integrator, run.status) == ("momentum", "finished")
+        check_flight(run)

@@ -130,3 +130,53 @@ def test_implicit_steps_close_loops_on_a_floor():
     two = fc.simulate(lean, lean.state(pose=pose), 0.2, contact=floor, integrator="implicit", passive=False)
     np.testing.assert_allclose(one.poses, two.poses, atol=1e-8)
     assert one.loop_errors().max() < 1e-10
+
+
+def linkage(rounding, cranks=3):
+    """Three parallel cranks of one length on a rod: with the pin of the last one, 2 of 4 equations repeat others.
+
+    Args:
+        rounding: Error (m) of the length of the last crank.
+        cranks: Number of cranks that are pinned.
+    """
+    rod = fc.Body(0.3, np.zeros(3), 0.01 * np.eye(3))
+    names = [f"crank{i}" for i in range(3)]
+    joints = [
+        fc.Joint(f"hinge{i}", fc.joints.Revolute((0.0, 1.0, 0.0)), "base", names[i], homogeneous(0.4 * i))
+        for i in range(3)
+    ]
+    tip = np.array([0.0, 0.0, -0.5])
+    joints.append(fc.Joint("rod", fc.joints.Revolute((0.0, 1.0, 0.0)), "crank0", "rod", homogeneous(0.0, -0.5)))
+    ends = [tip, tip + np.array([0.0, 0.0, rounding])]
+    loops = [
+        fc.model.Pin(f"pin{i + 1}", names[i + 1], "rod", ends[i], np.array([0.4 * (i + 1), 0.0, 0.0]))
+        for i in range(cranks - 1)
+    ]
+    links = [fc.Link("base", fc.Body(2.0, np.zeros(3), np.eye(3))), *(fc.Link(name, rod) for name in (*names, "rod"))]
+    return fc.Model("linkage", fc.lie.Trivial(), links, joints).close_loops(*loops)
+
+
+def homogeneous(x, z=0.0):
+    H = np.eye(4)
+    H[0, 3], H[2, 3] = x, z
+    return H
+
+
+@pytest.mark.parametrize("rounding", [0.0, 2e-8, -1e-8])
+def test_redundant_loops_close_to_the_rounding_of_their_lengths(rounding):
+    """Files have some eight digits: what no motion closes is left open by so much, and the linkage moves."""
+    robot, single = linkage(rounding), linkage(0.0, cranks=2)
+    start = fc.constraints.assemble(robot, robot.state(joints=[0.4, -0.4, 0.4, 0.4]))
+    assert np.abs(start.joints - [0.4, -0.4, 0.4, 0.4]).max() < 1e-6
+    run = fc.simulate(robot, start, 0.3)
+    assert run.status == "finished"
+    assert run.loop_errors().max() <= max(1e-10, 2.0 * abs(rounding))
+    single = single.close_loops(fc.model.Couple("parallel", "hinge2", "hinge0", (0.0, 1.0)))
+    one = fc.simulate(single, single.state(joints=[0.4, -0.4, 0.4, 0.4]), 0.3, passive=False)
+    np.testing.assert_allclose(run.joints[-1][:3], one.joints[-1][:3], atol=1e-5)
+
+
+def test_loops_that_do_not_close_are_refused():
+    robot = linkage(1e-4)
+    with pytest.raises(fc.NumericsError, match="cannot be closed from here"):
+        fc.constraints.assemble(robot, robot.state(joints=[0.4, -0.4, 0.4, 0.4]))

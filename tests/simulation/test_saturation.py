@@ -9,7 +9,7 @@ import fallingcat as fc
 from fallingcat.arrays import concatenate, less, where
 from fallingcat.control import Actuators, JointDamper, JointSpring, Law
 from fallingcat.control.laws.drive_limits import SPEED_FADE
-from fallingcat.lie import Trivial
+from fallingcat.lie import R3, Trivial
 
 DT = 1e-3
 
@@ -94,6 +94,63 @@ def test_strong_drives_do_not_pass_the_speed_limit(seed):
     fading = np.clip((top - ahead) / (SPEED_FADE * top), 0.0, 1.0)
     assert m * (ahead + v) == pytest.approx(DT * effort * fading, rel=1e-9)
     assert 0.9 * top < run.rates[1:].min() <= run.rates[1:].max() <= top
+
+
+def leg(foot=0.01, body=10.0, top=1.0):
+    """A body on a leg that a drive lengthens, whose foot is light."""
+    solid = [fc.Body(m, (0, 0, 0), 1e-2 * m * np.eye(3)) for m in (body, foot)]
+    slide = fc.joints.Prismatic((0.0, 0.0, -1.0))
+    joint = fc.Joint("leg", slide, "body", "foot", limits=fc.model.Limits(velocity=top))
+    links = (fc.Link("body", solid[0]), fc.Link("foot", solid[1]))
+    return fc.Model("leg", R3(), links, (joint,))
+
+
+def stands(model, length=0.5):
+    pose = np.eye(4)
+    pose[2, 3] = length
+    return model.state(joints=[length], pose=pose)
+
+
+SOFT = fc.contact.CompliantFloor(("foot",), (1e6, 1e6), (1e3, 1e3), friction=1.0)
+
+
+@pytest.mark.parametrize("dt", [5e-4, 2e-3, 4e-3])
+def test_a_drive_lifts_a_body_from_a_light_foot_that_stands(dt):
+    """The foot alone would pass the speed limit in each step; it stands, and the body rises with half of g."""
+    model, force = leg(), 1.5 * 9.81 * 10.0
+    run = fc.simulate(model, stands(model), 0.1, lambda t, s: [force], SOFT, dt=dt, integrator="implicit")
+    assert run.rates[-1, 0] == pytest.approx(0.5 * 9.81 * 0.1, rel=1e-4)
+    batch = fc.simulation.BatchSimulator(model, [stands(model)] * 3, None, SOFT, dt=dt, driven=True)
+    batch.step(round(0.1 / dt), np.full((3, 1), force))
+    assert batch.state.rates[:, 0] == pytest.approx(run.rates[-1, 0], rel=1e-6)
+
+
+def test_it_comes_to_its_speed_limit_and_no_further():
+    """The body rises until the drive has lost a third of its force, and that carries it."""
+    model = leg()
+    run = fc.simulate(model, stands(model), 1.0, lambda t, s: [1.5 * 9.81 * 10.0], SOFT, dt=2e-3, integrator="implicit")
+    assert run.rates[-1, 0] == pytest.approx(1.0 - SPEED_FADE / 1.5, rel=1e-5)
+    assert run.status == "finished"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_drives_of_many_joints_lose_their_force_at_the_end_of_a_step(seed):
+    """Accelerations of the first step are those of forces that the law gives at the rates at its end."""
+    rng = np.random.default_rng(seed)
+    model = fc.robots.random_tree(rng, 6, kinds=["revolute", "prismatic"])
+    limits = [fc.model.Limits(velocity=top) for top in 10.0 ** rng.uniform(-1.0, 0.5, 6)]
+    model = replace(model, joints=tuple(replace(j, limits=x) for j, x in zip(model.joints, limits, strict=True)))
+    top, start = np.array([x.velocity for x in limits]), model.random_state(rng)
+    start = start._replace(rates=top * rng.uniform(-0.99, 0.99, 6))
+    asked = 10.0 ** rng.uniform(1.0, 3.0, 6) * rng.choice([-1.0, 1.0], 6)
+    run = fc.simulate(model, start, DT, lambda t, s: asked, dt=DT, integrator="implicit")
+    a = (run.state(1).velocity - start.velocity) / DT
+    middle = model.configuration.displace(start, 0.5 * DT * start.velocity)
+    needed = fc.inverse_dynamics(model, middle, a)
+    share = np.clip((top - np.sign(asked) * run.rates[1]) / (SPEED_FADE * top), 0.0, 1.0)
+    np.testing.assert_allclose(needed[:6], 0.0, atol=1e-8)
+    np.testing.assert_allclose(needed[6:], share * asked, rtol=1e-8, atol=1e-8 * abs(asked).max())
+    assert (share < 1.0).sum() > 0
 
 
 def test_a_light_joint_that_a_drive_takes_far_beyond_its_stop_is_reported():

@@ -18,7 +18,7 @@ from fallingcat.control import JointDamper, JointSpring, PositionServo
 from fallingcat.errors import BrokenLawError
 from fallingcat.geometry.contact_points import position
 from fallingcat.lie import SE3
-from fallingcat.model import Passive
+from fallingcat.model import Limits, Passive
 from fallingcat.simulation import MomentumMidpoint, MomentumRungeKutta, step_derivatives
 
 DT, TOLERANCE = 2e-3, 1e-9
@@ -103,6 +103,28 @@ def test_a_leg_lands_and_slides(ground, monkeypatch):
     derivatives = step_derivatives(HOPPER, JointDamper(0.02), ground, dt=DT, inputs=["friction", "shank.mass"])
     given = np.array([0.1]), np.array([0.3, HOPPER.links[1].body.mass])
     check_along_a_run(derivatives, hopping(), given, monkeypatch, 4)
+
+
+@pytest.mark.parametrize("joint", range(2))
+def test_drives_at_their_speed_limits(joint, monkeypatch):
+    """One loses part of its force within the step and then all of it; the other keeps its own, or is beyond."""
+    limits = [Limits(velocity=(0.5, 0.05)[i == joint], effort=2.0) for i in range(2)]
+    cat = replace(CAT, joints=tuple(replace(each, limits=own) for each, own in zip(CAT.joints, limits, strict=True)))
+    about = {"integrator": "implicit", "dt": DT, "inputs": ["joint dampers.damping"]}
+    derivatives = step_derivatives(cat, JointDamper(0.01), **about)
+    state = cat.state(twist=[0.1, 0.2, -0.3, 0.5, -0.2, 0.1], rates=np.array([0.049, 0.6])[[joint, 1 - joint]])
+    given = np.array([0.02, -0.03])[[joint, 1 - joint]], np.array([0.01])
+    check_along_a_run(derivatives, state, given, monkeypatch, 3)
+
+
+@pytest.mark.slow
+def test_drives_of_feet_at_their_speed_limits(monkeypatch):
+    """Some keep their force, some lose part of it within the step, some are beyond."""
+    limits = [Limits(velocity=top, effort=20.0) for top in np.tile([1.0, 0.2, 0.05], 4)]
+    pairs = zip(DOG.joints, limits, strict=True)
+    dog = replace(DOG, joints=tuple(replace(joint, limits=own) for joint, own in pairs))
+    derivatives = step_derivatives(dog, JointDamper(0.1), soft(FEET), dt=DT)
+    check_along_a_run(derivatives, standing(0.333), (np.tile([2.0, -3.0, 4.0], 4),), monkeypatch, 2)
 
 
 def test_stiffness_and_damping_of_a_floor(monkeypatch):

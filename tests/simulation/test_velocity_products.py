@@ -14,6 +14,7 @@ from fallingcat.simulation.integrators.implicit import step as implicit_step
 from fallingcat.simulation.integrators.implicit.end import end_step
 from fallingcat.simulation.integrators.implicit.step import begin_step, converged
 from fallingcat.simulation.integrators.refinement import turning_rates
+from fallingcat.simulation.integrators.step_arguments import StepArguments
 from fallingcat.simulation.problem.vector_field import layout_of
 
 
@@ -44,7 +45,8 @@ def momentum_error(model, floor, start, dt, steps):
     x = np.append(0.0, layout.pack(start, memory, np.zeros(layout.works)))
     given, size = np.zeros(6), 0.0
     for _ in range(steps):
-        step, signs = begin_step(model, x, np.array([dt]), np.zeros(0), np.zeros(0), (), floor, len(memory), True, ())
+        none = np.zeros(0)
+        step, signs = begin_step(StepArguments(model, x, np.array([dt]), none, none, (), floor, len(memory)))
         last = converged(step, signs)
         poses = fc.forward_kinematics(model, step.state)
         for point, force in zip(step.points, last.contact_forces, strict=True):
@@ -152,10 +154,10 @@ def test_steps_that_do_not_converge_are_counted(monkeypatch):
     _, memory = floor.begin(model, state)
     layout = layout_of(problem, len(memory))
     x = np.append(0.0, layout.pack(state, memory, np.zeros(layout.works)))
-    about = (np.array([1e-3]), np.zeros(0), np.zeros(0), (), floor, len(memory), True, ())
+    about = (np.array([1e-3]), np.zeros(0), np.zeros(0), (), floor, len(memory))
     for tolerance, count in ((1e-3, 0.0), (0.0, 1.0)):
         monkeypatch.setattr(implicit_step, "FORCE_TOLERANCE", tolerance)
-        start, signs = begin_step(model, x, *about)
+        start, signs = begin_step(StepArguments(model, x, *about))
         after = end_step(start, converged(start, signs))
         assert layout.carried_of(after[1:])[model.nv] == count
 

@@ -15,7 +15,7 @@ def polished(start, signs, tolerance=1e-3):
     """Newton sweeps beyond convergence: an iteration carries derivatives one sweep behind values."""
     found = converged(start, signs, 1e-10)
     for _ in range(3):
-        found = start.sweep(found.signs, start.newton)
+        found = start.sweep(found.prediction, start.newton)
     return found
 
 

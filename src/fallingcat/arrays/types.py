@@ -29,6 +29,9 @@ Twist: TypeAlias = Any
 Wrench: TypeAlias = Any
 """``[f; tau]``: force and moment, 6 or the dimension of the group (N, N m)."""
 
+Numbers: TypeAlias = npt.ArrayLike
+"""A number, or nested lists or an array of numbers, such as one for each robot of a batch."""
+
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """NumPy array of floats; the docstring gives its shape."""
 BoolArray: TypeAlias = npt.NDArray[np.bool_]

@@ -65,6 +65,7 @@ def learn_walk(
         if not found.curve:
             raise FallingCatError("interrupted before the first round was done: nothing was learned")
         rows = found.curve[-1] | {"rounds": len(found.curve), "policy": os.path.abspath(out)}
+        rows["first round"] = found.curve[0]["seconds"]
         rows["page"] = written(found.page(), page)
         if as_json:
             typer.echo(json.dumps(rows, indent=2, allow_nan=False))
@@ -150,7 +151,8 @@ def _robot(name: str) -> Model:
 def _print(console: Console, rows: dict[str, Any]) -> None:
     about = {
         "policy": str(rows["policy"]),
-        "training": f"{rows['seconds']:.1f} s, {rows['rounds']} rounds, {rows['actions']:.3g} actions",
+        "training": f"{rows['seconds']:.1f} s, {rows['rounds']} rounds, {rows['actions']:.3g} actions"
+        f" ({rows['first round']:.1f} s until the end of the first round)",
         "reward": f"{rows['reward']:.3g}",
         "falls": f"{rows['falls per s']:.3g} per robot and s, {rows['broken']:.0f} robots broken in the last round",
     }

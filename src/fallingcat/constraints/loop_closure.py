@@ -39,6 +39,10 @@ MAX_ASSEMBLY_STEPS = 100
 """Steps in which loops have to close when a robot is assembled."""
 MAX_LOOP_GAP = 1e-11
 """m or rad: what counts as closed, beside lengths of a metre."""
+MAX_ROUNDED_GAP = 1e-6
+"""m or rad: what may be left of redundant equations, such as those of parallelograms; files round lengths."""
+MIN_SINGULAR_VALUE = 3e-7
+"""Singular values of ``J``, relative to the largest, below which a direction counts as redundant, as in dynamics."""
 STABILIZATION = 20.0
 """1/s: what rounding and rules of integration open closes at this rate in runs (Baumgarte)"""
 MAX_ASSEMBLY_STEP = 0.5
@@ -131,6 +135,9 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
         if np.abs(rows.error).max(initial=0.0) <= MAX_LOOP_GAP:
             return _kept_closed(model, state, rows.jacobian, moves)
         x = _shortest(rows.jacobian, -rows.error, moves)
+        left = np.abs(rows.error + rows.jacobian @ x).max()
+        if np.abs(x).max() <= MAX_LOOP_GAP and left <= MAX_ROUNDED_GAP:
+            return _kept_closed(model, state, rows.jacobian, moves)
         state = model.configuration.displace(state, x / max(1.0, np.abs(x).max() / MAX_ASSEMBLY_STEP))
     names, worst = _row_names(model), int(np.abs(rows.error).argmax())
     raise NumericsError(f"loop {names[worst]!r} cannot be closed from here: it stays open", value=rows.error[worst])
@@ -259,7 +266,7 @@ def _check_names(model: Model, names: Sequence[str]) -> None:
 def _shortest(J: Matrix, wanted: Vector, moves: np.ndarray) -> Vector:
     """The shortest ``x`` (nv), zero where nothing moves, with ``J x`` as near to ``wanted`` as can be."""
     x = np.zeros(J.shape[1])
-    x[moves] = np.linalg.lstsq(J[:, moves], wanted, rcond=1e-10)[0]
+    x[moves] = np.linalg.lstsq(J[:, moves], wanted, rcond=MIN_SINGULAR_VALUE)[0]
     return x
 
 

@@ -114,6 +114,11 @@ class Contact(ABC):
         """Contacts of which it consists, in the order of their points: by default itself."""
         return (self,)
 
+    @property
+    def on_ground(self) -> Contact | None:
+        """Contact of the points that touch the ground; None: there are none."""
+        return None if self.pairs else self
+
     def on_robot(self, model: Model, step: float = DEFAULT_STEP) -> tuple[Model, Contact]:
         """Contact with points on a robot, and the model that has them.
 

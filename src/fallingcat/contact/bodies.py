@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from ..lie.group import constant
 from ..model import Model, State
 from ..records import concise
 from .base import Contact, Mode
+from .default_friction import BETWEEN_BODIES, BY_SURFACES, friction_between
+from .default_springs import DEFAULT_STEP
 from .rigid.event_driven.contact_kinematics import ContactKinematics, contact_kinematics
 from .rigid.event_driven.impacts import restitutions
 from .rigid.hard_contacts import HardContacts
@@ -56,7 +58,8 @@ class BodyContacts(Contact):
 
     Args:
         pairs: Shapes that may touch, as :func:`.body_pairs` finds them.
-        friction: Coulomb's coefficient between bodies, one for all pairs or one for each; None: they stick.
+        friction: Coulomb's coefficient between bodies, one for all pairs or one for each; left out, that of the
+            surfaces in the robot's file, or where it has none, 0.5; None: they stick.
         restitution: Newton's, one for all pairs or one for each.
         floor: What touches the ground beside it; None: nothing does.
         stiffness: Of a spring at each contact point, along normal and tangents (N/m); None: contact is rigid.
@@ -75,7 +78,7 @@ class BodyContacts(Contact):
     """
 
     pairs: tuple[BodyPair, ...]
-    friction: float | tuple[float, ...] | None = 0.5
+    friction: float | tuple[float, ...] | None = BY_SURFACES
     restitution: float | tuple[float, ...] = 0.0
     floor: HardContacts | None = None
     stiffness: float | None = None
@@ -108,6 +111,11 @@ class BodyContacts(Contact):
         """Points of the floor, then those of each pair."""
         own = () if self.floor is None else self.floor.points
         return (*own, *(name for pair in self.pairs for name in pair.names))
+
+    def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> BodyContacts:
+        """The same with the friction of the robot's file where it was left out."""
+        floor = self.floor and self.floor.for_robot(model, step)
+        return replace(self, floor=floor, friction=friction_between(model, self.pairs, self.friction))
 
     def replaces(self) -> frozenset[str]:
         """Names of the passive joint laws that the floor replaces."""
@@ -350,6 +358,8 @@ def check_body_pairs(pairs: Any, friction: Any) -> None:
 
 def frictions(friction: Any, pairs: tuple[BodyPair, ...]) -> list[Any]:
     """A coefficient for each pair; of any kind of number, if it is one for all."""
+    if friction is BY_SURFACES:
+        return [BETWEEN_BODIES] * len(pairs)
     if friction is None:
         return [STICKING_FRICTION] * len(pairs)
     if isinstance(friction, tuple):

@@ -20,6 +20,7 @@ from ..records import concise
 from .base import Contact, Mode
 from .bodies import check_body_pairs, place_kernel
 from .compliant_floor import CompliantFloor
+from .default_friction import BETWEEN_BODIES, BY_SURFACES, coefficient, friction_between
 from .default_springs import DEFAULT_STEP, body_springs
 from .rigid.hard_contacts import HardContacts
 from .spring_damper import UNSPECIFIED, SpringDamperContact
@@ -59,7 +60,7 @@ class CompliantBodies(SpringDamperContact):
     pairs: tuple[BodyPair, ...]
     stiffness: float | tuple[float, float] = UNSPECIFIED
     damping: float | tuple[float, float] = UNSPECIFIED
-    friction: float | tuple[float, ...] | None = 0.5
+    friction: float | tuple[float, ...] | None = BY_SURFACES
     floor: CompliantFloor | None = None
 
     ports = HardContacts.ports
@@ -74,16 +75,17 @@ class CompliantBodies(SpringDamperContact):
             given = getattr(self, name)
             if given is not UNSPECIFIED:
                 object.__setattr__(self, name, _pair(given, name))
-        if self.friction is not None and self.damping is not UNSPECIFIED and not self.damping[1] > 0.0:  # type: ignore[index]
+        if self.coefficient is not None and self.damping is not UNSPECIFIED and not self.damping[1] > 0.0:  # type: ignore[index]
             raise ModelError("friction between bodies needs damping: it says how fast a sliding anchor follows")
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> CompliantBodies:
         """The same with the springs that were left out: see :func:`.body_springs`."""
         floor = self.floor and self.floor.for_robot(model, step)
+        own = {"floor": floor, "friction": friction_between(model, self.pairs, self.friction)}
         if UNSPECIFIED not in (self.stiffness, self.damping):
-            return replace(self, floor=floor)
+            return replace(self, **own)  # type: ignore[arg-type]
         stiffness, damping = body_springs(model, self.pairs, step)
-        return replace(self, stiffness=self.stiffness or stiffness, damping=self.damping or damping, floor=floor)
+        return replace(self, stiffness=self.stiffness or stiffness, damping=self.damping or damping, **own)  # type: ignore[arg-type]
 
     # parts: a floor, and bodies with one coefficient of friction each ---------------------------------------------
 
@@ -96,12 +98,27 @@ class CompliantBodies(SpringDamperContact):
     @property
     def parts(self) -> tuple[SpringDamperContact, ...]:
         """The floor, if there is one, then the pairs, one by one where they have coefficients of their own."""
-        own = () if self.floor is None else (self.floor,)
-        if self.floor is None and not isinstance(self.friction, tuple):
+        own = () if self.floor is None else self.floor.parts
+        if self.floor is None and not self._uneven:
             return (self,)
-        if not isinstance(self.friction, tuple):
+        if not self._uneven:
             return (*own, self._part(self.pairs, self.friction))
         return (*own, *(self._part((pair,), mu) for pair, mu in zip(self.pairs, self.friction, strict=True)))
+
+    @property
+    def on_ground(self) -> CompliantFloor | None:
+        """The floor, if there is one."""
+        return self.floor
+
+    @property
+    def _uneven(self) -> bool:
+        """True if pairs have coefficients of their own."""
+        return isinstance(self.friction, tuple) and bool(self.friction)
+
+    @property
+    def coefficient(self) -> Any:
+        """Coulomb's coefficient between bodies; None holds them."""
+        return BETWEEN_BODIES if self.friction is BY_SURFACES else coefficient(self.friction)
 
     def _part(self, pairs: tuple[BodyPair, ...], friction: Any) -> CompliantBodies:
         part = copy.copy(self)  # past __post_init__: friction may be a traced number
@@ -113,7 +130,7 @@ class CompliantBodies(SpringDamperContact):
     @property
     def friction_follows(self) -> bool:
         """True with a friction coefficient."""
-        return all(part.friction is not None for part in self.parts)
+        return all(part.coefficient is not None for part in self.parts)
 
     @property
     def memory_size(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..geometry.terrain import Terrain, check_terrain, grounded
 from ..model import Model, State
 from ..records import concise
 from .base import Mode
+from .default_friction import BY_SURFACES, check_friction, coefficient, friction_on
 from .default_springs import DEFAULT_STEP, default_springs
 from .spring_damper import UNSPECIFIED, SpringDamperContact
 from .support_points import Pressed
@@ -28,7 +30,6 @@ _NUMBERS = (
     ("stiffness", _PAIR, (2,)),
     ("damping", _PAIR, (2,)),
     ("height", _ONE, ()),
-    ("friction", f"{_ONE} that is not negative", ()),
 )
 """Parameters of a floor with the rule that they obey and their shapes."""
 
@@ -83,8 +84,9 @@ class CompliantFloor(SpringDamperContact):
     ``w = min(70 rad/s, 0.2 / step)``: it rests 2 mm deep on all points; see :func:`.default_springs`"""
     damping: tuple[float, float] = UNSPECIFIED
     """normal, tangential (N s/m); left out, both are ``D = m w / points``: half of critical damping"""
-    friction: float | None = None
-    """Coulomb's coefficient; None holds every point where it touched down"""
+    friction: float | tuple[float, ...] | None = BY_SURFACES
+    """Coulomb's coefficient, one for all points or one for each; left out, that of the surfaces in the robot's file
+    (:class:`.Surface`), or where it has none, None; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
     """out of the ground (world); None: against gravity"""
     height: float = 0.0
@@ -107,9 +109,10 @@ class CompliantFloor(SpringDamperContact):
             given = getattr(self, name)
             if given is UNSPECIFIED:
                 continue
-            if not _fits(given, shape, signed=name == "height") and not (name == "friction" and given is None):
+            if not _fits(given, shape, signed=name == "height"):
                 raise ModelError(f"{name} of a floor is {rule}, not {given!r}")
-        if self.friction is not None and self.damping is not UNSPECIFIED and not self.damping[1] > 0.0:
+        check_friction(self.friction, self.points, "a floor")
+        if coefficient(self.friction) is not None and self.damping is not UNSPECIFIED and not self.damping[1] > 0.0:
             raise ModelError(
                 "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"
             )
@@ -135,9 +138,27 @@ class CompliantFloor(SpringDamperContact):
         return found.model, replace(self, points=found.points, radius=found.radii, **springs)
 
     def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> CompliantFloor:
-        """Floor with the springs of :func:`.default_springs` where they were left out."""
+        """Floor with springs of :func:`.default_springs` and friction of the robot's file where they were left out."""
         missing = self._defaults(model, step)
+        missing |= {"friction": friction_on(model, self.points, BY_SURFACES)} if self.friction is BY_SURFACES else {}
         return replace(self, **missing) if missing else self
+
+    @property
+    def parts(self) -> tuple[CompliantFloor, ...]:
+        """Floors with one coefficient of friction each, in the order of the points: itself, where it has one."""
+        if not isinstance(self.friction, tuple) or not self.friction:
+            return (self,)
+        ends = [i for i, mu in enumerate(self.friction) if i == 0 or mu != self.friction[i - 1]]
+        return tuple(self._part(slice(a, b)) for a, b in zip(ends, [*ends[1:], len(self.points)], strict=True))
+
+    def _part(self, some: slice) -> CompliantFloor:
+        """Floor under some points with one coefficient of friction."""
+        part = copy.copy(self)  # past __post_init__: other numbers may be traced
+        part.__dict__.pop("radii", None)
+        own = {"points": self.points[some], "radius": self.radii[some], "friction": self.friction[some][0]}  # type: ignore[index]
+        for name, value in own.items():
+            object.__setattr__(part, name, value)
+        return part
 
     @property
     def memory_size(self) -> int:
@@ -162,7 +183,8 @@ class CompliantFloor(SpringDamperContact):
     def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
         """Forces of spring and damper on a point in the ground, within the friction cone, and the anchor's rate."""
         v = J @ velocity
-        force, moves = self.bristle_force(site.height, self.stretch(i, site, p, memory), v)
+        law = self._part(slice(i, i + 1)) if isinstance(self.friction, tuple) and self.friction else self
+        force, moves = law.bristle_force(site.height, self.stretch(i, site, p, memory), v)
         return Pressed(site.axes, J, force, v[1:] - moves if self.rolls(i) else moves)
 
     # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------

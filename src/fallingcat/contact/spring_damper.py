@@ -11,6 +11,7 @@ from ..arrays.types import Vector
 from ..errors import ModelError
 from ..model import Model
 from .bristle import anchor_rate, anchor_travel, cone_direction, cone_share
+from .default_friction import coefficient
 from .point_contact import PointContact
 from .support_points import Landing, Support
 from .theta_weights import ThetaWeights
@@ -28,6 +29,11 @@ class SpringDamperContact(PointContact):
     """normal, tangential (N s/m)"""
     friction: Any
     """Coulomb's coefficient; None holds every point where it touched down"""
+
+    @property
+    def coefficient(self) -> Any:
+        """Coulomb's coefficient of all points; None holds them."""
+        return coefficient(self.friction)
 
     def elastic_energy(self, depths: np.ndarray) -> np.ndarray:
         """Energies ``K_n y^2 / 2`` (J) of points at given depths (m)."""
@@ -48,9 +54,9 @@ class SpringDamperContact(PointContact):
         push = -K_n * height - D_n * v[0]
         push = where(less(push, 0.0), 0.0 * push, push)
         trial = K_t * stretch + D_t * v[1:]
-        if self.friction is None:
+        if self.coefficient is None:
             return concatenate([array([push]), -trial]), np.zeros(2)
-        share = cone_share(trial, self.friction * push)
+        share = cone_share(trial, self.coefficient * push)
         return concatenate([array([push]), -scale(share, trial)]), anchor_rate(scale(1.0 - share, trial), D_t)
 
     # steps ----------------------------------------------------------------------------------------------------
@@ -88,8 +94,8 @@ class SpringDamperContact(PointContact):
         """
         full, gain, carries, share = self._trial(point, ahead, seen)
         slope = 1.0
-        if self.friction is not None:
-            part = cone_share(full[1:], -self.friction * full[0])  # of no matter where it would have to pull
+        if self.coefficient is not None:
+            part = cone_share(full[1:], -self.coefficient * full[0])  # of no matter where it would have to pull
             stopping = part * (1.0 + seen.dt * seen.mobility * gain[1])
             share, slope = carries * part, where(less(stopping, 1.0), stopping, 1.0 + 0.0 * part)
         shares, slopes = array([carries, share, share]), array([1.0, slope, slope])
@@ -107,14 +113,14 @@ class SpringDamperContact(PointContact):
             Force (3, N) along normal and tangents.
         """
         full, _, carries, share = self._trial(point, ahead, seen)
-        if self.friction is not None:
-            share = carries * cone_share(full[1:], -self.friction * full[0])
+        if self.coefficient is not None:
+            share = carries * cone_share(full[1:], -self.coefficient * full[0])
         return -array([carries, share, share]) * full
 
     @property
     def friction_follows(self) -> bool:
         """True with a friction coefficient."""
-        return self.friction is not None
+        return coefficient(self.friction) is not None
 
     def tangent(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
         """Contact force of a step, linearized with all its derivatives.
@@ -131,7 +137,7 @@ class SpringDamperContact(PointContact):
             Force as a linear function of the velocity, with a gain of ``3 x 3``.
         """
         full, gain, carries, _ = self._trial(point, ahead, seen)
-        mu = 0.0 if self.friction is None else self.friction  # it may be a traced number
+        mu = 0.0 if self.coefficient is None else self.coefficient  # it may be a traced number
         limit = -mu * full[0]
         share, along = carries * cone_share(full[1:], limit), cone_direction(full[1:], limit)
         normal, tangential = carries * gain[0], share * gain[1]
@@ -190,7 +196,7 @@ class SpringDamperContact(PointContact):
         """
         (_, K_t), (_, D_t) = self.stiffness, self.damping
         inside, held = self.inside(point, ahead, seen), point.anchor
-        if self.friction is not None:
+        if self.coefficient is not None:
             trial, _, _, lasts = self._trial(point, ahead, seen)
             held = held + anchor_travel(scale(lasts, trial[1:]) + friction, K_t, D_t, seen.dt)
         return where(inside, held, point.position[1:] + scale(0.5 * seen.dt, ahead[1:])), inside

@@ -13,8 +13,8 @@ from ..dynamics.checks import check_model
 from ..dynamics.sweeps import nodes, outward
 from ..errors import ModelError
 from ..lie.rotations import homogeneous
-from ..model import Model
-from ..model.shapes import Mesh
+from ..model import Model, Surface
+from ..model.shapes import Mesh, Shape
 from .collision_pairs import Couple, Side, joints_between, reachable
 from .collision_points import balls
 from .distances import check_pairs
@@ -89,9 +89,12 @@ def _found(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[Bod
     found = []
     for i, j in named:
         own, other = (_sides(model, k) for k in (i, j))
+        surfaces = [[shape.surface or Surface() for shape in side_shapes(model, k)] for k in (i, j)]
         alone = _alone(model, i, j)
         for (m, a), (n, b) in product(enumerate(own), enumerate(other)):
             if a.solid.reach + b.solid.reach == 0.0:  # two points of meshes never meet
+                continue
+            if not surfaces[0][m].touches(surfaces[1][n]):
                 continue
             if alone or links is not None or (not _overlap(a, b, poses) and reachable(model, a, b)):
                 swapped = a.solid.extent < b.solid.extent  # what is more of a box comes first
@@ -134,6 +137,24 @@ def _named(model: Model, first: str, second: str) -> tuple[int, int]:
 def _alone(model: Model, i: int, j: int) -> bool:
     """True if a free joint is between two links."""
     return any(joint.kind.nv == FREE for joint in joints_between(model, i, j))
+
+
+@lru_cache(maxsize=64)
+def side_shapes(model: Model, i: int) -> list[Shape]:
+    """Shape of each solid of a link, to which :attr:`BodyPair.shapes` refers.
+
+    Args:
+        model: Scene.
+        i: Index of the link.
+
+    Returns:
+        A shape for each solid: the same one for all points of an ellipsoid.
+    """
+    return [
+        shape
+        for shape in model.links[i].collisions
+        for _ in (range(1) if isinstance(shape, Mesh) or thick(shape) is not None else balls(shape))
+    ]
 
 
 @lru_cache(maxsize=64)

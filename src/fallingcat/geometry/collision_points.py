@@ -14,7 +14,7 @@ import numpy as np
 from ..dynamics.checks import check_model, check_robot, positive
 from ..errors import ModelError, describe
 from ..io.meshes.mesh_loading import read_vertices
-from ..model import Frame, Model, State
+from ..model import Frame, Model, State, Surface
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 from ..records import concise
 from .collision_pairs import joints_between
@@ -86,22 +86,29 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
         raise ModelError(f"links are names of links of {model.name!r}, not {describe(links)}")
     for name in wanted:
         model.link_index(name)  # an error names one that is none
-    frames, radii = [], []
+    frames, radii, ground = list[Frame](), list[float](), model.ground or Surface()
     for name in wanted:
         for number, shape in enumerate(known[name].collisions, start=1):
-            parts = balls(shape)
+            if not _touches_ground(shape, ground):
+                continue
+            parts, margin = balls(shape), 0.0 if shape.surface is None else shape.surface.mixed(ground).margin
             for k, (center, radius) in enumerate(parts, start=1):
                 own = f"{name}_{shape.kind}{number}" + (f"_{k}" if len(parts) > 1 else "")
                 H = np.eye(4)
                 H[:3, 3] = center
                 frames.append(Frame(own, name, shape.placement @ H))
-                radii.append(radius)
+                radii.append(radius + margin)
     if not frames:
         where = ", ".join(map(repr, links or [model.name]))
         raise ModelError(f"there are no collision shapes in {where}: name points yourself, or see corners()")
     return CollisionPoints(
         replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames), tuple(radii)
     )
+
+
+def _touches_ground(shape: Shape, ground: Surface) -> bool:
+    """False for a shape that its file pairs with others alone."""
+    return shape.surface is None or shape.surface.touches(ground)
 
 
 def feet(model: Model, state: State | None = None, within: float = 0.01) -> CollisionPoints:

@@ -12,6 +12,7 @@ from ..model import Actuator, Fixed, ForceElement, Frame, Joint, Link, Model, Te
 from ..model.actuation import Drives
 from ..model.keyframes import Keyframe
 from ..model.model import GRAVITY
+from ..model.surface import Surface
 from .diagnostics import Located, Reader
 from .limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MAX_MASS, MIN_MASS
 from .physics import NEEDS_MASS, check_physics
@@ -40,6 +41,7 @@ class Parts:
     named_states: Sequence[Keyframe] = ()
     force_elements: Sequence[ForceElement] = ()
     tendons: Sequence[Tendon] = ()
+    ground: Surface | None = None
 
     def model(self) -> Model:
         """The model as it stands."""
@@ -47,7 +49,7 @@ class Parts:
         states = self.start, tuple(self.named_states)
         forces = tuple(self.force_elements), tuple(self.tendons)
         rest = (), tuple(self.actuators), self.driven, tuple(self.apart), *states, *forces
-        return Model(self.name, self.base, links, joints, self.gravity, frames, *rest)
+        return Model(self.name, self.base, links, joints, self.gravity, frames, *rest, ground=self.ground)
 
 
 def assemble(parts: Parts, reader: Reader) -> Model:

@@ -28,9 +28,9 @@ class Network:
         self.size = sum(a * b + b for a, b in (*self.policy, *self.value)) + actions
 
     def first(self, generator: Any, deviation: float) -> Any:
-        """Parameters to begin with: orthogonal matrices, small ones for the first actions and values."""
+        """Parameters to begin with: orthogonal matrices, a small one for the first actions, and no first values."""
         parts = []
-        for shapes, last in ((self.policy, 0.01), (self.value, 1.0)):
+        for shapes, last in ((self.policy, 0.01), (self.value, 0.0)):
             for k, (a, b) in enumerate(shapes):
                 matrix = torch.randn(max(a, b), min(a, b), generator=generator, dtype=torch.float64)
                 q, r = torch.linalg.qr(matrix)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ExtraMissingError, ModelError, NumericsError, describe
 from .environment import Environment
+from .moments import Moments
 from .network import Network, Recorded, perceptron
 from .policy import Policy
 from .settings import Settings
@@ -18,6 +19,8 @@ except ImportError:  # the learner says so when it is made
     torch: Any = None  # type: ignore[no-redef]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+TINY = 1e-30
+"""Least deviation of advantages by which they are divided."""
 MIN_DEVIATION = 0.05
 """Least standard deviation of actions while learning."""
 RATES = (1e-5, 1e-2)
@@ -28,12 +31,13 @@ class Batch(NamedTuple):
     """Data of a round, of all robots and actions."""
 
     seen: Any
+    """normalized observations"""
     actions: Any
     chance: Any
     """logarithm of the probability of the actions"""
     means: Any
-    values: Any
     returns: Any
+    """normalized, as the value network gives them"""
     advantages: Any
 
 
@@ -44,6 +48,9 @@ def _split(found: list[Any]) -> tuple[list[Any], list[Any]]:
 
 class Learner:
     """Learner of an environment: :meth:`iterate` collects data of all robots and improves the policy.
+
+    The networks see observations of zero mean and unit deviation, and values are learned in units of the deviation of
+    the returns, so the units in which a task observes and rewards do not matter.
 
     Args:
         environment: Environment whose library is ``torch``.
@@ -77,7 +84,9 @@ class Learner:
         self._random = torch.Generator(device).manual_seed(seed)
         self._recorded: Recorded | None = None
         self.rounds, self.actions_taken = 0, 0
+        self._observed, self._returned = Moments(environment.observations, device), Moments(1, device)
         self._seen = environment.reset(seed, stagger=True).to(torch.float32)
+        self._explore()
 
     def __repr__(self) -> str:
         return f"<Learner of {self.environment!r}>"
@@ -88,8 +97,10 @@ class Learner:
         Returns:
             Policy.
         """
-        layers = self.network.layers(self.theta.detach().cpu())[0]
-        return Policy.of(self.environment.task, [(W.numpy(), b.numpy()) for W, b in layers])
+        (W, b), *others = self.network.layers(self.theta.detach())[0]
+        W = W / self._observed.scale
+        layers = [(W, b - W @ self._observed.mean), *others]  # normalization is part of the first layer
+        return Policy.of(self.environment.task, [(W.cpu().numpy(), b.cpu().numpy()) for W, b in layers])
 
     def iterate(self) -> dict[str, float]:
         """Collect data of all robots and improve the policy.
@@ -116,36 +127,65 @@ class Learner:
         deviation = log_deviation.exp()
         ended: Any = 0.0
         falls, broken, terms, gained, result = ended, ended, ended, ended, ended
+        raw: list[Any] = []
         for k in range(s.steps):
-            seen, means = self._seen, perceptron(policy, self._seen)
+            raw.append(self._seen)
+            seen = self._observed.normalized(self._seen)
+            means, values = perceptron(policy, seen), self._value(value, seen)
             noise = torch.randn(means.shape, generator=self._random, device=means.device)
-            actions, values = means + deviation * noise, perceptron(value, seen)[:, 0]
+            actions = means + deviation * noise
             chance = -(0.5 * noise * noise + log_deviation + 0.5 * LOG_2PI).sum(dim=1)
             result = env.step(actions.to(env.now.joints.dtype), details=k == s.steps - 1)
             reward = result.rewards.float() * period
-            reward = reward + s.discount * values * result.truncated  # what would have come after the horizon
+            # What would have come after the horizon, as it was before the last action: values of states that no robot
+            # goes on from are never corrected, and grow without bound.
+            reward = reward + s.discount * values * result.truncated
             kept.append((seen, actions, chance, means, values, reward, result.ended))
             self._seen = result.observations.to(torch.float32)
             ended, falls = ended + result.ended.float().mean(), falls + result.terminated.float().mean()
             broken, terms = broken + result.broken.sum(), terms + result.terms.mean(dim=1)
             gained = gained + result.rewards.mean()
         seen, actions, chance, means, values, rewards, ends = (torch.stack(x) for x in zip(*kept, strict=True))
-        last = perceptron(value, self._seen)[:, 0]
+        last = self._value(value, self._observed.normalized(self._seen))
         advantages = self._advantages(rewards, values, last, ends)
-        returns = advantages + values
-        scaled = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        flat = (x.flatten(0, 1) for x in (seen, actions, chance, means, values, returns, scaled))
+        returns = self._rescaled((advantages + values)[..., None])[..., 0]
+        scaled = (advantages - advantages.mean()) / advantages.std().clamp(min=TINY)
+        flat = (x.flatten(0, 1) for x in (seen, actions, chance, means, returns, scaled))
+        self._observed.update(torch.cat(raw), max(1.0 / (self.rounds + 2.0), 1e-2))
         figures = {
             "reward": gained / s.steps,
             "falls per s": falls / lasted,
             "episode (s)": lasted / torch.clamp(torch.as_tensor(ended), min=lasted / env.task.horizon),
             "broken": broken,
             "deviation": deviation.mean(),
-            "observations": seen.abs().amax(),
+            "observations": torch.stack(raw).abs().amax(),
             **{name: x.float().mean() for name, x in result.metrics.items()},
             **{f"reward: {name}": x / s.steps for name, x in zip(env.terms, terms, strict=True)},
         }
         return Batch(*flat), figures
+
+    def _explore(self) -> None:
+        """Actions at random, until the first statistics of observations are known."""
+        env, seen = self.environment, [self._seen]
+        for _ in range(self.settings.steps):
+            noise = torch.randn((env.robots, env.actions), generator=self._random, device=self.theta.device)
+            result = env.step((self.settings.deviation * noise).to(env.now.joints.dtype))
+            seen.append(result.observations.to(torch.float32))
+        self._seen = seen[-1]
+        self._observed.update(torch.cat(seen), 1.0)
+
+    def _value(self, layers: Any, seen: Any) -> Any:
+        """Values of normalized observations, in units of the reward."""
+        return self._returned.restored(perceptron(layers, seen))[:, 0]
+
+    def _rescaled(self, returns: Any) -> Any:
+        """Normalized returns, after the new scale; the last layer of the value changes so that values do not."""
+        mean, scale = self._returned.mean, self._returned.scale
+        self._returned.update(returns.flatten(0, 1), max(1.0 / (self.rounds + 1.0), 0.1))
+        W, b = self.network.layers(self.theta)[1][-1]
+        W.mul_(scale / self._returned.scale)
+        b.mul_(scale).add_(mean - self._returned.mean).div_(self._returned.scale)
+        return self._returned.normalized(returns)
 
     def _advantages(self, rewards: Any, values: Any, last: Any, ends: Any) -> Any:
         """Generalized advantages, backwards in time."""
@@ -195,8 +235,7 @@ class Learner:
         chance = -(0.5 * off * off + log_deviation + 0.5 * LOG_2PI).sum(dim=1)
         ratio = torch.exp(chance - part.chance)
         gain = torch.minimum(ratio * part.advantages, ratio.clamp(1.0 - s.clip, 1.0 + s.clip) * part.advantages).mean()
-        near = part.values + (values - part.values).clamp(-s.clip, s.clip)
-        error = torch.maximum((values - part.returns) ** 2, (near - part.returns) ** 2).mean()
+        error = ((values - part.returns) ** 2).mean()
         entropy = (log_deviation + 0.5 + 0.5 * LOG_2PI).sum()
         moved = (old.exp() ** 2 + (part.means - means.detach()) ** 2) * torch.exp(-2.0 * log_deviation.detach())
         divergence = (log_deviation.detach() - old + 0.5 * moved - 0.5).sum(dim=1).mean()
@@ -238,7 +277,8 @@ class Learner:
             Arrays by name.
         """
         named = {"theta": self.theta, "mean": self._adam[0], "square": self._adam[1], "rate": self._rate}
-        found = {name: x.detach().cpu().numpy() for name, x in (named | {"count": self._count}).items()}
+        named |= {"count": self._count, "observed": self._observed.numbers(), "returned": self._returned.numbers()}
+        found = {name: x.detach().cpu().numpy() for name, x in named.items()}
         return found | {"rounds": np.array([self.rounds, self.actions_taken])}
 
     def restore(self, numbers: dict[str, np.ndarray]) -> None:
@@ -252,5 +292,7 @@ class Learner:
         there = {name: torch.as_tensor(numbers[name], device=self.theta.device) for name in numbers if name != "rounds"}
         self.theta, self._adam = there["theta"], [there["mean"], there["square"]]
         self._rate, self._count = there["rate"], there["count"]
+        self._observed.restore(there["observed"])
+        self._returned.restore(there["returned"])
         self.rounds, self.actions_taken = (int(x) for x in numbers["rounds"])
         self._random.manual_seed(self.rounds)

@@ -25,12 +25,13 @@ class Settings:
     """passes over the data of a round"""
     batches: int = 4
     """parts of the data in a pass"""
-    discount: float = 0.99
+    discount: float = 0.97
+    """weight of the next reward: rewards of about ``1 / (1 - discount)`` actions count"""
     trace: float = 0.95
     """lambda of the advantages [Schulman]"""
     clip: float = 0.2
     """largest relative change of the probability of an action"""
-    entropy: float = 0.001
+    entropy: float = 0.0
     """weight of the entropy of the policy"""
     rate: float = 1e-3
     """first learning rate"""
@@ -38,7 +39,7 @@ class Settings:
     """divergence of the policy in a step towards which the learning rate is steered"""
     gradient: float = 1.0
     """largest norm of a gradient"""
-    deviation: float = 1.0
+    deviation: float = 0.6
     """first standard deviation of actions"""
     graph: bool = True
     """on a GPU, updates are recorded once as a CUDA graph and replayed: the host launches one thing for each"""

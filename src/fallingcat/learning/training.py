@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ ROBOTS = {"cpu": 256, "cuda": 8192}
 """Number of robots, unless another is given."""
 HIDDEN = {"cpu": (128, 64), "cuda": (256, 128)}
 """Hidden layers, unless others are given."""
+STEPS = {"cpu": 24, "cuda": 8}
+"""Actions of each robot in a round, unless another number is given."""
 SAVE_PERIOD = 30.0
 """s between two files"""
 
@@ -76,8 +79,9 @@ def learn(
         robots: Number of robots; None: 256 on the CPU, 8,192 on a GPU.
         target: ``cpu`` or ``cuda``.
         seed: Seed: the same seed, device and number of rounds give the same policy.
-        threads: Threads of the simulation on the CPU.
-        settings: :class:`.Settings` of the learner; None: the usual ones, with smaller layers on the CPU.
+        threads: Threads of the simulation and of Torch on the CPU; more than the machine has free are slower.
+        settings: :class:`.Settings` of the learner; None: the usual ones, with smaller layers and
+            longer rounds on the CPU.
         file: File, ``.npz``, to which the policy and the state of the learner are written, now and then and at the end.
         resume: Go on from ``file``.
         progress: Function that is given each row of the curve.
@@ -103,7 +107,7 @@ def learn(
         raise ModelError("resume=True takes the file from which to go on")
     if target not in ROBOTS:
         raise ModelError(f"target is one of {', '.join(map(repr, ROBOTS))}, not {describe(target)}")
-    settings = replace(Settings(), hidden=HIDDEN[target]) if settings is None else settings
+    settings = replace(Settings(), hidden=HIDDEN[target], steps=STEPS[target]) if settings is None else settings
     begun = time.monotonic()
     environment = Environment(
         task, robots or ROBOTS[target], target=target, library="torch", seed=seed, threads=threads
@@ -112,7 +116,7 @@ def learn(
     curve: list[dict[str, float]] = _restore(learner, file) if resume else []
     before, saved = (curve[-1]["seconds"] if curve else 0.0), begun
     try:
-        with telling("learning", None if progress is None else False) as tell:
+        with _torch_threads(threads), telling("learning", None if progress is None else False) as tell:
             while True:
                 row = learner.iterate()
                 spent = time.monotonic() - begun
@@ -135,6 +139,19 @@ def learn(
     return Training(learner.policy(), curve)
 
 
+@contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    """Threads of Torch for a while: its own default, all cores, is ten times slower on cores that are not free."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def _save(learner: Any, curve: list[dict[str, float]], file: str | os.PathLike[str]) -> Path:
     numbers = {f"learner_{name}": x for name, x in learner.numbers().items()}
     policy: Policy = learner.policy()
@@ -144,7 +161,10 @@ def _save(learner: Any, curve: list[dict[str, float]], file: str | os.PathLike[s
 def _restore(learner: Any, file: Any) -> list[dict[str, float]]:
     arrays = read_arrays(file)
     own = {name.removeprefix("learner_"): x for name, x in arrays.items() if name.startswith("learner_")}
-    if not {"theta", "mean", "square", "rate", "count", "rounds"} <= {*own} or "curve" not in arrays:
+    if (
+        not {"theta", "mean", "square", "rate", "count", "rounds", "observed", "returned"} <= {*own}
+        or "curve" not in arrays
+    ):
         raise ModelError(f"{os.fspath(file)} holds a policy, but no learner that could go on")
     learner.restore(own)
     rows: list[dict[str, float]] = json.loads(str(arrays["curve"]))

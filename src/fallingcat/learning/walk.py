@@ -16,13 +16,9 @@ from ..errors import ModelError, describe
 from ..lie import SE3
 from ..model import Model, State
 from ..records import concise
+from .postures import check_balance, driven_joints, standing_posture
 from .task import Randomization, Snapshot, Task
 
-POSTURES: dict[str, dict[str, float]] = {
-    "quadruped": {"roll": 0.0, "hip": 0.6, "knee": -1.2},
-    "humanoid": {"hip_pitch": -0.35, "knee_pitch": 0.7, "ankle_pitch": -0.35},
-}
-"""Joint angles (rad) at which the sample robots stand, by the ends of joint names."""
 SOLE = (0.2, 0.1)
 """m: length and width of the soles of the sample humanoid"""
 DRIVEN: dict[str, tuple[str, ...]] = {"humanoid": ("hip", "knee", "ankle", "waist")}
@@ -70,7 +66,8 @@ class Walk(Task):
         feet: Names of links or frames that touch the ground; None: frames whose names end in ``foot`` or ``sole``
             (soles by their corners), else the lowest collision shapes.
         posture: Joint angles (rad) at which it stands: an array, or a mapping by names of joints or their ends; None:
-            the keyframe ``home`` or ``stand`` of the file, that of the sample robot, or the middle of the ranges.
+            the keyframe ``home`` or ``stand`` of the file, that of the sample robot, of joints that are named
+            ``..._thigh_joint`` and ``..._calf_joint``, or the middle of the ranges.
         joints: Names of the joints that actions move; None: all with a motor.
         kp: Stiffness of the servos (N m/rad); None: 3.3 N m/rad for each kg of the robot.
         kd: Damping (N m s/rad); None: ``kp / 40``.
@@ -116,7 +113,7 @@ class Walk(Task):
         if not isinstance(self.model, Model) or not isinstance(self.model.base, SE3):
             raise ModelError(f"Walk takes a robot with a free base, not {describe(self.model)}")
         put(self, "_given_feet", self.feet)
-        put(self, "posture", _posture(self.model, self.posture))
+        put(self, "posture", standing_posture(self.model, self.posture))
         moved = _walking(self.model) if self.joints is None else tuple(self.joints)
         put(self, "joints", moved)
         model, points, radii = _feet(self.model, self.feet, self.posture)
@@ -153,7 +150,7 @@ class Walk(Task):
     @cached_property
     def laws(self) -> Any:
         """Servos of the joints that walk, and springs and dampers that hold the others."""
-        held = [name for name in _driven(self.model) if name not in (self.joints or ())]
+        held = [name for name in driven_joints(self.model) if name not in (self.joints or ())]
         servo = PositionServo(self.kp, self.kd, self._at(self.joints or ()), only=tuple(self.joints or ()))
         if not held:
             return (servo,)
@@ -164,7 +161,9 @@ class Walk(Task):
     @cached_property
     def stance(self) -> State:
         """Standing state."""
-        return self.model.standing(self.contact, self.posture)
+        stance = self.model.standing(self.contact, self.posture)
+        check_balance(self.model, stance, self.feet or ())
+        return stance
 
     @property
     def height(self) -> float:
@@ -340,46 +339,10 @@ def _runs(places: Sequence[int]) -> list[slice]:
     return found
 
 
-def _driven(model: Model) -> tuple[str, ...]:
-    """Joints that are angles or lengths and follow no other."""
-    return tuple(
-        joint.name
-        for i, joint in enumerate(model.joints)
-        if model.leaders[i] == i and joint.nv == 1 and joint.kind.group.additive
-    )
-
-
 def _walking(model: Model) -> tuple[str, ...]:
     """Joints that actions move, unless they are named."""
     parts = DRIVEN.get(model.name)
-    return tuple(name for name in _driven(model) if parts is None or any(part in name for part in parts))
-
-
-def _posture(model: Model, given: Any) -> np.ndarray:
-    """Joint coordinates at which a robot stands."""
-    if given is None:
-        known = [name for name in ("home", "stand", "standing") if name in model.keyframes]
-        if known:
-            return np.array(model.keyframes[known[0]].joints, dtype=float)
-        given = POSTURES.get(model.name, {})
-    if not isinstance(given, Mapping):
-        posture = np.asarray(given, dtype=float)
-        if posture.shape != model.neutral().joints.shape or not np.isfinite(posture).all():
-            raise ModelError(f"posture must be {len(model.neutral().joints)} finite numbers, got {describe(given)}")
-        return posture
-    posture = np.array(model.neutral().joints, dtype=float)
-    used = set()
-    for joint, limits, place in zip(model.joints, model.limits, model.q_slices, strict=True):
-        ends = [end for end in given if joint.name == end or joint.name.endswith(f"_{end}")]
-        used.update(ends)
-        if ends:
-            posture[place] = given[max(ends, key=len)]
-        elif joint.nv == 1 and not limits.lower <= posture[place.start] <= limits.upper:
-            posture[place] = 0.5 * (limits.lower + limits.upper)
-    for name in given:
-        if name not in used:
-            raise ModelError(f"posture names {name!r}, but no joint of {model.name!r} ends in it")
-    return posture
+    return tuple(name for name in driven_joints(model) if parts is None or any(part in name for part in parts))
 
 
 def _feet(model: Model, names: Sequence[str] | None, posture: np.ndarray) -> tuple[Model, tuple[str, ...], Any]:

@@ -33,6 +33,7 @@ from .muscle import Muscle
 from .scene import combine, rigid_object
 from .shapes import Shape
 from .state import State
+from .surface import Surface
 from .tendons import FixedTendon, Pulley, SpatialTendon, Tendon, Via, Wrap
 from .transmissions import OnSite, OnTendon, SliderCrank, Transmission
 
@@ -81,6 +82,7 @@ __all__ = [
     "SpatialTendon",
     "Spherical",
     "State",
+    "Surface",
     "Tendon",
     "Translational",
     "Transmission",

@@ -25,6 +25,7 @@ from .link import Frame, Link
 from .loops import Loop
 from .names import check_actuators, check_forces, check_frames, check_loops, index, pairs_of_links, records
 from .state import State
+from .surface import Surface
 from .tendons import Tendon
 from .tree import followed, ordered, root
 
@@ -87,6 +88,8 @@ class Model(Frozen):
     """forces on links that are built into the robot: they act in runs"""
     tendons: tuple[Tendon, ...] = ()
     """cords over joints or along points: their springs, friction and limits act in runs"""
+    ground: Surface | None = None
+    """surface of the ground in the robot's file; None: a :class:`.Surface` with its defaults"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):
@@ -104,6 +107,8 @@ class Model(Frozen):
         check_forces(self)
         check_actuators(self)
         object.__setattr__(self, "apart", pairs_of_links(self.apart, [link.name for link in self.links]))
+        if not isinstance(self.ground, Surface | None):
+            raise ModelError(f"the ground of a model is a Surface, not {describe(self.ground)}")
         object.__setattr__(self, "driven", actuation.drives(self.driven, self.joints))
         object.__setattr__(self, "named_states", recorded.checked(self.named_states, self.start))
         if self.driven is not None:

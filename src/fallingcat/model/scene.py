@@ -134,6 +134,7 @@ def combine(
         named_states=joined("named_states"),
         force_elements=joined("force_elements"),
         tendons=joined("tendons"),
+        ground=next((part.ground for part in parts.values() if part.ground is not None), None),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays.types import Pose
 from ..errors import ModelError, describe
 from .body import Frozen, frozen_pose
+from .surface import Surface
 
 Color = tuple[float, float, float, float]
 """Red, green, blue and opacity, each between 0 and 1."""
@@ -34,6 +35,8 @@ class Shape(Frozen):
     placement: np.ndarray = field(default_factory=lambda: np.eye(4), kw_only=True)
     color: Color | None = field(default=None, kw_only=True)
     """None where nothing is said."""
+    surface: Surface | None = field(default=None, kw_only=True)
+    """friction and margin of its contacts; None: those of the contact that is simulated"""
 
     def __post_init__(self) -> None:
         for name, count in self.sizes.items():
@@ -41,6 +44,8 @@ class Shape(Frozen):
         object.__setattr__(self, "placement", frozen_pose(self.placement, f"placement of a {self.kind}"))
         if self.color is not None:
             object.__setattr__(self, "color", _color(self.color))
+        if not isinstance(self.surface, Surface | None):
+            raise ModelError(f"the surface of a {self.kind} is a Surface, not {describe(self.surface)}")
 
     def _lengths(self, name: str, count: int) -> Any:
         given = getattr(self, name)

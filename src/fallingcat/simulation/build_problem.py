@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..model import Model, State
 from .effort import check_effort
 from .problem.arguments import answered, check_signature, controller_forces, controller_size
 from .problem.loop_closure import check_closed
-from .problem.problem import Problem, held
+from .problem.problem import Controller, Problem, held
 from .problem.sampling import Sampling
 from .step_size import DEFAULT_STEP
 
@@ -26,11 +27,11 @@ from .step_size import DEFAULT_STEP
 def build_problem(
     model: Model,
     states: State,
-    laws: Any = None,
+    laws: Controller | Law | Sampled | Sequence[Law | Sampled] | None = None,
     contact: Contact | None = None,
     *,
     dt: float | None = None,
-    passive: Any = True,
+    passive: bool = True,
     driven: bool = False,
 ) -> Problem:
     """Problem of ``N`` runs.

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
+from ..arrays import is_numeric
+from ..constraints.loop_closure import MAX_LOOP_GAP, MIN_SINGULAR_VALUE, equations
 from ..contact.capabilities import AdmissibleImpulses, HybridModes, LinearizedForces, offers
 from ..dynamics.checks import choice
 from ..errors import ModelError
-from ..model import State
+from ..model import Model, State
 from .diagnostics.late_switching import asking
 from .integrators.base import FixedStepIntegrator, Integrator
 from .integrators.compiled_rule import smooth
@@ -60,6 +64,8 @@ MAX_LOCATED_SIZE = 6
 """Contact points times degrees of freedom up to which events are located: single bodies, planar hoppers on a point"""
 MIN_UNLOCATED_POINTS = 3
 """Contact points from which on events of laws that ask what touches are too many to be located one by one"""
+MAX_FLIGHT_HALVINGS = 6
+"""Halvings of given steps of a flight with dry friction: dampers that ask for more are left to ``implicit``"""
 MIN_IMPLICIT_NV = 30
 """Degrees of freedom from which on fixed steps are taken under stiff laws: ``rosenbrock`` takes minutes"""
 
@@ -200,13 +206,33 @@ def momentum_method(problem: Problem, state: State, dt: float | None) -> Momentu
 
 def _flight_method(problem: Problem, state: State, dt: float | None) -> MomentumRungeKutta | MomentumMidpoint | None:
     """:func:`momentum_method`; None for what does not fly, and dry friction beside dampers too strong for its steps."""
-    if not flies(problem):
+    if not flies(problem) or rounded_loops(problem.model, state):
         return None
     step, friction_law = STIFF_STEP if dt is None else dt, dry_friction_law(problem) is not None
     slow = not friction_law or resolved_by(problem, state, step, MAX_EXPLICIT_PHASE)
     method = momentum_method(problem, state, dt)
     remembers = isinstance(method, MomentumRungeKutta) or not any(problem.sizes)
     return method if slow and remembers else None
+
+
+def flight_parts(problem: Problem, state: State, dt: float | None) -> int:
+    """Parts into which steps of ``dt`` (s) are divided, so that a flight with dry friction keeps its momentum.
+
+    Only Runge-Kutta steps that resolve dampers do; longer ones would leave such a flight to ``implicit``.
+    """
+    if dt is None or dry_friction_law(problem) is None or not flies(problem):
+        return 1
+    parts = (2**k for k in range(MAX_FLIGHT_HALVINGS + 1))
+    return next((n for n in parts if resolved_by(problem, state, dt / n, MAX_EXPLICIT_PHASE)), 1)
+
+
+def rounded_loops(model: Model, state: State) -> bool:
+    """True if redundant loops are open by the rounding of a file: the midpoint rule closes to that of numbers."""
+    if not model.loops or not is_numeric(state.joints):
+        return False
+    error, J, _ = equations(model, state)
+    left = error - J @ np.linalg.lstsq(J, error, rcond=MIN_SINGULAR_VALUE)[0]
+    return float(np.abs(left).max()) > MAX_LOOP_GAP
 
 
 def flies(problem: Problem) -> bool:

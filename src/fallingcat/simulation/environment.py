@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._deprecated import former_attribute
-from ..arrays.types import Matrix
+from ..arrays.types import BoolArray, FloatArray, Matrix, Numbers
 from ..contact import Contact
 from ..control import Law
 from ..errors import ExtraMissingError, ModelError, describe
@@ -80,12 +80,12 @@ class VectorEnvironment(VectorEnv):
         model: Model,
         count: int,
         start: Callable[[np.random.Generator], State],
-        reward: Callable[[State, np.ndarray, State], Any],
+        reward: Callable[[State, FloatArray, State], FloatArray],
         *,
-        observe: Callable[[State], Any] | None = None,
-        done: Callable[[State], Any] | None = None,
-        control: Callable[[np.ndarray, State], Any] | None = None,
-        actions: tuple[Any, Any] | None = None,
+        observe: Callable[[State], FloatArray] | None = None,
+        done: Callable[[State], BoolArray] | None = None,
+        control: Callable[[FloatArray, State], FloatArray] | None = None,
+        actions: tuple[Numbers, Numbers] | None = None,
         laws: Law | Sequence[Law] | Sequence[Sequence[Law]] | None = None,
         contact: Contact | None = None,
         period: float = 0.02,

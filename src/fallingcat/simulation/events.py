@@ -102,7 +102,7 @@ def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -
 
     >>> from fallingcat.contact import HardContacts
     >>> contact_events(np.array([0.0, 0.1, 0.2]), [("open",), ("stick",), ("stick",)], HardContacts(("foot",)))
-    (Happened(name='touchdown foot', time=0.1, loss=0.0),)
+    (EventRecord(name='touchdown foot', time=0.1, loss=0.0),)
     """
     found, touching = list[EventRecord](), cache(contact.touching)
     for k in compress(range(1, len(modes)), map(is_not, modes[1:], modes)):  # equal ones in a row are one object

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._deprecated import former_arguments
+from ..arrays.types import Numbers
 from ..contact import Contact
 from ..control import Law, Sampled
 from ..errors import ModelError
@@ -15,7 +16,7 @@ from ..model import Model, State
 from ..progress import telling
 from .batch.batch_simulator import BatchSimulator
 from .build_problem import build_problem
-from .defaults import chosen_method, default_method, one_code
+from .defaults import chosen_method, default_method, flight_parts, one_code
 from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
 from .problem.arguments import check_concrete, check_target, countable, seconds, starts, whole
@@ -41,7 +42,7 @@ def rollout(
     target: str = "cpu",
     dtype: str = "float64",
     passive: bool = True,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Numbers] | None = None,
 ) -> Rollout:
     """Simulate from many states at once, with SIMD across the simulations.
 
@@ -95,6 +96,8 @@ def rollout(
     _check_controller(problem)
     how: dict[str, Any] = {"target": target, "dtype": dtype, "threads": threads, "parameters": parameters}
     one = how | {"threads": 1} != {"target": "cpu", "dtype": "float64", "threads": 1, "parameters": None}
+    parts = flight_parts(problem, first, dt) if integrator is None else 1
+    dt, every = dt if dt is None else dt / parts, every if every is None else every * parts
     method = _method(problem, integrator, first, dt, one, dtype)
     compiled = one_code(method, problem)
     with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
@@ -115,7 +118,7 @@ def rollout(
             kept = None if every is None else every * 2**finer
             return Batch(simulator, problem, compiled, duration, kept, tell, start / 2**finer, finer).result()
 
-        return refined(run, dt is None)
+        return refined(run, dt is None and problem.sampling is None)
 
 
 def _one_by_one(
@@ -160,7 +163,7 @@ def _check_controller(problem: Problem) -> None:
         )
 
 
-def _check_sampled(problem: Problem, target: str, parameters: Mapping[str, Any] | None) -> None:
+def _check_sampled(problem: Problem, target: str, parameters: Mapping[str, Numbers] | None) -> None:
     """Refuse sampled controllers where they cannot act."""
     if problem.sampling is None:
         return

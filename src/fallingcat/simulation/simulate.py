@@ -13,13 +13,13 @@ from ..errors import ModelError, describe
 from ..model import Model, State
 from ..progress import telling
 from .build_problem import build_problem
-from .defaults import chosen_method
+from .defaults import chosen_method, flight_parts
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
 from .output.trajectory import Trajectory
 from .problem.arguments import check_concrete, countable, seconds, start, whole
-from .problem.problem import Controller, Problem
+from .problem.problem import Controller
 from .runner.run import Run
 from .runner.runner import refined
 from .step_size import DEFAULT_STEP
@@ -70,7 +70,8 @@ def simulate(
         contact: Contact of the robot; None: none.
         integrator: Name or integrator; None: the default.
         dt: Step size (s), for integrators with step size control the largest one; None: 1 ms, or less where springs or
-            the estimated error (2 % of the motion) need it.
+            the estimated error (2 % of the motion) need it.  In flights with dry friction, which are momentum-exact,
+            steps that do not resolve dampers are divided.
         every: Keep every ``every``-th step, of those that were halved only the whole ones.
         events: Events, located to 1e-10 s, which may end the run.
         progress: False or True for a progress bar never or always, or a function of the share that is done; None: a bar
@@ -95,33 +96,24 @@ def simulate(
     state = start(model, state)
     one = State(*(x[None] for x in state))
     problem = build_problem(model, one, laws, contact, dt=dt, passive=passive)
+    parts = flight_parts(problem, state, dt) if integrator is None else 1
+    dt, every = dt if dt is None else dt / parts, every * parts
     method = chosen_method(problem, state, integrator, dt)
     problem = problem if method.tolerance is None else problem.resolved()  # dt is but the longest step
     warn_of_oscillations(problem, method, state, duration)
     happens = checked_events(events)
     if not (callable(progress) or progress is None or isinstance(progress, bool)):
         raise ModelError(f"progress is True, False or a function of the share that is done, not {describe(progress)}")
+
+    def run(tell: Callable[[float], None] | None) -> Trajectory:
+        """Steps of ``dt``, or, if none is given, of so many times less than the default as its error asks."""
+        about = problem, method, state, duration, dt
+        each = lambda finer: Run(*about, every * 2**finer, happens, tell, finer=finer).result()  # noqa: E731
+        asked_again = problem.controller is None or problem.feedback is not None  # others may remember the first run
+        return refined(each, dt is None and asked_again)
+
     if callable(progress):
-        return _run(problem, method, state, duration, dt, every, happens, progress)
+        return run(progress)
     advice = "" if problem.compilable else "compile the functions that its controller calls, or give force laws"
     with telling(f"simulating {model.name!r}", progress, advice) as tell:
-        return _run(problem, method, state, duration, dt, every, happens, tell)
-
-
-def _run(
-    problem: Problem,
-    method: Integrator,
-    state: State,
-    duration: float,
-    dt: float | None,
-    every: int,
-    events: tuple[Event, ...],
-    progress: Callable[[float], None] | None,
-) -> Trajectory:
-    """A run in steps of ``dt`` (s), or, if none are given, of so many times less than the default as its error asks."""
-
-    def run(finer: int) -> Trajectory:
-        about = (problem, method, state, duration, dt, every * 2**finer, events, progress)
-        return Run(*about, finer=finer).result()
-
-    return refined(run, dt is None)
+        return run(tell)

@@ -309,7 +309,7 @@ class Rebound(NamedTuple):
     def of(cls, problem: Problem, state: State, mass: Any = None, gives: Any = None) -> Rebound | None:
         """The robot, or robots with masses of their own (N each); None where nothing throws them back."""
         model, contact = problem.model, problem.contact
-        floor: Any = next((part for part in contact.parts if not part.pairs), None) if contact is not None else None
+        floor: Any = None if contact is None else contact.on_ground
         if floor is None or not offers(contact, LinearizedForces):
             return None
         axes = floor.ground(model).site(state.pose[:3, 3]).axes @ state.pose[:3, :3] @ model.base.selection[:3]

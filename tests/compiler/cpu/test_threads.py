@@ -265,7 +265,7 @@ def test_an_interrupted_batch_keeps_its_arrays(monkeypatch):
         parts.append(part)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(machine_code, "together", interrupted)
+    monkeypatch.setattr(machine_code, "run_parts", interrupted)
     q = np.zeros((10, model.nq))
     with pytest.raises(KeyboardInterrupt):
         k(q)
@@ -284,7 +284,7 @@ def test_nobody_takes_a_share(monkeypatch):
 
     monkeypatch.setattr(threads, "_pool", lambda size: Refuses())
     seen: list[int] = []
-    threads.batch_forces(seen.append, [1, 2, 3])
+    threads.run_parts(seen.append, [1, 2, 3])
     assert seen == [1, 2, 3]
 
 

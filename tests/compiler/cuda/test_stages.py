@@ -238,7 +238,7 @@ def test_what_does_not_narrow_has_no_waist():
 def test_the_fastest_way_is_one_of_those_that_compute_the_same(example, dtype):
     made, arguments, _, expected = example
     took = []
-    for way in plan_search._ways(made, dtype):
+    for way in plan_search._plans(made, dtype):
         close(through(way, arguments, len(made.outputs)), expected, 1e-10)
         took.append(plan_search.seconds(way, dtype))
     assert len(took) >= 4
@@ -259,10 +259,10 @@ def test_ways_that_cannot_be_the_fastest_are_not_planned(monkeypatch, long, dtyp
     traced = trace(Recipe(fc.robots.quadruped(), fc.forward_dynamics))
     made, judge, whole = (
         program(traced.inputs, traced.outputs),
-        plan_search._Judge(dtype, long),
+        plan_search._PlanPrices(dtype, long),
         plan_search.stage_layout,
     )
-    every = [*(plan_search._long_ways if long else plan_search._ways)(made, dtype)]
+    every = [*(plan_search._long_plans if long else plan_search._plans)(made, dtype)]
     assert any(isinstance(way, output_partition.Shares) for way in every) == long
     prices = [[*closer_and_closer(judge.first(k, way))] for k, way in enumerate(every)]
     assert all(known == sorted(known) for known in prices)

@@ -72,7 +72,7 @@ def test_verdicts_are_those_of_single_runs():
     values = np.array([[np.radians(lean), 0.1, np.radians(100.0), speed] for lean, speed in pairs])
     many = starts(MODEL, values)
     told = []
-    found = judged(MODEL, many, P, KNOWN, tell=told.append)
+    found = judged(MODEL, many, P, KNOWN, progress=told.append)
     alone = [single(fc.State(*(x[i] for x in many))) for i in range(len(values))]
     assert found.verdicts.tolist() == alone
     assert {GAIT, FELL} <= set(alone)

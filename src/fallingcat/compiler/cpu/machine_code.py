@@ -16,7 +16,7 @@ from . import array_entry as entry
 from . import llvm, native
 from .operation import ELEMENTS
 from .python_call import has_own_memory, single
-from .threads import later, once, shares, together
+from .threads import later, once, run_parts, shares
 
 Code = Callable[[str, Callable[[], str], bool], bytes]
 """The object file of a way in, by its name: found again, or compiled from the text that the second argument writes,
@@ -100,7 +100,7 @@ class MachineCode:
                 if function(*pointers, min(few, bounds[1] - first), times, every, count):
                     raise MemoryError(f"there is no memory to iterate {self._name}")
 
-        together(part, shares(count, threads, lanes, self._work * times * every))
+        run_parts(part, shares(count, threads, lanes, self._work * times * every))
 
     def stepper(self, rows: Sequence[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
         """:meth:`iterate` of one state, once, of what the arrays hold whenever it is called."""
@@ -166,7 +166,7 @@ class MachineCode:
             if function(*(x[first:].ctypes.data for x in rows), end - first, *most):
                 raise MemoryError(f"there is no memory {purpose} {self._name}")
 
-        together(part, shares(len(rows[-1]), threads, unit, work))
+        run_parts(part, shares(len(rows[-1]), threads, unit, work))
 
     # code -----------------------------------------------------------------------------------------------------
 

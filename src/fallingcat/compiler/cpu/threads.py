@@ -48,7 +48,7 @@ def shares(count: int, threads: int, unit: int, operations: int) -> list[tuple[i
     return [(start, min(start + share, count)) for start in range(0, count, share)]
 
 
-def together(function: Callable[[T], None], parts: Sequence[T]) -> None:
+def run_parts(function: Callable[[T], None], parts: Sequence[T]) -> None:
     """``function`` of every part at the same time; this thread takes the first and those left over."""
     mine, others = list(parts[:1]), []
     for part in parts[1:]:

@@ -7,6 +7,7 @@ needs form stretches of their own; a processor that finds the guard false goes o
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -42,26 +43,27 @@ def guarded(
     """
     if not guards:
         return {}
-    outer = outer or {}
-    asked: dict[int, set[int | None]] = {x: set(by) for x, by in (elsewhere or {}).items()}
+    outer, alone = outer or {}, {guard: frozenset([guard]) for guard in (None, *guards)}
+    asked = {x: frozenset(by) for x, by in (elsewhere or {}).items()}
     for x in results:
         if type(x) is int:
-            asked.setdefault(x, set()).add(None)
+            asked[x] = asked.get(x, alone[None]) | alone[None]
     owner: dict[int, int] = {}
-    for line in reversed(lines):
-        by, chosen = asked.get(line.value, {None}), line.op == "select" and line.operands[0] in guards
-        own: int | None = line.operands[0] if chosen else None
-        if not chosen and line.value not in guards:
-            by = by if len(by) == 1 else {outer.get(guard, guard) for guard in by}
+    for value, op, operands in reversed(lines):
+        chosen = op == "select" and operands[0] in guards
+        own: int | None = operands[0] if chosen else None
+        if not chosen and value not in guards:
+            by = asked.get(value, alone[None])
+            by = by if len(by) == 1 else frozenset(outer.get(guard, guard) for guard in by)
             own = next(iter(by)) if len(by) == 1 else None
         if own is not None:
-            owner[line.value] = own
-        for k, x in enumerate(line.operands):
+            owner[value] = own
+        for k, x in enumerate(operands):
             if type(x) is int:
-                asked.setdefault(x, set()).add(own if not chosen or k == 1 else None)
-    count: dict[int, int] = {}
-    for guard in owner.values():
-        count[guard] = count.get(guard, 0) + 1
+                known, mine = asked.get(x), alone[own if not chosen or k == 1 else None]
+                if known is not mine:
+                    asked[x] = mine if known is None else known | mine
+    count = Counter(owner.values())
     return {x: guard for x, guard in owner.items() if count[guard] >= MIN_BRANCH}
 
 
@@ -84,15 +86,15 @@ def nested_rounds(repeat: Repeat, guards: Collection[int]) -> tuple[dict[int, in
     return nested(repeat.instructions, guards, [x for _, outputs in repeat.exits for x in outputs])
 
 
-def uses(lines: Iterable[Instruction], owner: Mapping[int, int]) -> dict[int, set[int | None]]:
-    """Guards under which instructions read each value; None: in any case."""
-    found: dict[int, set[int | None]] = {}
-    for line in lines:
-        own = owner.get(line.value)
-        for k, x in enumerate(line.operands):
-            if type(x) is int:
-                chosen = line.op == "select" and line.operands[0] == own and k != 1
-                found.setdefault(x, set()).add(None if chosen else own)
+def uses(lines: Iterable[Instruction], owner: Mapping[int, int], values: Collection[int]) -> dict[int, set[int | None]]:
+    """Guards under which instructions read each of some values; None: in any case."""
+    found = defaultdict[int, set[int | None]](set)
+    for value, op, operands in lines:
+        own = owner.get(value)
+        chosen = op == "select" and operands[0] == own
+        for k, x in enumerate(operands):
+            if type(x) is int and x in values:
+                found[x].add(None if chosen and k != 1 else own)
     return found
 
 
@@ -103,13 +105,13 @@ def outer_guards(
     elsewhere: Mapping[int, set[int | None]] | None = None,
 ) -> dict[int, int]:
     """Guard that each guard is within, where there is one: all of its choices are asked for under that alone."""
-    asked, known = uses(lines, owner), {x for x in results if type(x) is int}
+    choices = {line.value: line.operands[0] for line in lines if line.op == "select" and line.value in owner}
+    choices = {x: guard for x, guard in choices.items() if owner[x] == guard}
+    asked, known = uses(lines, owner, choices), {x for x in results if type(x) is int}
     by: dict[int, set[int | None]] = {}
-    for line in lines:
-        own, x = owner.get(line.value), line.value
-        if own is not None and line.op == "select" and line.operands[0] == own:
-            wanted = asked.get(x, set()) | (elsewhere or {}).get(x, set()) | ({None} if x in known else set())
-            by.setdefault(own, set()).update(wanted - {own})
+    for x, own in choices.items():
+        wanted = asked.get(x, set()) | (elsewhere or {}).get(x, set()) | ({None} if x in known else set())
+        by.setdefault(own, set()).update(wanted - {own})
     found = {guard: asks.pop() for guard, asks in by.items() if len(asks) == 1}
     inner = {guard: outer for guard, outer in found.items() if outer is not None}
     return {guard: outer for guard, outer in inner.items() if outer not in inner}  # one in another, no more

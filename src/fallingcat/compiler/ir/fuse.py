@@ -12,8 +12,9 @@ from .instructions import Instruction
 
 def lines_of(nodes: Iterable[Traced], number: dict[Traced, int]) -> list[Instruction]:
     """Instructions on numbered values; what has no number yet (an input, a symbol) makes none."""
+    make = tuple.__new__  # without the arguments by name of a record: there are a hundred thousand
     return [
-        Instruction(number[node], node.op, tuple([number[a] if type(a) is Traced else a for a in node.args]))
+        make(Instruction, (number[node], node.op, tuple([number[a] if type(a) is Traced else a for a in node.args])))
         for node in nodes
         if node.op not in ("input", "symbol")
     ]

@@ -124,9 +124,10 @@ def _with_loops(
         known = {line.value: phase[line.value] for line in lines}
         roots += [
             x
-            for line in lines
-            for x in line.operands
-            if type(x) is int and known.get(x, len(nodes)) < known[line.value]
+            for value, _, operands in lines
+            for own in (known[value],)
+            for x in operands
+            if type(x) is int and known.get(x, own) < own
         ]
     everywhere: list[Instruction] = []
     chunks: list[Chunk | Loop | Repeat] = []
@@ -150,7 +151,7 @@ def _read_by_rounds(rounds: list[Repeat], owners: list[Owners]) -> dict[int, set
     """Guards under which loops that repeat read each value."""
     read: dict[int, set[int | None]] = {}
     for repeat, (owner, _) in zip(rounds, owners, strict=True):
-        by = uses(repeat.instructions, owner)
+        by = uses(repeat.instructions, owner, repeat.shared)
         for x in repeat.shared:
             read.setdefault(x, set()).update(by.get(x, {None}))
     return read
@@ -246,15 +247,15 @@ def _chunks(
 ) -> list[Chunk]:
     """The program in pieces of similar weight, cut where few values wait; stores weigh more, for compilers."""
     kept = kept or {}
-    stores = {x: len(places.get(x, ())) + len(kept.get(x, ())) for x in {*places, *kept}}
-    weights = [1 + STORE_WEIGHT * stores[x.value] if x.value in stores else 1 for x in lines]
+    stores = [len(places.get(line.value, ())) + len(kept.get(line.value, ())) for line in lines]
+    weights = [1 + STORE_WEIGHT * count for count in stores]
     waiting = _waiting(lines, kept)
     chunks: list[Chunk] = []
     start = 0
     while start < len(lines):
         end = _end(weights, waiting, start, size)
         chunk = Chunk(lines[start:end], guard=guard, within=within)
-        for x in (line.value for line in chunk.instructions if line.value in stores):
+        for x in (line.value for line, count in zip(chunk.instructions, stores[start:end], strict=True) if count):
             chunk.outputs += [(place, x) for place in places.get(x, ())]
             chunk.kept += [(place, x) for place in kept.get(x, ())]
         chunks.append(chunk)

@@ -30,6 +30,7 @@ from ...lie.group import constant
 from ...model import Model, State
 from ...records import concise
 from ..base import Contact, Jump, Mode, Touch
+from ..default_friction import BY_SURFACES, check_friction, coefficient, friction_on
 from ..default_springs import DEFAULT_STEP
 from .event_driven.complementarity import OPEN, SLIDE, STICK
 from .event_driven.constraint_forces import check_held, constraint_forces, direction_rate, held_rows
@@ -80,8 +81,9 @@ class HardContacts(Contact):
     points: tuple[str, ...] = ()
     """links or frames whose origins may touch, or :func:`.feet` of a model; :func:`.corners` makes those of a foot;
     none, and no ``stops``: all collision shapes of the robot"""
-    friction: float | None = None
-    """Coulomb's coefficient; None: a point that touches sticks"""
+    friction: float | tuple[float, ...] | None = BY_SURFACES
+    """Coulomb's coefficient, one for all points or one for each; left out, that of the surfaces in the robot's file
+    (:class:`.Surface`), or where it has none, None; None: a point that touches sticks"""
     restitution: float | tuple[float, ...] = 0.0
     """Newton's, ``-v+_n / v-_n``; one for all points or one for each"""
     rest_speed: float = 1e-3
@@ -115,10 +117,11 @@ class HardContacts(Contact):
         restitutions(self.restitution, self.points)
         each_radius(self.radius, self.points)
         check_terrain(self.terrain)
-        for name in ("friction", "rest_speed", "frequency", "damping", "tolerance", "height"):
+        check_friction(self.friction, self.points, "hard contacts")
+        for name in ("rest_speed", "frequency", "damping", "tolerance", "height"):
             given, rule = getattr(self, name), "a finite number" + (" that is not negative" if name != "height" else "")
             try:
-                x = 0.0 if given is None and name == "friction" else float(given)
+                x = float(given)
             except (TypeError, ValueError, OverflowError):
                 x = np.nan
             if not np.isfinite(x) or (x < 0.0 and name != "height"):
@@ -178,7 +181,7 @@ class HardContacts(Contact):
                 raise ModelError(f"{place!r} starts {-p[0]:.3g} m below the ground: {way}")
             closed = p[0] <= self.tolerance and abs(v[0]) <= self.tolerance
             slides = bool(np.linalg.norm(v[1:]) > self.tolerance)
-            mode.append(OPEN if not closed or (slides and self.friction is None) else self._closed(slides))
+            mode.append(OPEN if not closed or (slides and self.coefficient(i) is None) else self._closed(i, slides))
             memory.append(self.remembered(mode[i], at, i).flat)
         check_held(self, model, tuple(mode), at)
         return tuple(mode), np.concatenate([np.zeros(0), *memory])
@@ -197,8 +200,24 @@ class HardContacts(Contact):
         """Names of the closed points."""
         return frozenset(place for place, status in zip(self.points, mode, strict=False) if status != OPEN)
 
-    def _closed(self, slides: bool) -> str:
-        return SLIDE if slides or self.friction == 0.0 else STICK
+    def coefficient(self, i: int) -> Any:
+        """Coulomb's coefficient of a point.
+
+        Args:
+            i: Index of the point or stop.
+
+        Returns:
+            Number of any kind, or None: it sticks.
+        """
+        return coefficient(self.friction, i)
+
+    def for_robot(self, model: Model, step: float = DEFAULT_STEP) -> HardContacts:
+        """Contact with the friction of the robot's file where it was left out."""
+        own = self.friction is BY_SURFACES
+        return replace(self, friction=friction_on(model, self.points, self.friction)) if own else self
+
+    def _closed(self, i: int, slides: bool) -> str:
+        return SLIDE if slides or self.coefficient(i) == 0.0 else STICK
 
     def remembered(self, status: str, at: ContactKinematics, i: int, resting: bool = False) -> ContactState:
         """Memory of a point whose status changes; one that rests without a load touches down deeper.
@@ -229,7 +248,7 @@ class HardContacts(Contact):
         still = ContactState(np.zeros(3), np.zeros(2))
         rates = [still] * len(mode)
         for i, status in enumerate(mode):
-            if status == SLIDE and self.friction and len(loads[i].J) > 2:  # along a line there is nothing to turn
+            if status == SLIDE and self.coefficient(i) and len(loads[i].J) > 2:  # along a line there is nothing to turn
                 rates[i] = still._replace(way=direction_rate(self, model, at, memory, i, held.motion))
         guards = guard_values(self, model, mode, at, memory, loads, held)
         v = held_rows(self, model, mode, at) @ state.velocity
@@ -359,6 +378,10 @@ class HardContacts(Contact):
         Returns:
             One set for each of :attr:`names`.
         """
-        mu = STICKING_FRICTION if self.friction is None else self.friction
-        smooth = is_numeric(mu) and not mu
-        return [Cone(1 if smooth else len(axes), mu) for axes in self.axes(model)]
+        return [_cone(len(axes), self.coefficient(i)) for i, axes in enumerate(self.axes(model))]
+
+
+def _cone(rows: int, mu: Any) -> Cone:
+    """Friction cone of a point with a coefficient of any kind; None: it sticks."""
+    smooth = mu is not None and is_numeric(mu) and not mu
+    return Cone(1 if smooth else rows, STICKING_FRICTION if mu is None else mu)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from functools import wraps
@@ -237,6 +238,8 @@ look_first(Law, _LOOKS)
 
 def _is_number(x: Any) -> bool:
     """True for one finite number, or one of a compiled step, whose value is unknown."""
+    if type(x) is float:
+        return math.isfinite(x)
     if is_numeric(x):
         return bool(np.shape(x) == () and np.isrealobj(x) and abs(x) <= int(np.finfo(float).max))
     return is_scalar(x) and hasattr(x, "__mul__") and not callable(x)

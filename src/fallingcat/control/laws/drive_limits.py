@@ -28,8 +28,9 @@ class DriveLimits(Law):
     drives do not move a joint faster than its limit, while gravity and impacts may.  Limits that are zero mean none, as
     in many files.
 
-    Implicit steps foresee the speed limit by the inertia that a joint carries, not by the ground below it: light feet
-    that stand under large torques are braked in steps of 2 ms and more.  Take shorter ones there.
+    Steps of ``implicit`` find the force at the rates at their end.  Those of ``moreau`` foresee the speed limit by the
+    inertia that a joint carries alone: legs that lift a robot from hard ground accelerate less, as an inertia of
+    ``dt effort / velocity`` more would make them.
 
     Example:
         >>> import fallingcat as fc
@@ -82,6 +83,11 @@ class DriveLimits(Law):
         s = SPEED_FADE * top / maximum(left, SPEED_FADE * top)
         damping = s * (absolute(u[fast]) / (SPEED_FADE * top) + kept) - kept
         return on_rates(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]
+
+
+def limits_speeds(law: Law, model: Model) -> bool:
+    """True if a law is that of :class:`DriveLimits`, and a joint of the robot has a speed limit."""
+    return type(law) is DriveLimits and bool(limited(model, "velocity").any())
 
 
 def cut_resistance(

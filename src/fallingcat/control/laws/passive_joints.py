@@ -252,7 +252,7 @@ class JointStops(Law):
 
     def for_implicit_steps(self) -> JointStops:
         """Stops for implicit steps, which need not resolve them."""
-        return replace(self, foreseen=True)
+        return self if self.foreseen else replace(self, foreseen=True)
 
     def for_linearized_steps(self, model: Model) -> JointStops:
         """Stops for steps that take forces as linear in the velocity at their end.
@@ -263,8 +263,8 @@ class JointStops(Law):
         Returns:
             Stops, some of which give an impulse.
         """
-        w = np.asarray(self._frequencies(model))[_ends(model)[1]]
-        return replace(self, unresolved=tuple((RETURN_STEPS * self.step * w > 2.0).tolist()))
+        found = _unresolved(replace(self, unresolved=()) if self.unresolved else self, model)
+        return self if found == self.unresolved else replace(self, unresolved=found)
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """Stop forces of the joints beyond a limit, else zero."""
@@ -313,6 +313,13 @@ class JointStops(Law):
         if self.foreseen:
             return maximum(holding, 1.0 / maximum(self.step, 4.0 * STEP))
         return minimum(maximum(holding, 0.25 / STEP), 0.25 / self.step)
+
+
+@functools.lru_cache(maxsize=64)
+def _unresolved(stops: JointStops, model: Model) -> tuple[bool, ...]:
+    """Joints whose stops linearized steps do not resolve: :attr:`JointStops.unresolved`."""
+    w = np.asarray(stops._frequencies(model))[_ends(model)[1]]
+    return tuple((RETURN_STEPS * stops.step * w > 2.0).tolist())
 
 
 # the model's numbers ----------------------------------------------------------------------------------------------

@@ -167,6 +167,7 @@ def prioritised_drives(
     J, bias, wanted = constrained_motion(model, state, contacts)
     G, z = R.T @ S.T, -(R.T @ h)
     if len(J):
+        # a basis of the rows, not J R itself: redundant contacts have dependent rows, whose Gram matrix is singular
         Q = orthonormal(J @ R)
         G, z = G - Q.T @ (Q @ G), z - Q.T @ (Q @ z)
         z = z + hierarchical([Level(J @ R, wanted - bias, np.ones(len(J)))], model.nv).x
@@ -179,6 +180,8 @@ def prioritised_drives(
             for i, shape in enumerate(((0, model.nv), (0, len(S)), (0,), (0,)))
         )
         levels.append(Level(A, b, weight))
+        # the rank of a level is judged by what drives could do to it at most, not by what is left of it here: else
+        # rounding of a level that contacts hold would be obeyed
         sizes.append(strength * maximum(least, norm(sqrt(weight)[:, None] * JR)))
     return hierarchical(levels, len(S), damping, sizes=sizes).x
 

@@ -190,8 +190,13 @@ class Drive:
     def _servo(
         self, element: Element, key: str, inherited: float, usual: float, reader: FilesReader
     ) -> tuple[float, bool]:
-        """A gain, and whether it is known: what a servo takes from a class of another kind depends on the MuJoCo."""
+        """A gain, and whether it is known: what a servo takes from a class of another kind depends on the MuJoCo.
+
+        All of them take the plain gains of a ``<general>``.
+        """
         alike, alone = self.kinds[-1:] == (element.tag,), not {*self.kinds} - {"motor"}
+        plain = self.types["gaintype"] == "fixed" and self.types["biastype"] in ("none", "affine")
+        alike = alike or ({*self.kinds} == {"general"} and plain and element.tag != "damper")
         known = key in element.attributes or (not self.mixed and (alike or alone))
         return number(reader, element, key, default=inherited if alike else usual), known
 

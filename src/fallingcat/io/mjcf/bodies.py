@@ -19,17 +19,10 @@ from .ignored import Tally
 from .joints import JointPart, free_damping, is_free, read_joint
 from .poses import orientation, pose
 from .settings import Settings, boolean
-from .shapes import bits
 from .source import Source
 
 MAX_JOINTS: Final = 6
 """Joints of one body: so many ways it can move."""
-
-_CONTACT: Final = ("friction", "condim", "solref", "solimp", "priority", "solmix", "gap")
-_CHOSEN: Final = (
-    "contact parameters of geoms ('friction', 'condim', 'solref', 'solimp', 'priority', 'gap') are not read: friction "
-    "and stiffness are those of the contact that you choose, such as fc.contact.CompliantFloor(..., friction=0.8)"
-)
 
 
 @dataclass
@@ -105,10 +98,6 @@ class Walk:
         if element.tag == "geom":
             full = defaults.applied(element, scope.childclass)
             body.geoms.append(read_geom(full, scope.H, scope.source, self.reader))
-            if any(name in full.attributes for name in _CONTACT) and bits(body.geoms[-1]) != (0, 0):
-                self.tally.note(_CHOSEN, element)
-            if number(self.reader, full, "margin", default=0.0) > 0.0 and bits(body.geoms[-1]) != (0, 0):
-                self.tally.note("the 'margin' of a geom is not read: contacts begin where shapes touch", element)
         elif element.tag == "site":
             full = defaults.applied(element, scope.childclass)
             body.sites.append((element, scope.H @ placed(full, settings, self.reader)))

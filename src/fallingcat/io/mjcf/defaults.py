@@ -63,7 +63,7 @@ class Defaults:
             default, name = stack.pop()
             here = self.classes[name]
             for child in default:  # own attributes first: nested classes copy them, wherever they stand
-                if child.tag in ("joint", "geom", "mesh", "material", "site", "tendon"):
+                if child.tag in ("joint", "geom", "mesh", "material", "site", "tendon", "pair"):
                     here[child.tag] = _overridden(here.get(child.tag, {}), child.attributes)
             self.actuators[name] += tuple(child for child in default if child.tag in (*_ACTUATORS, *_ODD_ACTUATORS))
             stack.extend([(child, self._begin(child, name)) for child in default.all("default")])

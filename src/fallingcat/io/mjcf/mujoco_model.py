@@ -55,7 +55,7 @@ def read_mujoco_model(peer: Any, reader: Reader) -> Model:
     free = bodies[robot.base].free
     if free is not None and peer.dof_armature[peer.jnt_dofadr[peer.body_jntadr[robot.base]]]:
         tally.note(FREE_ROTOR, free)
-    pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
+    pieces = make_pieces(bodies, masses, robot.base, robot.kept, lambda _: None, reader)
     sites = read_sites(bodies, robot.kept, [*pieces.link_places], tally)
     states = Coordinates(bodies, robot.base)
     parts = Parts(

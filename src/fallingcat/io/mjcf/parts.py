@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...lie import SE3
 from ...model import Body, Fixed, Free, Joint, Link, Passive
+from ...model.surface import Surface
 from ..diagnostics import Located, Reader
 from ..safe_xml import Element
 from .bodies import BodyPart
@@ -82,14 +83,20 @@ class Pieces:
 
 
 def make_pieces(
-    bodies: Sequence[BodyPart], masses: Sequence[Body], base: int, kept: Sequence[bool], reader: Reader
+    bodies: Sequence[BodyPart],
+    masses: Sequence[Body],
+    base: int,
+    kept: Sequence[bool],
+    surface: Callable[[Geom], Surface | None],
+    reader: Reader,
 ) -> Pieces:
-    """Links and joints in MuJoCo's order, from the base on."""
+    """Links and joints in MuJoCo's order, from the base on, with the surface of each geom."""
     naming, pieces = Naming(bodies), Pieces()
     for i, body in enumerate(bodies):
         if not kept[i]:
             continue
-        pieces.link(link_of(naming.bodies[i], masses[i], body.geoms), body.element)
+        surfaces = [surface(geom) for geom in body.geoms]
+        pieces.link(link_of(naming.bodies[i], masses[i], body.geoms, surfaces), body.element)
         pieces.geoms[naming.bodies[i]] = body.geoms
         if i == base:
             if body.free_damping:

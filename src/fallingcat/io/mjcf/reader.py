@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from ...lie import SE3, Trivial
 from ...model import Model
@@ -28,6 +28,7 @@ from .parts import make_pieces
 from .references import References
 from .sites import read_sites
 from .springs import with_springdampers
+from .surfaces import ground_of, read_pairs, surface_of
 from .tendons import Tendons
 from .transmissions import Transmissions
 
@@ -57,7 +58,9 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         reader.fail(bodies[0].element, "a robot has at least one <body>")
     robot = find_robot(bodies, reader, tally)
     masses = weigh_bodies(bodies, robot, reader, tally)
-    pieces = make_pieces(bodies, masses, robot.base, robot.kept, reader)
+    pairs = read_pairs(root, source.defaults, reader, tally)
+    surface = partial(surface_of, pairs=pairs, reader=reader, tally=tally)
+    pieces = make_pieces(bodies, masses, robot.base, robot.kept, surface, reader)
     sites = read_sites(bodies, robot.kept, [*pieces.link_places], tally)
     name = root.get("model")
     if name:
@@ -72,7 +75,8 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         gravity=settings.gravity,
         needs_mass=True,
         virtual=pieces.virtual,
-        apart=links_apart(root, pieces.geoms, tally),
+        apart=links_apart(root, pieces.geoms, pairs, tally),
+        ground=ground_of(bodies, pairs, reader, tally),
         start=start_of(bodies, robot.base),
         named_states=read_keyframes(root, Coordinates(bodies, robot.base), reader, tally),
         frames=sites.frames,

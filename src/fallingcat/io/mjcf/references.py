@@ -84,8 +84,8 @@ class References:
             listed = ", ".join(f"<{tag}> ({count})" for tag, count in kinds.items())
             text = f"equalities are not read, the robot is a tree and its joints are independent: {listed}"
             tally.note(f'{text}; load with loops="close" keeps them', constraints[0])
-        passed = [name for name in _SECTIONS if name not in ("equality", "keyframe", "tendon", "actuator")]
-        counts = {name: sum(e.tag != "exclude" for s in self.root.all(name) for e in s) for name in passed}
+        passed = [name for name in _SECTIONS if name not in ("equality", "keyframe", "tendon", "actuator", "contact")]
+        counts = {name: sum(1 for s in self.root.all(name) for _ in s) for name in passed}
         listed = ", ".join(f"<{name}> ({count})" for name, count in counts.items() if count)
         if listed:
             self.reader.warn(self.root, f"checked and not kept: {listed}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...lie.rotations import homogeneous, matrix_from_quaternion
 from ...model import Link, Shape
 from ...model.body import Body
 from ...model.shapes import Box, Capsule, Color, Cylinder, Ellipsoid, Mesh, Sphere
+from ...model.surface import Surface
 from ..numbers import parse_number
 from ..safe_xml import Element
 from .geometry import Geom
@@ -19,15 +21,17 @@ _HIDDEN: Final = 3
 """Groups of geoms from here on MuJoCo does not show unless it is asked to: those that only touch."""
 
 
-def link_of(name: str, body: Body, geoms: Sequence[Geom]) -> Link:
-    """A link with the shapes of its geoms.
+def link_of(name: str, body: Body, geoms: Sequence[Geom], surfaces: Sequence[Surface | None]) -> Link:
+    """A link with the shapes of its geoms and the surfaces of these, None where one touches nothing.
 
-    What has neither ``contype`` nor ``conaffinity`` touches nothing and is drawn; so is what touches, in the groups
-    that MuJoCo shows.  Planes, height fields and distance functions are no parts of a robot here.
+    What touches nothing is drawn; so is what touches, in the groups that MuJoCo shows.  Planes, height fields and
+    distance functions are no parts of a robot here.
     """
-    found = [(geom, shape) for geom in geoms if (shape := shape_of(geom)) is not None]
-    visuals = tuple(shape for geom, shape in found if not _touches(geom) or _one(geom.element, "group", 0.0) < _HIDDEN)
-    return Link(name, body, visuals, tuple(shape for geom, shape in found if _touches(geom)))
+    pairs = ((geom, shape_of(geom), surface) for geom, surface in zip(geoms, surfaces, strict=True))
+    found = [(geom, shape, surface) for geom, shape, surface in pairs if shape is not None]
+    visuals = (s for geom, s, surface in found if surface is None or _one(geom.element, "group", 0.0) < _HIDDEN)
+    collisions = (replace(shape, surface=surface) for _, shape, surface in found if surface is not None)
+    return Link(name, body, tuple(visuals), tuple(collisions))
 
 
 def shape_of(geom: Geom) -> Shape | None:
@@ -69,10 +73,6 @@ def bits(geom: Geom) -> tuple[int, int]:
     """Its ``contype`` and ``conaffinity``."""
     first, second = (int(_one(geom.element, name, 1.0)) for name in ("contype", "conaffinity"))
     return first, second
-
-
-def _touches(geom: Geom) -> bool:
-    return bits(geom) != (0, 0)
 
 
 def _color(geom: Geom) -> Color | None:

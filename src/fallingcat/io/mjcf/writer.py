@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import ModelError
 from ...lie import SE3, SO3, Trivial
 from ...lie.rotations import homogeneous
-from ...model import Body, Frame, Free, Joint, Link, Model, Prismatic, Revolute
+from ...model import Body, Frame, Free, Joint, Link, Model, Prismatic, Revolute, Surface
 from ...model.joints.axial import Axial
 from ..diagnostics import FileWarning
 from ..files import write_text
@@ -74,6 +74,8 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.xml") -> tuple[
     forces = Forces(root, model)
     forces.write()
     notes = [*writer.notes, *writer.geoms.notes, *forces.notes, *keyframes(root, model)]
+    if model.ground is not None and model.ground != Surface():
+        notes.append("the surface of the ground is not written to MJCF: give a plane its friction and margin")
     if model.driven is not None:
         notes.append("MJCF does not say what is driven beside actuators: left out")
     ET.indent(root)

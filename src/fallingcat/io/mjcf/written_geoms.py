@@ -16,6 +16,7 @@ from ...lie import SO3
 from ...lie.rotations import homogeneous
 from ...model import Link, Shape
 from ...model.shapes import Mesh
+from ...model.surface import Surface
 from ..numbers import written
 from ..uris import located, seen_from
 from .parts import fresh
@@ -62,6 +63,7 @@ class Geoms:
             given["pos"] = written(H[:3, 3])
         if not np.array_equal(H[:3, :3], np.eye(3)):
             given["quat"] = written(np.roll(SO3().coordinates(homogeneous(H[:3, :3], np.zeros(3))), 1))
+        given |= {} if shape.surface is None else contact_parameters(shape.surface)
         return given if shape.color is None else given | {"rgba": written(shape.color)}
 
     def _mesh(self, shape: Mesh) -> str | None:
@@ -81,6 +83,16 @@ class Geoms:
         if key not in self._meshes:
             self._meshes[key] = fresh(PurePosixPath(file).stem, self._taken)
         return self._meshes[key]
+
+
+def contact_parameters(surface: Surface) -> dict[str, str]:
+    """Contact parameters that are not MuJoCo's defaults."""
+    given = {"condim": surface.dimensions, "priority": surface.priority, "margin": surface.margin}
+    usual = {"condim": 3, "priority": 0, "margin": 0.0}
+    found = {key: f"{value:.17g}" for key, value in given.items() if value != usual[key]}
+    found |= {} if surface.friction == 1.0 else {"friction": written([surface.friction])}
+    found |= {"contype": "0", "conaffinity": "0"} if surface.paired_only else {}
+    return found | ({"name": surface.name} if surface.pairs else {})
 
 
 def _size(shape: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from dataclasses import replace
 from typing import Final
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ from ...lie.rotations import homogeneous
 from ...model import Couple, Free, Loop, Model, Pin, Weld
 from ..numbers import written
 from .parts import WORLD
+from .written_geoms import contact_parameters
 
 _SE3, _SO3 = SE3(), SO3()
 _COINCIDE: Final = 1e-12
@@ -87,11 +89,21 @@ def _poses_at_zero(model: Model) -> dict[str, np.ndarray]:
 
 
 def contacts(root: ET.Element, model: Model, folded: Set[str]) -> None:
-    """Pairs of links that do not touch each other."""
-    pairs = [pair for pair in model.apart if not folded & {*pair}]
-    section = ET.SubElement(root, "contact") if pairs else root
-    for first, second in pairs:
+    """Pairs of links that do not touch each other, and pairs of geoms with parameters of their own."""
+    excluded = [pair for pair in model.apart if not folded & {*pair}]
+    named = {s.name: s for link in model.links for shape in link.collisions if (s := shape.surface) and s.pairs}
+    pairs = {
+        tuple(sorted((name, other))): surface
+        for name, own in named.items()
+        for other, surface in own.pairs
+        if other in named
+    }
+    section = ET.SubElement(root, "contact") if excluded or pairs else root
+    for first, second in excluded:
         ET.SubElement(section, "exclude", body1=first, body2=second)
+    for (first, second), surface in pairs.items():
+        given = {"friction": written([surface.friction] * 2)} | contact_parameters(replace(surface, friction=1.0))
+        ET.SubElement(section, "pair", {"geom1": first, "geom2": second} | given)
 
 
 def keyframes(root: ET.Element, model: Model) -> list[str]:

@@ -210,6 +210,7 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
         actuators=_actuators(robot, places, reader),
         driven=_driven(robot, joints, reader),
         apart=[(first, second) for first, second in robot.apart],
+        ground=None if robot.ground is None else robot.ground.build(),
         start=None if robot.start is None else robot.start.build(),
         named_states=[table.build() for table in robot.keyframe],
         force_elements=_forces(robot, "force_element", names, places, reader),

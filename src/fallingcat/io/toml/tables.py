@@ -13,6 +13,7 @@ from ...model import Couple, Loop, Pin, Rolling, Shape, Weld
 from ...model.joints import KINDS, LIBRARY, JointKind, Reversed
 from ...model.loops import KINDS as LOOP_KINDS
 from ...model.shapes import KINDS as SHAPES
+from ...model.surface import DIMENSIONS, Surface
 from ..base_names import BASES
 from ..limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_PAIRS, MAX_SHAPES
 from .force_tables import ActuatorTable, ForceElementTable, TendonTable
@@ -65,6 +66,29 @@ class PointTable(Table):
     inertia: Inertia | None = None
 
 
+class SurfaceTable(Table):
+    """Contact parameters of a shape or of the ground."""
+
+    friction: Annotated[FiniteFloat, Field(ge=0.0)] = 1.0
+    dimensions: int = 3
+    priority: int = 0
+    margin: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
+    name: Annotated[str, Field(max_length=MAX_ATTRIBUTE)] = ""
+    pairs: Annotated[dict[str, SurfaceTable], Field(max_length=MAX_SHAPES)] = {}
+    paired_only: bool = False
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.dimensions not in DIMENSIONS:
+            raise wrong("the dimensions of a contact force are 1, 3, 4 or 6")
+        return self
+
+    def build(self) -> Surface:
+        """The surface, with those of its pairs."""
+        pairs = tuple((name, table.build()) for name, table in self.pairs.items())
+        return Surface(self.friction, self.dimensions, self.priority, self.margin, self.name, pairs, self.paired_only)
+
+
 class ShapeTable(Placed):
     """Shape of a link, drawn or touching."""
 
@@ -76,6 +100,7 @@ class ShapeTable(Placed):
     size: Annotated[list[Length], numbers("a size", 3)] | None = None
     path: Annotated[str, Field(min_length=1, max_length=MAX_ATTRIBUTE)] | None = None
     scale: Annotated[list[FiniteFloat], numbers("a scale", 3)] | None = None
+    surface: SurfaceTable | None = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -96,7 +121,8 @@ class ShapeTable(Placed):
         """The shape; paths are seen from ``folder``."""
         more: dict[str, Any] = {"folder": folder} if self.type == "mesh" else {}
         more |= _given(self, "radius", "radii", "length", "size", "path", "scale", "color")
-        return SHAPES[self.type](placement=self.placement(), **more)
+        surface = None if self.surface is None else self.surface.build()
+        return SHAPES[self.type](placement=self.placement(), surface=surface, **more)
 
 
 class LinkTable(Table):
@@ -283,6 +309,7 @@ class RobotTable(Table):
     gravity: Gravity | None = None
     driven: Annotated[list[Any], Field(max_length=MAX_LINKS)] | None = None
     apart: Annotated[list[Annotated[list[str], Field(min_length=2, max_length=2)]], Field(max_length=MAX_PAIRS)] = []
+    ground: SurfaceTable | None = None
     link: Annotated[list[LinkTable], Field(min_length=1, max_length=MAX_LINKS)]
     joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
     frame: Annotated[list[FrameTable], Field(max_length=MAX_SHAPES)] = []

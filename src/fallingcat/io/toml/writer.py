@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from ...model.joints import KINDS
 from ...model.keyframes import Keyframe
 from ...model.loops import KINDS as LOOPS
 from ...model.shapes import Mesh
+from ...model.surface import Surface
 from ..base_names import BASES
 from ..diagnostics import Reader
 from ..names import Names
@@ -50,6 +52,7 @@ def document(model: Model, path: str | os.PathLike[str]) -> str:
     head = {"name": model.name, "base": _base(model.base), "gravity": model.gravity}
     head |= {} if model.driven is None else {"driven": model.driven}
     head |= {"apart": model.apart} if model.apart else {}
+    head |= {} if model.ground is None else {"ground": _surface(model.ground)}
     head |= {} if model.start is None else {"start": _keyframe(model.start)}
     tables = ["\n".join(_lines(head))]
     tables += [_table("link", _link(link, path)) for link in model.links]
@@ -95,7 +98,19 @@ def _shape(shape: Shape, path: str | os.PathLike[str]) -> dict[str, Any]:
     if isinstance(shape, Mesh):
         table |= {"path": seen_from(path, shape), "scale": shape.scale}
     table |= _placed(shape.placement, f"placement of a {shape.kind}")
-    return table if shape.color is None else table | {"color": shape.color}
+    table |= {} if shape.color is None else {"color": shape.color}
+    return table if shape.surface is None else table | {"surface": _surface(shape.surface)}
+
+
+def _surface(surface: Surface) -> dict[str, Any]:
+    """Entries that differ from the defaults."""
+    table = {
+        each.name: getattr(surface, each.name)
+        for each in fields(surface)
+        if each.name != "pairs" and getattr(surface, each.name) != each.default
+    }
+    pairs = {name: _surface(other) for name, other in surface.pairs}
+    return table | ({"pairs": pairs} if pairs else {})
 
 
 def _joint(joint: Joint) -> dict[str, Any]:
@@ -219,6 +234,8 @@ def _value(value: Any) -> str:
         return _string(value)
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, dict):
         return "{ " + ", ".join(_lines(value)) + " }"
     if isinstance(value, Iterable):

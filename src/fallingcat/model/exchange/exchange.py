@@ -242,25 +242,11 @@ class Exchange(Frozen):
 
 def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot]) -> Exchange:
     """Exchange with a library that writes the base and every joint, by name, at the given places."""
-    parts: list[tuple[str, Group, Spot | None, int, int]] = []  # what, its group, theirs, and where ours begins
-    followers = []
-    if model.base.nq:
-        parts.append(("the base", model.base, base, 0, 0))
-    for joint, qs, vs in zip(model.joints, model.q_slices, model.v_slices, strict=True):
-        place = joints.get(joint.name)
-        if joint.mimic and place:
-            followers.append(Follower(joint.name, slice(place.q, place.q + len(place.writing.q)), place.v, joint.mimic))
-        if joint.nv or (joint.mimic and place):
-            q, v = model.base.nq + qs.start, model.m + vs.start
-            parts.append((f"joint {joint.name!r}", joint.kind.group, place, q, v))
-    q_order = np.full(sum(len(place.writing.q) for _, _, place, _, _ in parts if place), -1)
-    v_order = np.full(sum(group.dim for _, group, _, _, _ in parts), -1)
+    parts = _parts(model, library, base, joints)
+    q_order = np.full(sum(len(part.place.writing.q) for part in parts), -1)
+    v_order = np.full(sum(part.group.dim for part in parts), -1)
     cosines, outside, quaternions = [], [], []
-    for what, group, place, q, v in parts:
-        if place is None:
-            raise ModelError(f"{library} has no {what} of {model.name!r}")
-        if not place.writing.fits(group):
-            raise ModelError(f"{library} writes {what} as {' '.join(place.writing.q)}, which is no point of {group}")
+    for _, group, place, q, v in parts:
         names = list(group.coordinate_names)
         for i, word in enumerate(place.writing.q):
             alike = place.writing.q == group.coordinate_names  # two angles of one name too
@@ -272,7 +258,47 @@ def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str,
         quaternions += [q + names.index("qx")] if "qx" in names else []
         outside += [(q + names.index("qx"), place.v + i) for i in place.writing.outside]
     places = (np.array(cosines, int), tuple(outside), np.array(quaternions, int))
-    return Exchange(model, library, q_order, v_order, *places, tuple(followers))
+    return Exchange(model, library, q_order, v_order, *places, _followers(model, joints))
+
+
+class _Part(NamedTuple):
+    """Base or joint: its group, its place in their vectors, and where it begins in ours."""
+
+    what: str
+    group: Group
+    place: Spot
+    q: int
+    v: int
+
+
+def _parts(model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot]) -> list[_Part]:
+    """Base and joints that the library moves; an error for those that it lacks or writes as something else."""
+    found: list[tuple[str, Group, Spot | None, int, int]] = []
+    if model.base.nq:
+        found.append(("the base", model.base, base, 0, 0))
+    for joint, qs, vs in zip(model.joints, model.q_slices, model.v_slices, strict=True):
+        place = joints.get(joint.name)
+        if joint.nv or (joint.mimic and place):
+            q, v = model.base.nq + qs.start, model.m + vs.start
+            found.append((f"joint {joint.name!r}", joint.kind.group, place, q, v))
+    parts = []
+    for what, group, place, q, v in found:
+        if place is None:
+            raise ModelError(f"{library} has no {what} of {model.name!r}")
+        if not place.writing.fits(group):
+            raise ModelError(f"{library} writes {what} as {' '.join(place.writing.q)}, which is no point of {group}")
+        parts.append(_Part(what, group, place, q, v))
+    return parts
+
+
+def _followers(model: Model, joints: Mapping[str, Spot]) -> tuple[Follower, ...]:
+    """Mimic joints that have coordinates of their own in the library."""
+    found = [(joint, joints[joint.name]) for joint in model.joints if joint.mimic and joints.get(joint.name)]
+    return tuple(
+        Follower(joint.name, slice(place.q, place.q + len(place.writing.q)), place.v, joint.mimic)
+        for joint, place in found
+        if joint.mimic is not None
+    )
 
 
 def _put(order: np.ndarray, at: int, ours: int, library: str) -> None:

@@ -42,6 +42,8 @@ class CompiledBatch:
     _on: Device
     _x: Any
     _inputs: LawInputs
+    _order: int
+    """Order of the method."""
 
     @classmethod
     def alone(cls, problem: Problem, stepper: Any, layout: Layout, dt: float) -> Self:
@@ -113,7 +115,7 @@ class CompiledBatch:
         numbers, threads = _numbers_of_each(each, self.parameters, self.stepper.numbers), whole(threads, "threads")
         cpu = target == "cpu"
         self._on = Cpu(self.stepper.kernel, numbers, threads) if cpu else Gpu(self.stepper.on(target, dtype), numbers)
-        self._inputs = LawInputs(self.problem, method, dt)
+        self._inputs, self._order = LawInputs(self.problem, method, dt), method.order
         self._x = self._on.sent(self._fresh(many))
 
     def _fresh(self, many: State) -> np.ndarray:

@@ -23,11 +23,14 @@ from ...model import Model
 from ..events import TIME_TOLERANCE
 from ..problem.problem import Problem
 from ..problem.vector_field import Layout
+from .held_forces import HeldForces
 
 STEPS_PER_PART = 250
 """Long enough for a robot that lands to forget errors that it will forget."""
 MIN_STEPS_REPEATED = 250
 """Steps that are repeated of any run: a millisecond of work."""
+MIN_HELD_STEPS_REPEATED = 100
+"""The same under the forces of a sampled controller, in parts of a tenth of a second"""
 SHARE_REPEATED = 0.2
 """Part of longer runs that is repeated, which takes half as many steps: a tenth of the time.  Less is repeated where it
 takes more of them."""
@@ -147,12 +150,20 @@ def some_of(count: int) -> np.ndarray:
 
 
 def estimate(
-    stepper: Any, on: Any, layout: Layout, checkpoints: Checkpoints, order: int, parts_per_step: int = 1
+    stepper: Any,
+    on: Any,
+    layout: Layout,
+    checkpoints: Checkpoints,
+    order: int,
+    parts_per_step: int = 1,
+    held: HeldForces | None = None,
 ) -> Errors | None:
     """Errors of the robots on a device, in compiled steps of ``stepper``; None where there are not two steps.
 
-    Parts are repeated in steps twice as long, or, with several ``parts_per_step``, so many times shorter.
+    Parts are repeated in steps twice as long, or, with several ``parts_per_step``, so many times shorter; under forces
+    that a controller has ``held``, in shorter ones, as it may have given others in every step.
     """
+    parts_per_step = parts_per_step if held is None else max(2, parts_per_step)
     states, dt = list(checkpoints), checkpoints.dt
     if len(states) < 2 or states[-1].steps < 2:
         return None
@@ -160,12 +171,18 @@ def estimate(
     nodes, model, lanes = x[..., stepper.head :], stepper.problem.model, range(x.shape[1])
     errors = np.zeros((len(lanes), 4))
     cost = float(parts_per_step) if parts_per_step > 1 else 0.5
-    chosen = [_chosen(_activity(layout, nodes[:, i]), ends[-1], cost) for i in lanes]
+    least = MIN_STEPS_REPEATED if held is None else MIN_HELD_STEPS_REPEATED
+    chosen = [_chosen(_activity(layout, nodes[:, i]), ends[-1], cost, least) for i in lanes]
     repeated = list[tuple[np.ndarray, ...]]()
-    for parts, robots, weights in _together(chosen, ends):
+    for parts, robots, weights in _together(chosen, ends, apart=held is not None):
         steps = int(ends[parts[0] + 1] - ends[parts[0]])
         count, some = steps * parts_per_step if parts_per_step > 1 else max(1, steps // 2), on.part(robots)
-        after = stepper.repeated(some, stepper.restarted(x[parts, robots], count / steps), steps * dt / count, count)
+        size = steps * dt / count
+        if held is None:
+            after = stepper.repeated(some, stepper.restarted(x[parts, robots], count / steps), size, count)
+        else:
+            start, end = (float(ends[parts[0] + i]) * dt for i in (0, 1))
+            after = held.repeated(stepper, some, x[parts, robots], robots, start, end, dt, parts_per_step)
         other = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
         repeated.append((parts, robots, weights, other))
     parts, robots, weights, others = map(np.concatenate, zip(*repeated, strict=True))
@@ -175,16 +192,34 @@ def estimate(
     return Errors(errors, _distances(model, layout, nodes[0], nodes).max(axis=0))
 
 
-def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+def step_error(
+    stepper: Any, on: Any, layout: Layout, x: Any, forces: Any, dt: float, steps: int, order: int
+) -> ErrorEstimate | None:
+    """Error of some ``steps`` that robots on a device take from ``x`` under ``forces``, by steps half as long.
+
+    It is the largest one, of robots whose numbers stay finite; None: of no robot.
+    """
+    before = np.array(on.fetched(x), dtype=float)
+    finer = on.sent(stepper.restarted(before, 2.0))
+    ends = [stepper.taken(on, x, dt, steps, forces), stepper.taken(on, finer, 0.5 * dt, 2 * steps, forces)]
+    first, coarse, fine = (np.array(on.fetched(each), dtype=float)[:, stepper.head :] for each in (x, *ends))
+    model, sound = stepper.problem.model, np.isfinite(coarse).all(axis=1)
+    off = _distances(model, layout, coarse, fine) / (1.0 - 0.5**order)
+    return Errors(off, _distances(model, layout, first, coarse)).worst(sound)
+
+
+def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray, apart: bool) -> Iterator[tuple[np.ndarray, ...]]:
     """Parts, robots and weights of the steps that are repeated in one call.
 
-    These are parts of equal length; of one robot each alone, for which the code of single robots is there already.
+    These are parts of equal length, or, ``apart``, the same part of many robots; of one robot each alone, for which the
+    code of single robots is there already.
     """
     jobs = [(part, robot, weight) for robot, own in enumerate(chosen) for part, weight in own]
     lengths = np.diff(ends)[[part for part, _, _ in jobs]]
     groups = [[job] for job in jobs]
     if len(chosen) > 1:
-        groups = [[jobs[i] for i in np.flatnonzero(lengths == length)] for length in sorted({*lengths.tolist()})]
+        kinds = np.array([part for part, _, _ in jobs]) if apart else lengths
+        groups = [[jobs[i] for i in np.flatnonzero(kinds == kind)] for kind in sorted({*kinds.tolist()})]
     for group in groups:
         parts, robots, weights = zip(*group, strict=True)
         yield np.array(parts), np.array(robots), np.array(weights)
@@ -222,19 +257,23 @@ def _activity(layout: Layout, nodes: np.ndarray) -> np.ndarray:
     return change
 
 
-def _chosen(activity: np.ndarray, steps: int, cost: float = 0.5) -> list[tuple[int, float]]:
+def _chosen(
+    activity: np.ndarray, steps: int, cost: float = 0.5, least: int = MIN_STEPS_REPEATED
+) -> list[tuple[int, float]]:
     """Parts of a run of so many ``steps`` to repeat, in ``cost`` times as many, and how many parts each stands for.
 
-    Half are the most active ones, the rest is spread evenly over the others.
+    Half are the most active ones, the rest is spread evenly over the others, for which it stands by its activity: the
+    first of them is often an impact that fades, and the last ones rest.
     """
     count = len(activity)
-    few = max(2, math.ceil(max(MIN_STEPS_REPEATED, SHARE_REPEATED * 0.5 / cost * steps) * count / steps))
+    few = max(2, math.ceil(max(least, SHARE_REPEATED * 0.5 / cost * steps) * count / steps))
     if count <= few:
         return [(part, 1.0) for part in range(count)]
     by_activity = np.argsort(-activity, kind="stable")
     most, others = by_activity[: few // 2], np.sort(by_activity[few // 2 :])
     spread = others[np.linspace(0, len(others) - 1, few - len(most)).round().astype(int)]
-    weight = len(others) / len(spread)
+    seen, whole = activity[spread].sum(), activity[others].sum()
+    weight = float(whole / seen) if 0.0 < seen < np.inf else len(others) / len(spread)
     return [(int(part), 1.0) for part in most] + [(int(part), weight) for part in spread]
 
 

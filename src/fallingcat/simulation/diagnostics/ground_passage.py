@@ -25,9 +25,8 @@ MAX_STATES: Final = 8
 def passed_ground(run: Motion) -> Diagnostic | None:
     """Link that is in the ground with most of its collision shapes, at the end of a run or at one of some samples."""
     contact, model = run.problem.contact, run.problem.model
-    parts = () if contact is None else contact.parts
-    floor = next((part for part in parts if _on_ground(model, getattr(part, "points", ()))), None)
-    if floor is None:
+    floor = None if contact is None else contact.on_ground
+    if floor is None or not _on_ground(model, getattr(floor, "points", ())):
         return None
     shapes = _untouched(model, floor.points)
     if shapes is None:
@@ -39,19 +38,17 @@ def passed_ground(run: Motion) -> Diagnostic | None:
     last, robots = len(run.times) - 1, np.flatnonzero(run.finite)[:MAX_STATES]
     samples = sorted({last} if run.many else {*np.linspace(last, 0, MAX_STATES).astype(int).tolist()})
     heights = _heights(model, ground, shapes, *(x[np.ix_(samples, robots)] for x in run.series.states[:2]))
-    place = {point: i for i, point in enumerate(shapes.points)}
-    deepest, name, sunk = 0.0, "", list[int]()
-    for link, points in shapes.groups.items():
-        own = heights[..., [place[point] for point in points]]
-        depths = np.where(own.mean(axis=-1) < 0.0, -own.min(axis=-1), 0.0)
-        sunk += robots[(depths > MAX_DEPTH).any(axis=0)].tolist()
-        deepest, name = max((deepest, name), (float(depths.max(initial=0.0)), link))
-    if not sunk:
+    links, order, starts = _link_by_link(shapes)
+    own = heights[..., order]
+    depths = np.where(np.add.reduceat(own, starts, axis=-1) < 0.0, -np.minimum.reduceat(own, starts, axis=-1), 0.0)
+    sunk = robots[(depths > MAX_DEPTH).any(axis=(0, 2))]
+    if not len(sunk):
         return None
+    deepest, name = max(zip(depths.max(axis=(0, 1)).tolist(), links, strict=True))
     advice = "leave out the points of the contact, and all collision shapes touch"
     message = f"link {name!r} is {deepest:.2g} m in the ground: the contact has no points there"
     found = Diagnostic(Kind.BELOW_GROUND, message, deepest, MAX_DEPTH, advice, name)
-    return run.about(found, np.array(sorted({*sunk})))
+    return run.about(found, sunk)
 
 
 def _heights(
@@ -65,6 +62,14 @@ def _heights(
     places = point_coordinates(model, poses, joints, shapes.points, np.eye(3), shapes.model)
     each = [[float(ground.site(p, r).height) for p, r in zip(at, shapes.radii, strict=True)] for at in places]
     return np.array(each).reshape(*lead, -1)
+
+
+@functools.lru_cache(maxsize=32)
+def _link_by_link(shapes: CollisionPoints) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Links, indices of the points link by link, and where those of each link begin."""
+    place, groups = {point: i for i, point in enumerate(shapes.points)}, shapes.groups
+    order = np.array([place[point] for points in groups.values() for point in points])
+    return tuple(groups), order, np.cumsum([0, *map(len, groups.values())])[:-1]
 
 
 @functools.lru_cache(maxsize=32)

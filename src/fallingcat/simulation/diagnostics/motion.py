@@ -18,7 +18,7 @@ from ..problem.compiled_dynamics import energies, energies_with
 from ..problem.problem import Problem
 from ..problem.robot_parameters import Parameters
 from ..problem.vector_field import Series
-from .accuracy import Errors
+from .accuracy import ErrorEstimate, Errors
 from .ledger import residuals
 
 SMALLER_STEPS = "take smaller steps"
@@ -46,12 +46,22 @@ class Motion:
     """errors of up to eight of the robots"""
     estimated: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=int))
     """indices of these robots"""
+    unestimated: str = ""
+    """reason why errors are not estimated by this method, or under this controller"""
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
     """``N`` each: steps that the method has counted"""
     steps: int = 1
     """number of steps that robots took"""
     stopped: Mapping[Kind, Mapping[int, str]] = field(default_factory=dict)
     """robots of a batch that did not get to the end, and why"""
+
+    def why_unestimated(self, error: ErrorEstimate | None) -> str:
+        """Reason why there is no estimate of the error; empty where there is one."""
+        if error is not None:
+            return ""
+        if self.unestimated:
+            return self.unestimated
+        return "there are fewer than two steps of equal size" if self.finite.any() else "the motion is no longer finite"
 
     @property
     def count(self) -> int:
@@ -101,8 +111,9 @@ class Motion:
     def air(self) -> np.ndarray:
         """``K x N``: whether a robot touches nothing."""
         flat = list(chain.from_iterable(self.modes()))
-        known = {mode: not any(mode) for mode in set(flat)}  # few of them
-        return np.fromiter(map(known.__getitem__, flat), bool, len(flat)).reshape(-1, self.count)
+        which = list(map(id, flat))  # equal ones in a row are one object
+        known = {i: not any(mode) for i, mode in dict(zip(which, flat, strict=True)).items()}
+        return np.fromiter(map(known.__getitem__, which), bool, len(flat)).reshape(-1, self.count)
 
     @property
     def pushed(self) -> np.ndarray:

@@ -11,16 +11,14 @@ import numpy as np
 
 from ...arrays import array, concatenate
 from ...compiler import compile
-from ...control import Law
-from ...model import Model, State
-from ..problem.law_parameters import tuned
+from ...model import State
 from ..problem.problem import Problem, with_given
-from ..problem.robot_parameters import edited
 from ..problem.vector_field import layout_of
 from .base import FixedStepIntegrator, Integrator
 from .implicit.integrator import CompiledStepper
 from .rule import MAX_DIFFERENTIATED_NV, Rule, advance
 from .rule_derivatives import step_jacobian
+from .step_arguments import StepArguments, of_arguments
 
 
 def smooth(method: Integrator, problem: Problem) -> Integrator:
@@ -65,24 +63,13 @@ class RuleStepper(CompiledStepper):
         return np.array([*begins]).reshape(len(many.pose), self._layout.memory)
 
 
-def stepped(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: None,
-    memory: int,
-    rule: Rule,
-    varied: tuple[str, ...] = (),
-) -> Any:
+@of_arguments
+def stepped(source: StepArguments, *, rule: Rule) -> Any:
     """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are any."""
-    model, _ = edited(model, contact, varied, numbers)
-    problem, t, dt = with_given(model, tuned(laws, numbers), contact, forces), x[0] * clock[0], clock[0]
-    out = advance(problem, (), memory, x[1:], array([t, dt]), rule)
-    return concatenate([np.reshape(x[0] + 1.0, 1), layout_of(problem, memory).outcome(out).packed])
+    (problem, _), count, dt = source.problem(), source.x[0], source.clock[0]
+    problem = with_given(problem.model, problem.laws, None, source.forces)
+    out = advance(problem, (), source.memory, source.x[1:], array([count * dt, dt]), rule)
+    return concatenate([np.reshape(count + 1.0, 1), layout_of(problem, source.memory).outcome(out).packed])
 
 
 RuleStepper.code = staticmethod(stepped)

@@ -22,20 +22,18 @@ from ...compiler import compile
 from ...contact import Contact
 from ...contact.base import Mode, Touch
 from ...contact.capabilities import LinearizedForces, check_offers
-from ...control import Law
 from ...errors import ModelError, describe
 from ...geometry.contact_points import checked_points
 from ...model import Model, State
 from ..events import TIME_TOLERANCE
-from ..problem.law_parameters import tuned
-from ..problem.problem import Problem, held
-from ..problem.robot_parameters import edited
+from ..problem.problem import Problem
 from ..problem.vector_field import Field, layout_of
 from .base import FixedStepIntegrator, Step
 from .implicit.contact_start import anchors_at
 from .implicit.integrator import CompiledStepper
 from .rosenbrock import Rosenbrock
 from .rule import Rule
+from .step_arguments import StepArguments, of_arguments
 
 MAX_POINTS = 2
 """Points at most: their modes are all in one code."""
@@ -212,28 +210,16 @@ class Ends(NamedTuple):
         return s, self.start + s * self.rate
 
 
-def attempted(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Contact | None,
-    memory: int,
-    rule: Rule,
-    ledger: bool,
-    varied: tuple[str, ...] = (),
-) -> Any:
+@of_arguments
+def attempted(source: StepArguments, *, rule: Rule, ledger: bool) -> Any:
     """``x`` an attempt at a step later, under held ``forces`` if there are any."""
-    model, contact = edited(model, contact, varied, numbers)
-    problem = AnyMode(model, tuned(laws, numbers), contact, held if len(forces) else None, True, ledger, forces)
-    points = _points(contact)
+    (known, _), x, clock = source.problem(), source.x, source.clock
+    problem = AnyMode(known.model, known.laws, known.contact, known.controller, True, ledger, source.forces)
+    model, contact, points = problem.model, problem.contact, _points(problem.contact)
     (t, advised, aim, tries), bits, packed = x[:HEAD_SIZE], x[HEAD_SIZE : HEAD_SIZE + points], x[HEAD_SIZE + points :]
     dt, awake = _length(t, advised, aim, clock)
     touches = tuple(less(0.5, bit) for bit in bits)
-    layout = layout_of(problem, memory)
+    layout = layout_of(problem, source.memory)
     field = Field(problem, touches, *layout.unpack(packed))
     y, error = rule.step(field, t, field.origin, dt)
     after, held_at, works = field.end(y)

@@ -13,16 +13,17 @@ from ...dynamics import inverse_dynamics
 from ...model import Model, State
 from .implicit.step import moving
 from .linearized_forces import end_forces
-from .step_jacobian import Arguments, Blocks, with_laws
+from .step_arguments import StepArguments
+from .step_jacobian import Blocks, with_laws
 
 
 def law_forces(
-    source: Arguments, state: State, memory: Any, a: Any, linear_forces: Callable[..., Any], kinds: Any, dt: Any
+    source: StepArguments, state: State, memory: Any, a: Any, linear_forces: Callable[..., Any], kinds: Any, dt: Any
 ) -> tuple[Blocks, Any]:
     """Derivatives of the forces (nv) of laws and controller in a step with the acceleration ``a`` (nv).
 
     Args:
-        source: Arguments of the step.
+        source: StepArguments of the step.
         state: Place at which laws act, and velocity before the step.
         memory: Memory of contact and laws before it.
         a: Acceleration of the step.
@@ -53,7 +54,7 @@ def law_forces(
     return Blocks(q, v, np.zeros((nv, nv)), -armature[:, None] * np.eye(nv), by_memory, numbers), asked
 
 
-def law_memory(source: Arguments, state: State, velocity: Any, memory: Any, t: Any, kinds: Any, dt: Any) -> Blocks:
+def law_memory(source: StepArguments, state: State, velocity: Any, memory: Any, t: Any, kinds: Any, dt: Any) -> Blocks:
     """Derivatives of the memory of laws at the end of a step, by place, ``velocity`` (nv), memory and numbers."""
     problem, _ = source.problem(source.values)
     nv, total = problem.model.nv, sum(problem.sizes)
@@ -71,7 +72,7 @@ def law_memory(source: Arguments, state: State, velocity: Any, memory: Any, t: A
 
 
 def body_numbers(
-    source: Arguments, state: State, a: Any, kinds: Any, robot: Callable[[Any], Model] | None = None
+    source: StepArguments, state: State, a: Any, kinds: Any, robot: Callable[[Any], Model] | None = None
 ) -> Any:
     """``nv x wanted``: inverse dynamics by masses, centers and inertias, of the robot with some numbers."""
     if not source.varied or not source.wanted:

@@ -12,7 +12,7 @@ from ...arrays import concatenate, less, maximum, scale, where
 from ...contact.theta_weights import ThetaWeights
 from ...control import Law
 from ...control.laws.carried_inertia import carried_inertia
-from ...control.laws.drive_limits import cut_resistance
+from ...control.laws.drive_limits import cut_resistance, limits_speeds
 from ...errors import NumericsError
 from ...model import Model, State
 from ..problem.contact_branches import by_contact_branches
@@ -53,26 +53,25 @@ def linearized_forces(
     friction_law: str | None,
     dt: Any,
     middle: bool = False,
+    speeds: bool = False,
 ) -> dict[str, LinearizedForce]:
     """Linearized forces of all laws, and of the controller, by their names; none yet of the law named ``friction_law``.
 
     ``forces`` are those (nv) of the controller, and its stiffness and damping (n each) where they are known.  A step
     foresees all of springs and dampers, or, if its places are those of its ``middle``, as much as
-    :class:`.ThetaWeights`.
+    :class:`.ThetaWeights`.  With ``speeds`` the speed limits of drives are left to :class:`.DriveSpeeds`.
     """
     model, zero, drives = problem.model, np.zeros(problem.model.n), set(problem.driven_ports)
-    unsaturated, at = (
-        [law for law in problem.laws if not law.saturates and law.name != friction_law],
-        (model, t, state, touching, dt),
-    )
-    impedances = {law.name: _resisting_impedance(law.joint_impedance, *at) for law in unsaturated}
-    full_impedances = {law.name: _full_impedance(law, *at) for law in unsaturated} if middle else {}
+    unsaturated = [law for law in problem.laws if not law.saturates and law.name != friction_law]
+    now = model, t, state, touching, dt
+    impedances = {law.name: _resisting_impedance(law.joint_impedance, *now) for law in unsaturated}
+    full_impedances = {law.name: _full_impedance(law, *now) for law in unsaturated} if middle else {}
     if len(forces) > model.nv:  # of a function, with its stiffness and damping
         impedances["controller"], full_impedances["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
     gains = {name: (dt * K, D + dt * K) for name, (K, D) in impedances.items()}
     if middle and impedances and model.n:
         gains = _theta_weighted(impedances, full_impedances, _joint_inertia(model), dt)
-    linear_forces = {law.name: LinearizedForce(_forces(law, *at[:-1]), *gains[law.name]) for law in unsaturated}
+    linear_forces = {law.name: LinearizedForce(_forces(law, *now[:-1]), *gains[law.name]) for law in unsaturated}
     if friction_law is not None:
         linear_forces[friction_law] = LinearizedForce(np.zeros(model.nv), zero, zero)
     if problem.controller is not None:
@@ -80,12 +79,15 @@ def linearized_forces(
     asked = problem.total({name: one.forces for name, one in linear_forces.items() if name in drives})
     for law in problem.laws:
         if law.saturates:
-            taken = law.saturated_forces(model, t, state, frozenset(), asked)
+            later = speeds and limits_speeds(law, model)
+            at = state._replace(rates=np.zeros(model.n)) if later else state
+            taken = law.saturated_forces(model, t, at, frozenset(), asked)
             gain = sum((linear_forces[name].gain for name in drives & linear_forces.keys()), start=zero)
             u = asked[model.m :]
             part = cut_resistance(u, u + taken[model.m :], gain, carried_inertia(model), dt)
             linear_forces = {name: one.scaled(part) if name in drives else one for name, one in linear_forces.items()}
-            linear_forces[law.name] = LinearizedForce(taken, zero, law.implicit_damping(model, state, asked, dt))
+            foreseen = zero if later else law.implicit_damping(model, state, asked, dt)
+            linear_forces[law.name] = LinearizedForce(taken, zero, foreseen)
     return {port: linear_forces[port] for port in problem.ports if port in linear_forces}
 
 

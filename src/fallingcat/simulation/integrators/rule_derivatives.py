@@ -11,7 +11,6 @@ import numpy as np
 from ...arrays import concatenate, scale
 from ...arrays.differentiate import linearized
 from ...arrays.tree_elimination import TreeElimination
-from ...control import Law
 from ...dynamics.derivative_sweeps import changes, motion_of
 from ...dynamics.derivatives import by_motion, mass_of
 from ...dynamics.sweeps import places_above
@@ -21,8 +20,8 @@ from ..problem.problem import Problem
 from ..problem.vector_field import layout_of
 from .implicit.step import moving
 from .law_jacobian import body_numbers
+from .step_arguments import StepArguments, of_arguments
 from .step_jacobian import (
-    Arguments,
     Displacement,
     StepJacobian,
     check_differentiable,
@@ -61,12 +60,12 @@ class Columns:
     """Directions along which steps are differentiated: configuration, velocity, memory, joint forces, numbers.
 
     Args:
-        source: Arguments of the step.
+        source: StepArguments of the step.
         memory: Size of the memory that is differentiated.
         further: Number of further directions, which come last.
     """
 
-    def __init__(self, source: Arguments, memory: int, further: int = 0) -> None:
+    def __init__(self, source: StepArguments, memory: int, further: int = 0) -> None:
         nv, asked = source.model.nv, source.model.n if len(source.forces) else 0
         self.widths = [nv, nv, memory, asked, len(source.wanted), further]
 
@@ -84,7 +83,7 @@ class Columns:
 class Forces(NamedTuple):
     """Forces of laws and controller with their derivatives, and rates of the memory of laws."""
 
-    source: Arguments
+    source: StepArguments
     kinds: Any
     """arrays of numbers of the kind of the step"""
     lines: Columns
@@ -140,7 +139,7 @@ def acceleration(
 class _Field:
     """``dy/dt`` of ``y = [x; v; memory]`` in exponential coordinates around a state, with its derivatives."""
 
-    def __init__(self, source: Arguments, start: State, memory: Any, lines: Columns, kinds: Any) -> None:
+    def __init__(self, source: StepArguments, start: State, memory: Any, lines: Columns, kinds: Any) -> None:
         self.source, self.start, self.lines, self.kinds = source, start, lines, kinds
         self.nv = source.model.nv
         self.forces, self.model = Forces(source, kinds, lines), source.problem(source.values)[0].model
@@ -166,37 +165,24 @@ class _Field:
         return joined(Tangent(rate, D @ concatenate([v.slope, x.slope])), a, rates)
 
 
-def step_jacobian(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: None,
-    memory: int,
-    rule: Any,
-    varied: tuple[str, ...] = (),
-    wanted: tuple[int, ...] = (),
-    whole: bool = True,
-) -> StepJacobian:
+@of_arguments
+def step_jacobian(source: StepArguments, *, rule: Any, whole: bool = True) -> StepJacobian:
     """Derivatives of the step of a rule from ``x = [count; packed]``, by the ``wanted`` numbers too."""
+    model, memory, dt = source.model, source.memory, source.clock[0]
     check_differentiable(model, rule.name)
     if not rule.combines:
         raise ModelError(
             f"derivatives of steps are those of 'implicit', 'moreau', 'momentum', 'rkmk4', not {rule.name!r}"
         )
-    source = Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, 0)
-    start, full_memory, _ = layout_of(_of(source), memory).unpack(x[1:])
-    lines, kinds = Columns(source, memory if whole else 0), [start.pose, start.velocity, numbers]
+    start, full_memory, _ = layout_of(_of(source), memory).unpack(source.x[1:])
+    lines, kinds = Columns(source, memory if whole else 0), [start.pose, start.velocity, source.numbers]
     field = _Field(source, start, full_memory, lines, kinds)
-    end, _ = rule.step(field, x[0] * clock[0], field.origin, clock[0])
+    end, _ = rule.step(field, source.x[0] * dt, field.origin, dt)
     place, velocity, kept = end.split(model.nv, model.nv)
     way = Displacement.of(model, place.value)
     rows = [way.start(lines.along(0)) + way.way(place.slope), velocity.slope, *([kept.slope] if whole else [])]
     return lines.result(concatenate(rows))
 
 
-def _of(source: Arguments) -> Problem:
+def _of(source: StepArguments) -> Problem:
     return source.problem(source.values)[0]

@@ -12,13 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import array, concatenate, cross
-from ...control import Law
+from ...arrays import concatenate, cross
 from ...errors import ModelError
 from ...model import Model
-from ..problem.law_parameters import tuned
-from ..problem.problem import Problem, held
-from ..problem.robot_parameters import edited
 
 
 class StepJacobian(NamedTuple):
@@ -128,40 +124,6 @@ def plus(M: Any, rows: Any, columns: Any, more: Any) -> Any:
     at = np.ix_(rows, columns)
     out[at] = out[at] + more
     return out
-
-
-class Arguments(NamedTuple):
-    """Arguments of the code of a step."""
-
-    model: Model
-    x: Any
-    clock: Any
-    numbers: Any
-    forces: Any
-    laws: tuple[Law, ...]
-    contact: Any
-    memory: int
-    varied: tuple[str, ...]
-    wanted: tuple[int, ...]
-    """places of the numbers by which to differentiate"""
-    carried: int
-
-    def problem(self, own: Any) -> tuple[Problem, Any]:
-        """The problem with other ``wanted`` numbers, and all numbers."""
-        numbers = self.numbers
-        if self.wanted:
-            several = list(numbers)
-            for place, number in zip(self.wanted, own, strict=True):
-                several[place] = number
-            numbers = array(several)
-        model, contact = edited(self.model, self.contact, self.varied, numbers)
-        controller = held if len(self.forces) else None
-        return Problem(model, tuned(self.laws, numbers), contact, controller, carried=self.carried), numbers
-
-    @property
-    def values(self) -> Any:
-        """The ``wanted`` numbers."""
-        return array([self.numbers[i] for i in self.wanted]) if self.wanted else np.zeros(0)
 
 
 class Blocks(NamedTuple):

@@ -21,6 +21,7 @@ from ...io.diagnostics import check_path
 from ...io.files import write_bytes
 from ...model import Model
 from ...model.states import POSE_TOLERANCE
+from ..diagnostics.accuracy import ErrorEstimate
 from ..diagnostics.ledger import Ledger
 from ..events import EventRecord
 from ..outcome import Code, as_data, from_data
@@ -87,6 +88,8 @@ def arrays(run: Trajectory) -> dict[str, Any]:
         "warnings": as_data(run.warnings),
         "integrator": run.integrator,
         "lag": run.lag,
+        "error": None if run.error_estimate is None else [x if np.isfinite(x) else None for x in run.error_estimate],
+        "unestimated": run.unestimated,
     }
     return series | {"text": json.dumps(text)}
 
@@ -113,7 +116,15 @@ def _parts(data: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(rule)
     ledger = Ledger(ports, *(series.pop(name) for name in WORKS))
     about = {"events": events, "integrator": _text(text["integrator"]), "lag": float(text.get("lag", 0.0))}
-    return series | {"modes": modes, "ledger": ledger} | about | _end(text)
+    return series | {"modes": modes, "ledger": ledger} | about | _error(text) | _end(text)
+
+
+def _error(text: dict[str, Any]) -> dict[str, Any]:
+    """Error estimate, which files of older versions do not have; a number that is not finite is null."""
+    error = text.get("error")
+    if error is None:
+        return {"unestimated": _text(text.get("unestimated", "the file has no error estimate"))}
+    return {"error_estimate": ErrorEstimate(*(np.inf if x is None else float(x) for x in error))}
 
 
 def _end(text: dict[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,8 @@ class Trajectory:
     """s: by which velocities are behind places, in the energy balance"""
     error_estimate: ErrorEstimate | None = None
     """error of the last configuration caused by the size of steps, where these are fixed; None: not estimated"""
+    unestimated: str = ""
+    """reason why there is no such estimate; empty if there is one"""
 
     def __len__(self) -> int:
         """Number of samples."""

@@ -87,7 +87,7 @@ class Problem:
     """True if the controller has forces on the base too"""
     ledger: bool = True
     """True if the work through every port is integrated; without it there are no ports"""
-    given: Any = None
+    given: Vector = None
     """Forces of the controller (n or nv), of any kind of number; None: it is asked"""
     varied: tuple[str, ...] = ()
     """Numbers that differ from robot to robot, by name: see :mod:`fallingcat.simulation.problem.robot_parameters`"""

@@ -187,6 +187,8 @@ def _shape(model: Model, contact: Contact | None, name: Any) -> tuple[int, ...]:
     if name == FRICTION:
         if getattr(contact, FRICTION, None) is None:
             raise ModelError("friction of each robot takes a floor that has friction")
+        if isinstance(contact.friction, tuple):  # type: ignore[union-attr]
+            raise ModelError("friction of each robot takes a floor with one coefficient for all points: friction=1.0")
         return ()
     link, _, what = str(name).rpartition(".")
     if what not in BODY or link not in model.link_names:

@@ -22,6 +22,9 @@ KINDS = {Code.STALLED: Kind.STALLED, Code.FAILED: Kind.NOT_FINITE}
 """Kinds of warnings of runs that ended so"""
 
 
+ONE_BY_ONE = "simulations that are run one by one are not repeated"
+
+
 class OneByOne(Runner[Rollout]):
     """Runs of :func:`fallingcat.simulate` from ``N`` states, at common times.
 
@@ -85,5 +88,14 @@ class OneByOne(Runner[Rollout]):
             if code in KINDS:
                 stopped.setdefault(KINDS[code], {})[robot] = reason.removeprefix("stopped ")
         dt, series = None if first.adaptive else first.dt, first.layout.series(packed)
-        motion = Motion(first.problem, first.method, dt, self.times, series, lambda: modes, stopped=stopped)
+        motion = Motion(
+            first.problem,
+            first.method,
+            dt,
+            self.times,
+            series,
+            lambda: modes,
+            unestimated=first.unestimated or ONE_BY_ONE,
+            stopped=stopped,
+        )
         return rollout_of(motion, codes, sampled, end)

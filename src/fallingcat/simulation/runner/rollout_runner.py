@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...model import State
+from ...arrays.types import FloatArray
 from ...records import table
 from ..batch.batch_simulator import BatchSimulator
 from ..diagnostics.accuracy import ErrorEstimate
 from ..diagnostics.diagnostics import diagnosed
+from ..diagnostics.held_forces import HeldForces
 from ..diagnostics.motion import Motion
 from ..events import TIME_TOLERANCE
 from ..integrators.base import FixedStepIntegrator
@@ -55,10 +55,12 @@ class Rollout:
     """``N``: how each simulation ended, a :class:`.Code`"""
     warnings: tuple[Diagnostic, ...] = ()
     """everything that makes numbers doubtful, by the kept samples, with the robots that are concerned"""
-    memory: Any = None
+    memory: FloatArray | None = None
     """``K x N x k``: what contact, laws and sampled laws remember, in this order"""
     error_estimate: ErrorEstimate | None = None
     """largest error at the end caused by the size of fixed steps, among up to eight simulations; None: not estimated"""
+    unestimated: str = ""
+    """reason why there is no such estimate; empty if there is one"""
     code: Code = Code.FINISHED
     """end of all of them"""
     reason: str = ""
@@ -103,6 +105,8 @@ class Batch(Runner[Rollout]):
         self.simulator, self.layout, self.next = simulator, simulator.layout, min(first, simulator.dt)
         self.problem, self.method = problem, method
         self.sampling = None if problem.sampling is None else problem.sampling.of_batch(simulator.state)
+        if self.sampling is not None:
+            self.hold(self.sampling, HeldForces([], []))
 
     @property
     def packed(self) -> np.ndarray:
@@ -117,11 +121,10 @@ class Batch(Runner[Rollout]):
         if sampling is None:
             forces = simulator._applied(None)
         else:
-            if sampling.next <= self.t:
-                packed = self.packed
-                states = State(*self.layout.series(packed).states)
-                sampling.advance(self.t, states, lambda: self._touching(packed))
+            self.sample(self.packed)
             forces = np.hstack([np.zeros((simulator.count, self.problem.model.nv - sampling.size)), sampling.forces])
+            if self.held is not None:
+                self.held.see(self.t, forces[self.lanes])
         dt, at = self.planned(), round(self.t / self.dt)
         if dt < self.dt * (1.0 - 1e-6) or abs(self.t - at * self.dt) > TIME_TOLERANCE:
             self.advance_by(simulator, dt, forces)
@@ -130,11 +133,6 @@ class Batch(Runner[Rollout]):
             ahead = (min(self.duration, self.instant) - self.t) / self.dt
             self.advance_to(simulator, at + max(1, int(ahead + 1e-6)), forces, self.instant)
         return FINISHED
-
-    def _touching(self, packed: np.ndarray) -> list[frozenset[str]]:
-        contact = self.problem.contact
-        modes = self.simulator.stepper.modes(packed)
-        return [frozenset() if contact is None else contact.touching(mode) for mode in modes]
 
     def keep(self) -> None:
         """A sample now."""
@@ -163,6 +161,7 @@ class Batch(Runner[Rollout]):
             parameters=self.simulator.parameters,
             errors=self.errors(),
             estimated=self.lanes,
+            unestimated=self.unestimated,
             counts=stepper.counts(packed[-1]),
             steps=self.accepted,
             stopped={Kind.STALLED: dict.fromkeys(stalled, STALLED)} if stalled else {},
@@ -185,6 +184,7 @@ def rollout_of(motion: Motion, codes: np.ndarray, sampled: np.ndarray, end: End)
         diagnosed(motion),
         np.concatenate([motion.series.memory, sampled], axis=-1),
         error,
+        motion.why_unestimated(error),
         *end,
         motion.method.name,
     )

@@ -37,6 +37,9 @@ MAX_SAMPLE_BYTES = 2e9
 """Largest size of the samples of a run that chooses its steps; putting them together takes as much again"""
 
 
+STOPPED = "the run did not get to its end"
+
+
 class Hit(NamedTuple):
     """Early end of a step: a guard of the contact (its number), or an event of the user."""
 
@@ -125,18 +128,8 @@ class Run(Stepping):
 
     def _sample(self) -> None:
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
-        if self.duration - self.t <= TIME_TOLERANCE:
-            return
-        contact, sampling = self.problem.contact, self.problem.sampling
-        if sampling is None or sampling.next > self.t:
-            return
-
-        def touching() -> list[frozenset[str]]:
-            modes = (self.mode,) if self.simulator is None else self.simulator.stepper.modes(self.packed[None])
-            return [frozenset() if contact is None else contact.touching(modes[0])]
-
-        sampling.advance(self.t, State(*(x[None] for x in self._seen(self.packed))), touching)
-        self._tried = self.packed, {}
+        if self.duration - self.t > TIME_TOLERANCE and self.sample(self.packed[None]):
+            self._tried = self.packed, {}
 
     def _advanced(self, simulator: BatchSimulator) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
@@ -310,7 +303,7 @@ class Run(Stepping):
         if end.code not in (Code.FINISHED, Code.EVENT):
             return record.trajectory(self.samples.times, blocks, modes, events, end)
         counts = {} if stepper is None else stepper.counts(self.packed)
-        known = {"errors": self.errors(), "counts": counts, "steps": self.accepted}
+        known = {"errors": self.errors(), "counts": counts, "steps": self.accepted, "unestimated": self.unestimated}
         return record.trajectory(self.samples.times, blocks, modes, events, end, known)
 
 
@@ -339,13 +332,14 @@ class OneRobot(NamedTuple):
         made = (self.problem.model, times, *series.states, series.memory, modes, self.problem, ledger, events, *end)
         lag = self.method.lag * (self.dt or 0.0)
         if known is None:
-            return Trajectory(*made, integrator=self.method.name, lag=lag)
+            return Trajectory(*made, integrator=self.method.name, lag=lag, unestimated=STOPPED)
         whole = Series(*(_one_of_many(x) for x in series))
         motion = Motion(
             self.problem, self.method, self.dt, times, whole, lambda: zip(modes, strict=True), False, **known
         )
         error = None if motion.errors is None else motion.errors.worst()
         about: dict[str, Any] = {"integrator": self.method.name, "lag": lag, "error_estimate": error}
+        about["unestimated"] = motion.why_unestimated(error)
         return Trajectory(*made, warnings=diagnosed(motion), **about)
 
 

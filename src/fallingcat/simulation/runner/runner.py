@@ -10,6 +10,7 @@ import numpy as np
 
 from ...contact.base import Mode
 from ...errors import FallingCatError, Interrupted
+from ...model import State
 from ..batch.batch_simulator import BatchSimulator
 from ..diagnostics.accuracy import (
     MAX_DEFAULT_ERROR,
@@ -22,10 +23,11 @@ from ..diagnostics.accuracy import (
     parts_per_step,
     some_of,
 )
+from ..diagnostics.held_forces import HELD_SAMPLES, MAX_HELD_TIME, MAX_NUMBERS, HeldForces
 from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
 from ..outcome import Code
-from ..problem.arguments import carry
+from ..problem.arguments import carry, read_only
 from ..problem.problem import Problem
 from ..problem.sampling import Sampling
 from ..problem.vector_field import Layout
@@ -132,6 +134,8 @@ class Runner(ABC, Generic[R]):
     """sampled controller, if there is one"""
     repeatable = False
     """True if a function as controller answers the same question in the same way"""
+    held: HeldForces | None = None
+    """forces of a controller that is not asked again, in steps that hold them"""
 
     def __init__(
         self,
@@ -211,6 +215,19 @@ class Runner(ABC, Generic[R]):
         planned = float(left if ahead > left - 1e-6 * self.dt else ahead)
         return planned if planned <= self.next * (1.0 + 1e-6) else self.next  # no slivers
 
+    def sample(self, packed: np.ndarray) -> bool:
+        """Ask a sampled controller for the states of robots (N x size) if it is its time; True if it was."""
+        sampling, contact = self.sampling, self.problem.contact
+        if sampling is None or sampling.next > self.t:
+            return False
+
+        def touching() -> list[frozenset[str]]:
+            modes = [self.mode] if self.simulator is None else self.simulator.stepper.modes(packed)
+            return [frozenset() if contact is None else contact.touching(mode) for mode in modes]
+
+        sampling.advance(self.t, read_only(State(*self.layout.series(packed).states)), touching)
+        return True
+
     # compiled steps -------------------------------------------------------------------------------------------
 
     def advance_to(
@@ -279,12 +296,29 @@ class Runner(ABC, Generic[R]):
 
     # the error of steps ---------------------------------------------------------------------------------------
 
+    def hold(self, sampling: Sampling, record: HeldForces) -> None:
+        """Estimate errors by a record of the forces of a controller, if it is not too long, and ask it no more."""
+        if self.steps * len(self.lanes) * self.problem.model.nv <= MAX_NUMBERS:
+            part = min(MAX_HELD_TIME, HELD_SAMPLES / sampling.sampled.rate)
+            self.held, self.checkpoints.part = record, max(1, round(part / self.dt))
+
     @property
     def estimates(self) -> bool:
-        """True if errors are estimated: of fixed steps in one code, under laws or a function to be asked again."""
-        asked = self.problem.controller is not None
-        one_code = self.simulator is not None or self.problem.contact is None
-        return one_code and self.method.tolerance is None and (self.repeatable or not asked)
+        """True if errors are estimated: of fixed steps in one code."""
+        return not self.unestimated
+
+    @property
+    def unestimated(self) -> str:
+        """Reason why errors are not estimated; empty where they are."""
+        if self.method.tolerance is not None:
+            return f"{self.method.name!r} chooses its steps by their error"
+        if self.simulator is None and self.problem.contact is not None:
+            return "the contact switches between modes at located events"
+        if self.problem.controller is None or self.repeatable or self.held is not None:
+            return ""
+        if self.sampling is not None:
+            return "the run is so long that the forces of its controller are not kept"
+        return "the controller is a function that is not smooth, or answers the same question in several ways"
 
     @property
     def repeats(self) -> tuple[Any, Any]:
@@ -298,4 +332,4 @@ class Runner(ABC, Generic[R]):
             return None
         (stepper, on), finer = self.repeats, parts_per_step(self.problem, self.dt, self.steps)
         with np.errstate(all="ignore"):
-            return estimate(stepper, on, self.layout, self.checkpoints, self.method.order, finer)
+            return estimate(stepper, on, self.layout, self.checkpoints, self.method.order, finer, self.held)

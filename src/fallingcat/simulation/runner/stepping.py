@@ -16,6 +16,7 @@ from ...errors import NumericsError
 from ...model import Model, State
 from ..batch.batch_simulator import BatchSimulator
 from ..diagnostics.diagnostics import Account, at_rest
+from ..diagnostics.held_forces import HeldForces
 from ..diagnostics.ledger import ROUNDING
 from ..integrators.base import MAX_STEP_HALVINGS, Integrator, Step
 from ..integrators.compiled_rule import smooth
@@ -82,6 +83,8 @@ class Stepping(Runner[Trajectory]):
         step = stepping.stepper(self.problem, self.mode, self.layout.memory)
         self.simulator = None
         if isinstance(step, CompiledStepper):
+            if self.sampling is not None:
+                self.hold(self.sampling, HeldForces(self.sampling.times, self.sampling.values))
             self.mode = ()  # of no matter to it: see Run.recorded
             step.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
             self.simulator = BatchSimulator.alone(self.problem, step, self.layout, self.dt)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import concatenate
 from ...arrays.differentiate import linearized
-from ...arrays.types import Matrix
+from ...arrays.types import Matrix, Numbers
 from ...caching import cached_property
 from ...compiler import compile
 from ...errors import ModelError, NumericsError, describe
@@ -52,8 +52,8 @@ def gradient(
     *,
     steps: int | None = None,
     forces: Matrix | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    data: Any = None,
+    inputs: Mapping[str, Numbers] | None = None,
+    data: Numbers | None = None,
     mode: Literal["adjoint", "forward"] = "adjoint",
 ) -> Gradient:
     """Gradient of the cost of a run of fixed steps.

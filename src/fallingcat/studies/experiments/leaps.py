@@ -266,12 +266,12 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         """Plan, and simulate the plan with its feedback."""
         progress("planning", 0.0)
         problem, guess = leap_problem(parameters)
-        exact: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4, "constraint_tolerance": 1e-4}
+        exact: dict[str, Any] = {"tolerance": 1e-4, "constraint_tolerance": 1e-4}
         data = problem.node_data.copy()
         data[:, SPEED] = ANY_SPEED
-        first = solve(replace(problem, data=data), states=guess, **exact)
+        first = solve(replace(problem, data=data), states=guess, iterations=300, **exact)  # a start, not a minimum
         progress("planning within the speed of the drives", 0.4)
-        plan = solve(problem, first.forces, first.states, **exact)
+        plan = solve(problem, first.forces, first.states, iterations=1000, **exact)
         progress("simulating", 0.7)
         stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
         box = Box(_top(parameters)) if _top(parameters) else None

@@ -115,7 +115,7 @@ def settled(here: Experiment, law: OutputFeedback, rate: float = RATE) -> tuple[
     if not runs.finite.all():
         return np.inf, np.inf, np.full((1, 1, here.model.n), np.inf)
     states = tuple(x[late] for x in (runs.poses, runs.joints, runs.twists, runs.rates))
-    x = here.errors(law, states, runs.memory[late])
+    x = here.errors(law, states, np.asarray(runs.memory)[late])
     sizes = (np.degrees(np.linalg.norm(y, axis=-1)) for y in (x.locked[..., 3:], x.joints))
     locked, joints = (float(np.sqrt(np.mean(y**2))) for y in sizes)
     return locked, joints, np.degrees(x.joints)

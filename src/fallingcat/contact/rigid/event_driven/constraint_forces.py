@@ -83,7 +83,7 @@ def _split(
             start += len(J)
         else:
             w = sliding_direction(contact, model, memory, i)[: len(J) - 1]
-            loads[i] = Load(J, x[start], scale(-(contact.friction or 0.0) * x[start], w))
+            loads[i] = Load(J, x[start], scale(-(contact.coefficient(i) or 0.0) * x[start], w))
             start += 1
     return loads
 
@@ -91,13 +91,13 @@ def _split(
 def _dragged(contact: HardContacts, model: Model, memory: Any, i: int, J: Any) -> Any:
     """``friction w' J_t`` (1 x nv): generalized friction for each newton of normal force."""
     w = sliding_direction(contact, model, memory, i)[: len(J) - 1]
-    return np.reshape((contact.friction or 0.0) * (w @ J[1:]), (1, model.nv)) if len(J) > 1 else 0.0 * J
+    return np.reshape((contact.coefficient(i) or 0.0) * (w @ J[1:]), (1, model.nv)) if len(J) > 1 else 0.0 * J
 
 
 def sliding_direction(contact: HardContacts, model: Model, memory: Vector, i: int) -> Vector:
     """Unit vector along which a point slides, with one entry for each tangent along which it can move."""
     w, axes = ContactState.of_point(memory, i).way, contact.axes(model)[i]
-    if contact.friction == 0.0 or len(axes) < 3:
+    if contact.coefficient(i) == 0.0 or len(axes) < 3:
         return w[np.array(axes[1:], dtype=int) - 1]
     return scale(1.0 / sqrt(w @ w), w)
 

@@ -29,7 +29,7 @@ def guarded(contact: HardContacts, model: Model, mode: Mode) -> list[tuple[int, 
     found = []
     for i, (status, axes) in enumerate(zip(mode, contact.axes(model), strict=True)):
         found.append((i, "gap" if status == OPEN else "push"))
-        if len(axes) > 1 and contact.friction and status != OPEN:
+        if len(axes) > 1 and contact.coefficient(i) and status != OPEN:
             holds = ["cone"] if len(axes) > 2 else ["hold -", "hold +"]
             found += [(i, what) for what in (holds if status == STICK else ["stop"])]
     return found
@@ -54,7 +54,7 @@ def guard_values(
         elif what == "stop":
             value = sliding_direction(contact, model, memory, i) @ (loads[i].J[1:] @ at.state.velocity) + ROUNDING_SPEED
         else:
-            drag, limit = loads[i].drag, (contact.friction or 0.0) * loads[i].push + rounding
+            drag, limit = loads[i].drag, (contact.coefficient(i) or 0.0) * loads[i].push + rounding
             value = limit - (sqrt(drag @ drag) if what == "cone" else drag[0] if what == "hold -" else -drag[0])
         values.append(value)
     return array([*values, held.reserve + MAX_ACCELERATION_ERROR**2])

@@ -17,7 +17,7 @@ from ....errors import ModelError, NumericsError
 from ....geometry.contact_points import checked_points, named_points, plane, point_jacobian, stacked
 from ....model import Model, State
 from ....records import concise
-from .complementarity import OPEN, STICK, Collision
+from .complementarity import OPEN, STICK, UNBOUNDED_FRICTION, Collision
 
 MAX_ENERGY_GAIN = 1e-12
 """Kinetic energy, relative to what there was, that rounding may seem to create."""
@@ -177,18 +177,19 @@ def _glued(model: Model, state: State, hit: Touching, elastic: np.ndarray) -> Im
     return _after(model, state, held.motion, held.forces, hit, (STICK,) * len(hit.points))
 
 
-def pushing(
-    model: Model, state: State, respond: Response, hit: Touching, elastic: np.ndarray, friction: float | None
-) -> Impact:
-    """Points that only push; restitution as large as energy allows."""
+def pushing(model: Model, state: State, respond: Response, hit: Touching, elastic: np.ndarray, friction: Any) -> Impact:
+    """Points that only push; restitution as large as energy allows; friction is one number or one for each point."""
     MinvJt, before = respond(hit.J.T), hit.J @ state.velocity
     G = hit.J @ MinvJt
     movable = [i for i, own in enumerate(hit.rows) if own]
     own_rows = tuple(hit.rows[i] for i in movable)
+    each = [friction[i] for i in movable] if isinstance(friction, list) else [friction] * len(movable)
+    mu = None if all(x is None for x in each) else np.array([UNBOUNDED_FRICTION if x is None else x for x in each])
 
     def at(share: float) -> Impact:
         target = np.array([-share * elastic[i] * min(float(before[hit.rows[i][0]]), 0.0) for i in movable])
-        found = Collision(0.5 * (G + G.T), before, own_rows, target, friction).solve()
+        # rounding makes J M^-1 J' unsymmetric, and the solver factors it as a symmetric matrix
+        found = Collision(0.5 * (G + G.T), before, own_rows, target, mu).solve()
         status = [OPEN] * len(hit.rows)
         for i, s in zip(movable, found.status, strict=True):
             status[i] = s
@@ -197,7 +198,7 @@ def pushing(
 
     energy = MAX_ENERGY_GAIN * max(float(kinetic_energy(model, state)), 1e-300)
     best = at(1.0)
-    low, high = 0.0, 1.0
+    low, high = 0.0, 1.0  # without restitution an impact takes energy, so some share in between gives none
     while best.loss < -energy and high - low > 1e-9:
         share = 0.5 * (low + high)
         tried = at(share)

@@ -113,7 +113,7 @@ class ModeSelection:
         return None
 
     def _closed(self, k: int) -> str:
-        return SLIDE if k in self.moving or self.contact.friction == 0.0 else STICK
+        return SLIDE if k in self.moving or self.contact.coefficient(k) == 0.0 else STICK
 
     def _with(self, mode: Mode, statuses: dict[int, str]) -> Mode:
         return tuple(statuses.get(k, s) for k, s in enumerate(mode))
@@ -150,7 +150,7 @@ class ModeSelection:
 
     def _carries(self, k: int, status: str, load: Load, a: np.ndarray, memory: np.ndarray) -> list[Fault]:
         """Faults of a closed point: it pulls, or friction is beyond its bounds, or not against the motion."""
-        mu, mass, rounding = self.contact.friction, self.model.mass, 0.5 * rounding_force(self.model)
+        mu, mass, rounding = self.contact.coefficient(k), self.model.mass, 0.5 * rounding_force(self.model)
         push, size = float(load.push), float(np.linalg.norm(load.drag))
         faults: list[Fault] = [((-push - rounding) / mass, OPEN, None)]
         if status == STICK and mu is not None and size > 0.0:

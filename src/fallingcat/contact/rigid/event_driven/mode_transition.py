@@ -90,7 +90,7 @@ class ModeTransition:
     def _slipped(self, i: int) -> Jump:
         """A sticking point that friction cannot hold: its force is at the bound."""
         load = self._loads()[i]
-        if np.linalg.norm(load.drag) < (self.contact.friction or 0.0) * load.push * (1.0 - 1e-6):
+        if np.linalg.norm(load.drag) < (self.contact.coefficient(i) or 0.0) * load.push * (1.0 - 1e-6):
             raise NumericsError(f"{self.contact.names[i]!r} slips under other forces than those given to its jump")
         return self.settled("slip", i)
 
@@ -116,7 +116,7 @@ class ModeTransition:
         axes = c.axes(self.model)
         parts, directions = ([rows[k][axes[k]] for k in hit] for rows in (at.J, at.axes))
         those = touching(self.model, [c.names[k] for k in hit], parts, directions)
-        found = pushing(self.model, at.state, at.respond, those, elastic, c.friction)
+        found = pushing(self.model, at.state, at.respond, those, elastic, [c.coefficient(k) for k in hit])
         return found.state, float(found.loss)
 
     def _named(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
@@ -150,20 +150,21 @@ class ModeTransition:
         slow, loss = at.state, 0.0
         while True:
             speeds = {k: at.J[k] @ slow.velocity for k in limits if k not in resting}
-            more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._may_rest(v, limits[k])]
+            more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._may_rest(k, v, limits[k])]
             if not more:
                 return sorted(resting), slow, loss
             resting += more
             slow, loss = self._rest_state(at, resting)
 
-    def _may_rest(self, v: np.ndarray, limit: float) -> bool:
+    def _may_rest(self, k: int, v: np.ndarray, limit: float) -> bool:
         """Without bounds of friction a point that slides can only leave."""
-        return self.contact.friction is not None or bool(np.linalg.norm(v[1:]) <= limit)
+        return self.contact.coefficient(k) is not None or bool(np.linalg.norm(v[1:]) <= limit)
 
     def _rest_state(self, at: ContactKinematics, resting: list[int], jammed: bool = False) -> RestState:
         """At rest come normals, and tangents of points that do not slide, or of all that are jammed."""
-        friction, rows = self.contact.friction, [np.zeros((0, self.model.nv))]
+        rows = [np.zeros((0, self.model.nv))]
         for k in resting:
+            friction = self.contact.coefficient(k)
             J = at.J[k][self.contact.axes(self.model)[k]]
             still = jammed or friction is None or np.linalg.norm(J[1:] @ at.state.velocity) <= REVERSAL_SPEED
             rows.append(J if still and friction != 0.0 else J[:1])
@@ -175,4 +176,4 @@ class ModeTransition:
     def _idle(self, k: int) -> bool:
         """True if an open point touches and is at rest."""
         v = self.at.speed(k)
-        return bool(self._near(k) and abs(v[0]) <= REVERSAL_SPEED and self._may_rest(v, REVERSAL_SPEED))
+        return bool(self._near(k) and abs(v[0]) <= REVERSAL_SPEED and self._may_rest(k, v, REVERSAL_SPEED))

@@ -88,6 +88,7 @@ class Factors(NamedTuple):
             yielded = above @ gain.T
             joints.append(inverse + gain @ yielded)
             half = s @ yielded.T
+            # symmetric but for rounding, which such differences would carry on from link to link
             links.append(mirror(above - half - half.T + s @ joints[-1] @ s.T))
         return links, joints
 
@@ -166,6 +167,7 @@ class ArticulatedResponse(NamedTuple):
                 link, axis = self._axis(start)
                 one = np.eye(len(resisted[link]))[axis]
                 resisted[link] = resisted[link] + scale(K[0, 0], one[:, None] * one[None, :])
+        # blocks of sliding points are not symmetric: friction follows the normal impulse, and not the reverse
         solve = Factors.of(self.jacobian.geo, inertias, resisted, symmetric=False).solver()
         return lambda f: (self._seen(solve(*self._split(f))), None)
 

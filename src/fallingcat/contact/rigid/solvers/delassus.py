@@ -163,6 +163,7 @@ class DenseResponse(NamedTuple):
     def newton(self, blocks: Sequence[Block]) -> Solve:
         """Solver of ``(1 + K G) y = f``, with ``K`` by blocks."""
         one = np.eye(self.size)
+        # not K^-1 + G: K is zero for points in the air, and G singular for redundant ones; 1 + K G is neither
         solved = solver(concatenate([one[span] + K @ self.G[span] for span, K in blocks]))
 
         def solve(f: Any) -> tuple[Any, Any]:

@@ -178,7 +178,7 @@ class SteppedContacts(HardContacts):
     def end_diagnosis(self, memory: np.ndarray) -> str:
         """Warning where the law of contact was missed by more than :data:`MAX_LAW_ERROR`."""
         left = float(np.max(self.unpack_memory(memory).left))
-        better = "give a friction, 1.0, say" if self.friction is None else "take smaller steps"  # these do not find it
+        better = "give a friction, 1.0, say" if self.coefficient(0) is None else "take smaller steps"
         return f"the law of contact was missed by up to {left:.2g} m/s; {better}" if not left <= MAX_LAW_ERROR else ""
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:

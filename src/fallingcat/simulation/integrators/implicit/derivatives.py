@@ -16,8 +16,6 @@ from ....arrays import concatenate, less, scale, where
 from ....arrays.differentiate import linearized
 from ....arrays.map import columns as columns_of
 from ....arrays.tree_elimination import TreeElimination
-from ....contact.theta_weights import ThetaWeights
-from ....control import Law
 from ....dynamics.derivative_sweeps import changes, motion_of
 from ....dynamics.derivatives import by_motion, mass_of
 from ....dynamics.link_derivatives import link_derivatives, shifted, twists_by_configuration
@@ -25,12 +23,11 @@ from ....dynamics.spatial import wrench_to_parent
 from ....dynamics.sweeps import places_above
 from ....errors import ModelError
 from ....lie import SE3
-from ....model import Model
-from ...problem.robot_parameters import mobility_with
+from ..drive_speeds import DriveSpeeds
 from ..law_jacobian import body_numbers, law_forces, law_memory
 from ..linearized_forces import linearized_forces
+from ..step_arguments import StepArguments, of_arguments
 from ..step_jacobian import (
-    Arguments,
     Blocks,
     Displacement,
     StepJacobian,
@@ -47,7 +44,7 @@ from ..step_jacobian import (
 )
 from .end import late_part, next_memory
 from .points import Step, points_in
-from .step import Start, Sweep, begin_step, carried, converged
+from .step import Start, Sweep, begin_step, carried, converged, theta_weights
 
 DERIVATIVE_MISMATCH = 1e-10
 """Mismatch between contact forces and the law at which derivatives are taken, relative to the normal forces."""
@@ -58,40 +55,24 @@ _MATRICES = 2, 4, 6, 7
 _SE3 = SE3()
 
 
-def step_jacobian(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    sweeps: int | None,
-    varied: tuple[str, ...] = (),
-    wanted: tuple[int, ...] = (),
-    whole: bool = True,
-) -> StepJacobian:
+@of_arguments
+def step_jacobian(source: StepArguments, *, sweeps: int | None, whole: bool = True) -> StepJacobian:
     """Derivatives of the step from ``x = [count; packed]``, by the ``wanted`` numbers too.
 
     Where it is not the ``whole`` state, memory and what the method carries are constant.
     """
-    check_differentiable(model, "implicit")
-    start, prediction = begin_step(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
+    check_differentiable(source.model, "implicit")
+    start, prediction = begin_step(source)
     if start.coupled is not None:
         raise ModelError("derivatives of steps with springs between moving bodies: take target='jax'")
     last = converged(start, prediction, DERIVATIVE_MISMATCH)
-    step = _Solved(
-        start, last, Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, carried(model))
-    )
-    return step.jacobian(whole)
+    return _Solved(start, last, source._replace(carried=carried(source.model))).jacobian(whole)
 
 
 class _Solved:
     """A step that has converged."""
 
-    def __init__(self, start: Start, last: Sweep, source: Arguments) -> None:
+    def __init__(self, start: Start, last: Sweep, source: StepArguments) -> None:
         self.start, self.last, self.source = start, last, source
         self.model, self.dt, self.a = start.problem.model, start.dt, last.acceleration
         self.kinds = [start.state.pose, self.a, source.numbers]
@@ -126,7 +107,7 @@ class _Solved:
             poses[link] = start.state.pose @ at.pose @ moved
             twists[link], spins[link] = shifted(move[6:12], back), move[12:15]
         step = Step(self.model, start.state, start.middle, dt, poses, twists, spins)
-        found, _, _ = points_in(step, problem.contact, memory, _weights(self.source, problem.contact, numbers))
+        found, _, _ = points_in(step, problem.contact, memory, theta_weights(self.source, problem.contact, numbers))
         points = [point._replace(near=None) for point in found]  # those that are not near feel nothing
         accelerations = {
             link: shifted(move[15:], -self.places[link].center) for move, link in zip(moves, self.links, strict=True)
@@ -180,9 +161,10 @@ class _Solved:
         def linear_forces(problem: Any, state: Any, memory: Any, asked: Any) -> Any:
             half = problem.later(memory, start.count * dt, state, 0.5 * dt)  # laws act in the middle
             problem, t = problem.with_memory(with_laws(memory, half))[0], (start.count + 0.5) * dt
-            return linearized_forces(
-                problem, t, state, asked, touching, joint_friction.name if joint_friction else None, dt, middle=True
-            )
+            name = joint_friction.name if joint_friction else None
+            found = linearized_forces(problem, t, state, asked, touching, name, dt, True, True)
+            drives = DriveSpeeds.begun(problem, state, found)
+            return found if drives is None else drives.moved(start.change(self.a)).limited(found)
 
         return law_forces(self.source, start.state, start.memory, self.a, linear_forces, self.kinds, dt)
 
@@ -291,13 +273,3 @@ def _by_link(D: Any, J: Any, twist_by_q: Any, by_q: Any, by_v: Any, V_q: Any) ->
     """Chain rule: derivatives by configuration, velocity before, velocity in the middle and acceleration."""
     d, V, w, A = (D[:, i:j] for i, j in ((0, 6), (6, 12), (12, 15), (15, 21)))
     return d @ J + V @ V_q + w @ twist_by_q[3:] + A @ by_q, V @ J, w @ J[3:] + A @ by_v, A @ J
-
-
-def _weights(source: Arguments, contact: Any, numbers: Any) -> list[ThetaWeights]:
-    """Weights of the step of each part of the contact."""
-    found = []
-    for part in () if contact is None else contact.parts:
-        K, D = part.point_impedance(source.model)
-        gives = mobility_with(source.model, part, source.varied, numbers)
-        found.append(ThetaWeights.of(K, D, gives, source.clock[0]))
-    return found

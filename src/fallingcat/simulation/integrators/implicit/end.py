@@ -29,7 +29,7 @@ def end_step(start: Start, last: Sweep) -> Any:
     moves = 0.5 + late
     way = scale(0.5 * dt, state.velocity) + scale(moves * dt, change)
     after = moving(problem.model.configuration.displace(state, way), velocity)
-    linear_forces = start.linear_forces
+    linear_forces = start.limited_forces(last.prediction)
     if problem.model.loops:
         linear_forces = linear_forces | {LOOPS: LinearizedForce(last.closing, *np.zeros((2, problem.model.n)))}
     if last.prediction.joint_friction:

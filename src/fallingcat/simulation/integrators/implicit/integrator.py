@@ -28,7 +28,6 @@ from ....compiler import compile
 from ....compiler.compilation import compile_step
 from ....contact.base import Mode
 from ....contact.capabilities import LinearizedForces
-from ....control import Law
 from ....geometry.contact_points import checked_points
 from ....model import Model, State
 from ...devices import Cpu
@@ -40,8 +39,10 @@ from ...problem.problem import Problem
 from ...problem.robot_parameters import nominal
 from ...problem.vector_field import layout_of
 from ..base import FixedStepIntegrator
+from ..drive_speeds import speed_limit_law
 from ..refinement import NO_ROBOTS, coarser, refined
 from ..single_steps import SingleSteps
+from ..step_arguments import StepArguments, of_arguments
 from .contact_start import anchors, modes_of
 from .derivatives import DERIVATIVE_MISMATCH, step_jacobian
 from .end import end_step
@@ -136,7 +137,8 @@ class CompiledStepper:
     @property
     def iterates(self) -> bool:
         """True if a step repeats something until it has converged."""
-        return self.problem.contact is not None or dry_friction_law(self.problem) is not None
+        problem = self.problem
+        return any(x is not None for x in (problem.contact, dry_friction_law(problem), speed_limit_law(problem)))
 
     @cached_property
     def kernel(self) -> Any:
@@ -150,9 +152,7 @@ class CompiledStepper:
         There, work done twice is cheaper than what it would take to remember between the two.
         """
         about, options = {"target": target, "dtype": dtype}, dict(self._options)
-        if options.pop("sweeps") in (None, 1) or (
-            self.problem.contact is None and dry_friction_law(self.problem) is None
-        ):
+        if options.pop("sweeps") in (None, 1) or not self.iterates:
             return [compile(self._model, stepped, inputs=self._inputs, **about, **self._options)]
         first = compile(self._model, prediction, inputs=self._inputs, **about, **self._options)
         inputs = self._inputs | {"prediction": first.size}
@@ -274,63 +274,29 @@ def steps_before(t: float, dt: float) -> float:
     return next((n for n in near if n * dt == t), count)
 
 
-def stepped(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    sweeps: int | None,
-    varied: tuple[str, ...] = (),
-    tolerance: float = FORCE_TOLERANCE,
-) -> Any:
+@of_arguments
+def stepped(source: StepArguments, *, sweeps: int | None, tolerance: float = FORCE_TOLERANCE) -> Any:
     """``x = [count; packed]`` a step later, under held ``forces`` if there are any.
 
     Contact forces are those of the law but for a ``tolerance``, relative to the normal forces.
     """
-    start, prediction = begin_step(model, x, clock, numbers, forces, laws, contact, memory, sweeps != 1, varied)
+    start, prediction = begin_step(source, sweeps != 1)
     last = (
         converged(start, prediction, tolerance) if sweeps is None else start.sweep(predicted(start, prediction, sweeps))
     )
     return end_step(start, last)
 
 
-def prediction(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    sweeps: int,
-    varied: tuple[str, ...] = (),
-) -> Any:
+@of_arguments
+def prediction(source: StepArguments, *, sweeps: int) -> Any:
     """:class:`Prediction` (flat) that :func:`stepped` would find in all sweeps but the last."""
-    return predicted(*begin_step(model, x, clock, numbers, forces, laws, contact, memory, True, varied), sweeps).flat
+    return predicted(*begin_step(source), sweeps).flat
 
 
-def conclusion(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    prediction: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    varied: tuple[str, ...] = (),
-) -> Any:
+@of_arguments
+def conclusion(source: StepArguments, prediction: Any) -> Any:
     """:func:`stepped`, given the :func:`prediction`."""
-    start, first = begin_step(model, x, clock, numbers, forces, laws, contact, memory, True, varied)
+    start, first = begin_step(source)
     return end_step(start, start.sweep(first.read(prediction)))
 
 

@@ -14,13 +14,14 @@ from ....contact.theta_weights import ThetaWeights
 from ....control import Law
 from ....dynamics.forward import Response, resisting_mass, response
 from ....model import Model, State
-from ...problem.law_parameters import tuned
 from ...problem.loop_closure import closing_forces
-from ...problem.problem import Problem, held
-from ...problem.robot_parameters import edited, mobility_with
+from ...problem.problem import Problem
+from ...problem.robot_parameters import mobility_with
 from ...problem.vector_field import layout_of
+from ..drive_speeds import DriveSpeeds
 from ..joint_friction import JointFriction
 from ..linearized_forces import LinearizedForce, end_forces, linearized_forces
+from ..step_arguments import StepArguments
 from .coupled_links import CoupledLinks
 from .points import PatchesInStep, Point, loads, points_of
 
@@ -63,7 +64,7 @@ class Start(NamedTuple):
             (point.law.tangent if newton else point.law.support)(point, u, point.seen)
             for point, u in zip(self.points, self.end_velocity(prediction), strict=True)
         ]
-        found, closing = _solve_accelerations(self, prediction.joint_friction, linearized, symmetric=not newton)
+        found, closing = _solve_accelerations(self, prediction, linearized, symmetric=not newton)
         joint_friction = prediction.joint_friction
         held = joint_friction.forces(found.beyond) if joint_friction else np.zeros(0)
         moves = {
@@ -72,12 +73,22 @@ class Start(NamedTuple):
             else found.links[point.link]
             for point in self.points
         }
-        after = Prediction(moves, 1.0, joint_friction.next(found.beyond) if joint_friction else None)
+        drives = prediction.drives and prediction.drives.next(self.change(found.acceleration))[0]
+        after = Prediction(moves, 1.0, joint_friction.next(found.beyond) if joint_friction else None, drives)
         contact_forces = [
             guarded(point.near, support.at(u))
             for point, support, u in zip(self.points, linearized, self.end_velocity(after), strict=True)
         ]
         return Sweep(found.acceleration, contact_forces, closing, held, moves, after)
+
+    def change(self, acceleration: Any) -> Any:
+        """``n``: of joint rates in the step, with an acceleration (nv)."""
+        return scale(self.dt, acceleration[self.problem.model.m :])
+
+    def limited_forces(self, prediction: Prediction) -> dict[str, LinearizedForce]:
+        """Linearized forces of laws with the speed limits of drives."""
+        drives = prediction.drives
+        return self.linear_forces if drives is None else drives.limited(self.linear_forces)
 
     def end_velocity(self, prediction: Prediction) -> list[Any]:
         """``3`` each (m/s): velocities of points at the end of the step."""
@@ -96,7 +107,7 @@ class Start(NamedTuple):
         """Squared difference between forces of a sweep and the contact law, relative to the normal forces.
 
         The law is that at the velocities of the sweep; 1 and more where dry friction does not hold the joints that it
-        was taken to hold.
+        was taken to hold, or drives with speed limits are not in the range that they were taken to be in.
         """
         mass, end_velocity = self.problem.model.mass, self.end_velocity(Prediction(now.moves, 1.0, None))
         laws = [point.law.step_force(point, u, point.seen) for point, u in zip(self.points, end_velocity, strict=True)]
@@ -106,6 +117,9 @@ class Start(NamedTuple):
         if before.joint_friction is not None and now.prediction.joint_friction is not None:
             change = now.prediction.joint_friction.sticking - before.joint_friction.sticking
             missed = missed + size * (change @ change)
+        if before.drives is not None:
+            error = before.drives.next(self.change(now.acceleration))[1]
+            missed = missed + size * (error @ error)
         return missed / size
 
     @property
@@ -126,15 +140,16 @@ class Prediction(NamedTuple):
     """part of the acceleration towards axes of rotation in the velocities that follow"""
     joint_friction: JointFriction | None
     """joints that dry friction holds"""
+    drives: DriveSpeeds | None = None
+    """drives with speed limits"""
 
     @property
     def flat(self) -> Any:
         """All numbers that sweeps find."""
         turned = np.reshape(self.turned, 1)[: self._links]
         own = [np.zeros(0), *self.moves.values(), turned]
-        return concatenate(
-            [*own, *((self.joint_friction.sticking, self.joint_friction.direction) if self.joint_friction else ())]
-        )
+        held = (self.joint_friction.sticking, self.joint_friction.direction) if self.joint_friction else ()
+        return concatenate([*own, *held, *((self.drives.at,) if self.drives else ())])
 
     @property
     def _links(self) -> int:
@@ -144,11 +159,13 @@ class Prediction(NamedTuple):
     def read(self, flat: Any) -> Prediction:
         """The same with other numbers."""
         moves, rest = _read(self.moves, flat)
-        turned, friction = rest[: self._links], rest[self._links :].reshape(2, -1)
-        joint_friction = (
-            self.joint_friction._replace(sticking=friction[0], direction=friction[1]) if self.joint_friction else None
+        dry = len(self.joint_friction.rates) if self.joint_friction else 0
+        turned, sticking, direction, at = np.split(rest, np.cumsum([self._links, dry, dry]))
+        friction, drives = self.joint_friction, self.drives
+        friction = friction._replace(sticking=sticking, direction=direction) if friction else None
+        return Prediction(
+            moves, turned[0] if len(turned) else 1.0, friction, drives._replace(at=at) if drives else None
         )
-        return Prediction(moves, turned[0] if len(turned) else 1.0, joint_friction)
 
     def halfway(self, other: Prediction, condition: Any) -> Prediction:
         """The same, where a condition holds half way from the ``other``."""
@@ -162,43 +179,28 @@ def _read(moves: dict[Any, Any], flat: Any) -> tuple[dict[Any, Any], Any]:
     return dict(zip(moves, parts, strict=True)), rest
 
 
-def begin_step(
-    model: Model,
-    x: Any,
-    dt: Any,
-    numbers: Any,
-    forces: Any,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    friction: bool,
-    varied: tuple[str, ...],
-) -> tuple[Start, Prediction]:
+def begin_step(source: StepArguments, friction: bool = True) -> tuple[Start, Prediction]:
     """Start of a step: velocities of points, and joints that dry friction could stop if no other force acted."""
-    nominal, (robot, contact) = contact, edited(model, contact, varied, numbers)
-    parts = () if contact is None else contact.parts
-    stiff = contact if {"stiffness", "damping"} & {*varied} else nominal  # weights do not follow friction
-    seen = []
-    for part in () if stiff is None else stiff.parts:
-        K, D = part.point_impedance(model)
-        seen.append(ThetaWeights.of(K, D, mobility_with(model, part, varied, numbers), dt[0]))
-    model = robot
-    problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=carried(model))
-    layout = layout_of(problem, memory)
+    x, dt = source.x, source.clock[0]
+    problem, numbers = source._replace(carried=carried(source.model)).problem()
+    model, contact, layout = problem.model, problem.contact, layout_of(problem, source.memory)
+    follow = {"stiffness", "damping"} & {*source.varied}  # weights do not follow friction
+    seen = theta_weights(source, contact if follow else source.contact, numbers)
     (state, before, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
-    state = model.configuration.displace(state, scale(0.5 * dt[0], state.velocity))
-    middle = moving(state, state.velocity + scale(0.5 * dt[0], last))
-    size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt[0], state, 0.5 * dt[0])
-    problem, anchors = problem.with_memory(
-        concatenate([before[: memory - size_of_laws], half])
-    )  # laws act in the middle
+    state = model.configuration.displace(state, scale(0.5 * dt, state.velocity))
+    middle = moving(state, state.velocity + scale(0.5 * dt, last))
+    size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt, state, 0.5 * dt)
+    whole = concatenate([before[: source.memory - size_of_laws], half])
+    problem, anchors = problem.with_memory(whole)  # laws act in the middle
     none: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    points, pairs, patches = points_of(model, contact, state, anchors, dt[0], middle, seen) if parts else none
+    touches = contact is not None and contact.parts
+    points, pairs, patches = points_of(model, contact, state, anchors, dt, middle, seen) if touches else none
     coupled = CoupledLinks.of(model, middle, [point.link for point in points], pairs) if pairs else None
-    joint_friction = _joint_friction(problem, state, dt[0]) if friction else None
+    joint_friction = _joint_friction(problem, state, dt) if friction else None
     touching, name = _touching(problem, points), joint_friction.name if joint_friction else None
-    linear_forces = linearized_forces(problem, (x[0] + 0.5) * dt[0], state, forces, touching, name, dt[0], middle=True)
-    start = Start(problem, x[0], state, middle, works, points, patches, linear_forces, coupled, counts, dt[0], before)
+    at = (x[0] + 0.5) * dt
+    linear_forces = linearized_forces(problem, at, state, source.forces, touching, name, dt, True, friction)
+    start = Start(problem, x[0], state, middle, works, points, patches, linear_forces, coupled, counts, dt, before)
     # at the velocities before: the accelerations of links are relative to those of free fall
     moves = {
         point.mover: point.velocity
@@ -206,7 +208,19 @@ def begin_step(
         else concatenate([-(point.axes.T @ point.gravity), np.zeros(3)])
         for point in points
     }
-    return start, Prediction(moves, 0.0, joint_friction)
+    drives = DriveSpeeds.begun(problem, state, linear_forces) if friction else None
+    return start, Prediction(moves, 0.0, joint_friction, drives)
+
+
+def theta_weights(source: StepArguments, contact: Any, numbers: Any) -> list[ThetaWeights]:
+    """Weights of the step of each part of the contact."""
+    found = []
+    for part in () if contact is None else contact.parts:
+        K, D = part.point_impedance(source.model)
+        whole = part if part.pairs else contact.on_ground
+        gives = mobility_with(source.model, whole, source.varied, numbers)
+        found.append(ThetaWeights.of(K, D, gives, source.clock[0]))
+    return found
 
 
 def moving(state: State, velocity: Any) -> State:
@@ -283,7 +297,7 @@ def converged(start: Start, prediction: Prediction, tolerance: float = FORCE_TOL
     come after the first are steps of Newton's method.
     """
     model = start.problem.model
-    if not (start.points or prediction.joint_friction):
+    if not (start.points or prediction.joint_friction or prediction.drives):
         return start.sweep(prediction)
     loops, friction = (np.zeros(model.nv if needed else 0) for needed in (model.loops, prediction.joint_friction))
     none, moves = [np.zeros(3) for _ in start.points], {key: 0.0 * x for key, x in prediction.moves.items()}
@@ -320,11 +334,15 @@ def _touching(problem: Problem, points: list[Point]) -> dict[str, Any]:
 
 
 def _solve_accelerations(
-    start: Start, joint_friction: JointFriction | None, supports: list[Support], symmetric: bool
+    start: Start, prediction: Prediction, supports: list[Support], symmetric: bool
 ) -> tuple[Response, Any]:
     """The accelerations of a step on given supports, and the forces (nv) that close loops."""
     model, state, dt = start.problem.model, start.middle, start.dt
-    none, (forces, armature) = np.zeros(0), end_forces(model, start.state, start.linear_forces, dt)
+    joint_friction, none = prediction.joint_friction, np.zeros(0)
+    forces, armature = end_forces(model, start.state, start.linear_forces, dt)
+    if prediction.drives is not None:
+        lost = prediction.drives.taken()
+        forces, armature = forces + lost.forces, armature + scale(dt, lost.gain)
     wrenches, resisting = loads(start.points, supports, dt)
     given = None if joint_friction is None else joint_friction.given
     if joint_friction is not None:

@@ -8,46 +8,30 @@ import numpy as np
 
 from ....arrays import concatenate, solver
 from ....arrays.differentiate import linearized
-from ....control import Law
 from ....dynamics import inverse_dynamics, inverse_dynamics_derivatives, mass_matrix
 from ....dynamics.energy import kinetic_slope
 from ....lie import SO3
 from ....lie.rotations import skew
-from ....model import Model, State
+from ....model import State
 from ...problem.vector_field import layout_of
 from ..rule_derivatives import Columns, Tangent, joined
-from ..step_jacobian import Arguments, StepJacobian, check_differentiable
-from .midpoint_step import CARRIED_SIZE, Guess, angular_velocity, stepped, still_at
+from ..step_arguments import StepArguments, of_arguments
+from ..step_jacobian import StepJacobian, check_differentiable
+from .midpoint_step import Guess, angular_velocity, solved, still_at
 from .runge_kutta_derivatives import Flight
 
 _ROTATIONS = SO3()
 
 
-def step_jacobian(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: None,
-    memory: int,
-    wanted: tuple[int, ...] = (),
-    whole: bool = True,
-) -> StepJacobian:
+@of_arguments
+def step_jacobian(source: StepArguments, *, whole: bool = True) -> StepJacobian:
     """Derivatives of the step from ``x = [count; carried; packed]``, by the ``wanted`` numbers of laws too."""
-    check_differentiable(model, "momentum")
-    source = Arguments(model, x, clock, numbers, forces, laws, contact, memory, (), wanted, 0)
-    problem, _ = source.problem(source.values)
-    t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
-    about = np.array([t, clock[0]], dtype=object if np.asarray(t).dtype == object else float)
-    given, driven = forces[model.m :], len(forces) > 0
-    out = stepped(model, packed, carried, about, np.zeros(0), given, laws=problem.laws, driven=driven)
-    velocity = Guess.of(model, out[2 * len(packed) + 1 :]).velocity
-    start, kept, _ = layout_of(problem, memory).unpack(packed)
-    lines = Columns(source, 0, model.nv)
-    return lines.result(_Midpoint(source, lines, start, kept, t, clock[0]).end_of(velocity))
+    check_differentiable(source.model, "momentum")
+    count, _, packed, out = solved(source, np.zeros(0))
+    velocity = Guess.of(source.model, out[2 * len(packed) + 1 :]).velocity
+    start, kept, _ = layout_of(source.problem(source.values)[0], source.memory).unpack(packed)
+    lines, dt = Columns(source, 0, source.model.nv), source.clock[0]
+    return lines.result(_Midpoint(source, lines, start, kept, count * dt, dt).end_of(velocity))
 
 
 class _Midpoint(Flight):

@@ -21,10 +21,10 @@ from ....dynamics.forward import response
 from ....lie import SE3, SO3, Group
 from ....lie.rotations import exp, homogeneous
 from ....model import Model, State
-from ...problem.law_parameters import tuned
 from ...problem.loop_closure import InnerLoops, row_count
 from ...problem.problem import Problem, held
 from ...problem.vector_field import layout_of
+from ..step_arguments import StepArguments, of_arguments
 
 _ROTATIONS = SO3()
 MAX_PASSES, UNROLLED_PASSES = 150, 16
@@ -71,24 +71,22 @@ class Guess(NamedTuple):
         return concatenate([velocity, nothing, velocity[model.m :], np.zeros(model.n), falls, np.full(1, FIRST_CHANGE)])
 
 
-def flown(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: None,
-    memory: int,
-) -> Any:
+@of_arguments
+def flown(source: StepArguments) -> Any:
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
-    t, carried, packed = x[0] * clock[0], x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
-    about = (array([t, clock[0]]), np.zeros(0), forces[model.m :])
-    out = stepped(model, packed, carried, *about, laws=tuned(laws, numbers), driven=len(forces) > 0)
+    count, carried, packed, out = solved(source, np.zeros(0))
     end, error = out[: len(packed)], out[len(packed)]
     after = where(less(1.0, error), np.inf + 0.0 * end, end)
-    return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
+    return concatenate([np.reshape(count + 1.0, 1), carried, after])
+
+
+def solved(source: StepArguments, guess: Any) -> tuple[Any, Any, Any, Any]:
+    """Count of steps, what is carried and packed, and what :func:`stepped` finds from there."""
+    (problem, _), x, dt = source.problem(source.values), source.x, source.clock[0]
+    carried, packed = x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
+    given: dict[str, Any] = {"laws": problem.laws, "driven": len(source.forces) > 0}
+    about = array([x[0] * dt, dt]), guess, source.forces[source.model.m :]
+    return x[0], carried, packed, stepped(source.model, packed, carried, *about, **given)
 
 
 def carried_at(model: Model, state: State) -> Any:

@@ -13,7 +13,6 @@ import numpy as np
 
 from ....arrays import concatenate, scale, solve_tree
 from ....arrays.differentiate import linearized
-from ....control import Law
 from ....dynamics import center_of_mass, inverse_dynamics_derivatives, mass_matrix
 from ....errors import ModelError
 from ....lie import SE3, SO3
@@ -23,44 +22,32 @@ from ...problem.vector_field import layout_of
 from ..implicit.step import dry_friction_law
 from ..law_jacobian import body_numbers
 from ..rule_derivatives import Columns, Forces, Tangent, acceleration, joined
-from ..step_jacobian import Arguments, StepJacobian, check_differentiable
+from ..step_arguments import StepArguments, of_arguments
+from ..step_jacobian import StepJacobian, check_differentiable
 from .midpoint_step import CARRIED_SIZE, Parabola, angular_velocity, carried_at, free_directions, still_at
 from .runge_kutta_step import NODES, WEIGHTS, _Step, conserved_twist
 
 _ROTATIONS = SO3()
 
 
-def step_jacobian(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: None,
-    memory: int,
-    varied: tuple[str, ...] = (),
-    wanted: tuple[int, ...] = (),
-    whole: bool = True,
-) -> StepJacobian:
+@of_arguments
+def step_jacobian(source: StepArguments, *, whole: bool = True) -> StepJacobian:
     """Derivatives of the step from ``x = [count; carried; packed]``, by the ``wanted`` numbers too."""
-    check_differentiable(model, "momentum")
-    source = Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, 0)
+    check_differentiable(source.model, "momentum")
     problem, _ = source.problem(source.values)
     law = dry_friction_law(problem)
-    if law is not None and np.any(np.asarray(law.dry_friction(model))):
+    if law is not None and np.any(np.asarray(law.dry_friction(source.model))):
         raise ModelError("derivatives of steps of 'momentum' are for joints without dry friction: take 'implicit'")
-    start, kept, _ = layout_of(problem, memory).unpack(x[1 + CARRIED_SIZE :])
-    lines = Columns(source, memory if whole else 0)
-    flight = Flight(source, lines, start, kept, x[0] * clock[0], clock[0])
+    start, kept, _ = layout_of(problem, source.memory).unpack(source.x[1 + CARRIED_SIZE :])
+    lines, dt = Columns(source, source.memory if whole else 0), source.clock[0]
+    flight = Flight(source, lines, start, kept, source.x[0] * dt, dt)
     return lines.result(flight.end(whole))
 
 
 class Flight:
     """A step of ``dt`` (s) from a state."""
 
-    def __init__(self, source: Arguments, lines: Columns, start: State, memory: Any, t: Any, dt: Any) -> None:
+    def __init__(self, source: StepArguments, lines: Columns, start: State, memory: Any, t: Any, dt: Any) -> None:
         self.source, self.lines, self.start, self.t, self.dt = source, lines, start, t, dt
         self.model = model = source.problem(source.values)[0].model
         self.light = replace_gravity(model, model.base)

@@ -27,11 +27,10 @@ from ....dynamics.forward import response
 from ....lie import SO3
 from ....lie.rotations import exp
 from ....model import Model, State
-from ...problem.law_parameters import tuned
 from ...problem.problem import Problem, held
-from ...problem.robot_parameters import edited
 from ...problem.vector_field import Layout, layout_of
 from ..implicit.step import dry_friction_law
+from ..step_arguments import StepArguments, of_arguments
 from .joint_friction import Friction, Modes
 from .midpoint_step import CARRIED_SIZE, Parabola, angular_velocity, carried_at, still_at
 
@@ -58,26 +57,15 @@ _TWICE = _ROWS @ np.vstack([np.zeros(STAGES), _ROWS[:-1]])
 """The same for what is the integral of an integral: joint coordinates, of joint accelerations."""
 
 
-def flown(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: None,
-    memory: int,
-    varied: tuple[str, ...] = (),
-) -> Any:
+@of_arguments
+def flown(source: StepArguments) -> Any:
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
+    (problem, _), x, dt = source.problem(), source.x, source.clock[0]
     carried, packed = x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
-    if varied:  # of a robot with numbers of its own, what is carried is measured where it starts
-        model, _ = edited(model, contact, varied, numbers)
-        start = layout_of(Problem(model, laws, None, held if len(forces) else None), memory).unpack(packed)[0]
-        carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(model, start)]), carried)
-    problem = Problem(model, tuned(laws, numbers), None, held if len(forces) else None)
-    step = _Step(problem, x[0] * clock[0], clock[0], carried, packed, forces[model.m :])
+    if source.varied:  # of a robot with numbers of its own, what is carried is measured where it starts
+        start = layout_of(problem, source.memory).unpack(packed)[0]
+        carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(problem.model, start)]), carried)
+    step = _Step(problem, x[0] * dt, dt, carried, packed, source.forces[source.model.m :])
     after = step.end(while_loop(step.around, step.initial_iterate, step.rounds, UNROLLED_ROUNDS))
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 

@@ -18,7 +18,6 @@ from ....arrays.map import columns as columns_of
 from ....arrays.tree_elimination import TreeElimination
 from ....contact.rigid.solvers.cone_projection import Bounded
 from ....contact.rigid.solvers.proximal_newton import DIGITS, Digits
-from ....control import Law
 from ....dynamics.derivative_sweeps import changes, motion_of
 from ....dynamics.derivatives import by_motion, mass_of
 from ....dynamics.link_derivatives import link_derivatives, shifted, twists_by_configuration
@@ -26,12 +25,10 @@ from ....dynamics.spatial import wrench_to_parent
 from ....dynamics.sweeps import places_above
 from ....errors import ModelError
 from ....lie import SE3
-from ....model import Model
-from ...problem.vector_field import layout_of
 from ..law_jacobian import body_numbers, law_forces, law_memory
 from ..linearized_forces import linearized_forces
+from ..step_arguments import StepArguments, of_arguments
 from ..step_jacobian import (
-    Arguments,
     Blocks,
     Displacement,
     StepJacobian,
@@ -43,7 +40,7 @@ from ..step_jacobian import (
     row_slices,
     side_by_side,
 )
-from .step import Start, begin_step, dry_friction_law, solve_step
+from .step import Start, dry_friction_law, solve_step, unpacked
 from .straight_motion import straight, turned, turning
 
 RELATIVE_COMPLIANCE = 1e-11
@@ -53,40 +50,23 @@ _LINK_SIZE = 12
 _SE3 = SE3()
 
 
-def step_jacobian(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Any,
-    memory: int,
-    digits: Digits = DIGITS["float64"],
-    varied: tuple[str, ...] = (),
-    wanted: tuple[int, ...] = (),
-    whole: bool = True,
-) -> StepJacobian:
+@of_arguments
+def step_jacobian(source: StepArguments, *, digits: Digits = DIGITS["float64"], whole: bool = True) -> StepJacobian:
     """Derivatives of the step from ``x = [count; packed]``, by the ``wanted`` numbers too."""
-    check_differentiable(model, "moreau")
-    if contact.pairs:
+    check_differentiable(source.model, "moreau")
+    if source.contact.pairs:
         raise ModelError("derivatives of steps of 'moreau' are for points on the ground, not yet for pairs of bodies")
-    if any(contact.restitutions):
+    if any(source.contact.restitutions):
         raise ModelError("derivatives of steps of 'moreau' are for contacts without restitution")
-    source = Arguments(model, x, clock, numbers, forces, laws, contact, memory, varied, wanted, 2)
-    problem, _ = source.problem(source.values)
-    stepped: Any = problem.contact
-    state, full_memory, works = layout_of(problem, memory).unpack(x[1:])
-    t = x[0] * clock[0]
-    start = begin_step(problem.with_memory(full_memory)[0], stepped, t, state, full_memory, works, forces, clock)
+    source = source._replace(carried=2)
+    _, _, t, full_memory, start = unpacked(source)
     return _Solved(start, source, t, full_memory, solve_step(start, digits)).jacobian(whole)
 
 
 class _Solved:
     """A step whose velocities obey the contact law."""
 
-    def __init__(self, start: Start, source: Arguments, t: Any, memory: Any, end: Any) -> None:
+    def __init__(self, start: Start, source: StepArguments, t: Any, memory: Any, end: Any) -> None:
         self.start, self.source, self.t, self.memory, self.end = start, source, t, memory, end
         self.model, self.dt, self.state = start.problem.model, start.dt, start.state
         self.velocity, self.impulses = end.velocity, end.found.impulses

@@ -18,14 +18,13 @@ from ....contact.rigid.time_stepping.stepped_contacts import ContactMemory, Step
 from ....control import Law
 from ....dynamics import inverse_dynamics
 from ....model import Model, State
-from ...problem.law_parameters import tuned
 from ...problem.loop_closure import LOOPS
-from ...problem.problem import Problem, held
-from ...problem.robot_parameters import edited
-from ...problem.vector_field import layout_of
+from ...problem.problem import Problem
+from ...problem.vector_field import Layout, layout_of
 from ..implicit.step import moving
 from ..linearized_forces import LinearizedForce, end_forces, linearized_forces, powers_of
 from ..refinement import coarse
+from ..step_arguments import StepArguments, of_arguments
 from .straight_motion import straight, turned, turning
 
 ROUNDING_HEIGHT = 1e-12
@@ -93,36 +92,31 @@ class End(NamedTuple):
     found: Reactions
 
 
-def stepped(
-    model: Model,
-    x: Any,
-    clock: Any,
-    numbers: Any,
-    forces: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: SteppedContacts,
-    memory: int,
-    digits: Digits = DIGITS["float64"],
-    varied: tuple[str, ...] = (),
-) -> Any:
+@of_arguments
+def stepped(source: StepArguments, *, digits: Digits = DIGITS["float64"]) -> Any:
     """``x = [count; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` if there are any.
 
     It is a part of a step of ``clock[-1]``.
     """
-    model, contact = edited(model, contact, varied, numbers)
-    problem = Problem(model, tuned(laws, numbers), contact, held if len(forces) else None, carried=2)
-    t, dt = x[0] * clock[0], clock[0]
-    layout = layout_of(problem, memory)
-    state, full_memory, works = layout.unpack(x[1:])
-    start = begin_step(problem.with_memory(full_memory)[0], contact, t, state, full_memory, works, forces, clock)
-    end = solve_step(start, digits)
+    x, dt = source.x, source.clock[0]
+    layout, problem, t, full_memory, start = unpacked(source._replace(carried=2))
+    model, end = problem.model, solve_step(start, digits)
     kept, after = _next_memory(start, end.found), displaced(model, start.state, end.velocity, dt)
     memory_after = concatenate([*kept, problem.later(full_memory, t, moving(start.state, end.velocity), dt)])
     again = where(less(0.5, _touched(start, end)), 1.0 + 0.0 * dt, coarse(model, end.velocity, dt))
     counts = layout.carried_of(x[1:]) + array([0.0, again])
     packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
+
+
+def unpacked(source: StepArguments) -> tuple[Layout, Problem, Any, Any, Start]:
+    """Layout, problem, time (s), memory and start of the step from ``x``."""
+    (problem, _), t = source.problem(source.values), source.x[0] * source.clock[0]
+    layout, contact = layout_of(problem, source.memory), problem.contact
+    state, memory, works = layout.unpack(source.x[1:])
+    recalled = problem.with_memory(memory)[0]
+    start = begin_step(recalled, contact, t, state, memory, works, source.forces, source.clock)  # type: ignore[arg-type]
+    return layout, problem, t, memory, start
 
 
 def begin_step(

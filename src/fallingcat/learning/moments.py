@@ -1,0 +1,88 @@
+"""Running means and deviations, in Torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    import torch
+except ImportError:  # the learner says so when it is made
+    torch: Any = None  # type: ignore[no-redef]
+
+CONSTANT = 1e-5
+"""Deviation, as a part of the mean, below which a quantity counts as constant."""
+
+
+class Moments:
+    """Running mean and variance of each column of arrays, which stay on their device.
+
+    Args:
+        size: Number of columns.
+        device: Device of Torch.
+
+    Example:
+        >>> import torch  # doctest: +SKIP
+        >>> moments = Moments(1, "cpu")  # doctest: +SKIP
+        >>> moments.update(torch.tensor([[1.0], [3.0]]), 1.0)  # doctest: +SKIP
+        >>> moments.normalized(torch.tensor([[4.0]]))  # doctest: +SKIP
+        tensor([[2.]])
+    """
+
+    def __init__(self, size: int, device: Any) -> None:
+        self.mean, self._variance = torch.zeros(size, device=device), torch.ones(size, device=device)
+
+    @property
+    def scale(self) -> Any:
+        """Deviations; 1 for columns that are constant."""
+        deviation = self._variance.sqrt()
+        return torch.where(deviation > CONSTANT * self.mean.abs(), deviation, torch.ones_like(deviation))
+
+    def update(self, rows: Any, weight: float) -> None:
+        """Take in new data.
+
+        Args:
+            rows: ``rows x size``.
+            weight: Share of the new data, between 0 and 1: 1 forgets the old ones.
+        """
+        variance, mean = torch.var_mean(rows, dim=0, correction=0)
+        off = mean - self.mean
+        self._variance = (1.0 - weight) * (self._variance + weight * off * off) + weight * variance
+        self.mean = self.mean + weight * off
+
+    def normalized(self, x: Any) -> Any:
+        """Columns of zero mean and unit deviation.
+
+        Args:
+            x: ``... x size``.
+
+        Returns:
+            Array of the same shape.
+        """
+        return (x - self.mean) / self.scale
+
+    def restored(self, x: Any) -> Any:
+        """Inverse of :meth:`normalized`.
+
+        Args:
+            x: ``... x size``.
+
+        Returns:
+            Array of the same shape.
+        """
+        return x * self.scale + self.mean
+
+    def numbers(self) -> Any:
+        """State, ``2 x size``, from which :meth:`restore` goes on.
+
+        Returns:
+            Mean and variance.
+        """
+        return torch.stack([self.mean, self._variance])
+
+    def restore(self, numbers: Any) -> None:
+        """Take the state of another.
+
+        Args:
+            numbers: Result of :meth:`numbers`.
+        """
+        self.mean, self._variance = numbers
