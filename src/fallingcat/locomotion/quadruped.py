@@ -32,7 +32,7 @@ from .swing import swing_foot
 COMMAND_RATES = np.array([2.0, 2.0, 4.0])
 """Largest rates of commands (m/s^2, m/s^2, rad/s^2)."""
 SWAYING_RATES = 0.5 * COMMAND_RATES
-"""The same where the trunk sways."""
+"""Largest rates of commands where the trunk sways."""
 MAX_LAG = 0.1
 """Largest distance (m) of the trunk along x and y from its wanted place: after a push it does not hurry back."""
 CAPTURE_SHARE = 0.6
