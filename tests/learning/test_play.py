@@ -32,10 +32,19 @@ def test_play_writes_a_page(tmp_path):
     assert found.exit_code == 0, found.output
     data = json.loads(found.stdout)
     assert data["status"] == "finished"
+    assert data["fell"] == "no"
     assert out.stat().st_size > 10_000
     bad = CliRunner().invoke(app, ["play", str(tmp_path / "no.npz")])
     assert bad.exit_code == 2
     assert "no such file" in bad.output
+
+
+def test_play_says_that_the_robot_fell(tmp_path):
+    policy = Policy.load(FILE)
+    (W, b), *others = policy.layers
+    file = Policy(((0.0 * W, b + 1e3), *others), policy.about).save(tmp_path / "wild.npz")
+    found = CliRunner().invoke(app, ["play", str(file), "--seconds", "3", "--out", str(tmp_path / "p.html"), "--json"])
+    assert "after" in json.loads(found.stdout)["fell"]
 
 
 def test_learn_walk_writes_policy_and_page(tmp_path):

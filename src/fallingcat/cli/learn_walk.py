@@ -116,6 +116,7 @@ def play(
             "seconds": float(run.times[-1]),
             "moved (m)": [round(float(x), 3) for x in moved],
             "mean velocity (m/s)": [round(float(x), 3) for x in run.twists[len(run.times) // 2 :, :2].mean(axis=0)],
+            "fell": _fall(task, run),
             "largest tilt (deg)": round(math.degrees(math.acos(max(-1.0, min(1.0, float(tilt))))), 1),
             "page": written(run.animate(), out),
         }
@@ -129,6 +130,14 @@ def play(
             on_screen(lambda console: summary(console, {name: str(x) for name, x in rows.items()}))
         if not (no_open or as_json):
             open_page(str(rows["page"]))
+
+
+def _fall(task: Any, run: Any) -> str:
+    """Time of a fall, by the same criterion as in training."""
+    from ..learning.walk import LEAST_HEIGHT, MAX_TILT_COSINE
+
+    down = (run.poses[:, 2, 2] < MAX_TILT_COSINE) | (run.poses[:, 2, 3] < LEAST_HEIGHT * task.height)
+    return f"after {run.times[down.argmax()]:.1f} s; a longer training may help" if down.any() else "no"
 
 
 def _check_out(out: str) -> None:
