@@ -18,6 +18,7 @@ BEGAN = time.perf_counter()
 import argparse  # noqa: E402
 import json  # noqa: E402
 import platform  # noqa: E402
+from dataclasses import replace  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -26,7 +27,7 @@ import torch  # noqa: E402
 
 import fallingcat as fc  # noqa: E402
 from fallingcat.learning import Environment, Learner, Randomization, Settings, Walk, evaluate  # noqa: E402
-from fallingcat.learning.training import HIDDEN, STEPS  # noqa: E402
+from fallingcat.learning.training import USUAL  # noqa: E402
 
 RESULT = Path(__file__).parent / "results" / "learning.json"
 HARD = Randomization(mass=(0.8, 1.2), friction=(0.4, 1.2), push=0.5, push_period=5.0)
@@ -42,7 +43,7 @@ def task(robot: str, randomization: Randomization = HARD) -> Walk:
 
 
 def settings(options: Any) -> Settings:
-    return Settings(**({"hidden": HIDDEN[options.target], "steps": options.steps} | json.loads(options.settings)))
+    return replace(USUAL[options.target], **json.loads(options.settings))
 
 
 def synchronize(target: str) -> None:
@@ -124,7 +125,7 @@ def speed(options: Any) -> dict[str, Any]:
         for _ in range(5):
             learner.iterate()
         synchronize(options.target)
-        rate = 5 * options.steps * robots / (time.perf_counter() - begun)
+        rate = 5 * learner.settings.steps * robots / (time.perf_counter() - begun)
         found[f"actions per s with learner, {robots} robots"] = rate
         print("learner", robots, f"{rate:.3g}", flush=True)
     return found
@@ -154,7 +155,6 @@ def main() -> None:
     parser.add_argument("--target", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--robots", type=int)
-    parser.add_argument("--steps", type=int, help="actions of a robot in a round; default: 24, on a GPU 8")
     parser.add_argument("--settings", default="{}", help="numbers of the learner, JSON")
     parser.add_argument("--judged", type=int, default=4096, help="robots on which policies are judged")
     parser.add_argument("--rounds", type=int, default=100)
@@ -162,7 +162,6 @@ def main() -> None:
     parser.add_argument("--policy", type=Path, help="file of the policy")
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args()
-    options.steps = options.steps or STEPS[options.target]
     result = {"walk": walk, "speed": speed, "twice": twice}[options.what](options)
     seed = f", seed {options.seed}" if options.what == "walk" else ""
     known = json.loads(options.output.read_text()) if options.output.exists() else {}

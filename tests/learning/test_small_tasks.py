@@ -46,7 +46,7 @@ class Oscillator(Task):
 
 def learned(rounds, robots=32, seed=0, **units):
     world = Environment(Oscillator(**units), robots, library="torch", seed=seed, bank=64)
-    one = Learner(world, Settings(hidden=(16, 16)), seed)
+    one = Learner(world, Settings(hidden=(16, 16), discount=0.97, deviation=0.6), seed)
     for _ in range(rounds):
         one.iterate()
     return one

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,8 @@ from .task import Task
 
 ROBOTS = {"cpu": 256, "cuda": 8192}
 """Number of robots, unless another is given."""
-HIDDEN = {"cpu": (128, 64), "cuda": (256, 128)}
-"""Hidden layers, unless others are given."""
-STEPS = {"cpu": 24, "cuda": 8}
-"""Actions of each robot in a round, unless another number is given."""
+USUAL = {"cpu": Settings(hidden=(128, 64)), "cuda": Settings(steps=8, discount=0.97, deviation=0.6)}
+"""Numbers of the learner, unless others are given; those of GPUs are for the first ten seconds of a quadruped."""
 SAVE_PERIOD = 30.0
 """s between two files"""
 
@@ -107,7 +105,7 @@ def learn(
         raise ModelError("resume=True takes the file from which to go on")
     if target not in ROBOTS:
         raise ModelError(f"target is one of {', '.join(map(repr, ROBOTS))}, not {describe(target)}")
-    settings = replace(Settings(), hidden=HIDDEN[target], steps=STEPS[target]) if settings is None else settings
+    settings = USUAL[target] if settings is None else settings
     begun = time.monotonic()
     environment = Environment(
         task, robots or ROBOTS[target], target=target, library="torch", seed=seed, threads=threads
