@@ -185,10 +185,10 @@ def _split(model: Model, names: Sequence[str], numbers: Any) -> list[Any]:
 def _shape(model: Model, contact: Contact | None, name: Any) -> tuple[int, ...]:
     """Shape of the numbers that one robot has under a name."""
     if name == FRICTION:
-        if getattr(contact, FRICTION, None) is None:
-            raise ModelError("friction of each robot takes a floor that has friction")
-        if isinstance(contact.friction, tuple):  # type: ignore[union-attr]
-            raise ModelError("friction of each robot takes a floor with one coefficient for all points: friction=1.0")
+        given = getattr(contact, FRICTION, None)
+        if given is None or isinstance(given, tuple):
+            rule = "takes a floor that has friction, one coefficient for all points (friction=1.0)"
+            raise ModelError(f"friction of each robot {rule}")
         return ()
     link, _, what = str(name).rpartition(".")
     if what not in BODY or link not in model.link_names:

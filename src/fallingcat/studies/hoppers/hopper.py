@@ -73,7 +73,7 @@ def _polar(state: State, p: HopperParameters) -> tuple[Law, ...]:
 
 def floor(p: HopperParameters) -> CompliantFloor:
     """The visco-elastic floor of [Feurstein] 4.1.4."""
-    return CompliantFloor((FOOT,), (p.K_floor_y, p.K_floor_x), (p.D_floor_y, p.D_floor_x))
+    return CompliantFloor((FOOT,), (p.K_floor_y, p.K_floor_x), (p.D_floor_y, p.D_floor_x), friction=None)
 
 
 def simulated(
