@@ -61,6 +61,9 @@ class FootSwitches:
         self._ground = ground.ground(model)
         self._radii = [0.0 if radii is None else float(radii[points.index(foot)]) for foot in feet]
 
+    def __repr__(self) -> str:
+        return f"<FootSwitches of {self.model.name!r}: {', '.join(self.feet)}>"
+
     def __call__(self, t: float, state: State) -> BoolArray:
         """Mask of the feet in the ground."""
         pose, joints = np.asarray(state.pose)[None], np.asarray(state.joints)[None]
