@@ -86,7 +86,7 @@ class CompliantFloor(SpringDamperContact):
     """normal, tangential (N s/m); left out, both are ``D = m w / points``: half of critical damping"""
     friction: float | tuple[float, ...] | None = BY_SURFACES
     """Coulomb's coefficient, one for all points or one for each; left out, that of the surfaces in the robot's file
-    (:class:`.Surface`), or where it has none, None; None holds every point where it touched down"""
+    (:class:`fallingcat.model.Surface`), or where it has none, None; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
     """out of the ground (world); None: against gravity"""
     height: float = 0.0

@@ -89,7 +89,7 @@ class Model(Frozen):
     tendons: tuple[Tendon, ...] = ()
     """cords over joints or along points: their springs, friction and limits act in runs"""
     ground: Surface | None = None
-    """surface of the ground in the robot's file; None: a :class:`.Surface` with its defaults"""
+    """surface of the ground in the robot's file; None: a :class:`fallingcat.model.Surface` with its defaults"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Group):

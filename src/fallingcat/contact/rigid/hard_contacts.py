@@ -83,7 +83,7 @@ class HardContacts(Contact):
     none, and no ``stops``: all collision shapes of the robot"""
     friction: float | tuple[float, ...] | None = BY_SURFACES
     """Coulomb's coefficient, one for all points or one for each; left out, that of the surfaces in the robot's file
-    (:class:`.Surface`), or where it has none, None; None: a point that touches sticks"""
+    (:class:`fallingcat.model.Surface`), or where it has none, None; None: a point that touches sticks"""
     restitution: float | tuple[float, ...] = 0.0
     """Newton's, ``-v+_n / v-_n``; one for all points or one for each"""
     rest_speed: float = 1e-3
