@@ -35,6 +35,7 @@ from .integrators.scipy_methods import SciPy
 from .integrators.semi_implicit import SemiImplicitEuler
 from .problem.problem import Problem, held
 from .step_size import (
+    DEFAULT_STEP,
     MAX_EXPLICIT_PHASE,
     MAX_RESOLVED_PHASE,
     MAX_SWING_PHASE,
@@ -215,15 +216,25 @@ def _flight_method(problem: Problem, state: State, dt: float | None) -> Momentum
     return method if slow and remembers else None
 
 
-def flight_parts(problem: Problem, state: State, dt: float | None) -> int:
+def divided_flight(problem: Problem, state: State, dt: float | None) -> tuple[Problem, int]:
     """Parts into which steps of ``dt`` (s) are divided, so that a flight with dry friction keeps its momentum.
 
     Only Runge-Kutta steps that resolve dampers do; longer ones would leave such a flight to ``implicit``.
+
+    Args:
+        problem: Problem, with stops and dry friction for steps of ``dt``.
+        state: Start.
+        dt: Step (s); None: default steps, which are not divided.
+
+    Returns:
+        The problem, with stops and dry friction for the parts, and their number.
     """
-    if dt is None or dry_friction_law(problem) is None or not flies(problem):
-        return 1
-    parts = (2**k for k in range(MAX_FLIGHT_HALVINGS + 1))
-    return next((n for n in parts if resolved_by(problem, state, dt / n, MAX_EXPLICIT_PHASE)), 1)
+    if dt is not None and dry_friction_law(problem) is not None and flies(problem):
+        for n in (2**k for k in range(MAX_FLIGHT_HALVINGS + 1)):
+            own = problem if n == 1 else problem.resolved(max(DEFAULT_STEP, dt / n))
+            if resolved_by(own, state, dt / n, MAX_EXPLICIT_PHASE):
+                return own, n
+    return problem, 1
 
 
 def rounded_loops(model: Model, state: State) -> bool:

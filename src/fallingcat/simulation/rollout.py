@@ -16,7 +16,7 @@ from ..model import Model, State
 from ..progress import telling
 from .batch.batch_simulator import BatchSimulator
 from .build_problem import build_problem
-from .defaults import chosen_method, default_method, flight_parts, one_code
+from .defaults import chosen_method, default_method, divided_flight, one_code
 from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
 from .problem.arguments import check_concrete, check_target, countable, seconds, starts, whole
@@ -96,7 +96,7 @@ def rollout(
     _check_controller(problem)
     how: dict[str, Any] = {"target": target, "dtype": dtype, "threads": threads, "parameters": parameters}
     one = how | {"threads": 1} != {"target": "cpu", "dtype": "float64", "threads": 1, "parameters": None}
-    parts = flight_parts(problem, first, dt) if integrator is None else 1
+    problem, parts = divided_flight(problem, first, dt) if integrator is None else (problem, 1)
     dt, every = dt if dt is None else dt / parts, every if every is None else every * parts
     method = _method(problem, integrator, first, dt, one, dtype)
     compiled = one_code(method, problem)

@@ -13,7 +13,7 @@ from ..errors import ModelError, describe
 from ..model import Model, State
 from ..progress import telling
 from .build_problem import build_problem
-from .defaults import chosen_method, flight_parts
+from .defaults import chosen_method, divided_flight
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
@@ -96,7 +96,7 @@ def simulate(
     state = start(model, state)
     one = State(*(x[None] for x in state))
     problem = build_problem(model, one, laws, contact, dt=dt, passive=passive)
-    parts = flight_parts(problem, state, dt) if integrator is None else 1
+    problem, parts = divided_flight(problem, state, dt) if integrator is None else (problem, 1)
     dt, every = dt if dt is None else dt / parts, every * parts
     method = chosen_method(problem, state, integrator, dt)
     problem = problem if method.tolerance is None else problem.resolved()  # dt is but the longest step

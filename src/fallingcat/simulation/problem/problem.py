@@ -139,16 +139,19 @@ class Problem:
             return self
         return replace(self, feedback=Feedback.of(self.model, self.asked_of_joints, 0.0, state))
 
-    def resolved(self) -> Problem:
+    def resolved(self, step: float = STEP) -> Problem:
         """Problem with joint stops and dry friction of the model as for default steps, however long ``dt`` is.
 
-        It is that of methods that choose their steps.
+        It is that of methods that choose or divide their steps.
+
+        Args:
+            step: Step (s) that these laws are made for.
 
         Returns:
             Problem with other passive laws.
         """
         ends = len(self.laws) - self.passive
-        own = tuple(replace(law, step=STEP) if hasattr(law, "step") else law for law in self.laws[ends:])  # type: ignore[type-var]
+        own = tuple(replace(law, step=step) if hasattr(law, "step") else law for law in self.laws[ends:])  # type: ignore[type-var]
         return replace(self, laws=(*self.laws[:ends], *own))
 
     def asked_of_joints(self, t: float, state: State) -> np.ndarray:
