@@ -19,9 +19,9 @@ def test_a_policy_is_a_sampled_controller():
     task = Walk.of(fc.robots.quadruped(), policy.about)
     laws = policy.controller(task, (0.5, 0.0, 0.0))
     run = fc.simulate(task.model, task.stance, 2.0, laws, task.contact, dt=task.dt)
-    assert run.code is fc.simulation.Code.FINISHED
+    assert run.code is fc.simulation.StatusCode.FINISHED
     # steps of the training: feet that touch down a step later move joints by 0.5 rad after 1 s, and the run says so
-    assert {warning.kind for warning in run.warnings} <= {fc.simulation.Kind.STEP_ERROR}
+    assert {warning.kind for warning in run.warnings} <= {fc.simulation.DiagnosticKind.STEP_ERROR}
     assert run.poses[:, 2, 2].min() > 0.95
     assert np.mean(run.twists[len(run.times) // 2 :, 0]) == pytest.approx(0.5, abs=0.1)
     again = fc.simulate(task.model, task.stance, 2.0, laws, task.contact, dt=task.dt)

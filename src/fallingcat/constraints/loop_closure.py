@@ -25,7 +25,7 @@ from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..dynamics import bias_forces
 from ..dynamics import inverse_dynamics as tree_inverse_dynamics
 from ..dynamics.checks import check_robot, vector
-from ..dynamics.constrained import Constrained
+from ..dynamics.constrained import ConstrainedDynamicsResult
 from ..dynamics.kinematics import jacobian, jacobian_derivative, link_pose
 from ..errors import ModelError, NumericsError, describe
 from ..model import Frame, Model, State
@@ -144,7 +144,9 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
 
 
 @takes(forces="nv")
-def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: float = 0.0) -> Constrained:
+def forward_dynamics(
+    model: Model, state: State, forces: Vector, stabilization: float = 0.0
+) -> ConstrainedDynamicsResult:
     """Acceleration under ``forces`` that keeps the loops closed, and the constraint forces (``J' multipliers``).
 
     ``J a + bias = -2 w J v - w^2 error`` with ``w = stabilization``: errors decay like ``exp(-w t)`` (Baumgarte's rule,
@@ -179,7 +181,7 @@ def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: 
     check_consistent(J, demand, names, "loops")
     free = respond(forces - bias_forces(model, state))
     found = resolved(hold(respond, J, J, free, demand), names, "forces in loops")
-    return Constrained(found.motion, found.forces)
+    return ConstrainedDynamicsResult(found.motion, found.forces)
 
 
 @concise

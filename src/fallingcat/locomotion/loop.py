@@ -120,7 +120,7 @@ class WalkingLoop:
     def batch_forces(self, t: float, states: State) -> FloatArray:
         """Joint torques of many robots at once, each with its own memory, under one command.
 
-        :func:`fallingcat.rollout` calls a :class:`fallingcat.control.Sampled` loop in this way.
+        :func:`fallingcat.rollout` calls a :class:`fallingcat.control.SampledController` loop in this way.
 
         Args:
             t: Time (s).

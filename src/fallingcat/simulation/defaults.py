@@ -21,7 +21,7 @@ from ..model import Model, State
 from .diagnostics.late_switching import asking
 from .integrators.base import FixedStepIntegrator, Integrator
 from .integrators.compiled_rule import smooth
-from .integrators.event_located import MAX_POINTS, Located
+from .integrators.event_located import MAX_POINTS, EventLocator
 from .integrators.implicit.integrator import Implicit
 from .integrators.implicit.step import dry_friction_law
 from .integrators.joint_friction import creeps
@@ -57,7 +57,7 @@ INTEGRATORS: dict[str, Integrator] = {
         Implicit(),
         Moreau(),
         Rosenbrock(),
-        Located(),
+        EventLocator(),
         SciPy(),
     )
 }
@@ -270,10 +270,10 @@ def one_code(method: Integrator, problem: Problem) -> FixedStepIntegrator | None
         return None
     floor = problem.contact
     few = floor is None or (offers(floor, LinearizedForces) and len(floor.points) <= MAX_POINTS)
-    return Located(method) if few else None
+    return EventLocator(method) if few else None
 
 
 def takes_fixed_steps(method: Integrator, problem: Problem) -> bool:
     """True if a method steps many robots in one code, all in steps of the same size."""
     found = one_code(method, problem)
-    return found is not None and found.tolerance is None and not isinstance(found, Located)
+    return found is not None and found.tolerance is None and not isinstance(found, EventLocator)

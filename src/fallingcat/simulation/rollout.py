@@ -10,7 +10,7 @@ import numpy as np
 from .._deprecated import former_arguments
 from ..arrays.types import Numbers
 from ..contact import Contact
-from ..control import Law, Sampled
+from ..control import Law, SampledController
 from ..errors import ModelError
 from ..model import Model, State
 from ..progress import telling
@@ -32,7 +32,7 @@ def rollout(
     model: Model,
     states: Sequence[State] | State,
     duration: float,
-    laws: Law | Sampled | Sequence[Law | Sampled] | None = None,
+    laws: Law | SampledController | Sequence[Law | SampledController] | None = None,
     contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
@@ -158,7 +158,7 @@ def _check_controller(problem: Problem) -> None:
     sampled = None if problem.sampling is None else problem.sampling.sampled
     if problem.controller is not None and not (sampled is not None and (sampled.laws or sampled.batch_forces)):
         raise ModelError(
-            "a rollout takes force laws, or a Sampled controller of many robots, such as a loop of WholeBody; "
+            "a rollout takes force laws, or a SampledController of many robots, such as a loop of WholeBody; "
             "simulate takes functions"
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from .._deprecated import former_arguments
 from ..arrays import numbers_only
 from ..contact import Contact
-from ..control import Law, Sampled
+from ..control import Law, SampledController
 from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..model import Model, State
@@ -31,7 +31,7 @@ def simulate(
     model: Model,
     state: State,
     duration: float,
-    laws: Controller | Law | Sampled | Sequence[Law | Sampled] | None = None,
+    laws: Controller | Law | SampledController | Sequence[Law | SampledController] | None = None,
     contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
@@ -66,7 +66,7 @@ def simulate(
         duration: Duration (s).
         laws: Force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or, alone or among
             them, a function of time and state that returns joint forces (n; N m or N), or of base and joints (nv);
-            :class:`fallingcat.control.Sampled` evaluates either at a rate, with a latency; None: none.
+            :class:`fallingcat.control.SampledController` evaluates either at a rate, with a latency; None: none.
         contact: Contact of the robot; None: none.
         integrator: Name or integrator; None: the default.
         dt: Step size (s), for integrators with step size control the largest one; None: 1 ms, or less where springs or

@@ -136,8 +136,8 @@ class WholeBodyLoop:
     def batch_forces(self, t: float, states: State) -> FloatArray:
         """Joint torques of many robots at once.
 
-        :func:`fallingcat.rollout` calls a :class:`.Sampled` loop in this way.  Each robot starts from the limits active
-        in its own last tick.  A robot whose state is not finite gets torques that are not finite.
+        :func:`fallingcat.rollout` calls a :class:`.SampledController` loop in this way.  Each robot starts from the
+        limits active in its own last tick.  A robot whose state is not finite gets torques that are not finite.
 
         Args:
             t: Time (s).

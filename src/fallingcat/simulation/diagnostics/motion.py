@@ -13,7 +13,7 @@ from ...caching import cached_property
 from ...compiler import compile
 from ...model import State
 from ..integrators.base import Integrator
-from ..outcome import Diagnostic, Kind
+from ..outcome import Diagnostic, DiagnosticKind
 from ..problem.compiled_dynamics import energies, energies_with
 from ..problem.problem import Problem
 from ..problem.robot_parameters import Parameters
@@ -52,7 +52,7 @@ class Motion:
     """``N`` each: steps that the method has counted"""
     steps: int = 1
     """number of steps that robots took"""
-    stopped: Mapping[Kind, Mapping[int, str]] = field(default_factory=dict)
+    stopped: Mapping[DiagnosticKind, Mapping[int, str]] = field(default_factory=dict)
     """robots of a batch that did not get to the end, and why"""
 
     def why_unestimated(self, error: ErrorEstimate | None) -> str:
@@ -147,7 +147,7 @@ class Motion:
 
     def above(
         self,
-        kind: Kind,
+        kind: DiagnosticKind,
         values: Any,
         limits: Any,
         words: Callable[[int], str],

@@ -18,7 +18,7 @@ from ...compiler.compilation import compile_step
 from ...errors import ModelError
 from ...geometry.contact_points import position
 from ...model import Model, State
-from ...simulation import BatchSimulator, Located, Rosenbrock
+from ...simulation import BatchSimulator, EventLocator, Rosenbrock
 from ..kind import Progress
 from .hopper import FOOT, floor, laws, start, upright_angle
 from .measures import hop_period, stationarity, step_length
@@ -157,7 +157,7 @@ def judged(
     if "initial" in (p.r_des, p.E_des):
         raise ModelError("r_des and E_des of a basin are numbers: all its runs have the same controller")
     own = laws(model, start(model, p), p)
-    method = Located(Rosenbrock(p.tolerance))
+    method = EventLocator(Rosenbrock(p.tolerance))
     how: dict[str, Any] = {"target": target, "threads": threads, "integrator": method, "ledger": False}
     simulator = BatchSimulator(model, states, own, floor(p), dt=LONGEST_STEP, **how)
     count = simulator.count

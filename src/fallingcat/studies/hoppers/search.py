@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...model import Model, State
-from ...simulation import BatchSimulator, Located, Rosenbrock
+from ...simulation import BatchSimulator, EventLocator, Rosenbrock
 from ...simulation.runner.recorded_runs import record_runs
 from ..kind import Progress
 from .attraction import starts
@@ -133,7 +133,7 @@ def _outcome(
             speed[runs] = np.where(left["verdict"] == STAYED, (left["end"] - left["middle"]) / half, np.nan)
 
     located = BatchSimulator(
-        model, begun, own, ground, dt=LONGEST_STEP, integrator=Located(Rosenbrock(1e-5)), ledger=False
+        model, begun, own, ground, dt=LONGEST_STEP, integrator=EventLocator(Rosenbrock(1e-5)), ledger=False
     )
     hear(_Watch(located, CHECK_PERIOD, looks), np.arange(count), "many gains")
     chatters = verdicts == BROKE

@@ -166,7 +166,7 @@ class _Step:
         moves = found if self.friction is None else self.friction.held_still(found, way)
         zero = np.zeros(self.problem.model.nv)
         powers = [np.reshape(forces.get(port, zero)[m:] @ rates, 1) for port in self.problem.ports]
-        turning = _ROTATIONS.seen_ahead(angular_velocity(self.problem.model, v), y[:3])
+        turning = _ROTATIONS.logarithm_rate(angular_velocity(self.problem.model, v), y[:3])
         memory_rates = [law.memory_rate(self.problem.model, t, state) for law in bare.laws] if len(memory) else []
         return concatenate([turning, moves, *memory_rates]), concatenate([np.zeros(0), *powers]), found[m:]
 
