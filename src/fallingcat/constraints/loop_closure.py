@@ -241,6 +241,7 @@ def inverse_dynamics(
     _check_names(model, actuated or ())
     N = _null_space(J)
     S = np.eye(model.nv)[drives]
+    # only forces along motions that keep the loops closed matter; among those that do, the shortest torques
     torques = np.linalg.lstsq(N.T @ S.T, N.T @ needed, rcond=None)[0] @ S
     left = N.T @ (needed - torques)
     if np.abs(left).max(initial=0.0) > 1e-9 * max(1.0, np.abs(needed).max()):
@@ -268,6 +269,7 @@ def _check_names(model: Model, names: Sequence[str]) -> None:
 def _shortest(J: Matrix, wanted: Vector, moves: np.ndarray) -> Vector:
     """The shortest ``x`` (nv), zero where nothing moves, with ``J x`` as near to ``wanted`` as can be."""
     x = np.zeros(J.shape[1])
+    # truncated: rows of planar loops depend on each other, and rounding of a dependent row must not be inverted
     x[moves] = np.linalg.lstsq(J[:, moves], wanted, rcond=MIN_SINGULAR_VALUE)[0]
     return x
 

@@ -22,6 +22,7 @@ def is_beyond(model: Model, forms: Sequence[Task], numbers: Any, tolerance: floa
         if spot is not None:
             place, point, goal = spot
             center, length = reach_bound(model, place, limited)
+            # sqrt(3): the tolerance holds for each coordinate
             if np.linalg.norm(goal - center) > length + np.linalg.norm(point) + np.sqrt(3.0) * tolerance:
                 return True
     return False

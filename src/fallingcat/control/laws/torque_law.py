@@ -147,6 +147,7 @@ def drives(model: Model) -> Drives:
         right = np.linalg.pinv(S)
         free = np.hstack([np.eye(model.nv)[:, ~moved], _null(S, np.flatnonzero(moved))])
     projector = (right @ S)[model.m :, model.m :]
+    # rounding of the pseudo-inverse would couple drives that have nothing in common
     projector[np.abs(projector) < 1e-15] = 0.0
     return Drives(S, *(constant(np.array(x)) for x in (right, free, projector)))
 

@@ -179,6 +179,7 @@ class Reconstruction:
                 now = self._rates(path[-1][:3], shapes, dt * GAUSS @ rates, slope, h)
                 change = np.abs(now - rates).max()
                 rates = now
+                # fixed-point iteration of the implicit Gauss stages: contracts by the step, so it ends at rounding
                 if change <= 1e-15 * max(1.0, float(np.abs(now).max())):
                     break
             path.append(path[-1] @ self._exponentials(dt * (WEIGHTS @ rates)))

@@ -171,6 +171,7 @@ class _Search:
         for _ in range(steps):
             way = self.farthest(slope) - parts
             gain, share = float(np.sum(slope * way)), 1.0
+            # backtracking (Armijo): the maximum of the linear function need not turn more, as the turn is not concave
             while share > 1e-3:
                 ahead, slope_ahead = self.turned(parts + share * way)
                 if ahead > turn + 0.1 * share * gain:
@@ -249,6 +250,7 @@ class _Search:
 def _simpson(s: np.ndarray, breaks: Sequence[float]) -> np.ndarray:
     """Weights of Simpson's rule at points that are equally far apart between breaks, an even number of times."""
     w = np.zeros(len(s))
+    # breaks are points of the grid up to rounding
     for i, j in pairwise(np.searchsorted(s, np.unique(breaks) - 1e-12)):
         piece = np.full(j - i + 1, 2.0)
         piece[1::2], piece[0], piece[-1] = 4.0, 1.0, 1.0
