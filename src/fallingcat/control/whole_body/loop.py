@@ -113,7 +113,7 @@ class WholeBodyLoop:
         self._answer: Solution | None = None
         self._held = np.zeros((0, 0), np.int64)
 
-    def __call__(self, q: Vector, v: Vector, t: float = 0.0) -> FloatArray:
+    def __call__(self, q: Vector, v: Vector | State, t: Scalar = 0.0) -> FloatArray:
         """Joint torques of one tick.
 
         Given a time and a state instead, it is a controller of :func:`fallingcat.simulate`.

@@ -248,8 +248,8 @@ class Segment(Curve):
         array([[0.5, 1. ]])
     """
 
-    start: Sequence[float]
-    end: Sequence[float]
+    start: Vector
+    end: Vector
 
     def __post_init__(self) -> None:
         """Check that both ends have the same number of coordinates."""

@@ -210,7 +210,7 @@ def _passed_stops(run: Motion) -> Diagnostic | None:
     far = beyond(model, joints, stops, MAX_START_DEPTH, "goes")
     if not far:
         return None
-    depths = -np.array([stop.gap(model, joints).min(axis=0) for stop in stops])
+    depths = -np.array([np.min(stop.gap(model, joints), axis=0) for stop in stops])
     worst, robots = int(depths.max(axis=1).argmax()), np.flatnonzero(run.finite)[depths.max(axis=0) > MAX_START_DEPTH]
     advice = "take hard ones, HardContacts(stops=joint_stops(model))"
     about = (float(depths.max()), MAX_START_DEPTH, advice, stops[worst].joint)

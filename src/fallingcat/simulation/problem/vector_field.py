@@ -93,7 +93,7 @@ class Layout(NamedTuple):
         pose, joints, twist, rates, _, works, _ = self._parts(packed)
         return pose.reshape(3, 4), joints, twist, rates, works
 
-    def table(self, states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], memory: np.ndarray) -> np.ndarray:
+    def table(self, states: tuple[np.ndarray, ...], memory: np.ndarray) -> np.ndarray:
         """``N x size``: poses, joints, twists, rates and memory of ``N`` states, packed, before any work."""
         poses, joints, twists, rates = states
         rows, works = poses[:, :3].reshape(-1, 12), np.zeros((len(poses), self.works + self.carried))
