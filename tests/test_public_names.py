@@ -6,7 +6,8 @@
 import importlib
 import inspect
 import re
-from dataclasses import replace
+import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,31 @@ def test_former_attributes_and_fields():
         assert fc.contact.pushing_pairs(shy).apart == 1
 
 
+def test_a_task_may_still_define_a_former_method():
+    arm = fc.robots.planar_arm()
+    with pytest.warns(DeprecationWarning, match="Own.here is now Own.value"):
+
+        @dataclass(frozen=True, eq=False)
+        class Own(fc.control.Task):
+            goal: object = None
+
+            def goal_shape(self, model):
+                return (1,)
+
+            def size(self, model):
+                return 1
+
+            def motion(self, model, state):
+                raise NotImplementedError
+
+            def here(self, model, state):
+                return state.joints[:1]
+
+    assert Own().value(arm, arm.neutral()) == [0.0]
+    with pytest.warns(DeprecationWarning, match=r"JointsTask\.here is now JointsTask\.value"):
+        assert (fc.control.JointsTask().here(arm, arm.neutral()) == 0.0).all()
+
+
 def test_robot_files_may_use_the_former_key(tmp_path):
     arm = fc.robots.planar_arm()
     names = arm.link_names
@@ -142,7 +168,8 @@ def test_robot_files_may_use_the_former_key(tmp_path):
 
 
 def test_a_study_kind_may_still_be_of_the_former_form():
-    with pytest.warns(DeprecationWarning, match="argument tell of Old.run is now progress") as seen:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
 
         class Old(fc.studies.StudyKind):
             name, parameters, measures, aside, also = "old", fc.studies.Parameters, {}, frozenset({"n"}), ("a",)
@@ -151,9 +178,11 @@ def test_a_study_kind_may_still_be_of_the_former_form():
                 tell("done", 1.0)
                 return 1.0
 
-    assert {"Old.aside is now Old.resolution", "Old.also is now Old.further_measures"} <= {
-        str(x.message).split(";")[0] for x in seen
-    }
+    assert sorted(str(x.message).split(";")[0] for x in seen) == [
+        "Old.also is now Old.further_measures",
+        "Old.aside is now Old.resolution",
+        "argument tell of Old.run is now progress",
+    ]
     assert (Old().resolution, Old().further_measures) == ({"n"}, ("a",))
     assert Old().run_many([Old.parameters()]) == [1.0]
     kind = fc.studies.kind_of("orbital-gait")

@@ -17,7 +17,7 @@ from . import toolbox
 from .derivation import Derivation, derive
 from .files import load
 from .hopping import foot
-from .learning import base_parameters
+from .identification import base_parameters
 from .parameters import Symbols, numbers, symbols
 from .readable import NamedExpressions
 

@@ -18,7 +18,7 @@ def is_beyond(model: Model, forms: Sequence[Task], numbers: Any, tolerance: floa
     if model.m:
         return False
     for task in filled(model, forms, numbers):
-        spot = task.spot()
+        spot = task.goal_point()
         if spot is not None:
             place, point, goal = spot
             center, length = reach_bound(model, place, limited)

@@ -126,6 +126,7 @@ class Reconstruction:
         while steps <= MAX_STEPS:
             times, path = self._path(motion, steps, h)
             if before is not None:
+                # each halving divides the error by 64 (order 6), so the change is the error of the coarser path
                 change = float(np.abs(path[-1] - before).max())
                 if change <= tolerance or (change <= 1e-10 and change >= error):  # rounding is reached
                     return Displacement(self._seen(motion, path[-1], known), times, path, change)

@@ -20,11 +20,11 @@ from ...geometry.contact_points import position
 from ...model import Model, State
 from ...simulation import BatchSimulator, EventLocator, Rosenbrock
 from ..kind import Progress
+from .batch_runs import OPEN, BatchRuns
 from .hopper import FOOT, floor, laws, start, upright_angle
 from .measures import hop_period, stationarity, step_length
 from .observed import Observed
 from .parameters import AttractionParameters
-from .watch import OPEN, Watch
 
 VERDICTS: Final = ("undecided", "gait", "fell", "broke")
 """Outcomes of a run; its number is the place here.  ``broke``: no step met the tolerance."""
@@ -168,10 +168,10 @@ def judged(
     return found
 
 
-class _Watch(Watch):
+class _Watch(BatchRuns):
     """Test for the gait: the places of each run a period ago, and the number of periods in a row that were alike."""
 
-    columns = (*Watch.columns, "alike", "before")
+    columns = (*BatchRuns.columns, "alike", "before")
     broke = BROKE
 
     def __init__(self, simulator: BatchSimulator, p: AttractionParameters, gait: Gait) -> None:
