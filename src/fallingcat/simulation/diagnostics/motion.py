@@ -11,7 +11,7 @@ import numpy as np
 
 from ...caching import cached_property
 from ...compiler import compile
-from ...control import Sampled
+from ...control import SampledController
 from ...model import State
 from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
@@ -132,7 +132,7 @@ class Motion:
         """Indices of samples where all steps are kept, else none."""
         return np.arange(len(self.times) if self.every_step else 0)
 
-    def rows_of_samples(self, sampled: Sampled) -> np.ndarray:
+    def rows_of_samples(self, sampled: SampledController) -> np.ndarray:
         """Indices of samples at which a controller samples, where all of them are kept, else none."""
         times = np.arange(int(self.times[-1] * sampled.rate) + 1) / sampled.rate
         rows = np.searchsorted(self.times, times - TIME_TOLERANCE).clip(max=len(self.times) - 1)
