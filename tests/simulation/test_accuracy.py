@@ -232,7 +232,7 @@ def test_dampers_faster_than_steps_under_forces_that_jump(kd, shakes):
     hand = replace(arm.links[-1], body=fc.Body(0.1, (0, 0, 0), 1e-4 * np.eye(3)))
     joints = tuple(replace(joint, **about) for joint in arm.joints)
     arm = replace(arm, links=(*arm.links[:-1], hand), joints=joints, gravity=np.zeros(3))
-    held = fc.control.Sampled(lambda t, s: 100.0 * (0.3 - s.joints) - kd * s.rates, rate=1000.0)
+    held = fc.control.SampledController(lambda t, s: 100.0 * (0.3 - s.joints) - kd * s.rates, rate=1000.0)
     run, fine = (fc.simulate(arm, arm.state(joints=[0.1, 0.1, 0.05]), 0.3, held, dt=dt) for dt in (None, 5e-5))
     off = np.abs(run.joints[-1] - fine.joints[-1]).max()
     assert off < run.error_estimate.angle < (20.0 * off if shakes else 2e-3)
