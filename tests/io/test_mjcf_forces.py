@@ -228,6 +228,42 @@ def test_what_is_not_read_is_named(tmp_path):
     assert any("torsional and rolling friction" in each for each in said)
 
 
+GROUPS = """<mujoco><option actuatorgroupdisable="1 4"/>
+<default><default class="p"><position group="4"/></default></default><worldbody>
+<body><joint name="a" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/>
+<body pos=".4 0 0"><joint name="b" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body></body></worldbody>
+<actuator><motor name="a0" joint="a" gear="3"/><motor name="a1" joint="a" group="1"/>
+<position joint="b" kp="9" class="p"/>
+<velocity name="b0" joint="b" group="2" kv="2"/></actuator></mujoco>"""
+
+
+def test_actuators_of_disabled_groups_are_left_out(tmp_path):
+    model, peer, said = loaded(tmp_path, GROUPS)
+    assert any("2 times" in line and "actuatorgroupdisable" in line for line in said)
+    controls = np.array([0.7, 5.0, 6.0, 0.4])
+    data = mujoco.MjData(peer)
+    data.qpos[:], data.qvel[:], data.ctrl[:] = (0.3, -0.2), (0.5, 0.4), controls
+    mujoco.mj_forward(peer, data)
+    with pytest.warns(fc.io.FileWarning, match="left out"):
+        in_memory = fc.from_mujoco_model(peer)
+    for one in (model, in_memory):
+        assert [actuator.name for actuator in one.actuators] == ["a0", "b0"]
+        law = fc.control.Actuators(tuple(controls[[0, 3]]))
+        ours = law.forces(one, 0.0, one.from_mujoco(data.qpos, data.qvel), frozenset())
+        np.testing.assert_allclose(ours, data.qfrc_actuator, atol=1e-12)
+
+
+def test_a_wrong_group_is_refused(tmp_path):
+    with pytest.raises(fc.errors.FileError, match="integers from 0 to 30"):
+        loaded(tmp_path, GROUPS.replace('"1 4"', '"1 31"'))
+
+
+def test_flags_that_switch_laws_off_are_named(tmp_path):
+    text = GROUPS.replace("<option", '<option timestep="0.01"><flag limit="disable" spring="disable"/></option><option')
+    _, _, said = loaded(tmp_path, text)
+    assert any("does not switch off 'limit', 'spring'" in line for line in said)
+
+
 @pytest.mark.parametrize("name", ["muscle", "cylinder on one side", "thruster", "air"])
 def test_inspect_lists_them(tmp_path, name):
     loaded(tmp_path, CASES[name])

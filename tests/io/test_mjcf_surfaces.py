@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.geometry.body_touch import body_touches
 from fallingcat.geometry.surfaces import ground_frictions
 from fallingcat.io import read
 from fallingcat.model import Surface
@@ -97,6 +98,69 @@ def test_a_pair_touches_though_its_bodies_are_excluded(tmp_path):
     for pair, apart in (("", (("a", "b"),)), ('<pair geom1="x" geom2="y"/>', ())):
         (tmp_path / "two.xml").write_text(text.format(pair))
         assert read(tmp_path / "two.xml", root="world")[0].contact_exclusions == apart
+
+
+PAIR_OF_BALLS = """<mujoco><option timestep="1e-4" gravity="0 0 0" integrator="RK4"/>
+<default><geom size=".1" mass="1" condim="1" solref="-4e3 -40" solimp="1e-4 1e-4 1"/></default><worldbody>
+<body name="a"><freejoint/><geom margin="0.004" gap="0.5"/></body>
+<body name="b" pos=".23 0 0"><freejoint/><geom margin="0.006"/></body></worldbody></mujoco>"""
+
+
+def test_margins_of_bodies_are_those_of_contacts_of_mujoco(tmp_path):
+    rng = np.random.default_rng(3)
+    for number in range(6):
+        margins = rng.choice([0.0, 0.01, 0.02], 4)
+        kinds = 'size=".1"', 'type="capsule" size=".1 .2"', 'type="box" size=".1 .2 .3"', 'size=".05"'
+        bodies = "".join(
+            f'<body name="b{i}" pos="{0.3 * i} 0 0" euler="{30 * i} 20 0"><freejoint/>'
+            f'<geom {kind} margin="{margin}" gap="10"/></body>'  # a gap lists contacts without forces too
+            for i, (kind, margin) in enumerate(zip(kinds, margins, strict=True))
+        )
+        (file := tmp_path / f"{number}.xml").write_text(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+        peer = mujoco.MjModel.from_xml_path(str(file))
+        data = mujoco.MjData(peer)
+        mujoco.mj_forward(peer, data)
+        theirs: dict = {}
+        for contact in data.contact:
+            pair = tuple(sorted(f"b{peer.geom_bodyid[k] - 1}" for k in contact.geom))
+            theirs[pair] = min(theirs.get(pair, 9.0), contact.dist - contact.includemargin)
+        model, _ = read(file, root="world")
+        pairs = fc.contact.body_pairs(model)
+        for pair, touch in zip(pairs, body_touches(model, model.neutral(), pairs), strict=True):
+            name = tuple(sorted((pair.first, pair.second)))
+            assert min(touch.heights) == pytest.approx(theirs.pop(name), abs=1e-9)
+        assert not theirs
+
+
+def test_balls_bounce_at_their_margin_as_in_mujoco(tmp_path):
+    (file := tmp_path / "balls.xml").write_text(PAIR_OF_BALLS)
+    peer = mujoco.MjModel.from_xml_path(str(file))
+    peer.geom_solref[:] *= peer.body_invweight0[1:, :1] * 2.0  # per unit of the mobility of the pair
+    data = mujoco.MjData(peer)
+    data.qvel[0] = 1.0
+    mujoco.mj_step(peer, data, 600)
+    assert data.qvel[6] > 0.6  # the other one moves
+    model, _ = read(file, root="world")
+    rates = np.zeros(12)
+    rates[0] = 1.0
+    touch = fc.contact.CompliantBodies(fc.contact.body_pairs(model), stiffness=4e3, damping=40.0, friction=0.0)
+    run = fc.simulate(model, model.state(rates=rates), 0.06, contact=touch, dt=1e-4)
+    assert abs(run.state(-1).rates[[0, 6]] - data.qvel[[0, 6]]).max() < 1e-3
+    assert abs(run.state(-1).joints[[0, 7]] - data.qpos[[0, 7]]).max() < 1e-5
+
+
+def test_rigid_bodies_rest_at_their_margin(tmp_path):
+    text = """<mujoco><worldbody><body name="table"><geom type="box" size="1 1 .5" margin=".01"/></body>
+    <body name="cube" pos="0 0 .62"><freejoint/><geom type="box" size=".1 .1 .1" margin=".005"/></body>
+    </worldbody></mujoco>"""
+    (file := tmp_path / "cube.xml").write_text(text)
+    model, _ = read(file, root="world")
+    touch = fc.contact.BodyContacts(fc.contact.body_pairs(model))
+    run = fc.simulate(model, model.neutral(), 0.2, contact=touch)
+    assert run.state(-1).joints[2] == pytest.approx(0.615, abs=1e-5)
+    low = model.state(joints=[0.0, 0.0, 0.61, 0.0, 0.0, 0.0, 1.0])
+    with pytest.raises(fc.errors.ModelError, match="nearer than their margin"):
+        fc.simulate(model, low, 0.1, contact=touch)
 
 
 @pytest.mark.parametrize("given", ['friction="-1"', 'condim="2"', 'priority="0.5"'])

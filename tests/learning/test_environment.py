@@ -1,5 +1,6 @@
 """Environments whose arrays stay where they are: 64 robots on the CPU, in NumPy, Torch and JAX."""
 
+import copy
 import importlib.util
 import warnings
 from dataclasses import replace
@@ -42,6 +43,18 @@ def test_the_seed_fixes_everything(library):
     assert all(np.array_equal(a, b) for x, y in zip(first, acted(env), strict=True) for a, b in zip(x, y, strict=True))
     env.reset(6)
     assert not np.array_equal(first[-1][0], acted(env)[-1][0])
+
+
+def test_an_environment_goes_on_from_what_it_carries():
+    env = world(8)
+    env.reset(5)
+    acted(env, 3)
+    kept, random = [x.copy() for x in env.carried], copy.deepcopy(env.library.random)
+    first = acted(env, 4)
+    env.carry(kept)
+    env.library.random = random
+    again = acted(env, 4)
+    assert all(np.array_equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True))
 
 
 @pytest.mark.skipif("torch" not in LIBRARIES, reason="needs torch")
@@ -105,7 +118,7 @@ def test_gains_masses_and_friction_differ_and_change_at_resets():
     assert kp.max() <= 60.0 * 1.21
     assert len(set(kp.tolist())) == 16
     masses = env.batch._own_parameters.copy()
-    env._restart(np.arange(16) < 4, env.batch.points_of())
+    env._restart(np.arange(16) < 4)
     assert not np.array_equal(masses[:4], env.batch._own_parameters[:4])
     assert np.array_equal(masses[4:], env.batch._own_parameters[4:])
     assert np.array_equal(env._kp_kd[0][4:, 0], kp[4:])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.model import robots
+from fallingcat.model import Limits, Passive, robots
 from fallingcat.simulation.diagnostics.accuracy import (
     MAX_DEFAULT_ERROR,
     MAX_ERROR,
@@ -215,10 +217,27 @@ def test_steps_from_outside_are_estimated_on_request(hard):
 
 def test_a_sampled_controller_that_shakes_its_robot_is_reported():
     """Its gains are too high for 250 Hz: steps of 1 ms are 0.2 rad off, and said nothing of it."""
+    kinds = fc.simulation.DiagnosticKind.STEP_ERROR, fc.simulation.DiagnosticKind.OSCILLATION
     model, start, _, floor = landing()
     run = fc.simulate(model, start, 1.0, servo(200.0, 5.0, 250.0), floor, dt=1e-3)
-    assert [warning.kind for warning in run.warnings] == [fc.simulation.DiagnosticKind.STEP_ERROR]
+    assert tuple(warning.kind for warning in run.warnings) == kinds
     assert run.error_estimate.angle > 0.1
+
+
+@pytest.mark.parametrize(("kd", "shakes"), [(0.1, False), (1.0, False), (3.0, True), (5.0, True)])
+def test_dampers_faster_than_steps_under_forces_that_jump(kd, shakes):
+    """Their errors do not fall as steps do: an arm with a light hand was 11 mrad off and was said to be by 6."""
+    about = {"passive": Passive(damping=2.0, friction=1.0), "limits": Limits(effort=20.0, velocity=3.14)}
+    arm = robots.planar_arm()
+    hand = replace(arm.links[-1], body=fc.Body(0.1, (0, 0, 0), 1e-4 * np.eye(3)))
+    joints = tuple(replace(joint, **about) for joint in arm.joints)
+    arm = replace(arm, links=(*arm.links[:-1], hand), joints=joints, gravity=np.zeros(3))
+    held = fc.control.SampledController(lambda t, s: 100.0 * (0.3 - s.joints) - kd * s.rates, rate=1000.0)
+    run, fine = (fc.simulate(arm, arm.state(joints=[0.1, 0.1, 0.05]), 0.3, held, dt=dt) for dt in (None, 5e-5))
+    off = np.abs(run.joints[-1] - fine.joints[-1]).max()
+    assert off < run.error_estimate.angle < (20.0 * off if shakes else 2e-3)
+    found = [warning for warning in fine.warnings if warning.kind is fc.simulation.DiagnosticKind.OSCILLATION]
+    assert ["joint3" in str(warning) and "sample faster" in str(warning) for warning in found] == [True] * shakes
 
 
 def test_why_there_is_no_estimate(tmp_path):

@@ -61,8 +61,8 @@ def body_pairs(model: Model, links: Sequence[tuple[str, str]] | None = None) -> 
     Args:
         model: Scene: robots and free objects.
         links: Names of pairs of links.  Left out: all that a free joint or several joints move against each other,
-            without ``model.contact_exclusions``, and without shapes of one robot that overlap in its neutral
-            configuration or cannot reach each other.
+            without ``model.contact_exclusions``, and without shapes of one robot that overlap (are nearer than their
+            margin) in its neutral configuration or cannot reach each other.
 
     Returns:
         One entry for each pair of shapes.
@@ -94,9 +94,11 @@ def _found(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[Bod
         for (m, a), (n, b) in product(enumerate(own), enumerate(other)):
             if a.solid.reach + b.solid.reach == 0.0:  # two points of meshes never meet
                 continue
-            if not surfaces[0][m].touches(surfaces[1][n]):
+            first_surface, second_surface = surfaces[0][m], surfaces[1][n]
+            if not first_surface.touches(second_surface):
                 continue
-            if alone or links is not None or (not _overlap(a, b, poses) and reachable(model, a, b)):
+            margin = first_surface.mixed(second_surface).margin
+            if alone or links is not None or (_apart(a, b, poses, margin) and reachable(model, a, b, margin)):
                 swapped = a.solid.extent < b.solid.extent  # what is more of a box comes first
                 first, second = ((j, n), (i, m)) if swapped else ((i, m), (j, n))
                 names = model.link_names[first[0]], model.link_names[second[0]]
@@ -113,7 +115,8 @@ def way_apart(model: Model, pairs: Sequence[BodyPair], point: int) -> str:
     joint = next((joint.name for joint in reversed(between) if joint.kind.nv == FREE), between[-1].name)
     given = "[x, y, z, 0, 0, 0, 1]" if any(x.name == joint and x.kind.nv == FREE for x in between) else "..."
     call = f"model.state(joints={{{joint!r}: {given}}})"
-    return f"{pair.first!r} and {pair.second!r} overlap there, start in touch or apart, as {call} says"
+    near = "overlap, or are nearer than their margin, there" if any(pair_margins(model, (pair,))) else "overlap there"
+    return f"{pair.first!r} and {pair.second!r} {near}, start in touch or apart, as {call} says"
 
 
 def _all(model: Model) -> list[tuple[int, int]]:
@@ -157,6 +160,38 @@ def side_shapes(model: Model, i: int) -> list[Shape]:
     ]
 
 
+@lru_cache(maxsize=32)
+def pair_margins(model: Model, pairs: tuple[BodyPair, ...]) -> tuple[float, ...]:
+    """Distance (m) at which contact of each pair of shapes begins; zero where a surface is not known.
+
+    Args:
+        model: Scene.
+        pairs: Shapes that may touch.
+
+    Returns:
+        An entry for each pair.
+    """
+    return tuple(surface.margin if surface else 0.0 for surface in pair_surfaces(model, pairs))
+
+
+def pair_surfaces(model: Model, pairs: tuple[BodyPair, ...]) -> list[Surface | None]:
+    """Parameters of contact of each pair of shapes; None where a surface is not known.
+
+    Args:
+        model: Scene.
+        pairs: Shapes that may touch.
+
+    Returns:
+        An entry for each pair.
+    """
+    found = []
+    for pair in pairs:
+        names = zip((pair.first, pair.second), pair.shapes, strict=True)
+        first, second = (side_shapes(model, model.link_index(name))[k].surface for name, k in names)
+        found.append(None if first is None or second is None else first.mixed(second))
+    return found
+
+
 @lru_cache(maxsize=64)
 def _sides(model: Model, i: int) -> list[Side]:
     """Collision shapes of a link: of a mesh its convex hull, of an ellipsoid the points that stand for it."""
@@ -178,9 +213,10 @@ def _sides(model: Model, i: int) -> list[Side]:
     return sides
 
 
-def _overlap(a: Side, b: Side, poses: Sequence[Any]) -> bool:
+def _apart(a: Side, b: Side, poses: Sequence[Any], margin: float) -> bool:
+    """True if two shapes are no nearer than a margin (m) where links have these poses."""
     (H, *_), (G, *_) = a.at(poses), b.at(poses)
-    return bool(meet(H, a.solid, G, b.solid).distance < 0.0)
+    return bool(meet(H, a.solid, G, b.solid).distance >= margin)
 
 
 @lru_cache(maxsize=16)

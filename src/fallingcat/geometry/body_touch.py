@@ -12,7 +12,7 @@ from ..arrays import concatenate, cross, scale, skew
 from ..dynamics.geometry import Geometry, geometry
 from ..dynamics.sweeps import ancestors
 from ..model import Model, State
-from .body_pairs import BodyPair, couples
+from .body_pairs import BodyPair, couples, pair_margins
 from .collision_pairs import Side
 from .manifold import manifolds, tangent_axes
 
@@ -28,9 +28,15 @@ class BodyTouch(NamedTuple):
     arms: list[Any]
     """3 (m) each: from it to the points, in world axes"""
     heights: Any
-    """``k`` (m): how far the surfaces are apart at the points"""
+    """``k`` (m): how far the surfaces are apart at the points, less the margin"""
     axes: Any
     """``3 x 3``: the normal towards the second body, then two tangents, as rows (world)"""
+    margin: float
+    """m: distance of the surfaces at which contact begins"""
+
+    def to_core(self, k: int) -> Any:
+        """Distance (m) from the place of touch to the core of a round shape, of the first or second side."""
+        return self.sides[k].solid.radius + 0.5 * self.margin
 
     def lever(self, arm: Any) -> Any:
         """``3 x 6``: from the relative twist to the velocity of a point along the axes."""
@@ -41,12 +47,13 @@ def body_touches(model: Model, state: State, pairs: tuple[BodyPair, ...]) -> lis
     """All pairs of bodies at a state; velocities are not used."""
     geo = geometry(model, state)
     R, origin, sides = state.pose[:3, :3], state.pose[:3, 3], couples(model.nominal, pairs)
-    found = []
-    for (a, b), (heights, normal, points) in zip(sides, manifolds(sides, geo.poses), strict=True):
+    found, margins = [], pair_margins(model.nominal, pairs)
+    for (a, b), (heights, normal, points), margin in zip(sides, manifolds(sides, geo.poses), margins, strict=True):
         center = b.at(geo.poses)[0][:3, 3]
         J = _relative_jacobian(geo, R, a, b, center)
         arms = [R @ (p - center) for p in points]
-        found.append(BodyTouch((a, b), J, R @ center + origin, arms, heights, tangent_axes(R @ normal)))
+        heights, axes = heights - margin if margin else heights, tangent_axes(R @ normal)
+        found.append(BodyTouch((a, b), J, R @ center + origin, arms, heights, axes, margin))
     return found
 
 
@@ -81,8 +88,8 @@ def relative_biases(model: Model, state: State, touches: Sequence[BodyTouch]) ->
         (a, b), biases = touch.sides, []
         for arm in touch.arms:
             p = center + R.T @ arm
-            second = _bias(geo, state, b.link, p, scale(b.solid.radius, normal))
-            first = _bias(geo, state, a.link, p, scale(-a.solid.radius, normal))
+            second = _bias(geo, state, b.link, p, scale(touch.to_core(1), normal))
+            first = _bias(geo, state, a.link, p, scale(-touch.to_core(0), normal))
             biases.append(touch.axes @ (R @ (second - first)))
         found.append(biases)
     return found

@@ -223,10 +223,10 @@ def joints_between(model: Model, i: int, j: int) -> list[Joint]:
     return [joint for joint in (*first, *second) if joint.kind.nv]
 
 
-def reachable(model: Model, a: Side, b: Side) -> bool:
-    """True if two shapes may touch: balls that hold them, wherever hinges turn them, overlap."""
+def reachable(model: Model, a: Side, b: Side, margin: float = 0.0) -> bool:
+    """True if two shapes may come nearer than a margin (m): balls that hold them, wherever hinges turn them, do."""
     (p, r), (q, s) = (_ball(way, side) for way, side in zip(_ways(model, a.link, b.link), (a, b), strict=True))
-    return bool(np.linalg.norm(p - q) <= r + s)
+    return bool(np.linalg.norm(p - q) <= r + s + margin)
 
 
 def _ball(way: Sequence[Joint], side: Side) -> tuple[np.ndarray, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..model import Model, Surface
 from ..model.shapes import Shape
-from .body_pairs import BodyPair, side_shapes
+from .body_pairs import BodyPair, pair_surfaces
 from .collision_points import balls
 
 
@@ -43,12 +43,7 @@ def pair_frictions(model: Model, pairs: tuple[BodyPair, ...]) -> tuple[float | N
     Returns:
         An entry for each pair.
     """
-    found = []
-    for pair in pairs:
-        names = zip((pair.first, pair.second), pair.shapes, strict=True)
-        first, second = (side_shapes(model, model.link_index(name))[k].surface for name, k in names)
-        found.append(None if first is None or second is None else first.mixed(second).sliding_friction)
-    return tuple(found)
+    return tuple(None if surface is None else surface.sliding_friction for surface in pair_surfaces(model, pairs))
 
 
 def _surface_at(model: Model, point: str) -> Surface | None:

@@ -204,7 +204,7 @@ class Walk(Task):
 
     def command(self, library: Any, count: int) -> Any:
         """Velocities between the largest ones and their opposites."""
-        return library.uniform(-1.0, 1.0, count, 3) * library.floats(self.speeds)
+        return library.uniform(-1.0, 1.0, count, 3) * library.constant(self.speeds)
 
     def control(self, actions: Any, now: Snapshot) -> Mapping[str, Any]:
         """Targets of the servos: the posture, moved by the actions."""

@@ -67,7 +67,7 @@ class DiagnosticKind(Enum):
     BELOW_GROUND = "below ground"
     """collision shapes of a link without contact points went through the ground; m"""
     OSCILLATION = "oscillation"
-    """a joint changes direction with the steps"""
+    """a joint changes direction with the steps, or with the samples of its controller"""
     UNCONVERGED = "unconverged"
     """contact forces of steps did not converge to those of the contact law; share of the steps"""
     COARSE_STEP = "coarse step"

@@ -13,7 +13,7 @@ from ..errors import ModelError, describe
 from ..model import Model, State
 from ..progress import telling
 from .build_problem import build_problem
-from .defaults import chosen_method, divided_flight
+from .defaults import chosen_method
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
@@ -96,10 +96,8 @@ def simulate(
     state = start(model, state)
     one = State(*(x[None] for x in state))
     problem = build_problem(model, one, laws, contact, dt=dt, passive=passive)
-    problem, parts = divided_flight(problem, state, dt) if integrator is None else (problem, 1)
-    dt, every = dt if dt is None else dt / parts, every * parts
     method = chosen_method(problem, state, integrator, dt)
-    problem = problem if method.tolerance is None else problem.resolved()  # dt is but the longest step
+    problem = method.resolved(problem, dt)
     warn_of_oscillations(problem, method, state, duration)
     happens = checked_events(events)
     if not (callable(progress) or progress is None or isinstance(progress, bool)):

@@ -6,7 +6,7 @@ so are the elements of default classes, one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -25,8 +25,8 @@ from .settings import choice
 from .transmissions import NAMED, Transmissions, is_looked_at, joint_name
 
 _INF: Final = float("inf")
-_SILENT: Final = {"name", "class", "group", "user", "lengthrange", *NAMED}
-_SHARED: Final = {"gear", "ctrlrange", "ctrllimited", "forcerange", "forcelimited", "inheritrange"}
+_SILENT: Final = {"name", "class", "user", "lengthrange", *NAMED}
+_SHARED: Final = {"group", "gear", "ctrlrange", "ctrllimited", "forcerange", "forcelimited", "inheritrange"}
 TYPES: Final = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
 _AFFINE: Final = {**TYPES, "biastype": "affine"}
 _TYPES_READ: Final = {
@@ -36,6 +36,7 @@ _TYPES_READ: Final = {
 }
 _GENERAL: Final = frozenset([*TYPES, "gainprm", "biasprm", "dynprm"])
 _MUSCLE: Final = ("timeconst", "tausmooth", "range", "force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
+DISABLED: Final = "actuators of a group that 'actuatorgroupdisable' switches off are left out"
 _OFF: Final = "actuators are off unless a law commands them, such as fc.control.Actuators"
 
 
@@ -47,8 +48,12 @@ def read_actuators(
     tally: Tally,
     felt: Callable[[str], float],
     drawn: AtRest,
+    disabled: Collection[int] = (),
 ) -> list[Actuator]:
-    """The actuators of the robot, in MuJoCo's order; joints have ``felt`` inertias, ``drawn`` is the robot as drawn."""
+    """The actuators of the robot, in MuJoCo's order, without those of ``disabled`` groups.
+
+    Joints have ``felt`` inertias, ``drawn`` is the robot as drawn.
+    """
     every = [element for section in root.all("actuator") for element in section]
     for element in (element for element in every if not is_looked_at(element)):
         tally.note(f"<{element.tag}> of a body is not read", element)
@@ -62,6 +67,9 @@ def read_actuators(
         drive = Drive()
         for each in (*defaults.actuators[defaults.named(element, "class", "main")], element):
             drive = drive.with_element(each, reader)
+        if number_of(drive.shared.get("group", "0")) in disabled:
+            tally.note(DISABLED, element)
+            continue
         numbers = _numbers(drive, element, joint.limits if joint else Limits(), reader)
         on, odd = None, drive.odd
         if joint is None:

@@ -21,7 +21,7 @@ from ...model import (
     Via,
     Wrap,
 )
-from .actuators import Drive
+from .actuators import DISABLED, Drive
 from .at_rest import AtRest, base_pose, refs
 from .bodies import BodyPart
 from .ignored import Tally
@@ -107,6 +107,9 @@ class MujocoForces:
         """Actuators, given the names of the frames of sites by number (None: no part of the robot)."""
         found, taken = [], {str(self.peer.actuator(i).name) for i in range(self.peer.nu)}
         for i in range(self.peer.nu):
+            if 1 << max(0, int(self.peer.actuator_group[i])) & int(self.peer.opt.disableactuator):
+                self.tally.note(DISABLED, None)
+                continue
             made = self._actuator(i, model, frames, taken)
             if made is None:
                 self.tally.note(_UNREAD, None)

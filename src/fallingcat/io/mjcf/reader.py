@@ -102,6 +102,7 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         tally,
         felt,
         AtRest(model, refs(bodies), base_pose(bodies, robot.kept, model)),
+        settings.disabled_groups,
     )
     model = replace(model, actuators=tuple(actuators), driven=driven_joints(pulled(root), model.joints, actuators))
     if reader.options.loops == "close":

@@ -18,6 +18,8 @@ from ..uris import check_uri
 from .ignored import Tally
 
 _BOOLEAN: Final = {"true": True, "false": False}
+_LAWS: Final = ("constraint", "equality", "frictionloss", "limit", "spring", "damper", "actuation")
+_MAX_GROUP: Final = 30
 _FLUID: Final = ("density", "viscosity", "wind")
 
 
@@ -50,6 +52,8 @@ class Settings:
     wind: tuple[float, ...] = (0.0, 0.0, 0.0)
     """Velocity of the fluid, world axes (m/s)."""
     gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
+    disabled_groups: tuple[int, ...] = ()
+    """Groups of actuators that are switched off."""
 
 
 def read_settings(root: Element, reader: Reader, tally: Tally) -> Settings:
@@ -61,9 +65,16 @@ def read_settings(root: Element, reader: Reader, tally: Tally) -> Settings:
         settings = replace(settings, **_option(option, reader, tally))
     for option in root.all("option"):
         flag = only(reader, option, "flag")
-        if flag is not None and choice(reader, flag, "gravity", ("enable", "disable"), "enable") == "disable":
+        if flag is not None and _disabled(reader, flag, "gravity"):
             settings = replace(settings, gravity=np.zeros(3))
+        off = [name for name in _LAWS if flag is not None and _disabled(reader, flag, name)]
+        if off:
+            tally.note(f"<flag> does not switch off {', '.join(map(repr, off))}: laws of simulations do", flag)
     return settings
+
+
+def _disabled(reader: Reader, flag: Element, name: str) -> bool:
+    return choice(reader, flag, name, ("enable", "disable"), "enable") == "disable"
 
 
 def choice(reader: Reader, element: Element, attribute: str, words: tuple[str, ...], default: str) -> str:
@@ -162,4 +173,9 @@ def _option(option: Element, reader: Reader, tally: Tally) -> dict[str, Any]:
     if "wind" in found and len(found["wind"]) != 3:
         reader.fail(option, "the 'wind' has three numbers", f"is {option.get('wind')[:40]!r}")
     settings = {key: tuple(x) if key == "wind" else x[0] for key, x in found.items()}
+    if option.get("actuatorgroupdisable").strip():
+        groups = vector(reader, option, "actuatorgroupdisable", (1, _MAX_GROUP + 1)).tolist()
+        if not {*groups} <= {*range(_MAX_GROUP + 1)}:
+            reader.fail(option, f"'actuatorgroupdisable' has integers from 0 to {_MAX_GROUP}")
+        settings["disabled_groups"] = tuple(map(int, groups))
     return settings | ({"gravity": vector(reader, option, "gravity", 3)} if "gravity" in option.attributes else {})

@@ -96,8 +96,7 @@ class CompiledBatch:
             raise ModelError(f"the integrator of a BatchSimulator is {which}, not {describe(wanted)}")
         if self.parameters.names and not method.varies:
             raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
-        if method.tolerance is not None:
-            self.problem = self.problem.resolved()
+        self.problem = method.resolved(self.problem, dt)
         self.problem = replace(method.suited(self.problem), varied=self.parameters.names)
         method = method.at(self._lightest, dt)
         if not problem.ledger and not isinstance(method, EventLocator):

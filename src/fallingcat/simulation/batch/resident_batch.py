@@ -81,9 +81,10 @@ class ResidentBatch:
         )  # fmt: skip
         self.robots, self.starts, self.dt = count, starts, self.simulator.dt
         problem, layout, given = self.simulator.problem, self.simulator.layout, self.simulator.parameters
-        self._bank, self._clock = self.simulator._x, np.full(self.simulator.stepper.clock, self.dt)
+        self._bank = self.simulator._x
         self.simulator.keep(np.arange(count) % starts)
         self._on = self.simulator._on
+        self._clock = self._on.shared(np.full(self.simulator.stepper.clock, self.dt), count)
         self._own = self._on.rows(self._on.own_numbers(count))
         self._laws = self._own.shape[1] - given.numbers.shape[1]
         self._parameters = self._on.sent(given.numbers)
@@ -111,6 +112,15 @@ class ResidentBatch:
     def rows(self) -> Any:
         """``N x size``: robots as they are kept, a view where they are."""
         return self._on.rows(self.simulator._x)
+
+    @property
+    def kept(self) -> Any:
+        """Robots as the device keeps them: rows, or on a GPU columns."""
+        return self.simulator._x
+
+    @kept.setter
+    def kept(self, x: Any) -> None:
+        self.simulator._x = x
 
     @property
     def times(self) -> Any:

@@ -37,6 +37,8 @@ SPEED_AT_REST = 1e-9
 OSCILLATING_STEPS, OSCILLATING_RATE = 40, 1e-2
 """Number of steps, and change of a rate (rad/s or m/s): where half of the steps undo the change of the step before, by
 more than this, the integration oscillates"""
+MIN_SHAKEN_RATE = 0.1
+"""The same of samples of a controller, and half of the largest rate of the joint: noise changes rates less"""
 COUNTED = {
     "unconverged": (DiagnosticKind.UNCONVERGED, 0.05, "contact forces of {:.2g} % of the steps did not converge"),
     "coarse": (
@@ -218,17 +220,24 @@ def _passed_stops(run: Motion) -> Diagnostic | None:
 
 
 def _oscillation(run: Motion) -> Diagnostic | None:
-    """Joint that goes to and fro with the steps, where all steps are kept.
+    """Joint that goes to and fro with the steps, or the samples of its controller, where all of them are kept.
 
-    It does so under a function for which they are too long, where limits or friction keep that from growing, or in
-    flight under dampers that stop it at once, after a jump of laws.
+    It does so under a function for which steps are too long, where limits or friction keep that from growing, or in
+    flight under dampers that stop it at once, after a jump of laws; and under a sampled controller with gains that are
+    too high for its rate, where errors of steps, however small, add up.
     """
-    function = run.problem.controller is not None and run.problem.sampling is None
-    if not (function or run.method.name == "momentum") or not run.every_step or len(run.times) <= OSCILLATING_STEPS + 1:
+    sampling = run.problem.sampling
+    function = run.problem.controller is not None and sampling is None
+    if not (function or sampling is not None or run.method.name == "momentum"):
         return None
-    change = np.diff(run.series.states[3], axis=0)
+    rows = run.rows_of_steps if sampling is None else run.rows_of_samples(sampling.sampled)
+    if len(rows) <= OSCILLATING_STEPS + 1:
+        return None
+    rates = run.series.states[3][rows]
+    limit = OSCILLATING_RATE if sampling is None else np.maximum(MIN_SHAKEN_RATE, 0.5 * np.abs(rates).max(axis=0))
+    change = np.diff(rates, axis=0)
     sizes = np.minimum(*np.abs([change[1:], change[:-1]]))
-    turns = (change[1:] * change[:-1] < 0.0) & (sizes > OSCILLATING_RATE)
+    turns = (change[1:] * change[:-1] < 0.0) & (sizes > limit)
     sums = np.cumsum(np.concatenate([np.zeros((1, *turns.shape[1:]), dtype=int), turns]), axis=0)
     counts = (sums[OSCILLATING_STEPS:] - sums[:-OSCILLATING_STEPS]).max(axis=0, initial=0)
     robots = np.flatnonzero(counts.max(axis=1, initial=0) >= OSCILLATING_STEPS // 2)
@@ -236,10 +245,13 @@ def _oscillation(run: Motion) -> Diagnostic | None:
         return None
     worst, which = np.unravel_index(counts.argmax(), counts.shape)
     size, joint = float(sizes[turns[:, worst, which], worst, which].max()), run.problem.model.rate_joints[int(which)]
-    under = "under the function" if function else "under its dampers"
-    advice = f"{SMALLER_STEPS}, or a law" if function else SMALLER_STEPS
-    message = f"joint {joint!r} goes to and fro with the steps {under}"
-    return run.about(Diagnostic(DiagnosticKind.OSCILLATION, message, size, OSCILLATING_RATE, advice, joint), robots)
+    under, advice = "steps under its dampers", SMALLER_STEPS
+    if function:
+        under, advice = "steps under the function", f"{SMALLER_STEPS}, or a law"
+    elif sampling is not None:
+        under, advice = "samples of the controller", "take lower gains, or sample faster"
+    message, least = f"joint {joint!r} goes to and fro with the {under}", float(np.min(limit))
+    return run.about(Diagnostic(DiagnosticKind.OSCILLATION, message, size, least, advice, joint), robots)
 
 
 def _unresolved_laws(run: Motion) -> Diagnostic | None:

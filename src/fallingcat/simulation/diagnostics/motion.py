@@ -11,7 +11,9 @@ import numpy as np
 
 from ...caching import cached_property
 from ...compiler import compile
+from ...control import SampledController
 from ...model import State
+from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
 from ..outcome import Diagnostic, DiagnosticKind
 from ..problem.compiled_dynamics import energies, energies_with
@@ -124,6 +126,18 @@ class Motion:
     def every_step(self) -> bool:
         """True if all steps are kept."""
         return self.dt is not None and len(self.times) > 2 and float(np.diff(self.times).max()) <= 1.5 * self.dt
+
+    @property
+    def rows_of_steps(self) -> np.ndarray:
+        """Indices of samples where all steps are kept, else none."""
+        return np.arange(len(self.times) if self.every_step else 0)
+
+    def rows_of_samples(self, sampled: SampledController) -> np.ndarray:
+        """Indices of samples at which a controller samples, where all of them are kept, else none."""
+        times = np.arange(int(self.times[-1] * sampled.rate) + 1) / sampled.rate
+        rows = np.searchsorted(self.times, times - TIME_TOLERANCE).clip(max=len(self.times) - 1)
+        kept = np.abs(self.times[rows] - times) <= TIME_TOLERANCE
+        return rows if kept.all() else rows[:0]
 
     def at(self, k: int, robot: int) -> State:
         """The state at a sample."""

@@ -328,8 +328,10 @@ class Runner(ABC, Generic[R]):
 
     def errors(self) -> Errors | None:
         """Errors of up to eight robots."""
-        if not self.estimates:
+        first = next(iter(self.checkpoints), None)
+        if not self.estimates or first is None:
             return None
-        (stepper, on), finer = self.repeats, parts_per_step(self.problem, self.dt, self.steps)
+        (stepper, on), start = self.repeats, self.layout.series(first.x[0, -self.layout.size :]).states
+        finer = parts_per_step(self.problem, State(*start), self.dt, self.steps)
         with np.errstate(all="ignore"):
             return estimate(stepper, on, self.layout, self.checkpoints, self.method.order, finer, self.held)

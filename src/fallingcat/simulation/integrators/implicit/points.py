@@ -313,5 +313,5 @@ def _on_second(step: Step, touch: BodyTouch, arm: Any) -> tuple[Any, ...]:
     side = touch.sides[1]
     H, spin = step.poses[side.link], step.spins[side.link]
     place, axes = H[:3, :3].T @ (touch.center + arm - H[:3, 3]), touch.axes @ H[:3, :3]
-    core = place + scale(side.solid.radius, axes[0])
+    core = place + scale(touch.to_core(1), axes[0])
     return side.link, place, axes, touch.axes @ step.model.gravity, axes @ cross(spin, cross(spin, core))
