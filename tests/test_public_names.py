@@ -120,8 +120,8 @@ def test_contacts_take_their_former_argument():
 
 def test_former_attributes_and_fields():
     body, x = fc.lie.SE3(), np.full(6, 0.1)
-    with pytest.warns(DeprecationWarning, match=r"SE3\.logarithm_rate is now SE3\.logarithm_rate;"):
-        assert (body.logarithm_rate(x, x) == body.logarithm_rate(x, x)).all()
+    with pytest.warns(DeprecationWarning, match=r"SE3\.seen_ahead is now SE3\.logarithm_rate;"):
+        assert (body.seen_ahead(x, x) == body.logarithm_rate(x, x)).all()
     arm = fc.robots.planar_arm()
     links, joints = arm.links, arm.joints
     with pytest.warns(DeprecationWarning, match="argument apart of Model is now contact_exclusions;"):

@@ -234,7 +234,7 @@ class Group(ABC):
         """
         return self.dexp_right_inverse(x) @ v
 
-    logarithm_rate = former_attribute("logarithm_rate", "logarithm_rate")
+    seen_ahead = former_attribute("seen_ahead", "logarithm_rate")
 
     def squared_angle(self, x: Vector) -> Scalar:
         """Square of the rotation angle of ``exp(x)``.
