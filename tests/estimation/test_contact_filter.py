@@ -303,7 +303,7 @@ def test_delays_shift_readings():
         (lambda m: ContactFilter(m, [], error="best"), "error must be one of invariant, additive"),
         (lambda m: ContactFilter(m, [], slip=-1.0), "slip must be"),
         (lambda m: ContactFilter(fc.robots.planar_arm(), []), r"free base, SE\(3\)"),
-        (lambda m: ContactFilter(m, [], IMU(frame=dog()[1][0])), "fixed to the base link"),
+        (lambda m: ContactFilter(m, [], IMU(link=dog()[1][0])), "fixed to the base link"),
         (lambda m: IMU(gyro=float("nan")), "gyro of IMU"),
         (lambda m: Encoders(angles=-1.0), "angles of Encoders"),
         (lambda m: read(squatting(), ["hand"], 100), "'hand' is no contact point"),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays.types import BoolArray, FloatArray, Matrix
 from ..dynamics import link_pose, link_twist
 from ..errors import ModelError, describe
@@ -31,6 +32,7 @@ def _check(sensor: object) -> None:
             raise ModelError(f"{name} of {kind} must be a finite number that is not negative, got {describe(x)}")
 
 
+@former_arguments(frame="link")
 @dataclass(frozen=True)
 class IMU:
     """Gyroscope and accelerometer, fixed to the base link.
@@ -44,7 +46,7 @@ class IMU:
         0.001
     """
 
-    frame: str = ""
+    link: str = ""
     """frame of the base link at which it sits; empty: the base itself"""
     gyro: float = 1e-4
     """rad/s/sqrt(Hz): density of white noise"""
@@ -69,11 +71,11 @@ class IMU:
         Returns:
             ``H_base_imu``.
         """
-        if not self.frame:
+        if not self.link:
             return np.eye(4)
-        frame = model.frame(self.frame)
+        frame = model.frame(self.link)
         if model.link_index(frame.link) != 0:
-            raise ModelError(f"the inertial measurement unit must be fixed to the base link, and {self.frame!r} is not")
+            raise ModelError(f"the inertial measurement unit must be fixed to the base link, and {self.link!r} is not")
         return np.asarray(frame.placement)
 
 
@@ -245,7 +247,7 @@ def _within(run: Trajectory, t: float) -> float:
 def _imu_motion(run: Trajectory, imu: IMU, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rotations (K + 1, 3, 3) and world velocities (K + 1, 3) of the unit."""
     model = run.model
-    place = model.frame(imu.frame or model.link_names[0])
+    place = model.frame(imu.link or model.link_names[0])
     imu.placement(model)
     states = [run.at(_within(run, t)) for t in times]
     rotation = np.array([link_pose(model, s, place)[:3, :3] for s in states])

@@ -74,10 +74,10 @@ class QuickRighting(NamedTuple):
         return np.asarray(log(self.moved.pose[:3, :3]), dtype=float)
 
 
-@former_arguments(apart="clearance")
+@former_arguments(angle="turn", apart="clearance")
 def quickest(
     model: Model,
-    angle: float,
+    turn: float,
     origin: Vector,
     *,
     axis: Sequence[float] = (1.0, 0.0, 0.0),
@@ -90,7 +90,7 @@ def quickest(
 
     Args:
         model: Robot with a free base.
-        angle: Angle (rad, up to pi).
+        turn: Angle (rad, up to pi).
         origin: Shape (n) at the start and the end.
         axis: Axis of the turn (3, base frame), reached approximately.
         period: Time (s) of one turn, from which amplitudes follow by the speeds of the drives.
@@ -109,13 +109,13 @@ def quickest(
         >>> cat = fc.robots.two_cylinder_cat()
         >>> quickest(cat, 4.0, np.zeros(2))
         Traceback (most recent call last):
-        fallingcat.errors.ModelError: angle must be above zero and up to pi, got 4.0
+        fallingcat.errors.ModelError: turn must be above zero and up to pi, got 4.0
     """
     check_shape(model, model.n)
     if not isinstance(model.base, SE3):
         raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
-    if not isinstance(angle, (int, float, np.number)) or not 0.0 < angle <= np.pi:
-        raise ModelError(f"angle must be above zero and up to pi, got {describe(angle)}")
+    if not isinstance(turn, (int, float, np.number)) or not 0.0 < turn <= np.pi:
+        raise ModelError(f"turn must be above zero and up to pi, got {describe(turn)}")
     about = np.asarray(vector(axis, 3, "axis"), dtype=float)
     if not np.linalg.norm(about) > 0.0:
         raise ModelError("axis must not be zero")
@@ -123,7 +123,7 @@ def quickest(
     search = _Search(model, at, about / np.linalg.norm(about), positive(period, "period"))
     if tips:
         search.limbs, search.clearance = Limbs(model, tips), positive(clearance, "clearance")
-    return search.quickest(search.best(np.random.default_rng(seed)), float(angle))
+    return search.quickest(search.best(np.random.default_rng(seed)), float(turn))
 
 
 class _Search:
