@@ -177,7 +177,9 @@ def forward_dynamics(
     return held_motion(model, state, forces, stabilization)[0]
 
 
-def held_motion(model: Model, state: State, forces: Vector, stabilization: float) -> tuple[ConstrainedDynamicsResult, Matrix]:
+def held_motion(
+    model: Model, state: State, forces: Vector, stabilization: float
+) -> tuple[ConstrainedDynamicsResult, Matrix]:
     """:func:`forward_dynamics`, and the Jacobian of the loops."""
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
