@@ -8,7 +8,7 @@ names.  Rows go to `--json`; a second call keeps those of files that loaded, and
 - `motion`: MJCF robots move for 0.2 s from their first keyframe under constant controls, without contact, beside MuJoCo
   in Runge-Kutta or implicit steps that have converged; those that differ by more than 1e-3 move again with rigid dry
   friction and rigid joint limits, and without them and the actuators: the first change that makes them equal is the
-  cause
+  cause; `smooth` is the difference without limits and dry friction
 - `peer_model`: a `pinocchio.Model` of the file by `fc.from_pinocchio_model`, and back
 - `written_mjcf`, `written_urdf`: saved, and read by MuJoCo, Pinocchio and ours
 - `drop_compliant`, `drop_hard`: the robot falls 5 cm, limp
@@ -199,13 +199,25 @@ def show(rows: list[Outcome]) -> None:
 
 
 def show_motions(rows: list[Outcome], console: Console) -> None:
-    """The table of motions under constant controls: differences by cause."""
-    moved = [row["motion"] for row in rows if "motion" in row]
-    table = Table("motions of 0.2 s beside MuJoCo", "files")
-    causes = Counter((each["cause"] or "within 1e-3") if each["ok"] else grouped(each["rule"]) for each in moved)
-    for cause, count in causes.most_common():
-        table.add_row(cause, str(count))
-    console.print(table)
+    """The tables of motions under constant controls: how many are equal, and each file that is not, with the cause."""
+    moved = {row["file"]: row["motion"] for row in rows if "motion" in row}
+    equal = Table("motions of 0.2 s beside MuJoCo", "files", "within 1e-6", "within 1e-3", "not run to the end")
+    for label, some in (("with actuators", True), ("without", False)):
+        done = [each for each in moved.values() if each["ok"] and bool(each["actuators"]) == some]
+        for text, key in ((label, "difference"), (f"{label}, no limits and dry friction", "smooth")):
+            off = [each[key] for each in done if each.get(key) is not None]
+            counts = (sum(x <= limit for x in off) for limit in (1e-6, 1e-3))
+            equal.add_row(text, str(len(off)), *map(str, counts), "")
+    equal.add_row("", "", "", "", str(sum(not each["ok"] for each in moved.values())))
+    console.print(equal)
+    causes = Table("file", "difference", "cause")
+    for name, each in moved.items():
+        if not each["ok"] or each["cause"]:
+            off = each.get("difference")
+            causes.add_row(
+                name, "" if off is None else f"{off:.1e}", each["cause"] if each["ok"] else each["rule"][:80]
+            )
+    console.print(causes)
 
 
 def show_drops(rows: list[Outcome], console: Console) -> None:
@@ -264,7 +276,7 @@ def main() -> None:
             options.json.write_text(written(rows, options.folder))
         if time.monotonic() > end:
             break
-    show(list(rows.values()))
+    show([{"file": name, **row} for name, row in sorted(rows.items())])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pinocchio
 import pytest
 from defusedxml import ElementTree
 
@@ -34,7 +35,7 @@ from fallingcat.model import (
     Universal,
 )
 from fallingcat.model.actuator import Actuator
-from fallingcat.model.shapes import Ellipsoid
+from fallingcat.model.shapes import Box, Capsule, Ellipsoid
 
 BODY = Body(1.0, np.array([0.1, 0.2, 0.3]), np.diag([0.1, 0.2, 0.25]))
 
@@ -217,3 +218,18 @@ def test_permissions_and_links_stay(tmp_path):
 def test_places_where_nothing_can_be_written(tmp_path, path):
     with pytest.raises(fc.FileError):
         fc.save(pair(), f"{tmp_path}/{path}")
+
+
+def test_capsules_are_read_by_urdfdom(tmp_path):
+    """Its URDF 1.0 has none: they were left out there, with an error on the terminal alone."""
+    shape = Capsule(0.1, 0.3)
+    fc.save(
+        Model("rod", SE3(), (Link("rod", BODY, visuals=(shape,), collisions=(shape,)),)), file := tmp_path / "r.urdf"
+    )
+    theirs = pinocchio.buildModelFromUrdf(str(file))
+    for kind in (pinocchio.GeometryType.COLLISION, pinocchio.GeometryType.VISUAL):
+        (found,) = pinocchio.buildGeomFromUrdf(theirs, str(file), kind).geometryObjects
+        assert (found.geometry.radius, 2.0 * found.geometry.halfLength) == (0.1, 0.3)
+    assert read(file)[0].links[0].collisions[0].length == 0.3
+    fc.save(Model("box", SE3(), (Link("box", BODY, collisions=(Box((1.0, 1.0, 1.0)),)),)), file)
+    assert '<robot name="box">' in file.read_text()

@@ -16,6 +16,7 @@ DIFFERENT = Randomization(
     action_delay=2, sensor_delay=1,
 )  # fmt: skip
 ROBOT = fc.robots.quadruped()
+FLAT = fc.contact.HeightField(np.zeros((2, 2)), spacing=20.0, origin=(-10.0, -10.0))
 LIBRARIES = [name for name in ("numpy", "torch", "jax") if importlib.util.find_spec(name)]
 
 
@@ -240,3 +241,31 @@ def test_a_stance_that_tips_over_is_said():
         UserWarning, match=r"'quadruped' stands with its center of mass 0\.\d+ m beside .* give posture="
     ):
         _ = Walk(ROBOT, posture={"roll": 0.0, "hip": 1.3, "knee": -0.6}).stance
+
+
+def test_flat_terrain_is_the_floor():
+    flat, floor = (
+        world(4, randomization=Randomization(), bank=1, terrain=t, command_period=1e12) for t in (FLAT, None)
+    )
+    for part in ("pose", "velocity", "joints"):
+        flat.batch.part(part)[:] = floor.batch.part(part)
+    for _ in range(10):
+        ends = [env.step(np.full((4, 12), 0.2)).terminated for env in (flat, floor)]
+    np.testing.assert_allclose(flat.now.joints, floor.now.joints, atol=1e-4)  # slip is remembered in another way
+    np.testing.assert_allclose(flat.now.height, flat.now.position[:, 2], atol=1e-12)
+    np.testing.assert_allclose(floor.now.foot_heights, floor.now.feet[:, :, 2], atol=1e-12)
+    assert not np.any(ends)
+
+
+def test_robots_start_all_over_a_height_field_and_fall_by_their_height_above_it():
+    rough = np.random.default_rng(0).uniform(0.0, 0.04, (2, 2)) + 3.0
+    field = fc.contact.HeightField(rough, spacing=3.0, origin=(-1.0, 2.0))
+    env = world(8, randomization=Randomization(), terrain=field)
+    places = env.now.position
+    assert np.ptp(places[:, 0]) > 1.0
+    assert (env.now.foot_heights > 0.0).all()
+    assert env.now.height == pytest.approx([z - field.height(x, y) for x, y, z in places], rel=0.01)
+    for _ in range(20):
+        assert not env.step(np.zeros((8, 12))).terminated.any()
+    assert (np.abs(env.now.foot_heights) < 0.01).all()
+    assert env.now.foot_forces[:, :, 2].sum(axis=1) == pytest.approx(9.81 * ROBOT.mass, rel=0.5)

@@ -30,10 +30,11 @@ def test_a_policy_is_a_sampled_controller():
 
 def test_play_writes_a_page(tmp_path):
     out = tmp_path / "play.html"
-    found = CliRunner().invoke(app, ["play", str(FILE), "--seconds", "0.5", "--out", str(out), "--json"])
+    found = CliRunner().invoke(app, ["play", str(FILE), "--seconds", "1", "--out", str(out), "--json"])
     assert found.exit_code == 0, found.output
     data = json.loads(found.stdout)
     assert data["status"] == "finished"
+    assert data["step (s)"] == 2e-4
     assert data["fell"] == "no"
     assert out.stat().st_size > 10_000
     bad = CliRunner().invoke(app, ["play", str(tmp_path / "no.npz")])

@@ -22,11 +22,13 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale, takes
 from ..arrays.types import Matrix, Pose, Scalar, Vector
+from ..caching import cached_property
 from ..dynamics import bias_forces
 from ..dynamics import inverse_dynamics as tree_inverse_dynamics
 from ..dynamics.checks import check_robot, vector
 from ..dynamics.constrained import ConstrainedDynamicsResult
-from ..dynamics.kinematics import jacobian, jacobian_derivative, link_pose
+from ..dynamics.geometry import Geometry, geometry
+from ..dynamics.kinematics import frame_motion
 from ..errors import ModelError, NumericsError, describe
 from ..model import Frame, Model, State
 from ..model.loops import Rows
@@ -61,9 +63,12 @@ class _Motion:
             return placement, np.zeros((6, self.model.nv)), np.zeros(6)
         on = self.model.frame(place)
         frame = Frame(on.name, on.link, on.placement @ placement)
-        J = jacobian(self.model, self.state, frame, "mixed")
-        J_dot = jacobian_derivative(self.model, self.state, frame, "mixed")
-        return link_pose(self.model, self.state, frame), J, J_dot @ self.state.velocity
+        H, J, J_dot = frame_motion(self.model, self._geometry, self.state, frame)
+        return H, J, J_dot @ self.state.velocity
+
+    @cached_property
+    def _geometry(self) -> Geometry:
+        return geometry(self.model, self.state)
 
     @property
     def velocity(self) -> Vector:
@@ -169,6 +174,13 @@ def forward_dynamics(
         >>> bool(np.isclose(moved.acceleration[1], -2.0 * moved.acceleration[0]))
         True
     """
+    return held_motion(model, state, forces, stabilization)[0]
+
+
+def held_motion(
+    model: Model, state: State, forces: Vector, stabilization: float
+) -> tuple[ConstrainedDynamicsResult, Matrix]:
+    """:func:`forward_dynamics`, and the Jacobian of the loops."""
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
     if not (isinstance(stabilization, (int, float)) and 0.0 <= stabilization < np.inf):
@@ -181,7 +193,7 @@ def forward_dynamics(
     check_consistent(J, demand, names, "loops")
     free = respond(forces - bias_forces(model, state))
     found = resolved(hold(respond, J, J, free, demand), names, "forces in loops")
-    return ConstrainedDynamicsResult(found.motion, found.forces)
+    return ConstrainedDynamicsResult(found.motion, found.forces), J
 
 
 @concise

@@ -334,6 +334,12 @@ def _jacobian_and_rate(
     return _jacobian(model, geometry(model, state), state, place_frame(model, link, point), representation)
 
 
+def frame_motion(model: Model, geo: Geometry, state: State, frame: Frame) -> tuple[Pose, Matrix, Matrix]:
+    """World pose, mixed Jacobian and its rate of a frame, given the geometry of the state."""
+    J, J_dot = _jacobian(model, geo, state, frame, "mixed")
+    return state.pose @ geo.poses[model.link_index(frame.link)] @ frame.placement, J, J_dot
+
+
 def _jacobian(
     model: Model, geo: Geometry, state: State, frame: Frame, representation: Representation
 ) -> tuple[Matrix, Matrix]:

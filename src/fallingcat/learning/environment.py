@@ -265,9 +265,11 @@ class Environment:
         """Robots as they are now; nothing is copied."""
         given, n, k = self.library.given, self.robots, len(self.batch.points)
         pose = given(self.batch.part("pose")).reshape((n, 3, 4))
-        feet = self._points.reshape((n, 3, k, 3))
+        feet = self._points[:, : 9 * k].reshape((n, 3, k, 3))
         joints, twist, rates = (given(self.batch.part(name)) for name in ("joints", "twist", "rates"))
         about = {"feet": feet[:, 0], "foot_velocities": feet[:, 1], "foot_forces": feet[:, 2]}
+        if k:
+            about |= {"foot_heights": self._points[:, 9 * k : 10 * k], "height": self._points[:, 10 * k]}
         return Snapshot(
             self.library.xp, self._age, pose[:, :, :3], pose[:, :, 3], joints, twist, rates, **about, **fields
         )

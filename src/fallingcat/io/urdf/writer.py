@@ -44,7 +44,7 @@ from ...model import (
 )
 from ...model.actuator import Actuator
 from ...model.joints.axial import Axial
-from ...model.shapes import Mesh
+from ...model.shapes import Capsule, Mesh
 from ..diagnostics import FileWarning, Reader
 from ..files import write_text
 from ..limits import UNLIMITED
@@ -98,7 +98,9 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.urdf", notes: l
     actuators = model.actuators
     model = expressible(model, [] if notes is None else notes)
     _check(model, path)
-    lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={quoteattr(model.name)}>"]
+    shapes = [shape for link in model.links for shape in (*link.visuals, *link.collisions)]
+    version = ' version="1.1"' if any(isinstance(shape, Capsule) for shape in shapes) else ""  # the first with capsules
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={quoteattr(model.name)}{version}>"]
     for link in model.links:
         lines += _link(link, path)
     for frame in model.frames:

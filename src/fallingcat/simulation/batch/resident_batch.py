@@ -21,9 +21,6 @@ from ..problem.robot_parameters import edited
 from ..problem.vector_field import Layout
 from .batch_simulator import BatchSimulator
 
-NUMBERS_PER_POINT = 9
-"""Position, velocity and force (3 each, world) of a contact point."""
-
 
 class ResidentBatch:
     """``N`` robots for loops that must not wait for the host, such as those of learning.
@@ -189,10 +186,11 @@ class ResidentBatch:
         self.part("twist")[...] += change
 
     def points_of(self) -> Any:
-        """Contact points of all robots: position, velocity and force of each.
+        """Contact points of all robots: position, velocity, force and height of each, and the height of the base.
 
         Returns:
-            ``N x 9 points``: all positions (m), then velocities (m/s), then forces (N), in world axes.
+            ``N x (10 points + 1)``: all positions (m), then velocities (m/s), then forces (N), in world axes, then
+            heights (m) above the ground, and that of the base; none without a contact.
         """
         return self._points(self.simulator._x, self._on.own_numbers(self.robots))
 
@@ -203,7 +201,7 @@ class ResidentBatch:
             index: ``N`` whole numbers below ``K``: the entry of the bank for each.
 
         Returns:
-            ``N x 9 points``.
+            ``N x (10 points + 1)``.
         """
         return self._bank_points[index]
 
@@ -233,17 +231,19 @@ def sensed(
     laws: int,
     varied: tuple[str, ...],
 ) -> Any:
-    """``9 points``: positions, velocities and forces of the contact points of one robot, in world axes."""
+    """``10 points + 1``: positions, velocities, forces and heights of the contact points, and height of the base."""
     model, contact = edited(model, contact, varied, numbers[laws:])
     state, memory, _ = layout.unpack(x[head:])
-    motions = point_motions(model, state, contact.points)
+    motions, ground = point_motions(model, state, contact.points), contact.ground(model)
     velocities = [motion.J @ state.velocity for motion in motions]
     forces = [np.zeros(3) for _ in motions]
+    sites = [ground.site(m.position, r) for m, r in zip(motions, contact.radii, strict=True)]
     if offers(contact, LinearizedForces):
         every = contact.pressed_points(model, (True,) * len(motions), state, memory[: contact.memory_size])
-        sites = [contact.ground(model).site(m.position, r) for m, r in zip(motions, contact.radii, strict=True)]
         forces = [
             where(less(site.height, 0.0), at.axes.T @ at.force, np.zeros(3))
             for site, at in zip(sites, every, strict=True)
         ]
-    return concatenate([*(motion.position for motion in motions), *velocities, *forces])
+    base = ground.site(state.pose[:3, 3]).height
+    heights = [np.reshape(height, 1) for height in (*(site.height for site in sites), base)]
+    return concatenate([*(motion.position for motion in motions), *velocities, *forces, *heights])

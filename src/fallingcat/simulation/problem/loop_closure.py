@@ -40,8 +40,8 @@ def closed_motion(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
 @takes(forces="nv")
 def closed_motion_at(model: Model, state: State, forces: Any) -> Any:
     """Acceleration and forces in loops, one after the other."""
-    found = loops.forward_dynamics(model, state, forces, loops.STABILIZATION)
-    return concatenate([found.acceleration, loops.equations(model, state).jacobian.T @ found.multipliers])
+    found, J = loops.held_motion(model, state, forces, loops.STABILIZATION)
+    return concatenate([found.acceleration, J.T @ found.multipliers])
 
 
 def closing_forces(model: Model, state: State, free: Any, mass: Any, dt: Any) -> Any:
