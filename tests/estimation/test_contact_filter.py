@@ -11,6 +11,7 @@ from laws import generators
 import fallingcat as fc
 from fallingcat.errors import ModelError
 from fallingcat.estimation import IMU, Belief, ContactFilter, ContactSensor, Encoders, add_noise, read, smooth
+from fallingcat.estimation.leg_kinematics import leg_positions
 from fallingcat.lie import SEk3, rotations
 
 KINDS = ("invariant", "additive")
@@ -99,7 +100,7 @@ def test_a_correction_is_the_best_linear_one(error, rng):
     model, feet = dog()
     filter = ContactFilter(model, feet, error=error)
     joints, touching = rng.normal(size=model.n), np.array([1.0, 1.0, 0.0, 1.0])
-    positions, noises = filter._legs(model, joints)
+    positions, noises = leg_positions(filter, model, joints)
     truth = random_belief(filter, rng)
     X = truth.element.copy()
     X[:3, 5:] = (X[:3, 3] + positions @ X[:3, :3].T + 0.01 * rng.normal(size=(4, 3))).T

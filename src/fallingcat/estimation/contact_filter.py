@@ -12,7 +12,6 @@ from ..arrays import block, concatenate, mirror, scale, skew, solve, stack
 from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..caching import cached_property
 from ..compiler import Kernel, compile
-from ..dynamics import jacobian, link_pose
 from ..dynamics.checks import check_model, check_state, positive, vector
 from ..errors import ModelError, NumericsError, describe
 from ..lie import SE3, SEk3, rotations
@@ -21,13 +20,8 @@ from ..model.states import check_pose
 from ..records import concise
 from .belief import Belief, Estimates
 from .error_coordinates import COORDINATES, ErrorCoordinates, on_diagonal, with_biases
+from .leg_kinematics import Legs, leg_positions
 from .sensors import IMU, Encoders, Readings, check_deviations, check_readings, check_sensors, checked_feet
-
-POSITION_FLOOR = 1e-4
-"""m: standard deviation of a foot in the base beside that of the encoders: lengths of links, softness of soles."""
-
-Legs = tuple[Matrix, Sequence[Matrix]]
-"""Positions of the feet in the axes of the unit, and covariances of these."""
 
 
 @concise
@@ -132,7 +126,7 @@ class ContactFilter:
         # the guess is off by differences of position and velocity, whatever the filter's coordinates are
         T = self._to_filter(COORDINATES["additive"].change(self.group, X), X)
         belief = Belief(X, np.zeros(6), T @ P @ T.T)
-        return self._lifted(belief, *self._legs(self.model, np.asarray(state.joints)), np.zeros(count))[0]
+        return self._lifted(belief, *leg_positions(self, self.model, np.asarray(state.joints)), np.zeros(count))[0]
 
     def _to_filter(self, T: Matrix, X: Matrix) -> Matrix:
         """Change from additive errors to those of the filter, with the biases."""
@@ -172,10 +166,10 @@ class ContactFilter:
         Returns:
             Belief, and the transition matrix of the error.
         """
-        return self._predicted(self.model, belief, imu, self._legs(self.model, joints), touching, dt)
+        return self._predicted(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
 
     def _step(self, model: Model, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
-        legs = self._legs(model, joints)
+        legs = leg_positions(self, model, joints)
         predicted, _ = self._predicted(model, belief, imu, legs, touching, dt)
         return self._corrected(predicted, *legs, touching)
 
@@ -268,17 +262,6 @@ class ContactFilter:
         correction = K @ z
         after = self.coordinates.corrected(self.group, belief.element, correction[:-6])
         return Belief(after, belief.bias - correction[-6:], mirror(P - K @ PH.T))
-
-    def _legs(self, model: Model, joints: Vector) -> Legs:
-        """Positions (N x 3, m) of the feet in the axes of the unit, and the covariances of these measurements."""
-        state = model.neutral()._replace(joints=joints)
-        inverse = SE3().inverse(self.imu.placement(model))
-        positions, noises = [], []
-        for foot in self.feet:
-            positions.append(inverse[:3, :3] @ link_pose(model, state, foot)[:3, 3] + inverse[:3, 3])
-            J = inverse[:3, :3] @ jacobian(model, state, foot, "mixed")[:3, model.m :]
-            noises.append(scale(self.encoders.angles**2, J @ J.T) + POSITION_FLOOR**2 * np.eye(3))
-        return (stack(positions) if positions else np.zeros((0, 3))), noises
 
     # a pose from outside ---------------------------------------------------------------------------------------
 
