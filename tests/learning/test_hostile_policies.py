@@ -16,6 +16,7 @@ from fallingcat.cli import app
 from fallingcat.errors import FallingCatError, FileError, ModelError
 from fallingcat.io import archives
 from fallingcat.learning import Environment, Policy, Randomization, Settings, Walk, evaluate
+from fallingcat.learning.training import load_curve
 
 DOG = fc.robots.quadruped()
 TASK = Walk(DOG)
@@ -149,3 +150,10 @@ def test_odd_arguments(name):
 def test_noise_of_what_is_not_observed_is_named():
     with pytest.raises(ModelError, match=r"noise is that of velocity, .*, not of 'joint'"):
         Environment(Walk(DOG, noise={"joint": 0.1}), 2, bank=2)
+
+
+@pytest.mark.parametrize("curve", ["[" * 100_000, "{}", '[{"seconds": "late"}]', "[3]", "", '[{"reward": 1}]'])
+def test_a_damaged_learning_curve_is_named(tmp_path, curve):
+    GOOD.save(tmp_path / "p.npz", curve=np.array(curve))
+    with pytest.raises(FileError, match="the learning curve is not one of rows of numbers"):
+        load_curve(tmp_path / "p.npz")

@@ -185,3 +185,12 @@ def test_a_quadruped_learns_to_walk_on_the_cpu():
     found = evaluate(judge, one.policy().on(judge.library), 10.0)
     assert found.standing > 0.95
     assert found.metrics["speed error (m/s)"] < 0.15
+
+
+@pytest.mark.parametrize("name", ["mean", "rate", "rounds", "observed"])
+def test_a_damaged_learner_is_named(name):
+    one = learner(8)
+    numbers = one.numbers()
+    for damaged in (np.full_like(numbers[name], np.nan, dtype=float), np.zeros((3, 3)), np.array("a")):
+        with pytest.raises(fc.ModelError, match=f"{name} of the learner must be finite numbers"):
+            one.restore(numbers | {name: damaged})

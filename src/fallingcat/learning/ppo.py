@@ -289,6 +289,10 @@ class Learner:
         """
         if numbers["theta"].shape != (self.network.size,):
             raise ModelError(f"the file has {numbers['theta'].size} parameters, the learner {self.network.size}")
+        for name, x in self.numbers().items():
+            given = numbers[name]
+            if given.shape != x.shape or given.dtype.kind != x.dtype.kind or not np.isfinite(given).all():
+                raise ModelError(f"{name} of the learner must be finite numbers of shape {x.shape}: damaged file")
         there = {name: torch.as_tensor(numbers[name], device=self.theta.device) for name in numbers if name != "rounds"}
         self.theta, self._adam = there["theta"], [there["mean"], there["square"]]
         self._rate, self._count = there["rate"], there["count"]
