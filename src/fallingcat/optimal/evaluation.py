@@ -186,7 +186,7 @@ class Evaluation:
         steps, n = self.steps, self.model.n
         try:
             u = np.broadcast_to(np.asarray(0.0 if forces is None else forces, dtype=float), (steps, n)).copy()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"forces must have shape {(steps, n)}, got {describe(forces)}") from None
         if not np.isfinite(u).all():
             raise ModelError("the guess of the forces must be finite")
