@@ -24,12 +24,12 @@ import numpy as np
 import fallingcat as fc
 from fallingcat.lie import SE2
 from fallingcat.model import Body, Joint, Link, Model, Prismatic
-from fallingcat.simulation import BatchSimulator, Located, Rosenbrock
+from fallingcat.simulation import BatchSimulator, EventLocator, Rosenbrock
 from fallingcat.studies.hoppers.attraction import starts
+from fallingcat.studies.hoppers.batch_runs import OPEN, BatchRuns
 from fallingcat.studies.hoppers.hopper import floor, laws, start
 from fallingcat.studies.hoppers.parameters import SearchParameters
 from fallingcat.studies.hoppers.search import followed
-from fallingcat.studies.hoppers.watch import OPEN, Watch
 
 RESULT = Path(__file__).parent / "results" / "leg_designs.json"
 MASS = 1.007
@@ -51,10 +51,10 @@ def design(share: float, inertia: float, offset: float) -> Model:
     return Model("leg", SE2(), links, (leg,), gravity=np.array([0.0, -9.81, 0.0]))
 
 
-class Forward(Watch):
+class Forward(BatchRuns):
     """Whether runs stay up, and where they are in the middle and at the end."""
 
-    columns = (*Watch.columns, "middle", "end")
+    columns = (*BatchRuns.columns, "middle", "end")
     patience, broke = 4, BROKE
 
     def __init__(self, simulator: BatchSimulator) -> None:
@@ -90,7 +90,10 @@ def tried(model: Model, runs: int, target: str, seed: int) -> dict[str, Any]:
         each = drawn(rng, count)
         begun = starts(model, np.stack([rng.uniform(*ends, count) for ends in STARTS], axis=1))
         origin = start(model, each[0])
-        own, how = [laws(model, origin, p) for p in each], {"integrator": Located(Rosenbrock(1e-5)), "ledger": False}
+        own, how = (
+            [laws(model, origin, p) for p in each],
+            {"integrator": EventLocator(Rosenbrock(1e-5)), "ledger": False},
+        )
         simulator = BatchSimulator(model, begun, own, floor(each[0]), dt=5e-3, target=target, **how)
         forward: list[int] = []
         for left in Forward(simulator).decided():

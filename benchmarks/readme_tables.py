@@ -35,7 +35,7 @@ HIGHLIGHTS = (
     "inverse dynamics, one call",
     "Coriolis matrix",
     "forward dynamics, each of 4,096",
-    "a quadruped lands on compliant",
+    "landing of a quadruped",
     "whole-body tick",
     "inverse kinematics of a Panda",
 )
@@ -102,8 +102,8 @@ def rows() -> Iterator[Row]:
     ours, ratio = hopper["ours"]["times"]["cpu_median_s"], hopper["times_faster"]
     what = f"20 s of a hopper on a stiff floor, {hopper['ours']['events']} events (processor time)"
     yield what, f"{ours:.2g} s", "SciPy's LSODA over NumPy", number(ratio)
-    yield from _contact("a quadruped lands on compliant feet: simulated s per s (in batches)", load("contact"), 2e-3)
-    yield from _contact("the same on hard contacts (every 10 ms kept)", load("contact_hard"), 1e-3)
+    yield from _contact("landing of a quadruped: s per s (batches)", load("contact"), 2e-3)
+    yield from _contact("the same on hard ground", load("contact_hard"), 1e-3)
     yield from _control()
     yield from _jax(load("jax_kernels")["rows"]["forward dynamics"])
     maps = load("curvature_map")
@@ -128,7 +128,7 @@ def _kernels(talos: Results) -> Iterator[Row]:
             row["times"][way]["median"] for way in ("float64 plain", "float64 blocks", "pinocchio")
         )
         ratio = f"{number(theirs / plain)} / {number(theirs / blocks)}"
-        what = f"{SINGLE[name]}, each of 4,096 states, plain arrays / blocks"
+        what = f"{SINGLE[name]}, each of 4,096 states, arrays / blocks"
         yield what, f"{1e6 * plain:.2g} / {us(blocks)}", f"Pinocchio {us(theirs)} (C++ loop)", ratio
 
 
@@ -138,15 +138,15 @@ def _contact(what: str, result: Results, dt: float) -> Iterator[Row]:
     euler = next(run for run in runs if run["method"] == "MuJoCo Euler")
     speed, batch = ours["simulated s per s"], ours["batch steps per s and core"] * dt
     theirs = euler["simulated s per s"]
-    mine = f"{speed:,.0f} ({batch:,.0f}), {1e3 * ours['error after 1 s (m)']:.1g} mm off, steps of {1e3 * dt:g} ms"
-    peer = f"MuJoCo Euler, {1e3 * euler['dt']:g} ms: {theirs:.0f}, {1e3 * euler['error after 1 s (m)']:.1g} mm off"
+    mine = f"{speed:,.0f} ({batch:,.0f}), {1e3 * dt:g} ms, {1e3 * ours['error after 1 s (m)']:.1g} mm off"
+    peer = f"MuJoCo, {1e3 * euler['dt']:g} ms: {theirs:.0f}, {1e3 * euler['error after 1 s (m)']:.1g} mm off"
     yield what, mine, peer, f"{number(speed / theirs)} ({number(batch / theirs)})"
 
 
 def _control() -> Iterator[Row]:
     body = {row["what"]: row["median_us"] for row in load("whole_body")["rows"]}
     weighted, strict, tsid = (body[key] for key in ("fallingcat, weighted", "fallingcat, three strict levels", "TSID"))
-    what = "whole-body tick of Talos: two flat feet, cones, torque limits; weighted / three strict levels"
+    what = "whole-body tick of Talos on two feet: weighted / three strict levels"
     yield what, f"{weighted:.0f} / {strict:.0f} µs", f"TSID {tsid:.0f} µs", number(tsid / weighted)
     reach = {row["what"]: row for row in load("inverse_kinematics")["rows"]}
     single, batch = reach["fallingcat, prepared"], reach["fallingcat, a batch of 10000"]
@@ -154,9 +154,9 @@ def _control() -> Iterator[Row]:
     share = min(single["reached_percent"], batch["reached_percent"])
     peer = f"{best['what']}: {best['median_us']:.0f} µs, {best['reached_percent']:.0f} %"
     ratio = " / ".join(number(best["median_us"] / row["median_us"]) for row in (single, batch))
-    mine = f"{single['median_us']:.0f} / {batch['median_us']:.2g} µs, {share:.0f} % reached"
+    mine = f"{single['median_us']:.0f} / {batch['median_us']:.2g} µs, {share:.0f} %"
     yield (
-        "inverse kinematics of a Panda within its limits, prepared once: one of 1,000 poses / of a batch of 10,000",
+        "inverse kinematics of a Panda: one / each of 10,000",
         mine,
         peer,
         ratio,

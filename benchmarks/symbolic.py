@@ -80,7 +80,7 @@ def lagrange(joints: int):
     return method.mass_matrix, method.forcing
 
 
-def ours(joints: int) -> fc.symbolic.Named:
+def ours(joints: int) -> fc.symbolic.NamedExpressions:
     return fc.symbolic.derive(robot(joints)).named("M", "b")
 
 

@@ -37,7 +37,7 @@ VOCABULARY = {
 
 SYNONYMS = {
     "controller": {  # a function alone
-        "fallingcat.control.Sampled",
+        "fallingcat.control.SampledController",
         "fallingcat.estimation.EstimatedFeedback",
         "fallingcat.simulation.Problem",
     },

@@ -168,7 +168,7 @@ RIGHT = [
     right(C.TorqueLimits, fraction=1.0),
     right(C.RelativeTask, link="a", other="b", goal=np.eye(4)),
     right(C.RotationTask, link="a", goal=np.eye(3)),
-    right(C.Sampled, controller=lambda t, s: 0, rate=1.0, latency=0.0, name="x", seed=0),
+    right(C.SampledController, controller=lambda t, s: 0, rate=1.0, latency=0.0, name="x", seed=0),
     right(C.SpeedLimit, task=task, most=1.0),
     right(C.Stance, model=W, tasks=[[C.JointsTask(W.neutral().joints)]], feet=soles, limits=(), horizon=0.02, late=0.1),
     right(C.VirtualModel, tasks=[task], stiffness=1.0, damping=1.0, force=None, contacts=(), name="x", estimate=A),
@@ -213,7 +213,7 @@ RIGHT = [
     right(K.WrenchCone, link="a", along=(-0.1, 0.1), across=(-0.1, 0.1), friction=0.6),
     right(G.Chain, parts=(G.Segment([0.0, 0.0], [1.0, 0.0]), G.Segment([1.0, 0.0], [1.0, 1.0]))),
     right(G.Circle, radius=0.3, center=(0.0, 0.0), start=0.0, turns=1.0),
-    right(G.Embedded, curve=circle, directions=np.eye(3)[:, :2], origin=np.zeros(3)),
+    right(G.EmbeddedCurve, curve=circle, directions=np.eye(3)[:, :2], origin=np.zeros(3)),
     right(G.Fourier, mean=np.zeros(2), cosines=np.ones((1, 2)), sines=np.ones((1, 2))),
     right(G.Gait, curve=circle, duration=1.0, profile="smooth"),
     right(G.Mapper, model=CAT, frame="base"),
@@ -225,7 +225,7 @@ RIGHT = [
     right(S.Rosenbrock, tolerance=1e-07),
     right(S.SciPy, method="DOP853", rtol=1e-10, atol=1e-12),
     right(S.Implicit, sweeps=1),
-    right(S.Located, rule=S.Rosenbrock(1e-07)),
+    right(S.EventLocator, rule=S.Rosenbrock(1e-07)),
 ]
 
 NEVER = {

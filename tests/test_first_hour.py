@@ -55,7 +55,7 @@ def test_a_law_with_a_name_keeps_it():
         (lambda state: -state.rates, r"^a controller is called as f\(t, state\), t in s: too many"),
         (np.zeros(3), r"^a controller is a force law, .* not an array of shape \(3,\)$"),
         ([lambda t, x: -x.rates, lambda t, x: -x.joints], r"^a run has one function or sampled controller, not 2"),
-        ([lambda t, x: -x.rates, fc.control.Sampled(lambda t, x: -x.joints, rate=100.0)], "not 2"),
+        ([lambda t, x: -x.rates, fc.control.SampledController(lambda t, x: -x.joints, rate=100.0)], "not 2"),
     ],
 )
 def test_controllers_that_are_none(controller, message):

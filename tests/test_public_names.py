@@ -6,6 +6,8 @@
 import importlib
 import inspect
 import re
+import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +116,80 @@ def test_contacts_take_their_former_argument():
     with pytest.warns(DeprecationWarning, match=r"argument relief of CompliantFloor is now terrain;"):
         floor = fc.contact.CompliantFloor(("foot",), relief=None)
     assert floor.terrain is None
+
+
+def test_former_attributes_and_fields():
+    body, x = fc.lie.SE3(), np.full(6, 0.1)
+    with pytest.warns(DeprecationWarning, match=r"SE3\.seen_ahead is now SE3\.logarithm_rate;"):
+        assert (body.seen_ahead(x, x) == body.logarithm_rate(x, x)).all()
+    arm = fc.robots.planar_arm()
+    links, joints = arm.links, arm.joints
+    with pytest.warns(DeprecationWarning, match="argument apart of Model is now contact_exclusions;"):
+        shy = fc.Model("shy", arm.base, links, joints, apart=[(links[0].name, links[2].name)])
+    with pytest.warns(DeprecationWarning, match=r"Model\.apart is now Model\.contact_exclusions;"):
+        assert shy.apart == shy.contact_exclusions == ((links[0].name, links[2].name),)
+    with pytest.warns(DeprecationWarning, match=r"SelfPairs\.apart is now SelfPairs\.excluded;"):
+        assert fc.contact.pushing_pairs(shy).apart == 1
+
+
+def test_a_task_may_still_define_a_former_method():
+    arm = fc.robots.planar_arm()
+    with pytest.warns(DeprecationWarning, match="Own.here is now Own.value"):
+
+        @dataclass(frozen=True, eq=False)
+        class Own(fc.control.Task):
+            goal: object = None
+
+            def goal_shape(self, model):
+                return (1,)
+
+            def size(self, model):
+                return 1
+
+            def motion(self, model, state):
+                raise NotImplementedError
+
+            def here(self, model, state):
+                return state.joints[:1]
+
+    assert Own().value(arm, arm.neutral()) == [0.0]
+    with pytest.warns(DeprecationWarning, match=r"JointsTask\.here is now JointsTask\.value"):
+        assert (fc.control.JointsTask().here(arm, arm.neutral()) == 0.0).all()
+
+
+def test_robot_files_may_use_the_former_key(tmp_path):
+    arm = fc.robots.planar_arm()
+    names = arm.link_names
+    fc.save(replace(arm, contact_exclusions=((names[0], names[2]),)), tmp_path / "arm.toml")
+    text = (tmp_path / "arm.toml").read_text("utf-8")
+    (tmp_path / "arm.toml").write_text(text.replace("contact_exclusions", "apart"), "utf-8")
+    with pytest.warns(DeprecationWarning, match="apart of a robot file is now contact_exclusions;"):
+        assert fc.load(tmp_path / "arm.toml").contact_exclusions == ((names[0], names[2]),)
+
+
+def test_a_study_kind_may_still_be_of_the_former_form():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+
+        class Old(fc.studies.StudyKind):
+            name, parameters, measures, aside, also = "old", fc.studies.Parameters, {}, frozenset({"n"}), ("a",)
+
+            def run(self, parameters, tell):
+                tell("done", 1.0)
+                return 1.0
+
+    assert sorted(str(x.message).split(";")[0] for x in seen) == [
+        "Old.also is now Old.further_measures",
+        "Old.aside is now Old.resolution",
+        "argument tell of Old.run is now progress",
+    ]
+    assert (Old().resolution, Old().further_measures) == ({"n"}, ("a",))
+    assert Old().run_many([Old.parameters()]) == [1.0]
+    kind = fc.studies.kind_of("orbital-gait")
+    with pytest.warns(DeprecationWarning, match=r"\.aside is now .*\.resolution;"):
+        assert kind.aside == kind.resolution
+    with pytest.warns(DeprecationWarning, match="argument tell of run is now progress"), pytest.raises(TypeError):
+        kind.run(None, tell=None)
 
 
 def tables():

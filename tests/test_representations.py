@@ -210,7 +210,7 @@ def test_records_with_texts_of_their_own_are_bounded_by_their_types():
         "Weld",
         "Rolling",
         "EnergyController",
-        "Located",
+        "EventLocator",
         "Row",
         "Shape",
         "BodyPair",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fallingcat.simulation import Field, Rule, error_size
+from fallingcat.simulation import Rule, VectorField, error_size
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Heun(Rule):
     name = "heun"
     order = 2
 
-    def step(self, field: Field, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
+    def step(self, field: VectorField, t: Any, y: Any, dt: Any) -> tuple[Any, Any]:
         first = field(t, y)
         second = field(t + dt, y + dt * first)
         after = y + (0.5 * dt) * (first + second)

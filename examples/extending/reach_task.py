@@ -28,7 +28,7 @@ class ReachTask(Task):
     def size(self, model: Model) -> int:
         return 1
 
-    def here(self, model: Model, state: State) -> Any:
+    def value(self, model: Model, state: State) -> Any:
         d = self._between(model, state, link_pose)[:3, 3]
         return np.reshape(sqrt(d @ d), 1)
 

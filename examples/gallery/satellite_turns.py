@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.planning import Circle, Embedded, Gait, displacement
+from fallingcat.planning import Circle, EmbeddedCurve, Gait, displacement
 from fallingcat.visualization import Page, Scene, appearance
 
 
@@ -16,7 +16,7 @@ def page() -> Page:
     arm = fc.robots.orbital_arm()
     middle = np.radians([0.0, 45.0, 0.0, -60.0, 0.0, 30.0, 0.0])
     plane = np.eye(arm.n)[:, [1, 3]]
-    gait = Gait(Embedded(Circle(0.6), plane, middle), duration=4.0)
+    gait = Gait(EmbeddedCurve(Circle(0.6), plane, middle), duration=4.0)
     moved = displacement(arm, gait)
     print(f"{np.degrees(np.linalg.norm(arm.base.log(moved.pose)[3:])):.2f} degrees in one loop, to {moved.error:.0e}")
     shapes = gait(moved.times).q

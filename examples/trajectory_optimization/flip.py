@@ -72,7 +72,7 @@ def solve(model: fc.Model, step: Callable[..., Any], turn: float = TURN) -> Plan
 
 def replay(model: fc.Model, plan: Plan) -> fc.Trajectory:
     """The plan's torques in a simulation with short steps: what the acrobat would really do."""
-    held = fc.control.Sampled(lambda t, state: plan.torques[min(int(t * N / T + 1e-9), N - 1)], rate=N / T)
+    held = fc.control.SampledController(lambda t, state: plan.torques[min(int(t * N / T + 1e-9), N - 1)], rate=N / T)
     return fc.simulate(model, model.state(), T, held, dt=T / N / 40)
 
 

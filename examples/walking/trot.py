@@ -22,7 +22,7 @@ RAMP = 0.8  # s, until the robot has its speed
 
 
 class Trot:
-    """Joint torques at a time and state, for ``fc.control.Sampled``."""
+    """Joint torques at a time and state, for ``fc.control.SampledController``."""
 
     def __init__(self, dog: fc.Model, start: fc.State, speed: float, friction: float = 0.6) -> None:
         self.dog, self.start, self.speed = dog, start, speed
@@ -76,7 +76,7 @@ def trot(speed: float = 0.4, duration: float = 4.0) -> fc.Trajectory:
     feet = tuple(frame.name for frame in dog.frames)
     ground = fc.contact.CompliantFloor(feet, stiffness=(2e4, 2e4), damping=(300.0, 300.0), friction=0.8)
     start = dog.standing(ground, BENT)
-    controller = fc.control.Sampled(Trot(dog, start, speed), rate=500.0)
+    controller = fc.control.SampledController(Trot(dog, start, speed), rate=500.0)
     return fc.simulate(dog, start, duration, controller, ground, dt=5e-4)
 
 

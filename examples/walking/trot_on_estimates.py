@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.control import Push, Sampled
+from fallingcat.control import Push, SampledController
 from fallingcat.estimation import IMU, ContactFilter, Encoders, EstimatedFeedback, FootSwitches
 from fallingcat.locomotion import QuadrupedWalk, VelocityCommand, WalkingLoop
 
@@ -57,7 +57,7 @@ def trot(speed: float, seed: int, duration: float = 6.0, pushed: bool = False, e
     loop = QuadrupedWalk(dog, feet, BENT).compile(VelocityCommand(speed))
     feedback = controller(dog, feet, ground, loop, seed)
     pushes = [Push("trunk", (0.0, 80.0, 0.0), start=1.5 + 0.4 * k, duration=0.1, name=f"push {k}") for k in range(5)]
-    laws = [Sampled(feedback if estimated else loop, rate=500.0), *(pushes if pushed else ())]
+    laws = [SampledController(feedback if estimated else loop, rate=500.0), *(pushes if pushed else ())]
     run = fc.simulate(dog, start, duration, laws, ground, dt=1e-3)
     return measured(run, feedback if estimated else None)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _DYNAMICS = (
-    "FACTORIZATIONS BaseParameters Constrained FloatingBaseMap ForwardDerivatives Hamiltonian InverseDerivatives "
+    "FACTORIZATIONS BaseParameters FloatingBaseMap ForwardDerivatives Hamiltonian InverseDerivatives "
     "analytical_jacobian average_velocity base_parameters center_of_mass_bias center_of_mass_derivatives "
     "centroidal_dynamics_derivatives centroidal_momentum_matrix_derivative constrained_forward_dynamics displace "
     "end_effector_parameters energy_regressors floating_base_map hamiltonian inertial_parameters "
@@ -18,7 +18,7 @@ _DYNAMICS = (
     "relative_jacobian reroot_state with_inertial_parameters"
 )
 _FORMULATIONS = (
-    "Check Claim Conservation FixedAt Integrability ReducedDerivatives Unproved certify_reduced "
+    "Check Claim Conservation FixedAt Integrability ReducedDerivatives certify_reduced "
     "connection_derivative connection_exterior fixed_at integrability internal_jacobian is_conserved locked_angle "
     "locked_frame locked_inertia_rate locked_inertia_slope reduced_derivatives"
 )
@@ -33,8 +33,10 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         **{name: f"dynamics.{name}" for name in _DYNAMICS.split()},
         **{name: f"formulations.{name}" for name in _FORMULATIONS.split()},
         **{name: f"model.{name}" for name in _MODEL.split()},
+        "Constrained": "dynamics.ConstrainedDynamicsResult",
         "Identified": "dynamics.IdentificationResult",
         "Ledger": "simulation.Ledger",
+        "Unproved": "formulations.UnprovedError",
         "falling": "planning",
         "gaits": "planning",
         "kernels": "compiler",
@@ -55,13 +57,33 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "FloatingInverse": "control.FloatingInverseDynamics",
         "Prioritised": "control.PrioritizedControl",
         "Reached": "control.InverseKinematicsResult",
+        "Sampled": "control.SampledController",
         "Torques": "control.WholeBodyResult",
         "Velocities": "control.DifferentialIKResult",
+        "actuated": "control.actuator_controller",
+        "on_external": "control.external_forces",
     },
-    "fallingcat.dynamics": {"Identified": "dynamics.IdentificationResult"},
-    "fallingcat.planning": {"Paced": "planning.TimeParametrization", "paced": "planning.time_parametrization"},
-    "fallingcat.simulation": {"Fleet": "simulation.BatchSimulator", "System": "simulation.Problem"},
+    "fallingcat.dynamics": {
+        "Constrained": "dynamics.ConstrainedDynamicsResult",
+        "Identified": "dynamics.IdentificationResult",
+    },
+    "fallingcat.formulations": {"Unproved": "formulations.UnprovedError"},
+    "fallingcat.planning": {
+        "Embedded": "planning.EmbeddedCurve",
+        "Paced": "planning.TimeParametrization",
+        "easiest": "planning.fastest_bending",
+        "paced": "planning.time_parametrization",
+    },
+    "fallingcat.simulation": {
+        "Code": "simulation.StatusCode",
+        "Field": "simulation.VectorField",
+        "Fleet": "simulation.BatchSimulator",
+        "Kind": "simulation.DiagnosticKind",
+        "Located": "simulation.EventLocator",
+        "System": "simulation.Problem",
+    },
     "fallingcat.studies": {"Reproduced": "studies.ReproductionResult"},
+    "fallingcat.symbolic": {"Named": "symbolic.NamedExpressions"},
     "fallingcat.testing": {"check_relief": "testing.check_terrain"},
     "fallingcat.viewer": {"Puppet": "viewer.PosedRobot"},
     "fallingcat.visualization": {"Looks": "visualization.Appearance", "looks": "visualization.appearance"},
@@ -70,6 +92,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 
 METHODS: Mapping[str, str] = {
     "answers": "saturates",
+    "asked": "commanded_torques",
     "asks_forces": "needs_applied_forces",
     "beside": "saturated_forces",
     "beside_loops": "acts_with_loops",
@@ -80,6 +103,7 @@ METHODS: Mapping[str, str] = {
     "grip": "dry_friction",
     "holds": "stored_energy",
     "most_events": "max_events",
+    "noises": "noise_size",
     "remembering": "with_memory",
     "resistance": "joint_impedance",
     "unheld": "step_failure",

@@ -11,7 +11,7 @@ from fallingcat.geometry.reduced_points import DEPTH, RELATIVE_DEPTH, reduced, s
 from fallingcat.lie import SE3
 from fallingcat.model import Body, Joint, Limits, Link, Model, Revolute
 from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
-from fallingcat.simulation import Kind
+from fallingcat.simulation import DiagnosticKind
 
 FLOORS = {"compliant": fc.contact.CompliantFloor, "hard": fc.contact.HardContacts}
 
@@ -64,7 +64,7 @@ def test_a_run_on_feet_says_what_fell_through(floor):
     pose = start.pose.copy()
     pose[:3, :3] = fc.lie.rotations.about(np.array([0.0, 1.0, 0.0]), 0.3)
     run = fc.simulate(feet.model, feet.model.state(pose=pose), 1.5, contact=ground)
-    (found,) = [warning for warning in run.warnings if warning.kind is Kind.BELOW_GROUND]
+    (found,) = [warning for warning in run.warnings if warning.kind is DiagnosticKind.BELOW_GROUND]
     assert (found.name, found.value > 0.05) == ("trunk", True)
     assert "leave out the points" in run.status
 

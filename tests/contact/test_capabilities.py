@@ -140,7 +140,7 @@ def test_robots_differ_in_friction_and_mass():
 
 def test_located_batches_take_it():
     many = [thrown(i=i) for i in range(2)]
-    simulator = BatchSimulator(BALL, many, None, FLOOR, dt=1e-2, integrator=fc.simulation.Located())
+    simulator = BatchSimulator(BALL, many, None, FLOOR, dt=1e-2, integrator=fc.simulation.EventLocator())
     simulator.step(20)
     for i, start in enumerate(many):
         fine = fc.simulate(BALL, start, 0.2, contact=FLOOR, integrator="rosenbrock").state(-1)

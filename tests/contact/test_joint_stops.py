@@ -173,7 +173,7 @@ def test_stops_and_ground_share_the_load():
     pose[2, 3] = 0.01 - min(fc.forward_kinematics(dog, dog.state(joints=bent))[foot][2, 3] for foot in feet)
     contact = hard(dog, 0.0, feet, friction=0.8)
     run = fc.simulate(dog, dog.state(pose=pose, joints=bent), 0.15, contact=contact, dt=1e-3)
-    assert (run.code, run.integrator) == (fc.simulation.Code.FINISHED, "moreau")
+    assert (run.code, run.integrator) == (fc.simulation.StatusCode.FINISHED, "moreau")
     inside(run)
     assert run.energy_residual < 1e-3
     closed = dict(zip(contact.names, run.modes[-1], strict=True))

@@ -325,5 +325,5 @@ def test_a_loop_that_nothing_can_open_changes_nothing():
     np.testing.assert_allclose(found.acceleration, fc.forward_dynamics(arm, state, forces), rtol=1e-12)
     assert not found.multipliers.any()
     run = fc.simulate(closed, state, 0.01)
-    assert run.code is fc.simulation.Code.FINISHED
+    assert run.code is fc.simulation.StatusCode.FINISHED
     np.testing.assert_allclose(run.joints[-1], fc.simulate(arm, state, 0.01, integrator="rkmk4").joints[-1], atol=1e-9)

@@ -53,7 +53,7 @@ def test_geared_legs_land_as_legs_of_fewer_joints_do(friction, duration):
     dt = 5e-4
     one = fc.simulate(closed, above(closed, start, 0.02), duration, contact=floor, dt=dt, passive=False)
     two = fc.simulate(lean, above(lean, few, 0.02), duration, contact=floor, dt=dt, passive=False)
-    assert one.code is two.code is fc.simulation.Code.FINISHED
+    assert one.code is two.code is fc.simulation.StatusCode.FINISHED
     assert names(one) == names(two)
     assert sum(name.startswith("touchdown") for name in names(one)) >= 1
     agree("base", one.poses[-1], two.poses[-1], 1e-7)

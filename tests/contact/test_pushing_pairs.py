@@ -55,7 +55,7 @@ def test_what_never_meets_does_not_meet(name):
         pairs._ordered(a, b) for a, b in combinations(sides, 2) if len(pairs.joints_between(model, a.link, b.link)) > 1
     ]
     never = [pair for pair in apart if not pairs.reachable(model, *pair)]
-    assert len(never) >= pushing_pairs(model).never > 0
+    assert len(never) >= pushing_pairs(model).unreachable > 0
     for _ in range(4):
         poses = world_poses(model, model.random_state(rng))
         assert min(met.distance for met in pairs.meetings(never, poses)) > 0.0
@@ -72,7 +72,7 @@ def test_out_of_reach_of_a_hinge_is_exact():
         links = [fc.Link("base", BODY), *(fc.Link(name, BODY, collisions=(ball,)) for name in ("a", "b"))]
         joints = [fc.Joint("to_a", hinge, "base", "a"), fc.Joint("to_b", hinge, "base", "b", placement=post)]
         found = pushing_pairs(fc.Model("posts", fc.lie.SE3(), links, joints))
-        assert (len(found.pairs), found.never) == ((1, 0) if meets else (0, 1))
+        assert (len(found.pairs), found.unreachable) == ((1, 0) if meets else (0, 1))
 
 
 def test_names_that_are_wrong():

@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.contact import HardContacts, corners
 from fallingcat.lie import SE2, SE3
-from fallingcat.simulation import Code, Kind
+from fallingcat.simulation import DiagnosticKind, StatusCode
 from fallingcat.simulation.problem.compiled_dynamics import energies
 
 SQUARE = [(x, y) for x, y in product((0.15, -0.15), (0.1, -0.1))]
@@ -78,10 +78,10 @@ def fallen(robot, seed, duration, laws=None):
 
 def checked(run):
     """Finished, and a gain, as of limp legs that whirl in steps of 2 ms, is reported; contacts give none."""
-    assert (run.code, run.integrator) == (Code.FINISHED, "moreau")
+    assert (run.code, run.integrator) == (StatusCode.FINISHED, "moreau")
     kinds = {warning.kind for warning in run.warnings}
-    assert Kind.CONTACT_ENERGY not in kinds
-    assert growth(run) < 1e-2 or Kind.ENERGY_BALANCE in kinds
+    assert DiagnosticKind.CONTACT_ENERGY not in kinds
+    assert growth(run) < 1e-2 or DiagnosticKind.ENERGY_BALANCE in kinds
 
 
 @pytest.mark.parametrize("seed", [2, 8, 16, 18])

@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.arrays import array, sin
-from fallingcat.control import Actuators, actuated
+from fallingcat.control import Actuators, actuator_controller
 from fallingcat.errors import ModelError
 from fallingcat.testing import check_law
 
@@ -78,7 +78,7 @@ def test_controls_of_time_and_state_as_law_and_as_function(robot):
     data = theirs(0.3, controls)
     law = fc.simulate(robot, robot.neutral(), 0.3, Waves(), integrator="rkmk4", dt=2e-4)
     np.testing.assert_allclose(law.joints[-1], data.qpos, atol=2e-5)
-    function = fc.simulate(robot, robot.neutral(), 0.3, actuated(robot, plain), integrator="rkmk4", dt=1e-3)
+    function = fc.simulate(robot, robot.neutral(), 0.3, actuator_controller(robot, plain), integrator="rkmk4", dt=1e-3)
     again = fc.simulate(robot, robot.neutral(), 0.3, Waves(), integrator="rkmk4", dt=1e-3)
     np.testing.assert_allclose(function.joints, again.joints, atol=1e-12)
 
@@ -102,8 +102,10 @@ def test_it_is_a_law_and_what_is_wrong_is_named(robot):
     with pytest.raises(ModelError, match="has no actuators"):
         fc.simulate(replace(robot, actuators=()), robot.neutral(), 0.1, Actuators())
     with pytest.raises(ModelError, match="has no actuators"):
-        actuated(replace(robot, actuators=()), lambda t, s: [])
-    run = fc.simulate(robot, robot.neutral(), 0.1, actuated(robot, lambda t, s: [0.0] * 4), integrator="rkmk4")
+        actuator_controller(replace(robot, actuators=()), lambda t, s: [])
+    run = fc.simulate(
+        robot, robot.neutral(), 0.1, actuator_controller(robot, lambda t, s: [0.0] * 4), integrator="rkmk4"
+    )
     assert run.status == "finished"
 
 

@@ -11,7 +11,15 @@ from spawned import answered, interrupts
 
 import fallingcat as fc
 from fallingcat.contact import WrenchCone
-from fallingcat.control import InverseKinematics, JointsTask, PoseTask, PositionTask, Sampled, Stance, WholeBody
+from fallingcat.control import (
+    InverseKinematics,
+    JointsTask,
+    PoseTask,
+    PositionTask,
+    SampledController,
+    Stance,
+    WholeBody,
+)
 from fallingcat.control.whole_body.stance_problem import StanceSetup
 
 ARM = fc.robots.planar_arm()
@@ -48,7 +56,7 @@ def test_changed_goals_and_the_time_of_the_last_tick_are_kept(loop, again):
 
 
 def test_sampled_loops_and_recipes_are_pickled(loop):
-    servo = AGAIN["pickle"](Sampled(loop, rate=100.0))
+    servo = AGAIN["pickle"](SampledController(loop, rate=100.0))
     np.testing.assert_array_equal(servo.controller(*HERE), loop(*HERE))
     walker = fc.robots.humanoid()
     feet = [WrenchCone(f"{side}_sole", (-0.06, 0.14), (-0.05, 0.05)) for side in ("left", "right")]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import Law, OutputFeedback, PeriodicReference, PoseSensor, Sampled
+from fallingcat.control import Law, OutputFeedback, PeriodicReference, PoseSensor, SampledController
 from fallingcat.errors import ModelError
 from fallingcat.lie import R3, SE2, SE3, SO2, SO3, Helical, Schoenflies
 from tests.support.random_robots import TILTED
@@ -148,7 +148,7 @@ def test_sampled_fast_and_without_noise_it_is_the_law_of_the_paper(tumbler):
     off = []
     for rate in (250.0, 1000.0):
         sampled = replace(law, sensor=PoseSensor(rate))
-        run = fc.simulate(model, state, 1.0, Sampled(sampled, rate), dt=4e-3, integrator="rkmk4")
+        run = fc.simulate(model, state, 1.0, SampledController(sampled, rate), dt=4e-3, integrator="rkmk4")
         off.append(np.abs(run.law_memory(law.name)[-1][:15] - exact.memory[-1]).max())
     assert off[1] < 5e-3
     assert 3.0 < off[0] / off[1] < 5.0
@@ -158,7 +158,7 @@ def test_slow_late_noisy_poses_still_tell_the_locked_velocity(tumbler):
     model, state, law = tumbler
     sensor = PoseSensor(10.0, latency=0.05, rotation=2e-3, position=2e-3, rates=1e-3)
     law = replace(law, pose_gain=2.0, locked_gain=1.0, sensor=sensor)
-    sampled = Sampled(law, 200.0, seed=3)
+    sampled = SampledController(law, 200.0, seed=3)
     run = fc.simulate(model, state, 12.0, sampled, dt=5e-3, integrator="rkmk4")
     late = [errors(model, run, law, i) for i in range(len(run) - 400, len(run), 40)]
     assert max(np.abs(x.locked).max() for x in late) < 0.02  # it begins with an error of 0.6
@@ -173,7 +173,7 @@ def test_a_pose_that_is_late_acts_late_and_is_held(tumbler):
     """The first eps is known after the latency; until then the observers predict."""
     model, state, law = tumbler
     law = replace(law, sensor=PoseSensor(10.0, latency=0.05), locked=None)
-    run = fc.simulate(model, state, 0.3, Sampled(law, 100.0), dt=1e-2, integrator="rkmk4")
+    run = fc.simulate(model, state, 0.3, SampledController(law, 100.0), dt=1e-2, integrator="rkmk4")
     acts = run.law_memory(law.name)[:, 18:21]
     first = model.base.log(model.base.compose(model.base.inverse(model.base.element(np.array(law.pose))), state.pose))
     assert not acts[:6].any()  # a look uses what it knew before: 0 to 0.05 s
@@ -207,7 +207,7 @@ def test_a_law_of_ones_own_may_remember(tumbler):
     total = np.trapezoid(np.sin(run.joints), run.times, axis=0)
     for law in laws:
         np.testing.assert_allclose(run.law_memory(law.name)[-1], total, atol=1e-6)
-    sampled = fc.simulate(model, state, 0.3, Sampled(Integral(5.0), 1000.0), integrator="rkmk4")
+    sampled = fc.simulate(model, state, 0.3, SampledController(Integral(5.0), 1000.0), integrator="rkmk4")
     np.testing.assert_allclose(sampled.joints[-1], run.joints[-1], atol=5e-3)  # held for 1 ms
     np.testing.assert_allclose(run.port_forces["more"][-1, 3:], -3.0 * total, atol=1e-5)
     with pytest.raises(ModelError, match="no law 'other'"):
@@ -249,7 +249,7 @@ def test_what_the_law_is_not_for_is_refused_by_name(tumbler):
         fc.simulate(replace(model, gravity=np.array([0.0, -9.81, 0.0])), state, 0.1, law)
     with pytest.raises(ModelError, match="target of 'output feedback' must have shape"):
         fc.simulate(model, state, 0.1, replace(law, target=(0.0,)))
-    with pytest.raises(ModelError, match="Sampled"):
+    with pytest.raises(ModelError, match="SampledController"):
         fc.simulate(model, state, 0.1, replace(law, sensor=PoseSensor(10.0)))
     with pytest.raises(ModelError, match="at most one period"):
         PoseSensor(10.0, latency=0.2)

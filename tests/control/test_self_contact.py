@@ -219,7 +219,7 @@ def test_many_at_once():
         alone = fc.simulate(model, state, 0.05, SelfContact(), integrator="implicit", dt=1e-3)
         agree("rates", together.rates[-1, k], alone.rates[-1])
         kinds |= {each.kind for each in alone.warnings}
-    assert {each.kind for each in together.warnings} == kinds == {fc.simulation.Kind.STEP_ERROR}
+    assert {each.kind for each in together.warnings} == kinds == {fc.simulation.DiagnosticKind.STEP_ERROR}
     told = fc.rollout(model, many, 0.05, SelfContact(), integrator="implicit", dt=5e-3).status
     words = "'self-contact' moves links at up to 500 rad/s, too fast for steps of 0.005 s; take at most 0.001 s"
     assert told.startswith(f"finished, but in 3 of 3 simulations {words}; ")
@@ -311,7 +311,9 @@ def test_robots_that_it_is_not_for():
     with pytest.raises(ModelError, match="there is no link 'ghost'"):
         fc.simulate(sliders(), sliders().neutral(), 0.01, SelfContact(pairs=[("left", "ghost")]))
     with pytest.raises(ModelError, match="its file excludes contact of 'left' and 'right'"):
-        fc.simulate(shy := replace(sliders(), apart=(("left", "right"),)), shy.neutral(), 0.01, SelfContact())
+        fc.simulate(
+            shy := replace(sliders(), contact_exclusions=(("left", "right"),)), shy.neutral(), 0.01, SelfContact()
+        )
     model = sliders()
     joints = tuple(replace(joint, placement=np.eye(4)) for joint in model.joints)
     with pytest.raises(ModelError, match="the shapes of 'left' and 'right' overlap where all joints are neutral"):

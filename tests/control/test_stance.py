@@ -152,7 +152,7 @@ def test_it_stands_in_a_simulation():
     over = fc.center_of_mass(WALKER, start) + np.array([0.02, 0.0, 0.0])
     center = CenterOfMassTask(over, gain=6.0)
     loop = Stance(WALKER, [[center], [STAY]], [LEFT, RIGHT], LIMITS).compile()
-    run = fc.simulate(WALKER, start, 0.6, fc.control.Sampled(loop, rate=250.0), floor, dt=2e-3, every=20)
+    run = fc.simulate(WALKER, start, 0.6, fc.control.SampledController(loop, rate=250.0), floor, dt=2e-3, every=20)
     end = run.state(len(run) - 1)
     assert np.abs(fc.center_of_mass(WALKER, end)[:2] - over[:2]).max() < 5e-3
     assert np.abs(end.rates).max() < 0.2

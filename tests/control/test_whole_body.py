@@ -404,7 +404,7 @@ def test_coordinates_that_are_no_numbers_do_not_reach_machine_code():
 
 def test_what_is_sampled_is_compiled():
     with pytest.raises(ModelError, match=r"got a WholeBody; compile it first: \.compile\(\)"):
-        control.Sampled(control.WholeBody(DOG, stack(8.0), FEET), rate=250.0)
+        control.SampledController(control.WholeBody(DOG, stack(8.0), FEET), rate=250.0)
 
 
 def test_errors_decay_as_their_equation_says():
@@ -441,7 +441,7 @@ def test_a_dog_stands_on_hard_and_on_soft_ground():
         fc.contact.HardContacts(FEET, friction=0.8),
         fc.contact.CompliantFloor(FEET, (2e4, 2e4), (2e2, 2e2)),
     ):
-        run = fc.simulate(DOG, state, 0.1, control.Sampled(loop, rate=250.0), contact)
+        run = fc.simulate(DOG, state, 0.1, control.SampledController(loop, rate=250.0), contact)
         assert run.status.startswith("finished")
         assert np.abs(fc.center_of_mass(DOG, run.state(-1)) - com).max() < 2e-3
 
@@ -457,10 +457,12 @@ def standing(rng):
 def is_the_single_runs(body, starts, **how):
     """Each robot with its own warm start: held limits of one do not disturb another."""
     robot, how = body.model, how | {"every": 2}
-    all_ = fc.rollout(robot, starts, 0.04, control.Sampled(body.compile(), rate=250.0, latency=4e-3), **how)
+    all_ = fc.rollout(robot, starts, 0.04, control.SampledController(body.compile(), rate=250.0, latency=4e-3), **how)
     assert all_.finite.all()
     for i, start in enumerate(starts):
-        run = fc.simulate(robot, start, 0.04, control.Sampled(body.compile(), rate=250.0, latency=4e-3), **how)
+        run = fc.simulate(
+            robot, start, 0.04, control.SampledController(body.compile(), rate=250.0, latency=4e-3), **how
+        )
         assert_allclose(all_.joints[:, i], run.joints, rtol=0.0, atol=1e-11)
         assert_allclose(all_.rates[:, i], run.rates, rtol=0.0, atol=1e-9)
 
@@ -490,12 +492,12 @@ def test_robots_of_a_rollout_may_differ_from_the_one_that_the_loop_knows():
     arm, start = fc.robots.planar_arm(), fc.robots.planar_arm().state(joints=[0.3, 0.6, 0.5])
     body, masses = control.WholeBody(arm, [[control.JointsTask(np.zeros(3), gain=10.0)]]), [1.0, 1.5]
     how = {"integrator": "implicit", "dt": 1e-3}
-    servo = control.Sampled(body.compile(), rate=250.0)
+    servo = control.SampledController(body.compile(), rate=250.0)
     both = fc.rollout(arm, [start] * 2, 0.02, servo, parameters={"link3.mass": masses}, **how)
     for i, mass in enumerate(masses):
         link = arm.links[arm.link_index("link3")]
         other = arm.replace_body("link3", replace(link.body, mass=mass))
-        run = fc.simulate(other, start, 0.02, control.Sampled(body.compile(), rate=250.0), **how)
+        run = fc.simulate(other, start, 0.02, control.SampledController(body.compile(), rate=250.0), **how)
         assert_allclose(both.joints[-1, i], run.joints[-1], rtol=0.0, atol=1e-11)
     assert np.abs(both.joints[-1, 0] - both.joints[-1, 1]).max() > 1e-6
 
@@ -524,7 +526,7 @@ def test_many_robots_at_once():
 def test_a_rollout_says_which_controllers_it_takes():
     arm = fc.robots.planar_arm()
     loop = control.WholeBody(arm, [[control.JointsTask(np.zeros(3))]]).compile()
-    with pytest.raises(ModelError, match="a Sampled controller of many robots, such as a loop of WholeBody"):
+    with pytest.raises(ModelError, match="a SampledController of many robots, such as a loop of WholeBody"):
         fc.rollout(arm, [arm.neutral()], 0.01, loop)
 
     class Odd:
@@ -538,7 +540,7 @@ def test_a_rollout_says_which_controllers_it_takes():
             return self.answer(t)
 
     def rolled(answer):
-        fc.rollout(arm, [arm.neutral()] * 2, 0.02, control.Sampled(Odd(answer), rate=100.0))
+        fc.rollout(arm, [arm.neutral()] * 2, 0.02, control.SampledController(Odd(answer), rate=100.0))
 
     for wrong, told in ((np.zeros((1, 3)), r"an array of shape \(1, 3\)"), ("torque", "'torque'"), (None, "None")):
         with pytest.raises(ModelError, match=rf"a controller of 2 robots gives forces of shape \(2, 3\), not {told}"):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.simulation import BatchSimulator, Kind
+from fallingcat.simulation import BatchSimulator, DiagnosticKind
 
 from .box_scenes import SCENES, BoxScene, error, light, motion
 
@@ -133,6 +133,8 @@ def test_boxes_that_land_sliding_on_floors_that_damp_sliding_less(name: str) -> 
     for dt in (None, 1e-3, 2e-3, 4e-3):
         run = scene.simulate(**({} if dt is None else {"dt": dt}))
         off = np.linalg.norm(motion(run.state(-1))[:3] - want) / np.linalg.norm(want - start)
-        assert off < 0.05 or (dt is not None and Kind.STEP_ERROR in {warning.kind for warning in run.warnings})
+        assert off < 0.05 or (
+            dt is not None and DiagnosticKind.STEP_ERROR in {warning.kind for warning in run.warnings}
+        )
         assert run.error_estimate is not None
         assert run.error_estimate.relative > 0.5 * off

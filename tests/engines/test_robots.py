@@ -18,7 +18,7 @@ pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
 from fallingcat.contact import HardContacts
-from fallingcat.simulation import BatchSimulator, Code, Kind
+from fallingcat.simulation import BatchSimulator, DiagnosticKind, StatusCode
 
 from . import stored
 from .robot_scenes import ANT, SCENES, RobotScene, ant_landing
@@ -105,8 +105,8 @@ def test_an_ant_lands_on_hard_ground_as_fine_steps_have_it() -> None:
     options = {"passive": False}
     ours = fc.simulate(scene.model, scene.start, scene.duration, scene.laws, contact, **options)
     exact = fc.simulate(scene.model, scene.start, scene.duration, scene.laws, contact, dt=2e-5, **options).state(-1)
-    assert ours.code is Code.FINISHED
-    assert {warning.kind for warning in ours.warnings} <= {Kind.STEP_ERROR}  # 5.6 % estimated, 1.6 % found
+    assert ours.code is StatusCode.FINISHED
+    assert {warning.kind for warning in ours.warnings} <= {DiagnosticKind.STEP_ERROR}  # 5.6 % estimated, 1.6 % found
     base, joints = errors(scene, exact.pose, exact.joints, ours.state(-1))
     assert base < BASE
     assert joints < JOINTS

@@ -23,7 +23,7 @@ def feedback(loop, delay=0.0, **options):
 def trotted(duration, pushes=(), speed=0.5, **options):
     loop = loco.QuadrupedWalk(DOG, FEET, BENT).compile(loco.VelocityCommand(speed))
     seen = feedback(loop, **options)
-    laws = [fc.control.Sampled(seen, rate=500.0), *pushes]
+    laws = [fc.control.SampledController(seen, rate=500.0), *pushes]
     return fc.simulate(DOG, DOG.standing(GROUND, BENT), duration, laws, GROUND, dt=1e-3), seen
 
 
@@ -58,7 +58,7 @@ def test_readings_of_the_loop_are_those_of_the_run():
         return masks[-1]
 
     seen = EstimatedFeedback(loop, filter, switched, bias=BIAS, seed=None)
-    law = fc.control.Sampled(seen, rate=500.0)
+    law = fc.control.SampledController(seen, rate=500.0)
     run = fc.simulate(DOG, DOG.standing(GROUND, BENT), 0.2, law, GROUND, dt=1e-3)
     readings = read(run, FEET, 500, NOISY, bias=BIAS)
     count = len(masks)
@@ -120,7 +120,7 @@ def test_a_humanoid_walks_on_estimates():
     filter = ContactFilter(robot, points, NOISY)
     loop = walk.compile(loco.VelocityCommand(0.3))
     seen = EstimatedFeedback(loop, filter, FootSwitches(robot, points, ground), bias=BIAS, seed=0)
-    law = fc.control.Sampled(seen, rate=500.0)
+    law = fc.control.SampledController(seen, rate=500.0)
     run = fc.simulate(robot, robot.standing(ground, posture), 8.0, law, ground, dt=1e-3)
     np.testing.assert_allclose(in_heading(run, 4.0)[0], [0.3, 0.0], atol=0.05)
     assert largest_tilt(run) < 10.0

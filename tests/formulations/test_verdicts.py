@@ -139,7 +139,7 @@ def test_a_claim_of_ones_own(cat):
 
 def test_a_claim_that_cannot_be_checked_says_why(cat):
     def unknown(eom, seen):
-        raise fc.formulations.Unproved("nobody knows")
+        raise fc.formulations.UnprovedError("nobody knows")
 
     model, state = cat
     change = replace(fc.changes.mixed(model, state), claims=[fc.formulations.Claim("secret", "?", unknown)])

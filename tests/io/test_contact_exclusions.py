@@ -38,8 +38,8 @@ def test_as_mujoco_has_it(model):
     mujoco.mj_forward(peer, data)
     touch = {frozenset(peer.body(peer.geom(g).bodyid[0]).name for g in contact.geom) for contact in data.contact}
     expected = {frozenset(pair) for pair in combinations("abcdeg", 2)} - touch
-    assert {frozenset(pair) for pair in model.apart} == expected
-    assert ("a", "g") in model.apart
+    assert {frozenset(pair) for pair in model.contact_exclusions} == expected
+    assert ("a", "g") in model.contact_exclusions
 
 
 def test_they_do_not_push(model):
@@ -47,22 +47,24 @@ def test_they_do_not_push(model):
     model = replace(model, joints=tuple(far))
     found = pushing_pairs(model)
     pushing = {frozenset(pair) for pair in found.links(model)}
-    assert pushing == {frozenset(pair) for pair in combinations("abcdeg", 2)} - {frozenset(p) for p in model.apart}
-    assert found.apart == len(model.apart) == 15 - len(pushing)
+    assert pushing == {frozenset(pair) for pair in combinations("abcdeg", 2)} - {
+        frozenset(p) for p in model.contact_exclusions
+    }
+    assert found.excluded == len(model.contact_exclusions) == 15 - len(pushing)
     assert pushing_pairs(model, [("a", "g")]).links(model) == (("a", "g"),)  # what is named pushes
 
 
 def test_files_and_merges_keep_them(model, tmp_path):
     """TOML has the word; a welded link is apart from another when all of it that has a shape is."""
     fc.save(model, tmp_path / "balls.toml")
-    assert fc.load(tmp_path / "balls.toml").apart == model.apart
+    assert fc.load(tmp_path / "balls.toml").contact_exclusions == model.contact_exclusions
     ball = model.links[1].collisions
     links = [fc.Link(name, fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=ball) for name in "abcd"]
     hinge, weld = fc.joints.Revolute((0.0, 0.0, 1.0)), fc.joints.Fixed()
     joints = [fc.Joint(f"to_{b}", weld if b == "c" else hinge, a, b) for a, b in ("ab", "bc", "cd")]
-    chain = fc.Model("chain", fc.lie.SE3(), links, joints, apart=[["a", "d"], ["b", "d"]])
-    assert chain.merge_fixed().apart == (("a", "d"),)
-    assert replace(chain, apart=(("b", "d"), ("d", "c"))).merge_fixed().apart == (("b", "d"),)
+    chain = fc.Model("chain", fc.lie.SE3(), links, joints, contact_exclusions=[["a", "d"], ["b", "d"]])
+    assert chain.merge_fixed().contact_exclusions == (("a", "d"),)
+    assert replace(chain, contact_exclusions=(("b", "d"), ("d", "c"))).merge_fixed().contact_exclusions == (("b", "d"),)
 
 
 def test_inspect_says_who_pushes(tmp_path):
@@ -72,11 +74,16 @@ def test_inspect_says_who_pushes(tmp_path):
 
 
 def test_names_that_are_none(model, tmp_path):
-    for wrong, words in ((3, "apart are pairs of names of links, not 3"), ([("a", "x")], "there is no link 'x'")):
+    for wrong, words in (
+        (3, "contact_exclusions are pairs of names of links, not 3"),
+        ([("a", "x")], "there is no link 'x'"),
+    ):
         with pytest.raises(ModelError, match=words):
-            replace(model, apart=wrong)
-    (tmp_path / "bad.toml").write_text('base = "free"\napart = [["a", "x"]]\n[[link]]\nname = "a"\nmass = 1.0\n')
-    with pytest.raises(FileError, match="apart: the link 'x' does not exist"):
+            replace(model, contact_exclusions=wrong)
+    (tmp_path / "bad.toml").write_text(
+        'base = "free"\ncontact_exclusions = [["a", "x"]]\n[[link]]\nname = "a"\nmass = 1.0\n'
+    )
+    with pytest.raises(FileError, match="contact_exclusions: the link 'x' does not exist"):
         fc.load(tmp_path / "bad.toml")
 
 
@@ -94,5 +101,5 @@ def test_more_links_than_pairs_can_be_kept_of(tmp_path):
         (tmp_path / "chain.xml").write_text(f"<mujoco><worldbody>{chain}</worldbody></mujoco>")
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            assert fc.load(tmp_path / "chain.xml").apart == ()
+            assert fc.load(tmp_path / "chain.xml").contact_exclusions == ()
         assert any("more than 1,000 bodies" in str(one.message) for one in told) == said

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fallingcat as fc
 from fallingcat.errors import FallingCatError
 from fallingcat.io import read
-from fallingcat.simulation.outcome import Code
+from fallingcat.simulation.outcome import StatusCode
 
 SEEDS = st.integers(0, 2**32 - 1)
 JOINTS = ("hinge", "slide", "ball")
@@ -86,7 +86,7 @@ def check_loops(seed, path):
         return
     assert np.abs(fc.constraints.equations(model, state).error).max(initial=0.0) < 1e-6
     assert np.isfinite(run.joints).all()
-    if run.code is Code.FINISHED and not run.warnings:
+    if run.code is StatusCode.FINISHED and not run.warnings:
         end = np.abs(fc.constraints.equations(model, run.state(-1)).error).max(initial=0.0)
         assert end < 1e-3, end
 

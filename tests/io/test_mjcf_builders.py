@@ -97,7 +97,7 @@ def test_what_refers_to_a_copy_is_copied(tmp_path):
     same_as_mujoco(model, peer)
     assert sorted(t.name for t in model.tendons) == sorted(peer.tendon(i).name for i in range(peer.ntendon))
     assert sorted(a.name for a in model.actuators) == sorted(peer.actuator(i).name for i in range(peer.nu))
-    assert len(model.apart) == peer.nexclude == 6
+    assert len(model.contact_exclusions) == peer.nexclude == 6
 
 
 def test_copies_of_attached_models_and_parts_of_the_model_itself(tmp_path):

@@ -97,7 +97,7 @@ def test_a_pair_touches_though_its_bodies_are_excluded(tmp_path):
     <contact>{}<exclude body1="a" body2="b"/></contact></mujoco>"""
     for pair, apart in (("", (("a", "b"),)), ('<pair geom1="x" geom2="y"/>', ())):
         (tmp_path / "two.xml").write_text(text.format(pair))
-        assert read(tmp_path / "two.xml", root="world")[0].apart == apart
+        assert read(tmp_path / "two.xml", root="world")[0].contact_exclusions == apart
 
 
 PAIR_OF_BALLS = """<mujoco><option timestep="1e-4" gravity="0 0 0" integrator="RK4"/>

@@ -97,7 +97,7 @@ def check_same(model, again):
         q = a.kind.group.random_coordinates(np.random.default_rng(1))
         close(b.transform(q), a.transform(q))
     assert again.actuators == model.actuators
-    assert again.apart == model.apart
+    assert again.contact_exclusions == model.contact_exclusions
     close(again.gravity, model.gravity)
 
 

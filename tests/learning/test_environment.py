@@ -1,5 +1,6 @@
 """Environments whose arrays stay where they are: 64 robots on the CPU, in NumPy, Torch and JAX."""
 
+import copy
 import importlib.util
 import warnings
 from dataclasses import replace
@@ -15,6 +16,7 @@ DIFFERENT = Randomization(
     action_delay=2, sensor_delay=1,
 )  # fmt: skip
 ROBOT = fc.robots.quadruped()
+FLAT = fc.contact.HeightField(np.zeros((2, 2)), spacing=20.0, origin=(-10.0, -10.0))
 LIBRARIES = [name for name in ("numpy", "torch", "jax") if importlib.util.find_spec(name)]
 
 
@@ -42,6 +44,18 @@ def test_the_seed_fixes_everything(library):
     assert all(np.array_equal(a, b) for x, y in zip(first, acted(env), strict=True) for a, b in zip(x, y, strict=True))
     env.reset(6)
     assert not np.array_equal(first[-1][0], acted(env)[-1][0])
+
+
+def test_an_environment_goes_on_from_what_it_carries():
+    env = world(8)
+    env.reset(5)
+    acted(env, 3)
+    kept, random = [x.copy() for x in env.carried], copy.deepcopy(env.library.random)
+    first = acted(env, 4)
+    env.carry(kept)
+    env.library.random = random
+    again = acted(env, 4)
+    assert all(np.array_equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True))
 
 
 @pytest.mark.skipif("torch" not in LIBRARIES, reason="needs torch")
@@ -105,7 +119,7 @@ def test_gains_masses_and_friction_differ_and_change_at_resets():
     assert kp.max() <= 60.0 * 1.21
     assert len(set(kp.tolist())) == 16
     masses = env.batch._own_parameters.copy()
-    env._restart(np.arange(16) < 4, env.batch.points_of())
+    env._restart(np.arange(16) < 4)
     assert not np.array_equal(masses[:4], env.batch._own_parameters[:4])
     assert np.array_equal(masses[4:], env.batch._own_parameters[4:])
     assert np.array_equal(env._kp_kd[0][4:, 0], kp[4:])
@@ -227,3 +241,31 @@ def test_a_stance_that_tips_over_is_said():
         UserWarning, match=r"'quadruped' stands with its center of mass 0\.\d+ m beside .* give posture="
     ):
         _ = Walk(ROBOT, posture={"roll": 0.0, "hip": 1.3, "knee": -0.6}).stance
+
+
+def test_flat_terrain_is_the_floor():
+    flat, floor = (
+        world(4, randomization=Randomization(), bank=1, terrain=t, command_period=1e12) for t in (FLAT, None)
+    )
+    for part in ("pose", "velocity", "joints"):
+        flat.batch.part(part)[:] = floor.batch.part(part)
+    for _ in range(10):
+        ends = [env.step(np.full((4, 12), 0.2)).terminated for env in (flat, floor)]
+    np.testing.assert_allclose(flat.now.joints, floor.now.joints, atol=1e-4)  # slip is remembered in another way
+    np.testing.assert_allclose(flat.now.height, flat.now.position[:, 2], atol=1e-12)
+    np.testing.assert_allclose(floor.now.foot_heights, floor.now.feet[:, :, 2], atol=1e-12)
+    assert not np.any(ends)
+
+
+def test_robots_start_all_over_a_height_field_and_fall_by_their_height_above_it():
+    rough = np.random.default_rng(0).uniform(0.0, 0.04, (2, 2)) + 3.0
+    field = fc.contact.HeightField(rough, spacing=3.0, origin=(-1.0, 2.0))
+    env = world(8, randomization=Randomization(), terrain=field)
+    places = env.now.position
+    assert np.ptp(places[:, 0]) > 1.0
+    assert (env.now.foot_heights > 0.0).all()
+    assert env.now.height == pytest.approx([z - field.height(x, y) for x, y, z in places], rel=0.01)
+    for _ in range(20):
+        assert not env.step(np.zeros((8, 12))).terminated.any()
+    assert (np.abs(env.now.foot_heights) < 0.01).all()
+    assert env.now.foot_forces[:, :, 2].sum(axis=1) == pytest.approx(9.81 * ROBOT.mass, rel=0.5)

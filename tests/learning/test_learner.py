@@ -3,19 +3,22 @@
 import ctypes
 import json
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import fallingcat as fc
 from fallingcat.errors import FileError, Interrupted, NumericsError
-from fallingcat.learning import Environment, Policy, Walk, evaluate, learn
+from fallingcat.learning import Environment, Policy, Randomization, Walk, evaluate, learn
 
 torch = pytest.importorskip("torch")
 from fallingcat.learning import Learner, RslRlView, Settings  # noqa: E402
+from fallingcat.learning.training import USUAL  # noqa: E402
 
 torch.set_num_threads(1)
 ROBOT = fc.robots.quadruped()
+PUSHED = Randomization(mass=(0.8, 1.2), stiffness=(0.9, 1.1), push=0.5, action_delay=1, sensor_delay=1)
 SMALL = Settings(hidden=(16, 8), steps=6, epochs=2, batches=2)
 
 
@@ -32,6 +35,29 @@ def test_the_same_seed_gives_the_same_policy():
         found.append(one.theta.numpy())
     assert np.array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_recorded_round_is_the_round_itself():
+    found = []
+    for graph in (True, False):
+        env = Environment(Walk(ROBOT, randomization=PUSHED), 256, target="cuda", library="torch", seed=3)
+        one = Learner(env, replace(SMALL, graph=graph), 3)
+        for _ in range(5):
+            one.iterate()
+        found.append(one.theta.cpu().numpy())
+    assert np.array_equal(*found)
+
+
+def test_a_policy_is_a_running_mean_over_rounds():
+    one = learner(8)
+    one.iterate()
+    first, seen = one.theta.clone(), np.zeros((1, 48))
+    assert torch.equal(one._mean, first)
+    one.iterate()
+    torch.testing.assert_close(one._mean, 0.5 * (first + one.theta))
+    one.theta = torch.zeros_like(one.theta)
+    assert one.policy()(seen).any()
 
 
 def test_gradients_of_the_objective_are_those_of_differences():
@@ -176,8 +202,7 @@ def test_the_view_of_rsl_rl_has_its_tensors():
 
 @pytest.mark.slow
 def test_a_quadruped_learns_to_walk_on_the_cpu():
-    env = Environment(Walk(ROBOT), 256, library="torch")
-    one = Learner(env, Settings(hidden=(128, 64)))
+    one = Learner(Environment(Walk(ROBOT), 256, library="torch"), USUAL["cpu"])
     for _ in range(450):
         row = one.iterate()
     assert row["speed error (m/s)"] < 0.15

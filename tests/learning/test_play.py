@@ -19,9 +19,9 @@ def test_a_policy_is_a_sampled_controller():
     task = Walk.of(fc.robots.quadruped(), policy.about)
     laws = policy.controller(task, (0.5, 0.0, 0.0))
     run = fc.simulate(task.model, task.stance, 2.0, laws, task.contact, dt=task.dt)
-    assert run.code is fc.simulation.Code.FINISHED
+    assert run.code is fc.simulation.StatusCode.FINISHED
     # steps of the training: feet that touch down a step later move joints by 0.5 rad after 1 s, and the run says so
-    assert {warning.kind for warning in run.warnings} <= {fc.simulation.Kind.STEP_ERROR}
+    assert {warning.kind for warning in run.warnings} <= {fc.simulation.DiagnosticKind.STEP_ERROR}
     assert run.poses[:, 2, 2].min() > 0.95
     assert np.mean(run.twists[len(run.times) // 2 :, 0]) == pytest.approx(0.5, abs=0.1)
     again = fc.simulate(task.model, task.stance, 2.0, laws, task.contact, dt=task.dt)
@@ -30,10 +30,11 @@ def test_a_policy_is_a_sampled_controller():
 
 def test_play_writes_a_page(tmp_path):
     out = tmp_path / "play.html"
-    found = CliRunner().invoke(app, ["play", str(FILE), "--seconds", "0.5", "--out", str(out), "--json"])
+    found = CliRunner().invoke(app, ["play", str(FILE), "--seconds", "1", "--out", str(out), "--json"])
     assert found.exit_code == 0, found.output
     data = json.loads(found.stdout)
     assert data["status"] == "finished"
+    assert data["step (s)"] == 2e-4
     assert data["fell"] == "no"
     assert out.stat().st_size > 10_000
     bad = CliRunner().invoke(app, ["play", str(tmp_path / "no.npz")])

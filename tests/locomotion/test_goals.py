@@ -51,7 +51,7 @@ def on(terrain):
 
 def test_up_a_slope_of_15_degrees():
     walk = loco.QuadrupedWalk(DOG, FEET, BENT)
-    controller = fc.control.Sampled(walk.compile(loco.VelocityCommand(0.5)), rate=500.0)
+    controller = fc.control.SampledController(walk.compile(loco.VelocityCommand(0.5)), rate=500.0)
     start = DOG.standing(on(None), BENT)
     run = fc.simulate(DOG, start, 6.0, controller, on(Slope(np.tan(np.radians(15.0)))), dt=1e-3)
     assert_allclose(in_heading(run, 4.5)[0][0], 0.5, atol=0.05)
@@ -63,7 +63,7 @@ def test_up_a_slope_of_15_degrees():
 def test_over_5_cm_of_roughness(known):
     terrain = Rough(0.05)
     walk = loco.QuadrupedWalk(DOG, FEET, BENT, terrain=terrain if known else None)
-    controller = fc.control.Sampled(walk.compile(loco.VelocityCommand(0.5)), rate=500.0)
+    controller = fc.control.SampledController(walk.compile(loco.VelocityCommand(0.5)), rate=500.0)
     run = fc.simulate(DOG, DOG.standing(on(None), BENT), 6.0, controller, on(terrain), dt=1e-3)
     assert_allclose(in_heading(run, 2.0)[0], [0.5, 0.0], atol=0.03)
     assert largest_tilt(run) < 8.0

@@ -4,6 +4,7 @@ import casadi
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from odd_arguments import changes, tried
 
 from fallingcat import arrays
 from fallingcat import locomotion as loco
@@ -91,10 +92,10 @@ def test_schedules_are_checked(arguments, message):
 def test_times_and_feet_of_schedules_are_checked():
     with pytest.raises(NumericsError, match=r"the time of a schedule must be finite \(s\), got nan"):
         loco.trot().contacts(np.nan)  # gave a mask without contact
-    with pytest.raises(ModelError, match="the time of a schedule must be one number"):
+    with pytest.raises(ModelError, match=r"the time of a schedule \(s\) must be a finite number"):
         loco.trot().swing(np.zeros(2))
-    for wrong in (0, 2.5, "four"):
-        with pytest.raises(ModelError, match="feet must be a whole number of at least 1"):
+    for wrong in (0, 2.5, "four", 10**9):
+        with pytest.raises(ModelError, match="feet must be a whole number from 1 to 1000"):
             loco.stand(wrong)
     assert_allclose(loco.Schedule(0.4, 0.5, (-3.25, 0.0)).contacts(0.35), [1.0, 0.0])  # one, 3.25 periods earlier
 
@@ -227,3 +228,39 @@ def test_lists_are_vectors():
     assert_allclose(loco.LinearPendulum(9.81).dcm([0, 1], [1, 0]), [1.0, 1.0])
     with pytest.raises(ModelError, match=r"duration of a swing must be positive \(s\), got 0.0"):
         loco.swing_foot(np.zeros(3), np.ones(3), 0.5, 0.0, 0.06)
+
+
+# odd arguments ----------------------------------------------------------------------------------------------------
+
+TWO, THREE = np.zeros(2), np.zeros(3)
+PENDULUM = loco.LinearPendulum(0.8)
+CALLS = {
+    "command": (loco.VelocityCommand, {"forward": 0.1, "sideways": 0.0, "turning": 0.0}),
+    "approach": (loco.approach, {"before": THREE, "wanted": THREE, "most": THREE + 1.0, "dt": 0.01}),
+    "schedule": (loco.Schedule, {"period": 0.4, "duty": 0.5, "offsets": (0.0, 0.5)}),
+    "stand": (loco.stand, {"feet": 4}),
+    "trot": (loco.trot, {"period": 0.4, "duty": 0.5}),
+    "biped": (loco.biped_walk, {"single": 0.5, "double": 0.1}),
+    "contacts": (loco.trot().contacts, {"t": 0.1}),
+    "swing": (loco.trot().swing, {"t": 0.1}),
+    "foot": (loco.swing_foot, {"start": THREE, "end": THREE, "progress": 0.5, "duration": 0.2, "clearance": 0.05}),
+    "raibert": (loco.raibert, {"hip": TWO, "velocity": TWO, "wanted": TWO, "stance": 0.2, "gain": 0.1}),
+    "step": (
+        loco.dcm_step,
+        {"dcm": TWO, "offset": TWO, "support": TWO, "reach": (TWO - 1.0, TWO + 1.0), "heading": np.eye(2)},
+    ),
+    "plane": (loco.ground_plane, {"points": np.eye(3), "center": TWO}),
+    "on plane": (loco.on_plane, {"plane": THREE, "center": TWO, "position": TWO}),
+    "pendulum": (loco.LinearPendulum, {"height": 0.8, "gravity": 9.81}),
+    "motion": (PENDULUM.motion, {"position": TWO, "velocity": TWO, "zero_moment": TWO, "t": 0.1}),
+    "dcm": (PENDULUM.dcm, {"position": TWO, "velocity": TWO}),
+    "dcm after": (PENDULUM.dcm_after, {"dcm": TWO, "zero_moment": TWO, "t": 0.1}),
+    "ramp": (PENDULUM.dcm_after_ramp, {"dcm": TWO, "start": TWO, "end": TWO, "t": 0.1, "duration": 0.3}),
+    "offset": (PENDULUM.walking_offset, {"step": TWO, "sway": TWO, "single": 0.4, "double": 0.1}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_odd_arguments(name):
+    for changed, odd in changes(CALLS[name]):
+        tried(CALLS[name], changed, odd)

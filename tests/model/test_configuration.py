@@ -60,18 +60,18 @@ def test_the_algebra_is_that_of_the_parts(recipe):
     for whole, name in ((group.ad(x), "ad"), (group.dexp(x), "dexp_right")):
         blocks = [getattr(g, name)(part) for g, part in zip(parts, cuts, strict=True) if g.dim]
         close(whole, block_diag(*blocks) if blocks else np.zeros((0, 0)))
-    close(group.dexp(x) @ group.seen_ahead(v, x), v, 1e-11)
+    close(group.dexp(x) @ group.logarithm_rate(v, x), v, 1e-11)
 
 
 @settings(max_examples=20)
 @given(recipe=robots(largest=8))
-def test_seen_ahead_is_the_rate_of_the_displacement(recipe):
-    """`displace(start, x)` with `dx/dt = seen_ahead(v, x)` moves with the quasi-velocity `v`, by complex step."""
+def test_logarithm_rate_is_the_rate_of_the_displacement(recipe):
+    """`displace(start, x)` with `dx/dt = logarithm_rate(v, x)` moves with the quasi-velocity `v`, by complex step."""
     model, start = build(recipe)
     rng, group = rng_of(recipe), model.configuration
     x, v = 0.3 * rng.normal(size=(2, model.nv))
     there = group.displace(start, x)
-    ahead = group.displace(start, x + 1j * STEP * group.seen_ahead(v, x))
+    ahead = group.displace(start, x + 1j * STEP * group.logarithm_rate(v, x))
     along = group.displace(there, 1j * STEP * v)
     close(np.imag(ahead.pose) / STEP, np.imag(along.pose) / STEP, 1e-11)
     close(np.imag(ahead.joints) / STEP, np.imag(along.joints) / STEP, 1e-10)
@@ -85,7 +85,7 @@ def test_every_kind_of_number(number):
     def everything(x):
         moved = model.configuration.displace(state, x)
         parts = [moved.pose[:3].reshape(-1), moved.joints, model.configuration.difference(state, moved)]
-        return concatenate([*parts, model.configuration.seen_ahead(state.velocity, x)])
+        return concatenate([*parts, model.configuration.logarithm_rate(state.velocity, x)])
 
     close(KINDS[number](everything, x), everything(x), 1e-11)
 

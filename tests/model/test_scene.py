@@ -49,7 +49,7 @@ def test_names_frames_and_drives():
     scene = combine({"dog": dog, "cube": rigid_object(Box((0.1, 0.1, 0.1)), mass=1.0)})
     assert scene.link_names[:2] == ("world", "dog")
     assert {f"dog/{frame.name}" for frame in dog.frames} == {frame.name for frame in scene.frames}
-    assert len(scene.apart) == len(dog.apart)
+    assert len(scene.contact_exclusions) == len(dog.contact_exclusions)
     driven = combine({"dog": dog.drive(["front_left_roll"]), "arm": robots.planar_arm()})
     assert driven.driven == ("dog/front_left_roll", "arm/joint1", "arm/joint2", "arm/joint3")
 

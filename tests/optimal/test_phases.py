@@ -120,7 +120,7 @@ def test_two_solvers_find_the_same_motion_and_the_same_gains():
     start = arm.state(joints=[0.1, -0.1, 0.0])
     left = []
     for plan in (ours, dataclasses.replace(ours, gains=0.0 * ours.gains)):
-        run = fc.simulate(arm, start, 0.6, fc.control.Sampled(plan.controller(), rate=500.0), dt=2e-3)
+        run = fc.simulate(arm, start, 0.6, fc.control.SampledController(plan.controller(), rate=500.0), dt=2e-3)
         left.append(np.abs(run.joints[-1] - ours.states.joints[-1]).max())
     assert left[0] < 0.2 * left[1]
 
@@ -259,7 +259,7 @@ def test_a_predictive_controller_recovers_from_a_push():
     phases = ContactPhases(dog, [Phase(20, FEET)], 0.02, friction=0.5)
     mpc = MPC(Problem(phases, start, cost=hold, final_cost=last), rate=250.0)
     floor = fc.contact.CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=0.6)
-    laws = [fc.control.Sampled(mpc, rate=250.0), Push(12.0 / LASTS)]
+    laws = [fc.control.SampledController(mpc, rate=250.0), Push(12.0 / LASTS)]
     run = fc.simulate(dog, start, 2.0, laws, floor, dt=1e-3, every=5)
     assert run.status == "finished"
     assert np.abs(run.poses[:, 1, 3]).max() > 0.02

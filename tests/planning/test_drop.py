@@ -11,7 +11,7 @@ from fallingcat.errors import ModelError
 from fallingcat.model import Joint, Limits, Link, Model
 from fallingcat.model.joints import Revolute
 from fallingcat.model.robots.shapes import at, cylinder
-from fallingcat.planning import Planner, bendings, displacement, drop, easiest
+from fallingcat.planning import Planner, bendings, displacement, drop, fastest_bending
 from fallingcat.planning.righting.bending import strongest_pair
 from fallingcat.planning.righting.plan import root
 from fallingcat.visualization import model_shapes
@@ -80,7 +80,7 @@ def test_a_turn_about_the_vertical_is_not_turning_over():
     humanoid = fc.robots.humanoid()
     with pytest.raises(ModelError, match=r"'humanoid' cannot turn over by 180 degrees: .* near the vertical"):
         drop(height=4.0, model=humanoid)
-    _, yawing = easiest(bendings(humanoid), np.pi)  # which is what it did
+    _, yawing = fastest_bending(bendings(humanoid), np.pi)  # which is what it did
     assert abs(yawing.axis[2]) > 0.9
 
 
@@ -183,7 +183,7 @@ def test_a_spine_of_many_joints_turns_over_with_all_of_them():
     # two joints alone cannot do it within their limits, and all of them turn in less time than some
     with pytest.raises(ModelError, match="out of reach"):
         Planner(spine, "side1", "arch1").plan(np.pi)
-    slower = easiest(bendings(spine, ("side0", "arch0", "side1", "arch1")), np.pi)[1]
+    slower = fastest_bending(bendings(spine, ("side0", "arch0", "side1", "arch1")), np.pi)[1]
     assert fall.manoeuvre.shortest < slower.shortest
 
 

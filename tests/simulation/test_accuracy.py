@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.model import robots
+from fallingcat.model import Limits, Passive, robots
 from fallingcat.simulation.diagnostics.accuracy import (
     MAX_DEFAULT_ERROR,
     MAX_ERROR,
@@ -156,12 +158,12 @@ def test_a_function_that_refuses_what_longer_steps_reach_does_not_end_the_run():
         return -fc.mass_matrix(arm, state) @ (500.0 * state.rates)  # stable in steps of 5 ms, not of 10
 
     run = fc.simulate(arm, start, 2.0, drive, integrator="rkmk4", dt=5e-3)
-    assert run.code is fc.simulation.Code.FINISHED
+    assert run.code is fc.simulation.StatusCode.FINISHED
     assert np.isinf(run.error_estimate.relative)
 
 
 def servo(kp, kd, rate, latency=0.0):
-    return fc.control.Sampled(lambda t, s: kp * (SIT - s.joints) - kd * s.rates, rate=rate, latency=latency)
+    return fc.control.SampledController(lambda t, s: kp * (SIT - s.joints) - kd * s.rates, rate=rate, latency=latency)
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -180,7 +182,7 @@ def test_the_estimate_under_a_sampled_controller(dt, rate, hard):
 def test_the_estimate_under_forces_that_change_within_steps(rate, latency):
     """Samples that lie between steps are where they were: methods of order 4 in flight show next to no error."""
     arm, start = pendulum()
-    held = fc.control.Sampled(lambda t, s: -2.0 * s.rates, rate=rate, latency=latency)
+    held = fc.control.SampledController(lambda t, s: -2.0 * s.rates, rate=rate, latency=latency)
     run, fine = (fc.simulate(arm, start, 0.5, held, integrator="rkmk4", dt=dt) for dt in (2e-3, 2.5e-4))
     off = np.abs(run.joints[-1] - fine.joints[-1]).max()
     assert run.error_estimate.angle < max(1e-9, 60.0 * off)
@@ -190,7 +192,7 @@ def test_the_estimate_under_forces_that_change_within_steps(rate, latency):
 def test_rollouts_under_a_sampled_law_estimate_as_runs_do():
     model, start, _, floor = landing()
     many = [start._replace(twist=start.twist + 0.01 * i) for i in range(3)]
-    law = fc.control.Sampled([fc.control.Impedance(SIT, 60.0, 1.0)], rate=500.0)
+    law = fc.control.SampledController([fc.control.Impedance(SIT, 60.0, 1.0)], rate=500.0)
     alone = [fc.simulate(model, each, 0.4, law, floor, dt=2e-3).error_estimate for each in many]
     batch = fc.rollout(model, many, 0.4, law, floor, dt=2e-3).error_estimate
     np.testing.assert_allclose(batch, np.max(alone, axis=0), rtol=1e-6)
@@ -215,10 +217,27 @@ def test_steps_from_outside_are_estimated_on_request(hard):
 
 def test_a_sampled_controller_that_shakes_its_robot_is_reported():
     """Its gains are too high for 250 Hz: steps of 1 ms are 0.2 rad off, and said nothing of it."""
+    kinds = fc.simulation.DiagnosticKind.STEP_ERROR, fc.simulation.DiagnosticKind.OSCILLATION
     model, start, _, floor = landing()
     run = fc.simulate(model, start, 1.0, servo(200.0, 5.0, 250.0), floor, dt=1e-3)
-    assert [warning.kind for warning in run.warnings] == [fc.simulation.Kind.STEP_ERROR]
+    assert tuple(warning.kind for warning in run.warnings) == kinds
     assert run.error_estimate.angle > 0.1
+
+
+@pytest.mark.parametrize(("kd", "shakes"), [(0.1, False), (1.0, False), (3.0, True), (5.0, True)])
+def test_dampers_faster_than_steps_under_forces_that_jump(kd, shakes):
+    """Their errors do not fall as steps do: an arm with a light hand was 11 mrad off and was said to be by 6."""
+    about = {"passive": Passive(damping=2.0, friction=1.0), "limits": Limits(effort=20.0, velocity=3.14)}
+    arm = robots.planar_arm()
+    hand = replace(arm.links[-1], body=fc.Body(0.1, (0, 0, 0), 1e-4 * np.eye(3)))
+    joints = tuple(replace(joint, **about) for joint in arm.joints)
+    arm = replace(arm, links=(*arm.links[:-1], hand), joints=joints, gravity=np.zeros(3))
+    held = fc.control.SampledController(lambda t, s: 100.0 * (0.3 - s.joints) - kd * s.rates, rate=1000.0)
+    run, fine = (fc.simulate(arm, arm.state(joints=[0.1, 0.1, 0.05]), 0.3, held, dt=dt) for dt in (None, 5e-5))
+    off = np.abs(run.joints[-1] - fine.joints[-1]).max()
+    assert off < run.error_estimate.angle < (20.0 * off if shakes else 2e-3)
+    found = [warning for warning in fine.warnings if warning.kind is fc.simulation.DiagnosticKind.OSCILLATION]
+    assert ["joint3" in str(warning) and "sample faster" in str(warning) for warning in found] == [True] * shakes
 
 
 def test_why_there_is_no_estimate(tmp_path):
@@ -312,7 +331,7 @@ def test_rollouts_estimate_and_choose_as_well():
         fc.rollout(body, [fast] * 3, 0.1, integrator="semi_implicit", dt=dt, every=1) for dt in (1e-3, None)
     )
     assert coarse.error_estimate.relative > MAX_ERROR
-    (found,) = (warning for warning in coarse.warnings if warning.kind is fc.simulation.Kind.STEP_ERROR)
+    (found,) = (warning for warning in coarse.warnings if warning.kind is fc.simulation.DiagnosticKind.STEP_ERROR)
     assert found.robots.tolist() == [0, 1, 2]
     assert found.value == coarse.error_estimate.relative
     assert chosen.error_estimate.relative < 0.2 * coarse.error_estimate.relative

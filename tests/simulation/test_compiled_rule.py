@@ -9,9 +9,9 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate, less, sin, where
-from fallingcat.control import JointDamper, JointSpring, Law, Sampled
+from fallingcat.control import JointDamper, JointSpring, Law, SampledController
 from fallingcat.errors import Interrupted
-from fallingcat.simulation import RKMK4, BatchSimulator, Located, SemiImplicitEuler
+from fallingcat.simulation import RKMK4, BatchSimulator, EventLocator, SemiImplicitEuler
 from fallingcat.simulation.integrators.compiled_rule import RuleStepper
 
 CAT = fc.robots.two_cylinder_cat()
@@ -69,8 +69,8 @@ def test_many_move_as_single_ones_whatever_differs(seed):
 def test_rollouts_in_flight_are_the_same_by_located_steps():
     starts = [START._replace(rates=np.array([0.1 * i, 0.5])) for i in range(5)]
     ours, others = (
-        fc.rollout(CAT, starts, 0.05, [*LAWS, Sampled(Wag(0.1), rate=100.0)], dt=1e-3, integrator=method)
-        for method in (RKMK4(), Located(RKMK4()))
+        fc.rollout(CAT, starts, 0.05, [*LAWS, SampledController(Wag(0.1), rate=100.0)], dt=1e-3, integrator=method)
+        for method in (RKMK4(), EventLocator(RKMK4()))
     )
     np.testing.assert_allclose(ours.joints, others.joints, rtol=1e-12)
 
@@ -139,7 +139,7 @@ def test_interrupted_between_its_parts():
 @pytest.mark.parametrize(("rate", "latency"), [(100.0, 0.0), (250.0, 0.003), (130.0, 0.0)])
 def test_a_sampled_controller_beside_whole_steps(rate, latency):
     """It looks at the ends of steps, or within them (130 Hz), every third step is kept: as step by step."""
-    asked = Sampled(lambda t, s: -0.3 * s.joints - 0.05 * s.rates + 0.01 * t, rate, latency)
+    asked = SampledController(lambda t, s: -0.3 * s.joints - 0.05 * s.rates + 0.01 * t, rate, latency)
     about = {"integrator": "rkmk4", "dt": 1e-3, "every": 3}
     whole = fc.simulate(CAT, START, 0.1, [JointDamper(0.01), asked], **about)
     single = fc.simulate(CAT, START, 0.1, [JointDamper(0.01), asked], **about, events=[fc.Event("never", never)])

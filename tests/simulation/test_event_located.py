@@ -11,9 +11,9 @@ import fallingcat as fc
 from fallingcat import robots
 from fallingcat.arrays import sqrt
 from fallingcat.contact import CompliantFloor
-from fallingcat.simulation import RKMK4, BatchSimulator, Located, Problem, Rosenbrock
+from fallingcat.simulation import RKMK4, BatchSimulator, EventLocator, Problem, Rosenbrock
 from fallingcat.simulation.devices import Gpu
-from fallingcat.simulation.integrators.event_located import HEAD_SIZE, Ends, LocatedStepper
+from fallingcat.simulation.integrators.event_located import HEAD_SIZE, Ends, EventLocatorStepper
 from fallingcat.simulation.integrators.implicit.integrator import CompiledStepper
 from fallingcat.studies import load
 from fallingcat.studies.hoppers.hopper import floor, laws, robot, start
@@ -34,7 +34,7 @@ def flat(run, i=0):
 
 
 def hopped(tolerance, duration=PERIOD, **options):
-    method = Located(Rosenbrock(tolerance))
+    method = EventLocator(Rosenbrock(tolerance))
     return fc.rollout(HOPPER, [START], duration, LAWS, FLOOR, integrator=method, dt=5e-3, **options)
 
 
@@ -58,8 +58,8 @@ def test_a_hop_is_that_of_a_single_run(hop):
 
 
 def test_switches_happen_where_they_do_in_a_single_run(hop):
-    stepper = Located(Rosenbrock(1e-9)).compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2)
-    simulator = BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=Located(Rosenbrock(1e-9)))
+    stepper = EventLocator(Rosenbrock(1e-9)).compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2)
+    simulator = BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=EventLocator(Rosenbrock(1e-9)))
     x, ahead, found = simulator._x, np.array([PERIOD, 5e-3]), []
     while x[0, 0] < PERIOD:
         after = stepper.kernel.iterate(x, ahead, stepper.numbers, np.zeros((1, 0)), rows=1)[0]
@@ -84,7 +84,7 @@ def test_order_of_an_explicit_rule_between_switches():
     state = BALL.state(pose=pose, twist=[0.3, 0.1, 0.0, 1.0, 2.0, 3.0])
     exact = flat(fc.simulate(BALL, state, 1.0, (), SPRING, integrator=Rosenbrock(1e-12)))
     slopes = {}
-    for name, method in (("one code", Located(RKMK4())), ("by name", RKMK4())):
+    for name, method in (("one code", EventLocator(RKMK4())), ("by name", RKMK4())):
         runs = [fc.rollout(BALL, [state], 1.0, (), SPRING, integrator=method, dt=dt) for dt in (8e-3, 4e-3, 2e-3)]
         errors = [np.abs(flat(run) - exact).max() for run in runs]
         slopes[name] = np.log2(errors[0] / errors[-1]) / 2.0
@@ -96,7 +96,7 @@ def test_robots_are_alone():
     """Each takes steps of its own, and the same bits come out whoever is beside it."""
     rng = np.random.default_rng(0)
     many = [START._replace(rates=np.array([rate])) for rate in rng.normal(size=11)]
-    method = Located(Rosenbrock(1e-5))
+    method = EventLocator(Rosenbrock(1e-5))
     together = fc.rollout(HOPPER, many, 0.3, LAWS, FLOOR, integrator=method, dt=0.01)
     for i in (0, 4, 10):
         alone = fc.rollout(HOPPER, many[i : i + 1], 0.3, LAWS, FLOOR, integrator=method, dt=0.01)
@@ -111,9 +111,11 @@ def test_two_points_with_friction():
     state = cat.state(twist=[0.5, 0.2, 0.0, 0.3, 0.4, 0.0], rates=[0.2, 0.4])
     single = fc.simulate(cat, state, 0.4, fc.control.JointDamper(0.2), ground, integrator=Rosenbrock(1e-8))
     assert len({event.name for event in single.events}) >= 2
-    run = fc.rollout(cat, [state], 0.4, fc.control.JointDamper(0.2), ground, integrator=Located(Rosenbrock(1e-8)))
+    run = fc.rollout(cat, [state], 0.4, fc.control.JointDamper(0.2), ground, integrator=EventLocator(Rosenbrock(1e-8)))
     np.testing.assert_allclose(flat(run), flat(single), atol=2e-5)
-    explicit = fc.rollout(cat, [state], 0.4, fc.control.JointDamper(0.2), ground, integrator=Located(RKMK4()), dt=2e-4)
+    explicit = fc.rollout(
+        cat, [state], 0.4, fc.control.JointDamper(0.2), ground, integrator=EventLocator(RKMK4()), dt=2e-4
+    )
     np.testing.assert_allclose(flat(explicit), flat(single), atol=2e-4)
 
 
@@ -123,7 +125,7 @@ def test_it_is_the_default_under_few_points():
     np.testing.assert_allclose(flat(run), flat(single), atol=1e-5)
     same = fc.rollout(HOPPER, [START], 0.2, LAWS, FLOOR, integrator="located")
     np.testing.assert_array_equal(flat(run), flat(same))
-    assert fc.simulate(HOPPER, START, 0.01, LAWS, FLOOR, integrator=Located()).status == "finished"
+    assert fc.simulate(HOPPER, START, 0.01, LAWS, FLOOR, integrator=EventLocator()).status == "finished"
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class Ending(fc.control.Law):
 
 
 def test_forces_of_a_driven_batch_are_held():
-    method = Located(Rosenbrock(1e-9))
+    method = EventLocator(Rosenbrock(1e-9))
     simulator = BatchSimulator(HOPPER, [START, START], LAWS, FLOOR, driven=True, integrator=method, dt=5e-3)
     simulator.step(40, forces=np.array([[0.02], [0.0]]))
     pushed = fc.rollout(HOPPER, [START], 0.2, (*LAWS, Push(0.02)), FLOOR, integrator=method, dt=5e-3)
@@ -161,7 +163,7 @@ def test_forces_of_a_driven_batch_are_held():
 
 
 def test_without_a_ledger():
-    method = Located(Rosenbrock(1e-8))
+    method = EventLocator(Rosenbrock(1e-8))
     bare = BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=method, ledger=False, dt=5e-3)
     bare.step(60)
     assert bare.ports == ()
@@ -172,7 +174,7 @@ def test_without_a_ledger():
 
 def test_robots_approach_times_of_their_own_and_leave():
     many = [START] * 5
-    simulator = BatchSimulator(HOPPER, many, LAWS, FLOOR, integrator=Located(Rosenbrock(1e-5)), dt=5e-3)
+    simulator = BatchSimulator(HOPPER, many, LAWS, FLOOR, integrator=EventLocator(Rosenbrock(1e-5)), dt=5e-3)
     until = np.array([0.0, 0.1, 0.2, 0.3, 0.3])
     while not simulator.approach(until).all():
         pass
@@ -199,7 +201,7 @@ def test_points_that_start_on_the_ground_and_below():
     pose = np.eye(4)
     for height in (0.0, -0.01):
         pose[2, 3] = height
-        run = fc.rollout(BALL, [BALL.state(pose=pose)], 0.3, (), SPRING, integrator=Located(RKMK4()), dt=1e-3)
+        run = fc.rollout(BALL, [BALL.state(pose=pose)], 0.3, (), SPRING, integrator=EventLocator(RKMK4()), dt=1e-3)
         single = fc.simulate(BALL, BALL.state(pose=pose), 0.3, (), SPRING, integrator=Rosenbrock(1e-11))
         np.testing.assert_allclose(flat(run), flat(single), atol=1e-6)
 
@@ -220,22 +222,22 @@ def test_the_cubic_is_crossed_where_it_is():
 
 def test_refusals():
     with pytest.raises(fc.ModelError, match="at most 2 points"):
-        Located().compiled_stepper(Problem(HOPPER, (), CompliantFloor(("foot",) * 3, (1.0, 1.0), (1.0, 1.0))), 6)
+        EventLocator().compiled_stepper(Problem(HOPPER, (), CompliantFloor(("foot",) * 3, (1.0, 1.0), (1.0, 1.0))), 6)
     with pytest.raises(fc.ModelError, match="linearised forces"):
         fc.rollout(HOPPER, [START], 0.1, LAWS, fc.contact.HardContacts(("foot",)), integrator="located")
     with pytest.raises(fc.ModelError, match="float64"):
-        Located().compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2).on("cuda", "float32")
+        EventLocator().compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2).on("cuda", "float32")
     with pytest.raises(fc.ModelError, match="is one for vectors"):
-        Located("rosenbrock")
+        EventLocator("rosenbrock")
     simulator = BatchSimulator(HOPPER, [START], LAWS, FLOOR)
-    with pytest.raises(fc.ModelError, match=r"Located\(\)"):
+    with pytest.raises(fc.ModelError, match=r"EventLocator\(\)"):
         simulator.approach(np.ones(1))
     with pytest.raises(fc.ModelError, match="Implicit"):
         BatchSimulator(HOPPER, [START], LAWS, FLOOR, ledger=False)
     with pytest.raises(fc.ModelError, match="integrator of a BatchSimulator"):
         BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=RKMK4())
     with pytest.raises(fc.ModelError, match="a time"):
-        BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=Located()).approach(1.0)
+        BatchSimulator(HOPPER, [START], LAWS, FLOOR, integrator=EventLocator()).approach(1.0)
 
 
 class OnGpu:
@@ -254,13 +256,13 @@ class OnGpu:
         return np.ascontiguousarray(rows.T)
 
 
-@pytest.mark.parametrize("method", [Located(Rosenbrock(1e-5)), None])
+@pytest.mark.parametrize("method", [EventLocator(Rosenbrock(1e-5)), None])
 def test_batches_on_a_gpu_take_the_same_way(method, monkeypatch):
     """CuPy's arrays are NumPy's here: what is sent, iterated, looked at, reset and kept is the same."""
     cupy = SimpleNamespace(**{name: getattr(np, name) for name in dir(np)})
     cupy.asnumpy = np.asarray
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    for kind in (LocatedStepper, CompiledStepper):
+    for kind in (EventLocatorStepper, CompiledStepper):
         monkeypatch.setattr(kind, "on", lambda stepper, target, dtype: [OnGpu(stepper)])
     many = [START._replace(rates=np.array([0.1 * i])) for i in range(5)]
     batches = [
@@ -284,14 +286,14 @@ def test_on_a_gpu_those_who_are_late_go_on_alone(monkeypatch):
     cupy = SimpleNamespace(**{name: getattr(np, name) for name in dir(np)})
     cupy.asnumpy = np.asarray
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr(LocatedStepper, "on", lambda stepper, target, dtype: [OnGpu(stepper)])
+    monkeypatch.setattr(EventLocatorStepper, "on", lambda stepper, target, dtype: [OnGpu(stepper)])
     part, parts = Gpu.part, []
     monkeypatch.setattr(Gpu, "part", lambda gpu, which: parts.append(len(which)) or part(gpu, which))
     pose = START.pose.copy()
     pose[1, 3] += 1.0
     many, masses = [START._replace(pose=pose)] * 11 + [START], np.linspace(1.0, 1.5, 12)
     about = {
-        "integrator": Located(Rosenbrock(1e-5)),
+        "integrator": EventLocator(Rosenbrock(1e-5)),
         "dt": 5e-3,
         "parameters": {f"{HOPPER.links[0].name}.mass": masses},
     }
@@ -306,10 +308,10 @@ def test_on_a_gpu_those_who_are_late_go_on_alone(monkeypatch):
 def test_the_text_for_a_gpu_and_what_an_attempt_costs():
     """The ledger costs a quarter; all modes and located switches less than a tenth of the stiffer mode alone."""
     kernel = (
-        Located(Rosenbrock(1e-5))
+        EventLocator(Rosenbrock(1e-5))
         .compiled_stepper(Problem(HOPPER, LAWS, FLOOR, ledger=False), 2)
         .on("cuda", "float64")[0]
     )
     assert "double" in kernel.source
     assert sum(kernel.operations.values()) < 7000
-    assert Located(Rosenbrock(1e-5)).compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2).kernel._work < 9000
+    assert EventLocator(Rosenbrock(1e-5)).compiled_stepper(Problem(HOPPER, LAWS, FLOOR), 2).kernel._work < 9000

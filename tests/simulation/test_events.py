@@ -177,5 +177,5 @@ def test_a_run_that_keeps_too_much_stops(monkeypatch):
     monkeypatch.setattr(module, "MAX_SAMPLE_BYTES", 20_000)
     cat = fc.robots.two_cylinder_cat()
     run = fc.simulate(cat, cat.state(joints=[0.1, 0.2]), 1.0, fc.control.JointSpring(1e5), integrator="rosenbrock")
-    assert run.code is fc.simulation.Code.STALLED
+    assert run.code is fc.simulation.StatusCode.STALLED
     assert run.status.endswith("samples are more than 2e-05 GB: keep fewer, every=10, say")

@@ -15,7 +15,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper
 from fallingcat.errors import FallingCatError, FileError, ModelError
-from fallingcat.simulation import Code
+from fallingcat.simulation import StatusCode
 from fallingcat.simulation.output import files
 
 CAT = fc.robots.two_cylinder_cat()
@@ -67,7 +67,7 @@ def test_xarray_reads_a_run_without_memory(run, tmp_path):
 def test_names_and_words_of_any_kind_come_back(run, kind, tmp_path):
     odd = replace(
         run,
-        code=Code.FAILED,
+        code=StatusCode.FAILED,
         reason="gestürzt \N{CAT}\n\0 'x'",
         modes=tuple(("auf", ("a", 1), True, None) for _ in run.modes),
     )

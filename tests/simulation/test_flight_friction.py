@@ -11,7 +11,7 @@ from residuals import agree
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate
-from fallingcat.control import JointDamper, JointSpring, Law, Sampled
+from fallingcat.control import JointDamper, JointSpring, Law, SampledController
 from fallingcat.lie import SE3
 from fallingcat.model import Body, Fixed, Joint, Limits, Link, Model, Passive, Revolute
 from fallingcat.simulation import BatchSimulator, MomentumRungeKutta
@@ -210,7 +210,7 @@ def test_drives_stops_and_samples_act_beside_friction(seed):
     law = [JointSpring(40.0, tuple(np.zeros(dog.n))), JointDamper(0.5)]
     pd = lambda t, state: -40.0 * state.joints - 0.5 * state.rates  # noqa: E731
     ends = []
-    for controller in (law, pd, Sampled(pd, 1000.0)):
+    for controller in (law, pd, SampledController(pd, 1000.0)):
         run = fc.simulate(dog, start, 0.1, controller)
         assert (run.integrator, run.status) == ("momentum", "finished")
         check_flight(run, 5e-3)  # stops have kinks

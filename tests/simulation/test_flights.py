@@ -10,7 +10,7 @@ from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate, less, sqrt, where
-from fallingcat.control import JointDamper, JointSpring, Law, Sampled
+from fallingcat.control import JointDamper, JointSpring, Law, SampledController
 from fallingcat.model import State
 from fallingcat.model.robots.random_tree import random_tree
 from fallingcat.simulation import BatchSimulator, MomentumMidpoint
@@ -26,7 +26,7 @@ def servo(t, state):
     return -200.0 * state.joints - 5.0 * state.rates
 
 
-@pytest.mark.parametrize("controller", [SERVO, servo, Sampled(lambda t, s: 0.1 * servo(t, s), 500.0)])
+@pytest.mark.parametrize("controller", [SERVO, servo, SampledController(lambda t, s: 0.1 * servo(t, s), 500.0)])
 @pytest.mark.parametrize("start", STARTS)
 def test_stiff_drives_at_their_limits_do_not_stop_a_default_run(start, controller):
     """Joints hit the ends of effort and speed: forces fall steeply with the rates, and passes still arrive."""

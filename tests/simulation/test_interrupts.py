@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import JointDamper, Sampled
+from fallingcat.control import JointDamper, SampledController
 from fallingcat.errors import FallingCatError, Interrupted
 
 CAT = fc.robots.two_cylinder_cat()
@@ -156,7 +156,7 @@ def test_what_functions_of_the_user_raise_carries_the_run_so_far(what):
 
     given = {
         "controller": {"laws": raising},
-        "sampled": {"laws": Sampled(raising, 100.0)},
+        "sampled": {"laws": SampledController(raising, 100.0)},
         "event": {"events": [fc.Event("never", raising)]},
         "progress": {"progress": lambda share: raising(share, None), "events": [fc.Event("never", lambda t, s: 1.0)]},
     }[what]
@@ -200,7 +200,7 @@ def test_what_a_loop_raises_carries_the_rollout_so_far():
 
     states = [CAT.state(joints=[0.1 * i, 0.2], rates=[1.0, 0.0]) for i in range(3)]
     with pytest.raises(Unbearable, match="enough") as told:
-        fc.rollout(CAT, states, 1.0, Sampled(Loop(), 100.0), dt=5e-3)
+        fc.rollout(CAT, states, 1.0, SampledController(Loop(), 100.0), dt=5e-3)
     part = told.value.result
     assert part.times.tolist() == pytest.approx([0.0, 0.05])
     assert part.status == "stopped after 0.05 s: Unbearable('enough')"

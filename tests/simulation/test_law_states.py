@@ -13,7 +13,7 @@ from support.emulated_gpu import emulated
 import fallingcat as fc
 from fallingcat.arrays import exp
 from fallingcat.control import Law
-from fallingcat.simulation import BatchSimulator, Implicit, Located, Moreau
+from fallingcat.simulation import BatchSimulator, EventLocator, Implicit, Moreau
 
 ARM, BALL = fc.robots.planar_arm(), fc.robots.free_body()
 SWING = ARM.state(joints=[0.5, 0.3, -0.2], rates=[1.0, -0.5, 0.3])
@@ -126,7 +126,7 @@ def test_on_floors_it_is_the_located_motion():
     assert errors[0] < 5e-3
     assert errors[1] < 0.4 * errors[0]
     start = BALL.state(pose=POSE, twist=[0.0, 0.0, 0.4, 0.0, 0.0, 0.0])
-    located = BatchSimulator(BALL, [start] * 2, law, floor, dt=1e-2, integrator=Located())
+    located = BatchSimulator(BALL, [start] * 2, law, floor, dt=1e-2, integrator=EventLocator())
     located.step(25)
     np.testing.assert_allclose(located.state.pose[1, 2, 3], fine[0], rtol=0.0, atol=1e-6)
 

@@ -11,7 +11,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import JointDamper, JointSpring
 from fallingcat.planning import drop
-from fallingcat.simulation import Code, Kind, Ledger, MomentumMidpoint
+from fallingcat.simulation import DiagnosticKind, Ledger, MomentumMidpoint, StatusCode
 
 CAT = fc.robots.two_cylinder_cat()
 START = CAT.state(joints=[0.4, 0.3], twist=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], rates=[1.0, -0.5])
@@ -93,8 +93,8 @@ def test_a_run_whose_energy_balance_is_violated_says_so(dt, balanced):
     wrong = "finished, but the energy balance is violated: energy residual 0.37; springs and dampers move at up to "
     words = wrong + "224 rad/s, too fast for steps of 0.01 s; take at most 0.002 s, or an implicit integrator"
     assert run.status == ("finished" if balanced else words)
-    assert run.code is Code.FINISHED
-    assert [found.kind for found in run.warnings] == ([] if balanced else [Kind.ENERGY_BALANCE])
+    assert run.code is StatusCode.FINISHED
+    assert [found.kind for found in run.warnings] == ([] if balanced else [DiagnosticKind.ENERGY_BALANCE])
     assert all(found.value > found.limit for found in run.warnings)
 
 

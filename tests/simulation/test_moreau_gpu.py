@@ -15,7 +15,7 @@ from fallingcat.contact import HardContacts, joint_stops
 from fallingcat.contact.rigid.solvers.proximal_newton import DIGITS, MAX_VELOCITY_ERROR
 from fallingcat.contact.rigid.time_stepping.stepped_contacts import MAX_LAW_ERROR
 from fallingcat.model import Passive
-from fallingcat.simulation import BatchSimulator, Kind
+from fallingcat.simulation import BatchSimulator, DiagnosticKind
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None or sys.platform == "win32", reason="needs a C++ compiler")
 
@@ -82,8 +82,8 @@ def test_single_precision_meets_the_law(friction):
         for target, dtype in (("cpu", "float64"), ("cuda", "float32"))
     ]
     assert {found.kind for run in runs for found in run.warnings} <= {
-        Kind.STEP_ERROR,
-        Kind.BELOW_GROUND,
+        DiagnosticKind.STEP_ERROR,
+        DiagnosticKind.BELOW_GROUND,
     }  # 2 ms; legs without points
     np.testing.assert_allclose(runs[1].joints[-1], runs[0].joints[-1], rtol=0.0, atol=1e-4)
     assert DIGITS["float64"].rounds ** 2 * DIGITS["float64"].left < MAX_VELOCITY_ERROR < MAX_LAW_ERROR

@@ -9,7 +9,7 @@ import fallingcat as fc
 from fallingcat.arrays import less, where
 from fallingcat.contact import CompliantFloor
 from fallingcat.control import Law
-from fallingcat.simulation import Located, Rosenbrock
+from fallingcat.simulation import EventLocator, Rosenbrock
 from fallingcat.simulation.integrators import event_located as located
 from fallingcat.simulation.runner import recorded_runs as recorded
 from fallingcat.simulation.runner import run as run_module
@@ -102,7 +102,7 @@ def test_one_whose_steps_are_endless_leaves_a_rollout_and_the_others_arrive(monk
 def test_robots_with_numbers_of_their_own_go_on_alone():
     """Those who have not arrived are few: each with its own masses, as alone."""
     states, masses = [at(5.0)] * 15 + [at(1e-10)], np.linspace(1.0, 2.0, 16)
-    about = {"integrator": Located(Rosenbrock(1e-6)), "dt": 1e-2}
+    about = {"integrator": EventLocator(Rosenbrock(1e-6)), "dt": 1e-2}
     run = fc.rollout(BODY, states, 0.05, Flicker(), GROUND, parameters={"body.mass": masses}, **about)
     alone = fc.rollout(BODY, states[-1:], 0.05, Flicker(), GROUND, parameters={"body.mass": masses[-1:]}, **about)
     assert run.status == alone.status == "finished"

@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.contact import CompliantFloor
-from fallingcat.control import JointDamper, Sampled, SelfContact
+from fallingcat.control import JointDamper, SampledController, SelfContact
 from fallingcat.control.laws.carried_inertia import carried_inertia
 from fallingcat.errors import ModelError
 from fallingcat.model import Frame
@@ -85,7 +85,7 @@ def test_robots_on_one_foot_and_in_the_air_move_as_single_ones():
         start = hopper.state(twist=[0.2, -0.1, 0.3])
         about = {"laws": law, "contact": contact, "duration": 0.05, "dt": 1e-3}
         many = fc.rollout(hopper, [start] * COUNT, parameters=parameters, **about)
-        integrator = "located" if contact is not None else fc.simulation.Located(fc.simulation.RKMK4())
+        integrator = "located" if contact is not None else fc.simulation.EventLocator(fc.simulation.RKMK4())
         singles = [
             fc.rollout(with_numbers(hopper, parameters, i), [start], integrator=integrator, **about)
             for i in range(COUNT)
@@ -151,7 +151,9 @@ def test_what_cannot_be_a_parameter_is_reported():
     with pytest.raises(ModelError, match="'implicit', 'moreau' or 'located', not 'rkmk4'"):
         fc.rollout(cat, start, 0.01, contact=hard, integrator="rkmk4", parameters=masses)
     with pytest.raises(ModelError, match="sampled laws know one robot"):
-        fc.rollout(cat, start, 0.01, Sampled(JointDamper(1.0), rate=100.0), integrator="implicit", parameters=masses)
+        fc.rollout(
+            cat, start, 0.01, SampledController(JointDamper(1.0), rate=100.0), integrator="implicit", parameters=masses
+        )
 
 
 def swinging(friction, stop):

@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat import Body, Joint, Link, Model
 from fallingcat.contact import CompliantFloor, HardContacts
-from fallingcat.control import JointDamper, JointSpring, Law, Sampled
+from fallingcat.control import JointDamper, JointSpring, Law, SampledController
 from fallingcat.errors import Interrupted
 from fallingcat.lie import Trivial
 from fallingcat.simulation import Rosenbrock
@@ -63,7 +63,7 @@ def closed_form(rate, latency, end, start=(0.3, -0.1)):
 @pytest.mark.parametrize(("rate", "latency"), [(50.0, 0.0), (50.0, 0.02), (50.0, 0.06), (50.0, 0.0137), (30.0, 0.05)])
 def test_a_double_integrator_is_the_discrete_time_solution(integrator, controller, rate, latency):
     model = cart()
-    sampled = Sampled(controller, rate=rate, latency=latency)
+    sampled = SampledController(controller, rate=rate, latency=latency)
     run = fc.simulate(model, model.state(joints=[0.3], rates=[-0.1]), 0.5, sampled, integrator=integrator, dt=7e-3)
     assert run.status == "finished"
     x, v = closed_form(rate, latency, 0.5)
@@ -79,23 +79,25 @@ def test_it_is_asked_once_at_whole_multiples_and_nowhere_else():
         return [0.0]
 
     model = cart()
-    fc.simulate(model, model.neutral(), 1.0, Sampled(controller, rate=1000.0, latency=3.3e-4), dt=0.01)
+    fc.simulate(model, model.neutral(), 1.0, SampledController(controller, rate=1000.0, latency=3.3e-4), dt=0.01)
     assert asked == [k / 1000.0 for k in range(1000)]
     asked.clear()
-    fc.simulate(model, model.neutral(), 0.35, Sampled(controller, rate=30.0))
+    fc.simulate(model, model.neutral(), 0.35, SampledController(controller, rate=30.0))
     assert asked == [k / 30.0 for k in range(11)]
 
 
 def test_steps_on_the_grid_of_the_samples_are_not_cut_into_slivers():
     model = cart()
-    run = fc.simulate(model, model.neutral(), 2.0, Sampled(pd, rate=1000.0, latency=2e-3), integrator="rkmk4")
+    run = fc.simulate(model, model.neutral(), 2.0, SampledController(pd, rate=1000.0, latency=2e-3), integrator="rkmk4")
     assert len(run) == 2001
     np.testing.assert_allclose(np.diff(run.times), 1e-3, rtol=1e-9)
 
 
 def test_nothing_acts_before_the_first_answer_arrives():
     model = cart()
-    run = fc.simulate(model, model.neutral(), 0.1, Sampled(lambda t, s: [1.0 + t], rate=100.0, latency=0.025), dt=5e-3)
+    run = fc.simulate(
+        model, model.neutral(), 0.1, SampledController(lambda t, s: [1.0 + t], rate=100.0, latency=0.025), dt=5e-3
+    )
     pull = run.port_forces["controller"][:, 0]
     expected = np.where(run.times < 0.025 - 1e-9, 0.0, 1.0 + np.floor((run.times - 0.025) * 100.0 + 1e-6) / 100.0)
     np.testing.assert_allclose(pull, expected, rtol=1e-12)
@@ -106,7 +108,9 @@ def test_latency_shifts_a_signal_exactly():
     model = cart()
     wave = lambda t, state: [np.sin(40.0 * t)]  # noqa: E731
     now, late = (
-        fc.simulate(model, model.neutral(), 0.4 + d, Sampled(wave, rate=200.0, latency=d), integrator="rkmk4", dt=5e-3)
+        fc.simulate(
+            model, model.neutral(), 0.4 + d, SampledController(wave, rate=200.0, latency=d), integrator="rkmk4", dt=5e-3
+        )
         for d in (0.0, 0.1)
     )
     np.testing.assert_allclose(late.joints[20:, 0], now.joints[:, 0], rtol=1e-12, atol=1e-16)
@@ -118,7 +122,12 @@ def test_methods_step_as_they_do_under_constant_forces(integrator, after):
     """They move with the velocity after a step, and with the mean of both, which is exact."""
     model, h = cart(), 2.5e-3
     run = fc.simulate(
-        model, model.state(joints=[0.3]), 0.2, Sampled(PD(), rate=100.0, latency=0.01), integrator=integrator, dt=h
+        model,
+        model.state(joints=[0.3]),
+        0.2,
+        SampledController(PD(), rate=100.0, latency=0.01),
+        integrator=integrator,
+        dt=h,
     )
     x, v, said = 0.3, 0.0, [0.0]
     for k in range(80):
@@ -132,7 +141,7 @@ def test_methods_step_as_they_do_under_constant_forces(integrator, after):
 def test_free_flight_keeps_its_momentum_and_agrees_with_other_methods():
     cat = fc.robots.two_cylinder_cat()
     start = cat.state(joints=[0.4, 0.3], rates=[1.0, -0.5])
-    sampled = Sampled(lambda t, s: -0.5 * s.joints - 0.05 * s.rates, rate=100.0, latency=5e-3)
+    sampled = SampledController(lambda t, s: -0.5 * s.joints - 0.05 * s.rates, rate=100.0, latency=5e-3)
     exact = fc.simulate(cat, start, 0.3, sampled, dt=2.5e-4)
     assert exact.integrator == "momentum"
     spin = exact.momenta("centroidal")
@@ -140,7 +149,7 @@ def test_free_flight_keeps_its_momentum_and_agrees_with_other_methods():
     other = fc.simulate(cat, start, 0.3, sampled, dt=1e-3, integrator="rkmk4")
     np.testing.assert_allclose(exact.joints[-1], other.joints[-1], atol=1e-7)
     as_law = fc.simulate(
-        cat, start, 0.3, Sampled([JointSpring(0.5), JointDamper(0.05)], rate=100.0, latency=5e-3), dt=2.5e-4
+        cat, start, 0.3, SampledController([JointSpring(0.5), JointDamper(0.05)], rate=100.0, latency=5e-3), dt=2.5e-4
     )
     assert as_law.integrator == "momentum"
     np.testing.assert_allclose(exact.joints, as_law.joints, atol=1e-13)
@@ -161,9 +170,9 @@ def dog_on_the_ground(kind):
 
 def test_a_robot_stands_under_a_sampled_controller_on_hard_ground():
     dog, start, ground, sit = dog_on_the_ground("hard")
-    servo = Sampled(lambda t, s: 200.0 * (sit - s.joints) - 5.0 * s.rates, rate=500.0, latency=2e-3)
+    servo = SampledController(lambda t, s: 200.0 * (sit - s.joints) - 5.0 * s.rates, rate=500.0, latency=2e-3)
     run, fine = (fc.simulate(dog, start, 0.1, servo, ground, dt=dt) for dt in (2e-3, 1.25e-4))
-    assert (run.code, run.integrator) == (fc.simulation.Code.FINISHED, "moreau")
+    assert (run.code, run.integrator) == (fc.simulation.StatusCode.FINISHED, "moreau")
     off = abs(run.joints[-1] - fine.joints[-1]).max()  # of a landing, which the controller makes good
     assert off < run.error_estimate.angle < 15.0 * off
     assert run.energy_residual < 1e-3
@@ -173,7 +182,7 @@ def test_a_robot_stands_under_a_sampled_controller_on_hard_ground():
 
 def test_energy_balances_beside_other_laws_and_limits_of_drives():
     model = cart(limits=fc.model.Limits(effort=4.0))
-    laws = [JointDamper(0.3), Sampled(pd, rate=100.0, latency=0.01, name="servo")]
+    laws = [JointDamper(0.3), SampledController(pd, rate=100.0, latency=0.01, name="servo")]
     run = fc.simulate(model, model.state(joints=[0.3]), 0.5, laws, integrator="rkmk4")
     assert run.ledger.ports == ("joint dampers", "drive limits", "servo")
     assert run.energy_residual < 1e-8
@@ -187,7 +196,7 @@ def test_energy_balances_beside_other_laws_and_limits_of_drives():
 def test_rollouts_are_the_runs(integrator, latency):
     cat = fc.robots.two_cylinder_cat()
     starts = [cat.state(joints=[0.1 * i, 0.3], rates=[1.0, -0.5]) for i in range(3)]
-    laws = [JointDamper(0.01), Sampled([JointSpring(0.5)], rate=100.0, latency=latency)]
+    laws = [JointDamper(0.01), SampledController([JointSpring(0.5)], rate=100.0, latency=latency)]
     many = fc.rollout(cat, starts, 0.1, laws, integrator=integrator, dt=2.5e-3, every=10)
     for i, start in enumerate(starts):
         one = fc.simulate(cat, start, 0.1, laws, integrator=integrator, dt=2.5e-3, every=10)
@@ -212,7 +221,7 @@ def test_sampled_laws_see_what_touches(integrator):
     hopper = fc.robots.revolute_hopper()
     floor = CompliantFloor(("foot",), stiffness=(3e3, 3e3), damping=(8.0, 8.0))
     start = hopper.state(pose=hopper.base.element(np.array([0.0, 0.2574, -2.5243])), joints=[1.7802])
-    sampled = Sampled(OnItsFeet(), rate=250.0, latency=4e-3)
+    sampled = SampledController(OnItsFeet(), rate=250.0, latency=4e-3)
     run = fc.simulate(hopper, start, 0.2, sampled, floor, integrator=integrator, dt=2e-4)
     assert {bool(points) for points in run.touching} == {True, False}
     many = fc.rollout(hopper, [start, start], 0.2, sampled, floor, integrator=integrator, dt=2e-4)
@@ -225,10 +234,10 @@ def test_a_default_step_of_rollouts_divides_period_and_latency():
     start = model.state(joints=[0.3], rates=[-0.1])
     x, v = closed_form(30.0, 0.05, 0.5)
     for dt in (None, 1e-3):  # with 1 ms, samples are between steps
-        many = fc.rollout(model, [start], 0.5, Sampled(PD(), rate=30.0, latency=0.05), dt=dt)
+        many = fc.rollout(model, [start], 0.5, SampledController(PD(), rate=30.0, latency=0.05), dt=dt)
         np.testing.assert_allclose([many.joints[-1, 0, 0], many.rates[-1, 0, 0]], [x, v], rtol=1e-10)
     with pytest.raises(fc.ModelError, match="takes force laws"):
-        fc.rollout(model, [start], 0.5, Sampled(pd, rate=30.0))
+        fc.rollout(model, [start], 0.5, SampledController(pd, rate=30.0))
 
 
 def test_what_goes_wrong_in_a_controller_names_the_time():
@@ -237,13 +246,13 @@ def test_what_goes_wrong_in_a_controller_names_the_time():
     def breaks(t, state):
         return [1.0 / 0.0] if t > 0.0195 else [0.0]
 
-    for controller in (breaks, Sampled(breaks, rate=100.0)):
+    for controller in (breaks, SampledController(breaks, rate=100.0)):
         with pytest.raises(ZeroDivisionError) as caught:
             fc.simulate(model, model.neutral(), 0.1, controller, dt=0.01)
         assert caught.value.__notes__[0] == "in the controller, at t = 0.02 s"
 
     nan = lambda t, state: [np.nan if t > 0.0195 else 0.0]  # noqa: E731
-    run = fc.simulate(model, model.neutral(), 0.1, Sampled(nan, rate=100.0, latency=0.05), dt=0.01)
+    run = fc.simulate(model, model.neutral(), 0.1, SampledController(nan, rate=100.0, latency=0.05), dt=0.01)
     assert (
         run.status
         == "stopped after 0.02 s: t = 0.02 s: joint 'rail': the controller's force is not finite (value: nan)"
@@ -260,7 +269,7 @@ def test_ctrl_c_keeps_what_was_simulated():
         return [1.0]
 
     with pytest.raises(Interrupted) as caught:
-        fc.simulate(model, model.neutral(), 10.0, Sampled(pressed, rate=100.0), integrator="rkmk4")
+        fc.simulate(model, model.neutral(), 10.0, SampledController(pressed, rate=100.0), integrator="rkmk4")
     so_far = caught.value.result
     assert so_far.status == "interrupted at t = 0.05 s"
     assert so_far.joints[-1, 0] == pytest.approx(0.5 * 0.05**2 / MASS)
@@ -270,7 +279,9 @@ def test_ctrl_c_keeps_what_was_simulated():
 def test_events_are_located_between_samples():
     model = cart()
     there = fc.Event("there", lambda t, s: s.joints[0] - 0.01, terminal=True)
-    run = fc.simulate(model, model.neutral(), 1.0, Sampled(lambda t, s: [MASS], rate=100.0), events=[there], dt=0.01)
+    run = fc.simulate(
+        model, model.neutral(), 1.0, SampledController(lambda t, s: [MASS], rate=100.0), events=[there], dt=0.01
+    )
     assert run.times[-1] == pytest.approx(0.02**0.5, abs=1e-9)
 
 
@@ -285,23 +296,23 @@ def test_events_are_located_between_samples():
         ({"rate": 10.0, "name": 3}, "name of a sampled controller must be a text"),
         (
             {"rate": 10.0, "controller": 3.0},
-            "controller of a Sampled must be a function of time and state, or commanded laws",
+            "controller of a SampledController must be a function of time and state, or commanded laws",
         ),
-        ({"rate": 10.0, "controller": [pd]}, "controller of a Sampled must be a function"),
-        ({"rate": 10.0, "controller": []}, "controller of a Sampled must be a function"),
+        ({"rate": 10.0, "controller": [pd]}, "controller of a SampledController must be a function"),
+        ({"rate": 10.0, "controller": []}, "controller of a SampledController must be a function"),
     ],
 )
 def test_what_is_no_sampled_controller_is_refused(wrong, says):
     with pytest.raises(fc.ModelError, match=says):
-        Sampled(**({"controller": pd} | wrong))
+        SampledController(**({"controller": pd} | wrong))
 
 
 def test_two_of_them_and_names_that_clash_are_refused():
     model = cart()
-    two = [Sampled(pd, rate=10.0, name="a"), Sampled(pd, rate=20.0, name="b")]
+    two = [SampledController(pd, rate=10.0, name="a"), SampledController(pd, rate=20.0, name="b")]
     with pytest.raises(fc.ModelError, match="one sampled controller, not 2"):
         fc.simulate(model, model.neutral(), 0.1, two)
     with pytest.raises(fc.ModelError, match="the same name"):
         fc.simulate(model, model.neutral(), 0.1, [replace(two[0], name="pd"), PD()])
     with pytest.raises(fc.ModelError, match=r"gives 1 joint forces, not shape \(2,\)"):
-        fc.simulate(model, model.neutral(), 0.1, Sampled(lambda t, s: [0.0, 0.0], rate=10.0))
+        fc.simulate(model, model.neutral(), 0.1, SampledController(lambda t, s: [0.0, 0.0], rate=10.0))

@@ -7,7 +7,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.model import robots
-from fallingcat.simulation import BatchSimulator, Located
+from fallingcat.simulation import BatchSimulator, EventLocator
 
 SIT = np.tile([0.0, 0.6, -1.2], 4)
 
@@ -96,4 +96,4 @@ def test_what_it_refuses():
     sim.step(np.zeros(12))  # it goes on
     foot = fc.contact.CompliantFloor(ground.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)
     with pytest.raises(fc.ModelError, match="a simulator takes fixed steps"):
-        fc.Simulator(model, foot, state=start, integrator=Located())
+        fc.Simulator(model, foot, state=start, integrator=EventLocator())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.control import JointDamper, JointSpring, Sampled
+from fallingcat.control import JointDamper, JointSpring, SampledController
 from fallingcat.simulation import Problem
 from fallingcat.simulation.step_size import fastest, swinging
 
@@ -121,7 +121,7 @@ def test_flights_under_dampers_that_steps_follow_are_as_they_were(damping):
 
 def test_sampled_controllers_in_flight_are_followed_from_jump_to_jump():
     robot, state = strongly_damped(1, fc.lie.SE3())
-    held = Sampled(lambda t, s: np.full(robot.n, np.sign(np.sin(300.0 * t))), rate=100)
+    held = SampledController(lambda t, s: np.full(robot.n, np.sign(np.sin(300.0 * t))), rate=100)
     run = fc.simulate(robot, state, 0.02, held)
     assert np.diff(run.times).max() <= 0.5 / HAND_RATE * (1.0 + 1e-9)
 

@@ -34,7 +34,7 @@ def case():
     def slope(t, y):
         state = at(y)
         forces = LAW.forces(model, t, state, frozenset())
-        rate = model.configuration.seen_ahead(state.velocity, y[: model.nv])
+        rate = model.configuration.logarithm_rate(state.velocity, y[: model.nv])
         return np.concatenate([rate, fc.forward_dynamics(model, state, forces)])
 
     begun = np.concatenate([np.zeros(model.nv), start.velocity])

@@ -45,15 +45,15 @@ class PendulumParameters(Parameters):
 class Pendulum(StudyKind[PendulumParameters, dict]):
     """Small swings: the period by Gauss' arithmetic-geometric mean at no amplitude, and by its formula."""
 
-    name, parameters, aside = "pendulum", PendulumParameters, frozenset({"steps"})
+    name, parameters, resolution = "pendulum", PendulumParameters, frozenset({"steps"})
     measures = {  # noqa: RUF012
         "period": lambda seen: seen["period"],
         "gap": lambda seen: seen["period"] - 2.0 * math.pi * math.sqrt(seen["length"] / 9.81),
         "nothing": lambda seen: math.nan,
     }
 
-    def run(self, parameters, tell):
-        tell("swinging", 0.5)
+    def run(self, parameters, progress):
+        progress("swinging", 0.5)
         period = 2.0 * np.pi * np.sqrt(parameters.length / parameters.g)
         return {"period": period, "length": parameters.length, "steps": parameters.steps}
 
@@ -132,14 +132,14 @@ def test_a_kind_is_made_known_once_per_name(pendulum):
         ({"name": "x", "measures": {}, "parameters": dict}, "parameters is a subclass of Parameters, not"),
         ({"name": "x\n", "measures": {}, "parameters": Parameters}, "a name is one line"),
         (
-            {"name": "x", "measures": {}, "parameters": Parameters, "aside": frozenset({"y"})},
-            "no parameter 'y' to leave",
+            {"name": "x", "measures": {}, "parameters": Parameters, "resolution": frozenset({"y"})},
+            "resolution names a parameter 'y'",
         ),
     ],
 )
 def test_half_a_kind_is_refused(body, words):
     before = kinds()
-    made = type("Half", (StudyKind,), {"run": lambda self, parameters, tell: None, **body})
+    made = type("Half", (StudyKind,), {"run": lambda self, parameters, progress: None, **body})
     with pytest.raises(ModelError, match=words):
         study_kind(made)
     assert kinds() == before
@@ -152,7 +152,7 @@ def test_the_kind_of_an_installed_package_is_found(tmp_path, monkeypatch):
         "class P(Parameters):\n    x: float = 2.0\n"
         "class Double(StudyKind):\n"
         "    name, parameters, measures = 'double', P, {'twice': lambda seen: 2.0 * seen}\n"
-        "    def run(self, parameters, tell):\n        return parameters.x\n"
+        "    def run(self, parameters, progress):\n        return parameters.x\n"
     )
     info = tmp_path / "plug-1.0.dist-info"
     info.mkdir()

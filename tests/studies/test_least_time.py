@@ -6,7 +6,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.lie.rotations import log
 from fallingcat.model import robots
-from fallingcat.planning import Planner, bendings, displacement, easiest
+from fallingcat.planning import Planner, bendings, displacement, fastest_bending
 from fallingcat.studies import run
 from fallingcat.studies.experiments.least_time import UP, beginnings, fallen
 
@@ -15,7 +15,7 @@ pytest.importorskip("casadi")
 
 @pytest.fixture(scope="module")
 def plan():
-    bending, plan = easiest(bendings(robots.cat()), np.pi, UP)
+    bending, plan = fastest_bending(bendings(robots.cat()), np.pi, UP)
     return Planner(bending.model, bending.first, bending.second, bending.tuck), plan
 
 
@@ -39,7 +39,7 @@ def test_torques_alone_make_a_fall_that_ends_upright(plan):
     missed = []
     for steps in (128, 256):
         fall = fallen(planner.model, manoeuvre.pose, gait, steps)
-        assert fall.code is fc.simulation.Code.FINISHED  # its warning says how far off: by 190 and 44 mrad
+        assert fall.code is fc.simulation.StatusCode.FINISHED  # its warning says how far off: by 190 and 44 mrad
         assert np.abs(fall.momenta("centroidal")[:, 3:]).max() < 1e-12
         missed.append(np.linalg.norm(log(fall.poses[-1, :3, :3])))
     assert missed[1] < missed[0] / 3.5

@@ -34,7 +34,7 @@ class Cosine(StudyKind[CosineParameters, tuple[float, float]]):
     name, parameters, chunk_sizes = "cosine", CosineParameters, {"cpu": 3}
     measures = {"cosine": lambda seen: np.cos(seen[0] + seen[1]), "product": lambda seen: seen[0] * seen[1]}  # noqa: RUF012
 
-    def run(self, parameters, tell):
+    def run(self, parameters, progress):
         if parameters.a == 3.0 and parameters.b == 4.0:
             raise ValueError("a run that fails")
         if parameters.a == 5.0 and parameters.log.endswith("deadly"):

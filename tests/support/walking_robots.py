@@ -17,7 +17,7 @@ GROUND = fc.contact.CompliantFloor(FEET, stiffness=(2e4, 2e4), damping=(300.0, 3
 
 def walked(command, duration, laws=(), ground=GROUND, **options):
     walk = loco.QuadrupedWalk(DOG, FEET, BENT, **options)
-    controller = fc.control.Sampled(walk.compile(command), rate=500.0)
+    controller = fc.control.SampledController(walk.compile(command), rate=500.0)
     return fc.simulate(DOG, DOG.standing(ground, BENT), duration, [controller, *laws], ground, dt=1e-3)
 
 
@@ -78,5 +78,5 @@ def humanoid_run(command, duration, hard=False, who=None, **options):
     soft = fc.contact.CompliantFloor(points, stiffness=(3e4, 3e4), damping=(500.0, 500.0), friction=0.8)
     ground = fc.contact.HardContacts(points, friction=0.8) if hard else soft
     walk = loco.HumanoidWalk(robot, soles, contacts, posture, **options)
-    controller = fc.control.Sampled(walk.compile(command), rate=500.0)
+    controller = fc.control.SampledController(walk.compile(command), rate=500.0)
     return fc.simulate(robot, robot.standing(ground, posture), duration, controller, ground, dt=1e-3)

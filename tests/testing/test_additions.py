@@ -182,7 +182,7 @@ def test_a_task_of_ones_own_is_reached(installed, tmp_path):
     task = ReachTask(link=FEET[0], other=FEET[3], goal=[0.5])
     reached = fc.control.inverse_kinematics(DOG, [task], DOG.neutral())
     assert reached.converged
-    assert task.here(DOG, reached.state) == pytest.approx([0.5], abs=1e-6)
+    assert task.value(DOG, reached.state) == pytest.approx([0.5], abs=1e-6)
     rates = fc.control.velocities(DOG, DOG.neutral(), [[task]]).velocity
     demand = task.demand(DOG, DOG.neutral())
     np.testing.assert_allclose(demand.J @ rates, demand.velocity, atol=1e-9)

@@ -395,8 +395,8 @@ class Slack(ReachTask):
 class Nearer(ReachTask):
     """It says that it is nearer than it is."""
 
-    def here(self, model, state):
-        return super().here(model, state) - 1e-3
+    def value(self, model, state):
+        return super().value(model, state) - 1e-3
 
 
 def test_lies_about_loops_are_found():

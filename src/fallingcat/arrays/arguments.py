@@ -11,6 +11,9 @@ import numpy as np
 from ..errors import ModelError, describe
 from .building import array, is_numeric
 
+LARGEST = int(np.finfo(float).max)
+"""Largest number: whole ones are compared with it exactly."""
+
 
 def as_array(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """``x`` as an array of the given shape, of floats or of another kind of number; finite if it can be looked at.
@@ -40,6 +43,24 @@ def of_shape(x: Any, shape: tuple[int, ...], what: str) -> Any:
     if not holds_numbers(x):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}")
     return x.astype(float) if is_numeric(x) and x.dtype.kind not in "fc" else x
+
+
+def as_number(x: Any, what: str) -> Any:
+    """``x``, if it is one finite number, or one of another kind.
+
+    Example:
+        >>> as_number("late", "t")
+        Traceback (most recent call last):
+        fallingcat.errors.ModelError: t must be a finite number, got 'late'
+    """
+    if isinstance(x, (int, float, complex, np.number)):
+        size: Any = abs(x)
+        good = not isinstance(x, bool) and size <= LARGEST
+    else:
+        good = getattr(x, "shape", ()) in ((), (1, 1)) and _is_of_a_kind(x)
+    if not good:
+        raise ModelError(f"{what} must be a finite number, got {describe(x)}")
+    return x
 
 
 def look_first(kind: type[Any], looks: Mapping[str, Callable[..., None]]) -> None:
@@ -99,6 +120,13 @@ def holds_numbers(x: Any) -> bool:
     return x.dtype.kind in "biufc" or (
         x.dtype == object and not any(e is None or isinstance(e, (str, bytes, list, tuple, dict)) for e in x.flat)
     )
+
+
+def _is_of_a_kind(x: Any) -> bool:
+    """True for one number in an array, or one that is traced or symbolic."""
+    if isinstance(x, np.ndarray):
+        return holds_numbers(x) and (not is_numeric(x) or bool(np.isfinite(x).all()))
+    return hasattr(x, "__mul__") and not isinstance(x, (str, bytes, list, tuple, dict, set, type))
 
 
 def _from_lists(x: Any, shape: tuple[int, ...], what: str) -> Any:

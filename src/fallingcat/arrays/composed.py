@@ -101,6 +101,7 @@ def minimum(a: Any, b: Any) -> Any:
         array([-2.,  0.])
     """
     with np.errstate(invalid="ignore"):
+        # comparisons with NaN are false: the second term adds b where it is NaN, so that NaN is never lost
         return where(less(b, a), b, a + where(less(-np.inf, b), 0.0, b))
 
 
@@ -151,6 +152,7 @@ def arcsin(x: Any) -> Any:
         >>> arcsin(np.array([0.0, 1.0])).round(4)
         array([0.    , 1.5708])
     """
+    # (1 - x) (1 + x) and not 1 - x^2, which cancels near 1
     return arctan2(x, sqrt((1.0 - x) * (1.0 + x)))
 
 

@@ -154,6 +154,7 @@ def inverse_root(a: Matrix, parents: Sequence[int]) -> Matrix:
             raise NumericsError(f"the {len(a)} x {len(a)} matrix of a norm is not positive definite") from None
     root = factored(a, parents)
     rows: list[Any] = []
+    # rows of L^-1 follow from those nearer to the root; scaling by D^-1/2 comes with the unit they start from
     for k, above in enumerate(root.factors):  # a = L' D L, R = L^-1 D^-1/2
         row = np.eye(len(a))[k] * sqrt(root.inverses[k])
         rows.append(sum((-factor * rows[i] for i, factor in above), start=row))
@@ -187,6 +188,7 @@ def factored(a: Matrix, parents: Sequence[int]) -> TreeFactors:
         inverses[k] = 1.0 / a[k, k]
         for at, i in enumerate(above[k]):
             factor = a[k, i] * inverses[k]
+            # only entries between ancestors of k change, and of those one triangle: a tree fills no zero
             for j in above[k][at:]:
                 a[i, j] = a[i, j] - factor * a[k, j]
             factors[k].append((i, factor))

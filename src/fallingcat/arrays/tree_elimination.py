@@ -40,6 +40,7 @@ class TreeElimination:
             inverse = self._inverses[k] = 1.0 / rows[k, k]
             for i in self._above[k]:
                 factor = rows[i, k] * inverse
+                # both triangles: the matrix is not symmetric, though its zeros are
                 for j in self._above[k]:
                     rows[i, j] = rows[i, j] - factor * rows[k, j]
                 self._factors[k].append(factor)

@@ -333,9 +333,9 @@ def _pushing(model: Model) -> str:
     found = pushing_pairs(model)
     why = {
         "overlap at rest": len(found.overlapping),
-        "out of reach": found.never,
+        "out of reach": found.unreachable,
         "links with meshes or ellipsoids": len(found.unknown),
-        "kept apart by the file": found.apart,
+        "excluded by the file": found.excluded,
     }
     left = ", ".join(f"{number} {what}" for what, number in why.items() if number)
     return f"{count(len(found.pairs), 'pair')} push each other with fc.control.SelfContact()" + (

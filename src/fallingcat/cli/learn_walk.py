@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ..model import Model
 
+STEPS_PER_PERIOD = (100, 400)
+"""Steps between two actions of a policy that is played: the larger number if the error of the smaller one is large."""
 SAMPLES = ("quadruped", "humanoid")
 """Sample robots that walk, by name."""
 RobotOption = Annotated[
@@ -98,22 +100,19 @@ def play(
 ) -> None:
     """Simulate a policy, and show the motion."""
     with errors_in_one_line():
-        from .. import simulate
         from ..learning import Policy, Walk
 
         if not all(map(math.isfinite, command)):
             raise FallingCatError(f"--command must be three finite numbers, got {' '.join(map(str, command))}")
         found = Policy.load(policy)
         task = Walk.of(_robot(robot or str(found.about.get("source") or found.about.get("robot"))), found.about)
-        run = simulate(
-            task.model, task.stance, seconds, found.controller(task, command), task.contact, dt=task.dt,
-            integrator="implicit",
-        )  # fmt: skip
+        run = _simulated(task, found, command, seconds)
         tilt, moved = run.poses[:, 2, 2].min(), run.poses[-1, :3, 3] - run.poses[0, :3, 3]
         rows: dict[str, Any] = {
             "robot": task.model.name,
             "status": run.status,
             "seconds": float(run.times[-1]),
+            "step (s)": float(f"{run.times[1] - run.times[0]:.3g}"),
             "moved (m)": [round(float(x), 3) for x in moved],
             "mean velocity (m/s)": [round(float(x), 3) for x in run.twists[len(run.times) // 2 :, :2].mean(axis=0)],
             "fell": _fall(task, run),
@@ -130,6 +129,21 @@ def play(
             on_screen(lambda console: summary(console, {name: str(x) for name, x in rows.items()}))
         if not (no_open or as_json):
             open_page(str(rows["page"]))
+
+
+def _simulated(task: Any, policy: Any, command: Any, seconds: float) -> Any:
+    """Run whose estimated error is small, if one of the steps is: those of training are too coarse for a motion."""
+    from .. import simulate
+    from ..simulation import Kind
+
+    for steps in STEPS_PER_PERIOD:
+        run = simulate(
+            task.model, task.stance, seconds, policy.controller(task, command), task.contact, dt=task.period / steps,
+            integrator="implicit",
+        )  # fmt: skip
+        if Kind.STEP_ERROR not in {warning.kind for warning in run.warnings}:
+            break
+    return run
 
 
 def _fall(task: Any, run: Any) -> str:

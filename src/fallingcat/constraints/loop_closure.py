@@ -26,7 +26,7 @@ from ..caching import cached_property
 from ..dynamics import bias_forces
 from ..dynamics import inverse_dynamics as tree_inverse_dynamics
 from ..dynamics.checks import check_robot, vector
-from ..dynamics.constrained import Constrained
+from ..dynamics.constrained import ConstrainedDynamicsResult
 from ..dynamics.geometry import Geometry, geometry
 from ..dynamics.kinematics import frame_motion
 from ..errors import ModelError, NumericsError, describe
@@ -149,7 +149,9 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
 
 
 @takes(forces="nv")
-def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: float = 0.0) -> Constrained:
+def forward_dynamics(
+    model: Model, state: State, forces: Vector, stabilization: float = 0.0
+) -> ConstrainedDynamicsResult:
     """Acceleration under ``forces`` that keeps the loops closed, and the constraint forces (``J' multipliers``).
 
     ``J a + bias = -2 w J v - w^2 error`` with ``w = stabilization``: errors decay like ``exp(-w t)`` (Baumgarte's rule,
@@ -175,7 +177,9 @@ def forward_dynamics(model: Model, state: State, forces: Vector, stabilization: 
     return held_motion(model, state, forces, stabilization)[0]
 
 
-def held_motion(model: Model, state: State, forces: Vector, stabilization: float) -> tuple[Constrained, Matrix]:
+def held_motion(
+    model: Model, state: State, forces: Vector, stabilization: float
+) -> tuple[ConstrainedDynamicsResult, Matrix]:
     """:func:`forward_dynamics`, and the Jacobian of the loops."""
     check_robot(model, state)
     forces = vector(forces, model.nv, "forces")
@@ -189,7 +193,7 @@ def held_motion(model: Model, state: State, forces: Vector, stabilization: float
     check_consistent(J, demand, names, "loops")
     free = respond(forces - bias_forces(model, state))
     found = resolved(hold(respond, J, J, free, demand), names, "forces in loops")
-    return Constrained(found.motion, found.forces), J
+    return ConstrainedDynamicsResult(found.motion, found.forces), J
 
 
 @concise
@@ -249,6 +253,7 @@ def inverse_dynamics(
     _check_names(model, actuated or ())
     N = _null_space(J)
     S = np.eye(model.nv)[drives]
+    # only forces along motions that keep the loops closed matter; among those that do, the shortest torques
     torques = np.linalg.lstsq(N.T @ S.T, N.T @ needed, rcond=None)[0] @ S
     left = N.T @ (needed - torques)
     if np.abs(left).max(initial=0.0) > 1e-9 * max(1.0, np.abs(needed).max()):
@@ -276,6 +281,7 @@ def _check_names(model: Model, names: Sequence[str]) -> None:
 def _shortest(J: Matrix, wanted: Vector, moves: np.ndarray) -> Vector:
     """The shortest ``x`` (nv), zero where nothing moves, with ``J x`` as near to ``wanted`` as can be."""
     x = np.zeros(J.shape[1])
+    # truncated: rows of planar loops depend on each other, and rounding of a dependent row must not be inverted
     x[moves] = np.linalg.lstsq(J[:, moves], wanted, rcond=MIN_SINGULAR_VALUE)[0]
     return x
 

@@ -187,6 +187,7 @@ def check_consistent(J: Matrix, demand: Vector, names: Sequence[str], what: str)
     if not (len(J) and is_numeric(J) and is_numeric(demand)):
         return
     U, s, _ = np.linalg.svd(np.real(J))
+    # left singular vectors beyond the rank are the combinations of rows that no motion satisfies
     rank = int((s > 1e-9 * s[0]).sum()) if s[0] > 0.0 else 0
     beyond = U[:, rank:] @ (U[:, rank:].T @ np.real(demand))
     allowed = MAX_CONTRADICTION * max(1.0, float(np.abs(demand).max(initial=0.0)))
@@ -214,6 +215,7 @@ def moving_axes(
         motions = point_motions(model, state, points)
         rims = [directions @ motion.rim(directions[0], r)[0] for motion, r in zip(motions, radii, strict=True)]
         sizes = np.maximum(sizes, np.reshape([np.abs(J).max(axis=1, initial=0.0) for J in rims], sizes.shape))
+    # three random states: an axis along which a point cannot move at any of them is structural, not a singularity
     return tuple(constant(np.flatnonzero(size > 1e-12)) for size in sizes)
 
 

@@ -78,5 +78,6 @@ def contact_jacobian(model: Model, state: State, points: Sequence[str]) -> Conta
 def _rank(J: Matrix) -> int:
     if not is_numeric(J):
         raise ModelError("ranks are those of numbers: this Jacobian holds expressions")
+    # relative to the largest, because rows are in m and columns in m or rad
     sizes = np.linalg.svd(J, compute_uv=False)
     return int((sizes > 1e-9 * sizes.max(initial=0.0)).sum())

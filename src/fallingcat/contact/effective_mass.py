@@ -51,6 +51,7 @@ def point_mobility(model: Model, floor: Contact) -> tuple[np.ndarray, np.ndarray
     JJ = np.einsum("pki,pkj->ij", J, J)
     if not model.loops:
         return JJ, np.eye(model.nv)
+    # motions that keep loops closed; redundant rows of a loop leave singular values of rounding
     _, size, rows = np.linalg.svd(np.asarray(equations(model, state).jacobian, dtype=float))
     return JJ, rows[int((size > 1e-9).sum()) :].T
 

@@ -36,6 +36,7 @@ class ThetaWeights(NamedTuple):
         >>> ThetaWeights.of(1.0, 0.0, 1.0, 1e-2).spring < 1e-7, ThetaWeights.of(1.0, 1.0, 1.0, 1e6).damper > 0.99
         (True, True)
         """
+        # numbers without a unit: damping and stiffness as the step sees them, by the mobility of the point
         z, y = dt * D * gives, dt * dt * K * gives
         y, resists = y * y, (1.0 + z) * (1.0 + z)
         return cls(y / (resists + y), (3.0 + z) / (6.0 + z), dt, gives)

@@ -4,18 +4,18 @@ from .._deprecated import former_names
 from .inverse_kinematics.differential import DifferentialIKResult, velocities
 from .inverse_kinematics.result import InverseKinematicsResult
 from .inverse_kinematics.solver import InverseKinematics, inverse_kinematics
-from .laws.actuators import Actuators, actuated
+from .laws.actuators import Actuators, actuator_controller
 from .laws.base import Law
 from .laws.drive_limits import DriveLimits
 from .laws.external_wrench import ExternalWrench, Push
 from .laws.force_elements import ForceElements
-from .laws.internal_external import ExternalLaw, InternalLaw, Response, on_external, response
+from .laws.internal_external import ExternalLaw, InternalLaw, Response, external_forces, response
 from .laws.joint_space import Gains, Impedance, InverseDynamics, gains
 from .laws.output_feedback import ErrorState, OutputFeedback, PoseSensor
 from .laws.passive_joints import DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
 from .laws.point_forces import PointActuator, PointSpring, wrench_between
 from .laws.reference_motions import PeriodicReference
-from .laws.sampled import Sampled
+from .laws.sampled import SampledController
 from .laws.self_contact import SelfContact
 from .laws.servo import PositionServo
 from .laws.springs import JointDamper, JointSpring
@@ -97,7 +97,7 @@ __all__ = [
     "RelativeTask",
     "Response",
     "RotationTask",
-    "Sampled",
+    "SampledController",
     "SelfContact",
     "SpeedLimit",
     "Stance",
@@ -116,11 +116,11 @@ __all__ = [
     "WholeBodyResult",
     "WrenchTask",
     "accelerations",
-    "actuated",
+    "actuator_controller",
+    "external_forces",
     "floating_inverse_dynamics",
     "gains",
     "inverse_kinematics",
-    "on_external",
     "passive",
     "response",
     "support_dynamics",

@@ -20,7 +20,7 @@ from .centroidal import (
     center_of_mass_derivatives,
     centroidal_dynamics_derivatives,
 )
-from .constrained import Constrained, constrained_forward_dynamics
+from .constrained import ConstrainedDynamicsResult, constrained_forward_dynamics
 from .coordinate_rates import FloatingBaseMap, floating_base_map
 from .coriolis import coriolis_matrix, mass_matrix_derivative
 from .derivatives import (
@@ -75,7 +75,7 @@ __all__ = [
     "BaseParameters",
     "CenterOfMassDerivatives",
     "CentroidalDerivatives",
-    "Constrained",
+    "ConstrainedDynamicsResult",
     "FloatingBaseMap",
     "ForwardDerivatives",
     "Hamiltonian",

@@ -23,7 +23,7 @@ ROW_ROUNDING = 1e-13
 
 
 @concise
-class Constrained(NamedTuple):
+class ConstrainedDynamicsResult(NamedTuple):
     """Acceleration and constraint forces of :func:`constrained_forward_dynamics`.
 
     Example:
@@ -43,7 +43,7 @@ class Constrained(NamedTuple):
 @takes(forces="nv")
 def constrained_forward_dynamics(
     model: Model, state: State, forces: Vector, jacobian: Matrix, bias: Vector
-) -> Constrained:
+) -> ConstrainedDynamicsResult:
     """Motion under forces that keeps ``jacobian @ acceleration + bias = 0`` ([ETH] (3.62)-(3.65)).
 
     ``M a + C v + g = forces + J' multipliers`` with
@@ -81,12 +81,12 @@ def constrained_forward_dynamics(
     M = mass_matrix(model, state)
     free = forces - bias_forces(model, state)
     if not len(jacobian):
-        return Constrained(solve(M, free), bias)
+        return ConstrainedDynamicsResult(solve(M, free), bias)
     MinvJt = solve(M, jacobian.T)
     inertia = jacobian @ MinvJt  # the inverse of the inertia that the constraint feels
     check_rank(inertia, "constraint")
     multipliers = -solve(inertia, MinvJt.T @ free + bias)
-    return Constrained(solve(M, free) + MinvJt @ multipliers, multipliers)
+    return ConstrainedDynamicsResult(solve(M, free) + MinvJt @ multipliers, multipliers)
 
 
 def check_rank(inertia: Matrix, what: str) -> None:

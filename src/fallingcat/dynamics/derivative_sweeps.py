@@ -97,6 +97,7 @@ def motion_of(
     axes_dot = [x + ad(nu) @ s if s.shape[1] > 1 else x for x, nu, s in zip(moved, own, axes, strict=True)]
     speeds = [state.twist, *(node.rates for node in tree)]
     steps = [s_dot @ v for s_dot, v in zip(axes_dot, speeds, strict=True)]
+    # gravity as an acceleration of the base upwards: every body feels it without a term of its own
     bias = outward(tree, steps[0] + _gravity(model, state), lambda node, a: a + steps[node.link])
     bodies = rigid_inertias(model)
     found = map_each(_body, geo.poses, bodies, geo.twists, bias)

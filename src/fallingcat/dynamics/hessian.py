@@ -51,6 +51,7 @@ def kinematic_hessian(model: Model, state: State, link: Place, representation: R
     J = _SE3.Ad(_SE3.inverse(H_bf)) @ concatenate(geo.moving(index, geo.axes), axis=1)
     own = _turning_axes(model, state, geo, frame)
     sizes = geo.places.sizes
+    # columns of one joint do not move each other, whatever their order: brackets begin with the next joint
     ends = np.repeat(np.cumsum(sizes), sizes)  # for each column the first one of the next joint
     columns = []
     for k, end in enumerate(ends):

@@ -195,6 +195,7 @@ def identify(
 
 def _weight(prior: float, tau: np.ndarray, triangle: np.ndarray) -> float:
     """Weight of the divergence: ``prior`` of the forces, and at least 0.1 % of the variance of the noise."""
+    # the last entry of the triangle of [Y, Z, tau] is the norm of what least squares leave over, without solving them
     free = len(tau) - triangle.shape[1] + 1
     noise = triangle[-1, -1] ** 2 / free if free > 0 else 0.0
     return float(max((prior * max(float(np.linalg.norm(tau)), 1e-300)) ** 2, 1e-3 * noise))

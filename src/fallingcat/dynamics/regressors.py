@@ -321,6 +321,7 @@ def combinations(W: FloatArray, names: tuple[str, ...], tolerance: float) -> Bas
             Q, kept = np.column_stack([Q, rest / np.linalg.norm(rest)]), [*kept, column]
     scaled = np.linalg.lstsq(W[:, kept], W, rcond=None)[0]
     P = scaled * size[None, :] / size[kept][:, None]
+    # coefficients of scaled columns: what is small beside 1 is rounding of the least squares
     P[np.abs(scaled) < tolerance] = 0.0
     P[:, size <= tolerance * size.max(initial=0.0)] = 0.0
     P[:, kept] = np.eye(len(kept))

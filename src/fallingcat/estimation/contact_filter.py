@@ -192,6 +192,7 @@ class ContactFilter:
         X, group, count = belief.element, self.group, len(self.feet)
         w, a = imu[:3] - belief.bias[:3], imu[3:] - belief.bias[3:]
         R, gravity = X[:3, :3], np.asarray(model.gravity)
+        # exact for readings that are constant over the period: the mean of R exp(w t) is R J(w dt)
         dv = dt * (gravity + R @ (rotations.left_jacobian(dt * w) @ a))
         velocity = X[:3, 4] + dv
         position = X[:3, 3] + dt * (X[:3, 4] + 0.5 * dv)
@@ -218,6 +219,7 @@ class ContactFilter:
         white = np.repeat([imu.gyro**2, imu.accelerometer**2], 3)
         walks = np.repeat([imu.gyro_walk**2, imu.accelerometer_walk**2], 3)
         slip = np.concatenate([np.zeros(6), np.full(3 * count, self.slip**2), np.zeros(3)])
+        # noise of readings has the variance density / dt over a period, and B a factor dt: dt in all, as walks have
         N = out @ (scale(1.0 / dt, (B * white) @ B.T) + scale(dt, np.diag(slip))) @ out.T
         return block([[N, np.zeros((len(N), 6))], [np.zeros((6, len(N))), scale(dt, np.diag(walks))]])
 
@@ -261,6 +263,7 @@ class ContactFilter:
         """Kalman update with ``z = H error + noise``."""
         P = belief.covariance
         PH = P @ H.T
+        # S is mirrored: rounding makes it unsymmetric, and errors of symmetry would grow from step to step
         K = solve(mirror(H @ PH + noise), PH.T).T
         correction = K @ z
         after = self.coordinates.corrected(self.group, belief.element, correction[:-6])
@@ -340,6 +343,7 @@ class ContactFilter:
             raise ModelError(f"start must be a Belief, such as filter.begin(state), got {describe(start)}")
         times, touching = readings.times, np.asarray(readings.touching) > 0.5
         period = np.array(times[1] - times[0])
+        # a foot that lands within the period has moved since its beginning: it counts from the next one on
         stance = (touching[:-1] & touching[1:]).astype(float)
         beliefs = [start]
         for k in range(len(times) - 1):

@@ -116,7 +116,7 @@ class EstimatedFeedback:
         >>> filter = ContactFilter(dog, feet)
         >>> feedback = EstimatedFeedback(loop, filter, FootSwitches(dog, feet, ground))
         >>> start = dog.standing(ground, posture)
-        >>> run = fc.simulate(dog, start, 0.3, fc.control.Sampled(feedback, rate=500.0), ground, dt=1e-3)
+        >>> run = fc.simulate(dog, start, 0.3, fc.control.SampledController(feedback, rate=500.0), ground, dt=1e-3)
         >>> times, states = feedback.history
         >>> bool(np.abs(states.pose[-1][:3, 3] - run.at(times[-1]).pose[:3, 3]).max() < 0.01)
         True

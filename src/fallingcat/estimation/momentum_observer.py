@@ -110,6 +110,7 @@ class MomentumObserver:
         """
         residual = vector(residual, self.model.nv, "residual")
         J = np.concatenate([np.asarray(jacobian(self.model, state, foot, "mixed"))[:3] for foot in feet])
+        # more equations than forces (three joints in a leg): what acts elsewhere is left over
         return np.linalg.lstsq(J.T, np.asarray(residual), rcond=None)[0].reshape(-1, 3)
 
 

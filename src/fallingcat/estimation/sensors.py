@@ -230,6 +230,7 @@ def _times(run: Trajectory, rate: float) -> FloatArray:
     duration = float(run.times[-1] - run.times[0])
     if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not 0.0 < rate < np.inf:
         raise ModelError(f"rate must be a positive number of readings per second, got {describe(rate)}")
+    # a run of whole periods whose product rounds down has its last reading all the same
     count = int(duration * rate + 1e-9)
     if count < 1:
         raise ModelError(f"a run of {duration:g} s has no whole period at {rate:g} readings per second")
@@ -268,6 +269,7 @@ def _switches(run: Trajectory, feet: Sequence[str], contacts: ContactSensor, tim
     if not feet:
         return np.zeros((len(times), 0), dtype=bool)
     closed = run.contact_pushes[:, [points.index(foot) for foot in feet]] > contacts.threshold
+    # the last sample that is not later; times that equal a sample but for rounding take that sample
     last = np.searchsorted(run.times, np.clip(times, run.times[0], run.times[-1]) + 1e-12, side="right") - 1
     return closed[last]
 

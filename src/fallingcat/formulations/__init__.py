@@ -1,12 +1,13 @@
 """Every formulation is a change of velocity, and every matrix carries its certificate."""
 
+from .._deprecated import former_names
 from .base_change import FixedAt, base_at, fixed_at
 from .certificate import Certificate, Check
 from .claims import Claim
 from .connection import connection, connection_derivative, curvature, locked_velocity
 from .decoupling import Conservation, center_of_mass_base, centroidal, decoupling, is_conserved, locked, momentum_map
 from .equations import EquationsOfMotion, equations
-from .evidence import Evidence, Unproved, worst
+from .evidence import Evidence, UnprovedError, worst
 from .internal_external import internal_external, internal_jacobian
 from .locked_frame import Integrability, integrability, locked_angle, locked_frame
 from .reduced import ReducedEquations, reduced_equations
@@ -32,7 +33,7 @@ __all__ = [
     "Integrability",
     "ReducedDerivatives",
     "ReducedEquations",
-    "Unproved",
+    "UnprovedError",
     "VelocityChange",
     "base_at",
     "body",
@@ -64,3 +65,5 @@ __all__ = [
     "world_linear",
     "worst",
 ]
+
+__getattr__ = former_names(__name__)

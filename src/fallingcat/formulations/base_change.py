@@ -229,5 +229,6 @@ def _jacobians(model: Model, state: State, link: Place, orientation: Place | Non
 def _check_moves_in_group(model: Model, J: Matrix, link: Place) -> None:
     """Raise an error unless the twist of the new base lies in the base group, whatever the joints do."""
     S = model.base.selection
+    # S coselection projects on the group: what is left over are motions that the base cannot make
     if is_numeric(J) and np.abs(J - S @ (model.base.coselection @ J)).max(initial=0.0) > 1e-9:
         raise ModelError(f"{place_name(link)!r} does not move in the base group {model.base}: it cannot be the base")

@@ -130,6 +130,7 @@ def _check_principal(model: Model, state: State) -> None:
     inertia = locked_inertia(model, state, "centroidal")[3:, 3:]
     if is_numeric(inertia) and np.isrealobj(inertia):
         moments = np.linalg.eigvalsh(inertia)
+        # the rate of an axis is divided by the difference of two moments: nearer than this it is rounding
         if np.diff(moments).min() <= 1e-9 * moments[-1]:
             raise NumericsError(
                 "two principal moments of inertia are equal: their axes are not unique", value=float(moments[1])

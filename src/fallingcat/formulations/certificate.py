@@ -15,7 +15,7 @@ from ..model.literals import FACTORIZATIONS
 from ..records import concise, html_table
 from .claims import OF_ALL, Claim, named_claims
 from .equations import EquationsOfMotion
-from .evidence import Evidence, Unproved
+from .evidence import Evidence, UnprovedError
 from .links import Links
 
 
@@ -147,5 +147,5 @@ def checked(name: str, meaning: str, residual: Callable[[], float], tolerance: f
     """Check of a residual, which may be unproved."""
     try:
         return Check(name, float(residual()), tolerance, claimed, meaning)
-    except Unproved as why:
+    except UnprovedError as why:
         return Check(name, float("nan"), tolerance, claimed, meaning, str(why) or "no reason is given")

@@ -29,8 +29,8 @@ class Claim:
     """Property of equations of motion: a name, a meaning, and a residual.
 
     ``residual(eom, evidence)`` is relative: at most the tolerance where the property holds.  ``evidence`` has the
-    equations link by link and the natural sizes of their entries; :class:`Unproved` is raised where the residual cannot
-    be had.  Equations with another factorization than ``factorizations`` do not make the claim.
+    equations link by link and the natural sizes of their entries; :class:`UnprovedError` is raised where the residual
+    cannot be had.  Equations with another factorization than ``factorizations`` do not make the claim.
 
     Example:
         >>> import fallingcat as fc

@@ -322,6 +322,7 @@ def is_conserved(
         nu = link_twist(model, state, name)
         h = _SE3.Ad(link_pose(model, state, name)).T @ momentum(model, state, "world")
     rate = _SE3.ad(nu).T @ h
+    # the coadjoint product is bilinear: relative to the sizes of its factors, and 0 <= 0 where one is zero
     size = float(np.linalg.norm(nu)) * float(np.linalg.norm(h))
     return Conservation(rate, bool(np.abs(rate).max() <= tolerance * max(size, 1e-300)))
 
@@ -372,6 +373,7 @@ def _inverted(given: Matrix | Callable[[State], Matrix] | None, X: Matrix) -> Ma
 
 def _square(X: Any, like: np.ndarray, what: str, invertible: bool = True) -> Matrix:
     numbers(X, like.shape, what)
+    # four digits of 16 are left to a solution with this condition
     if invertible and is_numeric(X) and len(like) and np.linalg.cond(X) > 1e12:
         raise NumericsError(f"{what} is singular", value=float(np.linalg.cond(X)))
     return X

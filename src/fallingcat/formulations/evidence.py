@@ -26,14 +26,14 @@ LOST = 1e-5
 """An entry that is smaller than this part of what it could be is not seen apart from rounding."""
 
 
-class Unproved(FallingCatError):
+class UnprovedError(FallingCatError):
     """Error of a claim that cannot be checked; the message says why.
 
     Example:
         >>> import fallingcat as fc
-        >>> raise fc.formulations.Unproved("the change has no clock")
+        >>> raise fc.formulations.UnprovedError("the change has no clock")
         Traceback (most recent call last):
-        fallingcat.formulations.evidence.Unproved: the change has no clock
+        fallingcat.formulations.evidence.UnprovedError: the change has no clock
     """
 
 
@@ -71,7 +71,7 @@ class Evidence:
         """Rate ``dT/dt`` by complex step, not as the change has it."""
         rate = np.asarray(np.imag(self._at(1j * STEP)) / STEP)
         if not is_rate(rate, self._at, float(np.abs(self.links.state.velocity).max(initial=0.0))):
-            raise Unproved("the change's `at` does not compute with complex numbers: its rate cannot be checked")
+            raise UnprovedError("the change's `at` does not compute with complex numbers: its rate cannot be checked")
         return rate
 
     @cached_property
@@ -81,14 +81,14 @@ class Evidence:
 
     def _at(self, step: complex) -> Matrix:
         if self.change.at is None:
-            raise Unproved("the change gives no `at`: its rate cannot be checked")
+            raise UnprovedError("the change gives no `at`: its rate cannot be checked")
         return self.change.at(step)
 
     @cached_property
     def turn(self) -> np.ndarray:
         """Matrix ``(dT/dt) T^-1``."""
         if self.T.shape[0] < self.T.shape[1]:
-            raise Unproved("the change drops velocities: how its right inverse moves is not known")
+            raise UnprovedError("the change drops velocities: how its right inverse moves is not known")
         return np.asarray(self.T_dot @ self.inverse)
 
     @cached_property

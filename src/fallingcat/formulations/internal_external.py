@@ -217,6 +217,7 @@ def _inverse(R: Matrix) -> Matrix:
     """``R^-1 = R' (R R')^-1``: safe without looking at values; a step of Newton's method mends what squaring costs."""
     one = np.eye(len(R))
     first = R.T @ solve(R @ R.T, one)
+    # one step of Newton-Schulz for the right inverse: R R' squares the condition number, this wins the digits back
     return first @ (2.0 * one - R @ first)
 
 

@@ -229,6 +229,7 @@ def _square(X: Matrix, size: int, what: str) -> Matrix:
 def _inverse(T: Matrix, name: str) -> Matrix:
     """``T^-1``, or an error where there is none; rows may have any units."""
     if is_numeric(T) and len(T):
+        # rows in m and in rad may differ by any factor, which says nothing about the rank: each is scaled to 1
         largest = np.abs(T).max(axis=1, keepdims=True)
         condition = np.linalg.cond(T / largest) if largest.all() else np.inf
         if not condition < 1e12:

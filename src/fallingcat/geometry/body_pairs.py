@@ -61,8 +61,8 @@ def body_pairs(model: Model, links: Sequence[tuple[str, str]] | None = None) -> 
     Args:
         model: Scene: robots and free objects.
         links: Names of pairs of links.  Left out: all that a free joint or several joints move against each other,
-            without those that the file keeps apart (``model.apart``), and without shapes of one robot that overlap
-            (nearer than their margin) in its neutral configuration or cannot reach each other.
+            without ``model.contact_exclusions``, and without shapes of one robot that overlap (are nearer than their
+            margin) in its neutral configuration or cannot reach each other.
 
     Returns:
         One entry for each pair of shapes.
@@ -121,10 +121,10 @@ def way_apart(model: Model, pairs: Sequence[BodyPair], point: int) -> str:
 
 def _all(model: Model) -> list[tuple[int, int]]:
     """Pairs of links that may touch."""
-    apart = {frozenset(pair) for pair in model.apart}
+    excluded = {frozenset(pair) for pair in model.contact_exclusions}
     shaped = [i for i, link in enumerate(model.links) if link.collisions]
     moving = [pair for pair in combinations(shaped, 2) if _alone(model, *pair) or len(joints_between(model, *pair)) > 1]
-    return [(i, j) for i, j in moving if frozenset((model.link_names[i], model.link_names[j])) not in apart]
+    return [(i, j) for i, j in moving if frozenset((model.link_names[i], model.link_names[j])) not in excluded]
 
 
 def _named(model: Model, first: str, second: str) -> tuple[int, int]:

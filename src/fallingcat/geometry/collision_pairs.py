@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._deprecated import former_attribute
 from ..arrays import concatenate, is_numeric, map_each
 from ..arrays.types import Pose, Scalar, Vector
 from ..arrays.vectorize import vectorize
@@ -52,12 +53,12 @@ class SelfPairs(NamedTuple):
     pairs: tuple[Couple, ...]
     overlapping: tuple[tuple[str, str], ...]
     """links with shapes that overlap where all joints are neutral, and so do not push"""
-    never: int
+    unreachable: int
     """pairs of shapes that cannot reach each other, whatever the joints do"""
     unknown: tuple[str, ...]
     """links with meshes or ellipsoids, which have no closed form and do not push"""
-    apart: int
-    """pairs of links that do not push by the robot's file: see ``model.apart``"""
+    excluded: int
+    """pairs of links that do not push by the robot's file: see ``model.contact_exclusions``"""
 
     def links(self, model: Model) -> tuple[tuple[str, str], ...]:
         """Pairs of links that may collide, by name.
@@ -78,6 +79,10 @@ class SelfPairs(NamedTuple):
         return tuple((model.link_names[a], model.link_names[b]) for a, b in sorted(found))
 
 
+for _old, _new in (("never", "unreachable"), ("apart", "excluded")):
+    setattr(SelfPairs, _old, former_attribute(_old, _new))
+
+
 def pushing_pairs(model: Model, pairs: Sequence[tuple[str, str]] | None = None) -> SelfPairs:
     """Pairs of shapes that collide in runs with :class:`fallingcat.control.SelfContact`.
 
@@ -87,7 +92,7 @@ def pushing_pairs(model: Model, pairs: Sequence[tuple[str, str]] | None = None) 
     Args:
         model: Robot.
         pairs: Pairs of links; None: all links that more than one moving joint keeps apart, less those that the file
-            excludes (``model.apart``), and less shapes that overlap in the neutral configuration.
+            excludes (``model.contact_exclusions``), and less shapes that overlap in the neutral configuration.
 
     Returns:
         Pairs of shapes, and the reasons for those left out.
@@ -120,11 +125,11 @@ def _found(model: Model, named: tuple[tuple[str, str], ...] | None) -> SelfPairs
     unknown = tuple(
         link.name for link, known in zip(model.links, sides, strict=True) if len(known) < len(link.collisions)
     )
-    names, apart = model.link_names, {frozenset(pair) for pair in model.apart}
+    names, excluded = model.link_names, {frozenset(pair) for pair in model.contact_exclusions}
     if named is None:
         shaped = combinations([i for i, own in enumerate(sides) if own], 2)
         hinged = [pair for pair in shaped if len(joints_between(model, *pair)) > 1]
-        couples = [(i, j) for i, j in hinged if frozenset((names[i], names[j])) not in apart]
+        couples = [(i, j) for i, j in hinged if frozenset((names[i], names[j])) not in excluded]
     else:
         hinged = couples = [(model.link_index(a), model.link_index(b)) for a, b in named]
     shapes = [_ordered(a, b) for i, j in couples for a, b in product(sides[i], sides[j])]

@@ -258,6 +258,7 @@ def _nearest(hull: Hull, c: Any) -> tuple[Any, Any]:
         here = (c - x) @ (c - x)
         better = less(here, best)
         best, foot = where(better, here, best), where(better, x, foot)
+    # nearer than that the direction to the foot is rounding: the normal of the face serves
     outside = less(SHORTEST * SHORTEST, where(less(0.0, way.apart), best, 0.0))
     length = sqrt(where(outside, best, 1.0))
     return where(outside, length, way.apart), where(outside, scale(1.0 / length, c - foot), way.normal)
@@ -272,6 +273,7 @@ def _hull_and_capsule(hull: Hull, H_a: Pose, H_b: Pose, half: Any, radius: Any) 
         end = c + scale(side * half[2], u)
         distance, normal = _nearest(hull, end)
         found.append((distance, normal, end))
+    # an end inside of the hull: edges say nothing then, because distances to them are not depths
     inside = smallest([distance for distance, _, _ in found])
     for side in (-1.0, 1.0):
         distance, normal, place = _over_edges(hull, c, u, half[2], side)
@@ -282,6 +284,7 @@ def _hull_and_capsule(hull: Hull, H_a: Pose, H_b: Pose, half: Any, radius: Any) 
         least, n = where(better, distance, least), where(better, normal, n)
     heights, points = [], []
     for distance, normal, place in found:
+        # one normal for all points: those whose own points elsewhere belong to another face, and are far
         heights.append(where(less(ALIGNED, n @ normal), distance - radius, FAR))
         points.append(H_a[:3, 3] + R @ (place - scale(0.5 * (distance + radius), normal)))
     return Manifold(array(heights), R @ n, points)
@@ -296,6 +299,7 @@ def _over_edges(hull: Hull, c: Any, u: Any, half: Any, side: float) -> tuple[Any
         s, t = nearest_of_segments(middle - c, e, 0.5 * length, u, half)
         x, y = middle + scale(s, e), c + scale(t, u)
         square = (y - x) @ (y - x)
+        # the ends of the capsule have points of their own: here they would count twice
         within = less(absolute(t), (1.0 - 1e-3) * half)
         there = less(0.0, smallest([where(within, 1.0, -1.0), side * t + (INSIDE if side > 0.0 else 0.0), square]))
         gap = sqrt(where(there, square, 1.0))

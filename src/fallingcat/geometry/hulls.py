@@ -196,6 +196,7 @@ def _faces(points: np.ndarray, tolerance: float) -> list[tuple[int, ...]]:
     normals = np.cross(b - a, c - a)
     lengths = np.linalg.norm(normals, axis=1)
     scale = float(np.abs(points).max())
+    # triples nearly in a line: their normal is rounding
     for k in np.flatnonzero(lengths > 1e-9 * scale * scale):
         normal = normals[k] / lengths[k]
         heights = (points - a[k]) @ normal
@@ -219,6 +220,7 @@ def _ordered(points: np.ndarray, on: list[int], normal: np.ndarray) -> tuple[int
         for i in range(n)
     ]
     size = float(np.abs(points).max())
+    # a corner that does not turn lies on an edge: without it the face is the same
     return tuple(corner for corner, turn in zip(ring, turns, strict=True) if turn > 1e-9 * size * size)
 
 

@@ -106,6 +106,7 @@ def _clipped(c: Any, u: Any, half: Any) -> tuple[Any, Any, Any]:
     low, high, there = -1.0, 1.0, None
     size = FLAT * FLAT * (u @ u)
     for x, d, h in zip(c, u, half, strict=True):
+        # along a face there is no crossing to divide for: whether it is within is all that counts
         parallel = less(d * d, size)
         step, side = where(parallel, 1.0, absolute(d)), where(less(d, 0.0), -1.0, 1.0)
         first, last = (-h - side * x) / step, (h - side * x) / step
@@ -140,6 +141,7 @@ class _Face(NamedTuple):
         """Middle and half edges (3 each, in the axes of this face) of the face of another box that looks at it."""
         Q, t = self.axes @ H[:3, :3], self.axes @ (H[:3, 3] - self.origin)
         sizes = absolute(Q[2])
+        # ties go to the first axis, so that equal faces do not change places by rounding
         first = less(_larger(sizes[1], sizes[2]), sizes[0] + INSIDE)
         second = less(sizes[2], sizes[1] + INSIDE)
         x = where(first, 1.0, 0.0)
@@ -156,6 +158,7 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     of_a, of_b, edges = separations(H_a, half_a, H_b, half_b)
     second = less(of_a.apart + INSIDE, of_b.apart)
     least = smallest(concatenate([half_a, half_b]))
+    # faces first: an edge that wins by rounding would replace four points by one, and the box would tip
     crossing = less(where(second, of_b.apart, of_a.apart) + EDGE_BIAS * least, edges.apart)
     face = _Face.of(
         where(second, H_b, H_a), where(second, half_b, half_a), where(second, -1.0 * of_b.normal, of_a.normal)
@@ -192,6 +195,7 @@ def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[Corner]:
                 seen = size * (array([t, side]) if k == 0 else array([side, t]))
                 found.append(Corner(middle + scale(t, along), seen, there))
     area = p[0] * q[1] - p[1] * q[0]
+    # faces seen edge on: sin^2 of the angle between p and q below 1e-12, the division by the area is left out
     upright = less(1e-12 * (p @ p) * (q @ q), area * area)
     inverse = 1.0 / where(upright, area, 1.0)
     for side_x, side_y in product((-1.0, 1.0), repeat=2):

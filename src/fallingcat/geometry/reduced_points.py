@@ -88,6 +88,7 @@ def _extreme(points: CollisionPoints, mine: list[int], depth: float) -> list[int
 def _ways() -> np.ndarray:
     """Unit vectors all around, along axes and diagonals first (n x 3)."""
     k = np.arange(DIRECTIONS) + 0.5
+    # Fibonacci spiral: turns of the golden angle cover a sphere evenly, without a pole
     z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
     spiral = np.stack([np.sqrt(1.0 - z * z) * np.cos(turn), np.sqrt(1.0 - z * z) * np.sin(turn), z], axis=1)
     corners = EXTREME_DIRECTIONS / np.linalg.norm(EXTREME_DIRECTIONS, axis=1)[:, None]

@@ -36,7 +36,7 @@ class Parts:
     """Massless links that the reader itself put between several joints of one body."""
     actuators: Sequence[Actuator] = ()
     driven: Drives | None = None
-    apart: Sequence[tuple[str, str]] = ()
+    contact_exclusions: Sequence[tuple[str, str]] = ()
     start: Keyframe | None = None
     named_states: Sequence[Keyframe] = ()
     force_elements: Sequence[ForceElement] = ()
@@ -48,7 +48,7 @@ class Parts:
         links, joints, frames = tuple(self.links), tuple(self.joints), tuple(self.frames)
         states = self.start, tuple(self.named_states)
         forces = tuple(self.force_elements), tuple(self.tendons)
-        rest = (), tuple(self.actuators), self.driven, tuple(self.apart), *states, *forces
+        rest = (), tuple(self.actuators), self.driven, tuple(self.contact_exclusions), *states, *forces
         return Model(self.name, self.base, links, joints, self.gravity, frames, *rest, ground=self.ground)
 
 

@@ -25,6 +25,20 @@ class Delay:
         self._past: list[Any] = []
         self._lag: Any = None
 
+    @property
+    def arrays(self) -> list[Any]:
+        """What is remembered, as :meth:`take` takes it."""
+        return [] if self._lag is None else [self._lag, *self._past]
+
+    def take(self, arrays: list[Any]) -> None:
+        """Remember what :attr:`arrays` lists.
+
+        Args:
+            arrays: Such a list.
+        """
+        if arrays:
+            self._lag, *self._past = arrays
+
     def restart(self, which: Any, lag: Any, x: Any) -> None:
         """Forget the past of some robots.
 

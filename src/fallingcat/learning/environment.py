@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,11 +180,12 @@ class Environment:
         no_action = zeros(np.zeros((n, task.actions)))
         commands = task.command(self.library, n) if task.commands else zeros(np.zeros((n, 0)))
         everybody = self._age >= 0.0
-        points = self._restart(everybody, self.library.given(self.batch.points_of()))
-        blank = self._snapshot(points, actions=no_action, last_actions=no_action, commands=commands)
+        self._points = self.library.given(self.batch.points_of())
+        self._restart(everybody)
+        blank = self._snapshot(actions=no_action, last_actions=no_action, commands=commands)
         inputs = task.control(no_action, blank)
-        self._zero_memory = {name: 0.0 * x for name, x in task.remember(blank.with_(inputs=inputs)).items()}
-        self._now = blank.with_(inputs=inputs, memory=self._zero_memory)
+        memory = {name: xp.zeros_like(x) for name, x in task.remember(blank.with_(inputs=inputs)).items()}
+        self._now = blank.with_(inputs=inputs, memory=memory)
         self._delays[0].restart(everybody, self._lag(limits.action_delay), no_action)
         return self._seen(everybody)
 
@@ -204,11 +205,10 @@ class Environment:
         self.batch.step(self.steps, **{name: self.library.sent(x) for name, x in inputs.items()})
         self._push()
         self._age = self._age + task.period
-        points = self.library.given(self.batch.points_of())
+        self._points = self.library.given(self.batch.points_of())
         after = self._snapshot(
-            points, actions=actions, last_actions=before.actions, commands=before.commands, inputs=inputs,
-            memory=before.memory,
-        )  # fmt: skip
+            actions=actions, last_actions=before.actions, commands=before.commands, inputs=inputs, memory=before.memory
+        )
         velocity = self.library.given(self.batch.part("velocity"))
         broken = ~(xp.amax(xp.abs(velocity), axis=1) < MAX_SPEED)  # also where it is not a number
         none = 0.0 * self._age  # of robots that broke, whose own numbers mean nothing
@@ -219,9 +219,33 @@ class Environment:
         last = self._observed(after) if details else None
         metrics = {name: xp.where(broken, none, x) for name, x in task.metrics(after).items()} if details else {}
         self._now = after.with_(memory=task.remember(after))
-        observations = self._begin_anew(terminated | truncated, points)
+        observations = self._begin_anew(terminated | truncated)
         self._counts = self._counts + xp.stack([(terminated | truncated).sum(), terminated.sum(), broken.sum()])
         return StepResult(observations, rewards, terminated, truncated, broken, terms, last, metrics)
+
+    @property
+    def carried(self) -> list[Any]:
+        """Arrays from which the next step goes on; not among them are parameters of robots, which change in place."""
+        now, delays = self._now, [x for delay in self._delays for x in delay.arrays]
+        own = [self.library.given(self.batch.kept), self._age, self._counts, self._points]
+        given = [now.actions, now.last_actions, now.commands, *now.inputs.values(), *now.memory.values()]
+        return [*own, *given, *self._kp_kd, *delays]
+
+    def carry(self, arrays: Sequence[Any]) -> None:
+        """Go on from such arrays.
+
+        Args:
+            arrays: List of :attr:`carried`, of this environment or of one like it.
+        """
+        left = iter(arrays)
+        self.batch.kept = self.library.sent(next(left))
+        self._age, self._counts, self._points = next(left), next(left), next(left)
+        actions, last, commands = next(left), next(left), next(left)
+        inputs, memory = ({name: next(left) for name in x} for x in (self._now.inputs, self._now.memory))
+        self._now = self._snapshot(actions=actions, last_actions=last, commands=commands, inputs=inputs, memory=memory)
+        self._kp_kd = [next(left) for _ in self._kp_kd]
+        for delay in self._delays:
+            delay.take([next(left) for _ in delay.arrays])
 
     # parts of a step --------------------------------------------------------------------------------------------
 
@@ -237,18 +261,20 @@ class Environment:
                 raise NumericsError(f"action {place} of robot {robot} must be a finite number")
         return actions
 
-    def _snapshot(self, points: Any, **fields: Any) -> Snapshot:
+    def _snapshot(self, **fields: Any) -> Snapshot:
         """Robots as they are now; nothing is copied."""
         given, n, k = self.library.given, self.robots, len(self.batch.points)
         pose = given(self.batch.part("pose")).reshape((n, 3, 4))
-        feet = points.reshape((n, 3, k, 3))
+        feet = self._points[:, : 9 * k].reshape((n, 3, k, 3))
         joints, twist, rates = (given(self.batch.part(name)) for name in ("joints", "twist", "rates"))
         about = {"feet": feet[:, 0], "foot_velocities": feet[:, 1], "foot_forces": feet[:, 2]}
+        if k:
+            about |= {"foot_heights": self._points[:, 9 * k : 10 * k], "height": self._points[:, 10 * k]}
         return Snapshot(
             self.library.xp, self._age, pose[:, :, :3], pose[:, :, 3], joints, twist, rates, **about, **fields
         )
 
-    def _begin_anew(self, ended: Any, points: Any) -> Any:
+    def _begin_anew(self, ended: Any) -> Any:
         """Observations, after episodes that have ended are started anew."""
         task, xp, now = self.task, self.library.xp, self._now
         row = ended[:, None]
@@ -259,21 +285,21 @@ class Environment:
             commands = xp.where((fresh | ended)[:, None], task.command(self.library, self.robots), commands)
         none = 0.0 * now.actions
         actions, last = xp.where(row, none, now.actions), xp.where(row, none, now.last_actions)
-        memory = {name: xp.where(row, self._zero_memory[name], x) for name, x in now.memory.items()}
-        points = self._restart(ended, points)
+        memory = {name: xp.where(row, xp.zeros_like(x), x) for name, x in now.memory.items()}
+        self._restart(ended)
         self._delays[0].restart(ended, self._lag(self._limits.action_delay), none)
         self._now = self._snapshot(
-            points, actions=actions, last_actions=last, commands=commands, inputs=now.inputs, memory=memory
+            actions=actions, last_actions=last, commands=commands, inputs=now.inputs, memory=memory
         )
         return self._seen(ended)
 
-    def _restart(self, ended: Any, points: Any) -> Any:
-        """Contact points of all robots, after some were put where episodes start, with parameters of their own."""
+    def _restart(self, ended: Any) -> None:
+        """Put some robots where episodes start, with parameters of their own."""
         xp, sent = self.library.xp, self.library.sent
         index = self.library.indices(self.batch.starts, self.robots)
         self.batch.restart(sent(ended), sent(index))
         self._draw_gains(ended)
-        return xp.where(ended[:, None], self.library.given(self.batch.bank_points(sent(index))), points)
+        self._points = xp.where(ended[:, None], self.library.given(self.batch.bank_points(sent(index))), self._points)
 
     def _draw_gains(self, ended: Any) -> None:
         """Gains of servos of the robots that start anew."""
@@ -282,7 +308,7 @@ class Environment:
             return
         strength = self.library.uniform(*limits.strength, n, 1)
         fresh = [
-            strength * self.library.uniform(*limit, n, 1) * self.library.floats(gain)
+            strength * self.library.uniform(*limit, n, 1) * self.library.constant(gain)
             for limit, gain in zip((limits.stiffness, limits.damping), self._gains, strict=True)
         ]
         old = self._kp_kd or fresh
@@ -317,7 +343,7 @@ class Environment:
         if self.task.noise:
             sizes = self.task.observe(self._now)
             width = np.concatenate([np.full(x.shape[1], self.task.noise.get(k, 0.0)) for k, x in sizes.items()])
-            seen = seen + self.library.floats(width) * self.library.uniform(-1.0, 1.0, *seen.shape)
+            seen = seen + self.library.constant(width) * self.library.uniform(-1.0, 1.0, *seen.shape)
         self._delays[1].restart(ended, self._lag(self._limits.sensor_delay), seen)
         return self._delays[1](seen)
 

@@ -22,9 +22,12 @@ class Library(ABC):
     """
 
     xp: Any
+    random: Any
+    """generator of random numbers"""
 
     def __init__(self, target: str, dtype: str) -> None:
         self.target, self.dtype = target, dtype
+        self._constants: dict[Any, Any] = {}
 
     @abstractmethod
     def seed(self, seed: int) -> None:
@@ -41,6 +44,14 @@ class Library(ABC):
     def floats(self, x: Any) -> Any:
         """Numbers of this computer as an array of this library, in the simulator's precision."""
         return self.xp.asarray(np.asarray(x, dtype=self.dtype))
+
+    def constant(self, x: Any) -> Any:
+        """:meth:`floats` of numbers that stay the same, which are sent to the device once."""
+        x = np.asarray(x, dtype=float)
+        key = x.shape, x.tobytes()
+        if key not in self._constants:
+            self._constants[key] = self.floats(x)
+        return self._constants[key]
 
     @abstractmethod
     def uniform(self, low: Any, high: Any, *shape: int) -> Any:
@@ -63,7 +74,7 @@ class _Generated(Library):
     """NumPy and CuPy, whose generators have the same methods."""
 
     def seed(self, seed: int) -> None:
-        self._random = self.xp.random.default_rng(seed)
+        self.random = self.xp.random.default_rng(seed)
 
     def given(self, x: Any) -> Any:
         return x
@@ -72,13 +83,13 @@ class _Generated(Library):
         return self.xp.asarray(x)
 
     def uniform(self, low: Any, high: Any, *shape: int) -> Any:
-        return low + (high - low) * self._random.random(shape, dtype=self.dtype)
+        return low + (high - low) * self.random.random(shape, dtype=self.dtype)
 
     def normal(self, *shape: int) -> Any:
-        return self._random.standard_normal(shape, dtype=self.dtype)
+        return self.random.standard_normal(shape, dtype=self.dtype)
 
     def indices(self, below: int, count: int) -> Any:
-        return self._random.integers(0, below, count)
+        return self.random.integers(0, below, count)
 
 
 class NumPy(_Generated):
@@ -110,11 +121,11 @@ class Torch(Library):
         super().__init__(target, dtype)
         self.xp = _imported("torch", "learn")
         self._kind = {"dtype": getattr(self.xp, dtype), "device": target}
+        self.random = self.xp.Generator(target)
 
     def seed(self, seed: int) -> None:
         """Start the generator of the device anew."""
-        self._random = self.xp.Generator(self.target)
-        self._random.manual_seed(seed)
+        self.random.manual_seed(seed)
 
     def given(self, x: Any) -> Any:
         """Tensor on the same memory."""
@@ -135,15 +146,15 @@ class Torch(Library):
 
     def uniform(self, low: Any, high: Any, *shape: int) -> Any:
         """Tensor of random numbers."""
-        return low + (high - low) * self.xp.rand(shape, generator=self._random, **self._kind)
+        return low + (high - low) * self.xp.rand(shape, generator=self.random, **self._kind)
 
     def normal(self, *shape: int) -> Any:
         """Tensor of random numbers."""
-        return self.xp.randn(shape, generator=self._random, **self._kind)
+        return self.xp.randn(shape, generator=self.random, **self._kind)
 
     def indices(self, below: int, count: int) -> Any:
         """Tensor of whole numbers."""
-        return self.xp.randint(0, below, (count,), generator=self._random, device=self.target)
+        return self.xp.randint(0, below, (count,), generator=self.random, device=self.target)
 
     def fetched(self, x: Any) -> np.ndarray:
         """Array in this computer's memory."""

@@ -29,15 +29,21 @@ class Moments:
     """
 
     def __init__(self, size: int, device: Any) -> None:
-        self.mean, self._variance = torch.zeros(size, device=device), torch.ones(size, device=device)
+        self.arrays = [torch.zeros(size, device=device), torch.ones(size, device=device)]
+        """mean and variance"""
+
+    @property
+    def mean(self) -> Any:
+        """Means."""
+        return self.arrays[0]
 
     @property
     def scale(self) -> Any:
         """Deviations; 1 for columns that are constant."""
-        deviation = self._variance.sqrt()
+        deviation = self.arrays[1].sqrt()
         return torch.where(deviation > CONSTANT * self.mean.abs(), deviation, torch.ones_like(deviation))
 
-    def update(self, rows: Any, weight: float) -> None:
+    def update(self, rows: Any, weight: Any) -> None:
         """Take in new data.
 
         Args:
@@ -45,9 +51,9 @@ class Moments:
             weight: Share of the new data, between 0 and 1: 1 forgets the old ones.
         """
         variance, mean = torch.var_mean(rows, dim=0, correction=0)
-        off = mean - self.mean
-        self._variance = (1.0 - weight) * (self._variance + weight * off * off) + weight * variance
-        self.mean = self.mean + weight * off
+        before, spread = self.arrays
+        off = mean - before
+        self.arrays = [before + weight * off, (1.0 - weight) * (spread + weight * off * off) + weight * variance]
 
     def normalized(self, x: Any) -> Any:
         """Columns of zero mean and unit deviation.
@@ -70,19 +76,3 @@ class Moments:
             Array of the same shape.
         """
         return x * self.scale + self.mean
-
-    def numbers(self) -> Any:
-        """State, ``2 x size``, from which :meth:`restore` goes on.
-
-        Returns:
-            Mean and variance.
-        """
-        return torch.stack([self.mean, self._variance])
-
-    def restore(self, numbers: Any) -> None:
-        """Take the state of another.
-
-        Args:
-            numbers: Result of :meth:`numbers`.
-        """
-        self.mean, self._variance = numbers

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
+
 try:
     import torch
 except ImportError:  # the learner says so when it is made
@@ -64,29 +66,74 @@ def perceptron(layers: list[Any], x: Any) -> Any:
     return x
 
 
-class Recorded:
-    """Function of tensors on a GPU as a CUDA graph: its launches are recorded once, and replayed by every call.
+class Adam:
+    """Steps of Adam [Kingma], whose state stays on the device.
 
     Args:
-        function: Function that returns a list of tensors.
-        given: Arguments, whose shapes calls must have.
+        theta: Parameters.
     """
 
-    def __init__(self, function: Any, given: Any) -> None:
-        self._given = [x.clone() for x in given]
-        beside = torch.cuda.Stream()
-        beside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(beside):
-            for _ in range(2):  # libraries choose their ways in the first calls
-                function(*self._given)
-        torch.cuda.current_stream().wait_stream(beside)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self._found = function(*self._given)
+    def __init__(self, theta: Any) -> None:
+        self.arrays = [torch.zeros_like(theta), torch.zeros_like(theta), torch.zeros((), device=theta.device)]
 
-    def __call__(self, given: Any) -> Any:
-        """Results; the next call overwrites them."""
-        for own, x in zip(self._given, given, strict=True):
-            own.copy_(x)
+    def step(self, theta: Any, gradient: Any, rate: Any) -> Any:
+        """Parameters after a step."""
+        mean, square, count = self.arrays
+        mean, square, count = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient * gradient, count + 1.0
+        self.arrays = [mean, square, count]
+        size, spread = rate / (1.0 - 0.9**count), (square / (1.0 - 0.999**count)).sqrt()
+        return theta - size * mean / (spread + 1e-8)
+
+
+class Recorded:
+    """Loop body on a GPU as a CUDA graph: its launches are recorded once, and replayed by every call.
+
+    What the body changes from call to call are the arrays that ``get`` lists; other arrays it may change in place.
+
+    Args:
+        body: Function without arguments, which was called before: libraries choose their ways in the first calls.
+        get: Function that lists the tensors from which the next call goes on.
+        put: Function that takes such a list.
+        generators: Random generators of the body.
+    """
+
+    def __init__(self, body: Any, get: Any, put: Any, generators: Any) -> None:
+        import cupy
+
+        self._get, self._put, self._carried = get, put, [x.clone() for x in get()]
+        put(self._carried)
+        self._graph, beside = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+        for generator in generators:
+            self._graph.register_generator_state(generator)
+        memory = cupy.cuda.PythonFunctionAllocator(
+            lambda size, device: torch.cuda.caching_allocator_alloc(size, device, beside.cuda_stream),
+            lambda pointer, device: torch.cuda.caching_allocator_delete(pointer),
+        )  # of the graph, which nobody else is given while it lives
+        try:
+            self._found = self._record(body, beside, memory.malloc)
+        except RuntimeError as error:
+            reason = f"a round cannot be recorded, for a function of the task waits for the GPU ({error})"
+            raise ModelError(f"{reason}: take Settings(graph=False)") from error
+        put(self._carried)
+
+    def _record(self, body: Any, stream: Any, malloc: Any) -> Any:
+        import cupy
+
+        with (
+            torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"),
+            cupy.cuda.ExternalStream(stream.cuda_stream),
+            cupy.cuda.using_allocator(malloc),
+        ):
+            found = body()
+            for own, x in zip(self._carried, self._get(), strict=True):
+                own.copy_(x)
+        return found
+
+    def __call__(self) -> Any:
+        """Results of the body; the next call overwrites them."""
+        for own, x in zip(self._carried, self._get(), strict=True):
+            if x.data_ptr() != own.data_ptr():
+                own.copy_(x)
         self._graph.replay()
+        self._put(self._carried)
         return self._found

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import concatenate, exp, less, where
 from ..compiler import compile
-from ..control import Sampled
+from ..control import SampledController
 from ..errors import ExtraMissingError, FileError, ModelError, describe
 from ..io.files import write_bytes
 from ..model import Model, State
@@ -232,7 +232,7 @@ class Policy:
         Returns:
             Laws.
         """
-        return [*task.laws, Sampled(_Memory(self, task, command), 1.0 / task.period, name="policy")]
+        return [*task.laws, SampledController(_Memory(self, task, command), 1.0 / task.period, name="policy")]
 
 
 class _Memory:

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ExtraMissingError, ModelError, NumericsError, describe
 from .environment import Environment
 from .moments import Moments
-from .network import Network, Recorded, perceptron
+from .network import Adam, Network, Recorded, perceptron
 from .policy import Policy
 from .settings import Settings
 
@@ -23,6 +23,8 @@ TINY = 1e-30
 """Least deviation of advantages by which they are divided."""
 MIN_DEVIATION = 0.05
 """Least standard deviation of actions while learning."""
+AVERAGED = 0.05
+"""Share of the last round in the parameters of the policy that is given: a running mean walks more steadily."""
 RATES = (1e-5, 1e-2)
 """Learning rates between which the divergence of the policy steers."""
 
@@ -39,11 +41,6 @@ class Batch(NamedTuple):
     returns: Any
     """normalized, as the value network gives them"""
     advantages: Any
-
-
-def _split(found: list[Any]) -> tuple[list[Any], list[Any]]:
-    """State of the learner, and figures."""
-    return found[:5], found[5:]
 
 
 class Learner:
@@ -78,11 +75,15 @@ class Learner:
             torch.set_float32_matmul_precision("high")
         self.network = Network((environment.observations, *self.settings.hidden, environment.actions), device)
         first = self.network.first(torch.Generator().manual_seed(seed), self.settings.deviation)
-        self.theta, self._adam = first, [torch.zeros_like(first), torch.zeros_like(first)]
-        self._count = torch.zeros((), device=device)
-        self._rate = torch.full((), self.settings.rate, device=device)
-        self._random = torch.Generator(device).manual_seed(seed)
+        self.theta, self._mean, self._adam = first, first.clone(), Adam(first)
+        self._rate, self._round_count = (
+            torch.full((), self.settings.rate, device=device),
+            torch.zeros((), device=device),
+        )
+        self.random = torch.Generator(device).manual_seed(seed)
         self._recorded: Recorded | None = None
+        self._data: Any = None  # of the last round
+        self._names: tuple[str, ...] = ()  # of the figures of a round
         self.rounds, self.actions_taken = 0, 0
         self._observed, self._returned = Moments(environment.observations, device), Moments(1, device)
         self._seen = environment.reset(seed, stagger=True).to(torch.float32)
@@ -92,12 +93,12 @@ class Learner:
         return f"<Learner of {self.environment!r}>"
 
     def policy(self) -> Policy:
-        """Policy that was learned so far, without exploration.
+        """Policy that was learned so far, without exploration: a running mean over rounds.
 
         Returns:
             Policy.
         """
-        (W, b), *others = self.network.layers(self.theta.detach())[0]
+        (W, b), *others = self.network.layers(self._mean)[0]
         W = W / self._observed.scale
         layers = [(W, b - W @ self._observed.mean), *others]  # normalization is part of the first layer
         return Policy.of(self.environment.task, [(W.cpu().numpy(), b.cpu().numpy()) for W, b in layers])
@@ -108,16 +109,59 @@ class Learner:
         Returns:
             Figures of the round by name; terms of the reward as ``reward: NAME``.
         """
-        with torch.no_grad():
-            data, figures = self._collect()
-        figures |= self._improve(data)
+        row = self._figures().tolist()
         self.rounds += 1
         self.actions_taken += self.settings.steps * self.environment.robots
-        row = torch.stack([torch.as_tensor(x, device=self.theta.device).float() for x in figures.values()]).tolist()
-        found = dict(zip(figures, row, strict=True))
+        found = dict(zip(self._names, row, strict=True))
         if not np.isfinite(row).all():
-            self._refuse(data, found)
+            self._refuse(found)
         return found
+
+    def _figures(self) -> Any:
+        """Figures of the next round, which on a GPU is replayed from a recording."""
+        if not (self.settings.graph and self.theta.is_cuda and self._names):
+            return self._round()
+        if self._recorded is None:
+            generators = self.random, self.environment.library.random
+            self._recorded = Recorded(self._round, lambda: self._carried, self._carry, generators)
+        return self._recorded()
+
+    def _round(self) -> Any:
+        """Collect data and improve the policy; nothing waits for the device."""
+        with torch.no_grad():
+            self._data, figures = self._collect()
+        figures |= self._improve(self._data)
+        self._mean = torch.lerp(self._mean, self.theta, (1.0 / (self._round_count + 1.0)).clamp(min=AVERAGED))
+        self._round_count = self._round_count + 1.0
+        self._names = tuple(figures)
+        return torch.stack([torch.as_tensor(x, device=self.theta.device).float() for x in figures.values()])
+
+    @property
+    def state(self) -> list[Any]:
+        """State of the learner, as :meth:`take` takes it; without that of its environment."""
+        moments = [*self._observed.arrays, *self._returned.arrays]
+        return [self.theta, self._mean, self._rate, self._round_count, *self._adam.arrays, *moments]
+
+    def take(self, state: Any) -> None:
+        """Go on from the state of another learner of the same sizes.
+
+        Args:
+            state: List of :attr:`state`.
+        """
+        self.theta, self._mean, self._rate, self._round_count, *others = state
+        self._adam.arrays, self._observed.arrays, self._returned.arrays = others[:3], others[3:5], others[5:]
+
+    @property
+    def _carried(self) -> list[Any]:
+        """Arrays from which the next round goes on."""
+        return [*self.state, self._seen, *self.environment.carried]
+
+    def _carry(self, arrays: Any) -> None:
+        """Go on from such arrays."""
+        size = len(self.state)
+        self.take(arrays[:size])
+        self._seen = arrays[size]
+        self.environment.carry(arrays[size + 1 :])
 
     def _collect(self) -> tuple[Batch, dict[str, Any]]:
         """Data of a round, and what it tells."""
@@ -132,7 +176,7 @@ class Learner:
             raw.append(self._seen)
             seen = self._observed.normalized(self._seen)
             means, values = perceptron(policy, seen), self._value(value, seen)
-            noise = torch.randn(means.shape, generator=self._random, device=means.device)
+            noise = torch.randn(means.shape, generator=self.random, device=means.device)
             actions = means + deviation * noise
             chance = -(0.5 * noise * noise + log_deviation + 0.5 * LOG_2PI).sum(dim=1)
             result = env.step(actions.to(env.now.joints.dtype), details=k == s.steps - 1)
@@ -151,7 +195,7 @@ class Learner:
         returns = self._rescaled((advantages + values)[..., None])[..., 0]
         scaled = (advantages - advantages.mean()) / advantages.std().clamp(min=TINY)
         flat = (x.flatten(0, 1) for x in (seen, actions, chance, means, returns, scaled))
-        self._observed.update(torch.cat(raw), max(1.0 / (self.rounds + 2.0), 1e-2))
+        self._observed.update(torch.cat(raw), (1.0 / (self._round_count + 2.0)).clamp(min=1e-2))
         figures = {
             "reward": gained / s.steps,
             "falls per s": falls / lasted,
@@ -168,7 +212,7 @@ class Learner:
         """Actions at random, until the first statistics of observations are known."""
         env, seen = self.environment, [self._seen]
         for _ in range(self.settings.steps):
-            noise = torch.randn((env.robots, env.actions), generator=self._random, device=self.theta.device)
+            noise = torch.randn((env.robots, env.actions), generator=self.random, device=self.theta.device)
             result = env.step((self.settings.deviation * noise).to(env.now.joints.dtype))
             seen.append(result.observations.to(torch.float32))
         self._seen = seen[-1]
@@ -181,7 +225,7 @@ class Learner:
     def _rescaled(self, returns: Any) -> Any:
         """Normalized returns, after the new scale; the last layer of the value changes so that values do not."""
         mean, scale = self._returned.mean, self._returned.scale
-        self._returned.update(returns.flatten(0, 1), max(1.0 / (self.rounds + 1.0), 0.1))
+        self._returned.update(returns.flatten(0, 1), (1.0 / (self._round_count + 1.0)).clamp(min=0.1))
         W, b = self.network.layers(self.theta)[1][-1]
         W.mul_(scale / self._returned.scale)
         b.mul_(scale).add_(mean - self._returned.mean).div_(self._returned.scale)
@@ -202,30 +246,23 @@ class Learner:
         s, total, names = self.settings, len(data.seen), ("divergence", "value error", "objective")
         old, size = self.network.layers(self.theta)[2].clone(), total // s.batches
         figures: list[Any] = []
-        now = [self.theta, *self._adam, self._count, self._rate]
         for _ in range(s.epochs):
-            order = torch.randperm(total, generator=self._random, device=self.theta.device)
+            order = torch.rand(total, generator=self.random, device=self.theta.device).argsort()
             for k in range(s.batches):
                 rows = order[k * size : (k + 1) * size]
-                now, figures = _split(self._updated(*now, old, *(x[rows] for x in data)))
-        self.theta, *self._adam, self._count, self._rate = (x.clone() for x in now)
+                figures = self._update(Batch(*(x[rows] for x in data)), old)
         return dict(zip(names, figures, strict=True)) | {"learning rate": self._rate}
 
-    def _updated(self, *given: Any) -> Any:
-        """:meth:`_update`, on a GPU replayed from a recording, whose results the next call overwrites."""
-        if not (self.settings.graph and self.theta.is_cuda):
-            return self._update(*given)
-        if self._recorded is None:
-            self._recorded = Recorded(self._update, given)
-        return self._recorded(given)
-
-    def _update(self, theta: Any, mean: Any, square: Any, count: Any, rate: Any, old: Any, *part: Any) -> list[Any]:
-        """Parameters and state of Adam after one step, and figures of it."""
-        theta = theta.detach().requires_grad_()
-        loss, figures = self._loss(theta, Batch(*part), old)
+    def _update(self, part: Batch, old: Any) -> list[Any]:
+        """Take one step of Adam; figures of it."""
+        theta = self.theta.detach().requires_grad_()
+        loss, figures = self._loss(theta, part, old)
         (gradient,) = torch.autograd.grad(loss, theta)
-        rate = self._steered(rate, figures[0])
-        return [*self._descended(theta.detach(), mean, square, count + 1.0, rate, gradient), rate, *figures]
+        self._rate = self._steered(self._rate, figures[0])
+        gradient = gradient * (self.settings.gradient / (gradient.norm() + 1e-6)).clamp(max=1.0)
+        self.theta = self._adam.step(theta.detach(), gradient, self._rate)
+        self.theta[-self.network.actions :].clamp_(min=float(np.log(MIN_DEVIATION)))
+        return figures
 
     def _loss(self, theta: Any, part: Batch, old: Any) -> tuple[Any, list[Any]]:
         """Clipped objective [Schulman] (7), error of the values, entropy; and figures of them."""
@@ -246,53 +283,15 @@ class Learner:
         low, high = 0.5 * self.settings.divergence, 2.0 * self.settings.divergence
         return torch.where(divergence > high, rate / 1.5, torch.where(divergence < low, rate * 1.5, rate)).clamp(*RATES)
 
-    def _descended(self, theta: Any, mean: Any, square: Any, count: Any, rate: Any, gradient: Any) -> list[Any]:
-        """One step of Adam [Kingma]: parameters, moments and count."""
-        gradient = gradient * (self.settings.gradient / (gradient.norm() + 1e-6)).clamp(max=1.0)
-        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient * gradient
-        size, spread = rate / (1.0 - 0.9**count), (square / (1.0 - 0.999**count)).sqrt()
-        theta = theta - size * mean / (spread + 1e-8)
-        theta[-self.network.actions :].clamp_(min=float(np.log(MIN_DEVIATION)))
-        return [theta, mean, square, count]
-
-    def _refuse(self, data: Batch, figures: dict[str, float]) -> None:
+    def _refuse(self, figures: dict[str, float]) -> None:
         """Raise an error that names what is not finite, robot and field."""
-        robots = self.environment.robots
+        robots, data = self.environment.robots, self._data
         for name, x in (("observation", data.seen), ("action", data.actions), ("reward", data.returns[:, None])):
             odd = (~torch.isfinite(x)).nonzero()
             if len(odd):
                 row, place = (int(i) for i in odd[0])
                 field = self.environment.field(place) if name == "observation" else str(place)
                 what = name if name == "reward" else f"{name} {field!r}"
-                raise NumericsError(f"{what} of robot {row % robots} is not finite in round {self.rounds}")
+                raise NumericsError(f"{what} of robot {row % robots} is not finite in round {self.rounds - 1}")
         wrong = next(name for name, x in figures.items() if not np.isfinite(x))
-        raise NumericsError(f"{wrong} of round {self.rounds} is not finite: take a smaller learning rate")
-
-    # files ------------------------------------------------------------------------------------------------------
-
-    def numbers(self) -> dict[str, np.ndarray]:
-        """State of the learner, from which :meth:`restore` goes on.
-
-        Returns:
-            Arrays by name.
-        """
-        named = {"theta": self.theta, "mean": self._adam[0], "square": self._adam[1], "rate": self._rate}
-        named |= {"count": self._count, "observed": self._observed.numbers(), "returned": self._returned.numbers()}
-        found = {name: x.detach().cpu().numpy() for name, x in named.items()}
-        return found | {"rounds": np.array([self.rounds, self.actions_taken])}
-
-    def restore(self, numbers: dict[str, np.ndarray]) -> None:
-        """Go on where another learner of the same sizes was.
-
-        Args:
-            numbers: Result of :meth:`numbers`.
-        """
-        if numbers["theta"].shape != (self.network.size,):
-            raise ModelError(f"the file has {numbers['theta'].size} parameters, the learner {self.network.size}")
-        there = {name: torch.as_tensor(numbers[name], device=self.theta.device) for name in numbers if name != "rounds"}
-        self.theta, self._adam = there["theta"], [there["mean"], there["square"]]
-        self._rate, self._count = there["rate"], there["count"]
-        self._observed.restore(there["observed"])
-        self._returned.restore(there["returned"])
-        self.rounds, self.actions_taken = (int(x) for x in numbers["rounds"])
-        self._random.manual_seed(self.rounds)
+        raise NumericsError(f"{wrong} of round {self.rounds - 1} is not finite: take a smaller learning rate")

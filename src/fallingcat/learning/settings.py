@@ -42,4 +42,4 @@ class Settings:
     deviation: float = 0.6
     """first standard deviation of actions"""
     graph: bool = True
-    """on a GPU, updates are recorded once as a CUDA graph and replayed: the host launches one thing for each"""
+    """on a GPU, rounds are recorded once as a CUDA graph and replayed: the host launches one thing for each"""

@@ -51,6 +51,10 @@ class Snapshot:
     """``N x points x 3`` (m/s), world axes"""
     foot_forces: Any = None
     """``N x points x 3`` (N), world axes"""
+    foot_heights: Any = None
+    """``N x points`` (m): of the contact points above the ground"""
+    height: Any = None
+    """``N`` (m): of the base above the ground; None without one"""
     actions: Any = None
     """``N x k``: last actions that were given"""
     last_actions: Any = None

@@ -26,8 +26,12 @@ from .task import Task
 
 ROBOTS = {"cpu": 256, "cuda": 8192}
 """Number of robots, unless another is given."""
-USUAL = {"cpu": Settings(hidden=(128, 64)), "cuda": Settings(steps=8, discount=0.97, deviation=0.6)}
-"""Numbers of the learner, unless others are given; those of GPUs are for the first ten seconds of a quadruped."""
+USUAL = {
+    "cpu": Settings(hidden=(128, 64), deviation=0.4, divergence=0.03),
+    "cuda": Settings(steps=8, discount=0.98, deviation=1.0),
+}
+"""Numbers of the learner, unless others are given: for a quadruped in minutes of a core, and for robots on two or four
+feet in seconds of a GPU."""
 SAVE_PERIOD = 30.0
 """s between two files"""
 
@@ -151,20 +155,23 @@ def _torch_threads(count: int) -> Iterator[None]:
 
 
 def _save(learner: Any, curve: list[dict[str, float]], file: str | os.PathLike[str]) -> Path:
-    numbers = {f"learner_{name}": x for name, x in learner.numbers().items()}
+    numbers = {f"learner_{k}": x.detach().cpu().numpy() for k, x in enumerate(learner.state)}
+    numbers["learner_rounds"] = np.array([learner.rounds, learner.actions_taken])
     policy: Policy = learner.policy()
     return policy.save(file, curve=np.array(json.dumps(curve)), **numbers)
 
 
 def _restore(learner: Any, file: Any) -> list[dict[str, float]]:
-    arrays = read_arrays(file)
-    own = {name.removeprefix("learner_"): x for name, x in arrays.items() if name.startswith("learner_")}
-    if (
-        not {"theta", "mean", "square", "rate", "count", "rounds", "observed", "returned"} <= {*own}
-        or "curve" not in arrays
-    ):
+    """Curve so far; the learner goes on where the one of the file was."""
+    arrays, state = read_arrays(file), learner.state
+    found = [arrays.get(f"learner_{k}", np.zeros(0)) for k in range(len(state))]
+    if not {"curve", "learner_0", "learner_rounds"} <= {*arrays}:
         raise ModelError(f"{os.fspath(file)} holds a policy, but no learner that could go on")
-    learner.restore(own)
+    if any(x.shape != tuple(own.shape) for x, own in zip(found, state, strict=True)):
+        raise ModelError(f"the file has {found[0].size} parameters, the learner {learner.network.size}")
+    learner.take([own.new_tensor(x) for x, own in zip(found, state, strict=True)])
+    learner.rounds, learner.actions_taken = (int(x) for x in arrays["learner_rounds"])
+    learner.random.manual_seed(learner.rounds)
     rows: list[dict[str, float]] = json.loads(str(arrays["curve"]))
     return rows
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..caching import cached_property
-from ..contact import CompliantFloor, corners
+from ..contact import CompliantFloor, HeightField, Terrain, corners
 from ..contact import feet as lowest_points
 from ..control import JointDamper, JointSpring, PositionServo
+from ..dynamics import link_pose
 from ..errors import ModelError, describe
 from ..lie import SE3
 from ..model import Model, State
@@ -31,6 +32,8 @@ MAX_TILT_COSINE = 0.5
 """An episode ends when the base tilts by more than 60 degrees."""
 LEAST_HEIGHT = 0.5
 """Part of the standing height below which an episode ends."""
+START_SQUARE = 10.0
+"""m: side of the square of terrain in which robots start, unless it is a height field"""
 CLOCK = 0.7
 """s: period of the clock of robots on two feet"""
 STEP_HEIGHT = 0.08
@@ -74,6 +77,7 @@ class Walk(Task):
         scale: Angle (rad) of an action of 1.
         speeds: Largest commanded velocities (m/s, m/s, rad/s).
         friction: Coulomb's coefficient of the ground.
+        terrain: Ground that is not flat, such as a :class:`~fallingcat.contact.HeightField`; robots start all over it.
         weights: Weights of the terms of the reward, by name; those left out are the usual ones.
         gait: Period (s) of a clock that legs follow in turn; None: no clock.  Robots with two feet need one.
         randomization: What differs from robot to robot.
@@ -96,6 +100,7 @@ class Walk(Task):
     scale: float = 0.25
     speeds: tuple[float, float, float] = (1.0, 0.5, 1.0)
     friction: float = 0.8
+    terrain: Terrain | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
     gait: float | None = None
     period: float = 0.02
@@ -144,8 +149,13 @@ class Walk(Task):
     @cached_property
     def contact(self) -> Any:
         """Compliant ground under the feet."""
-        floor = CompliantFloor(tuple(self.feet or ()), friction=self.friction, radius=self._radii)  # type: ignore[attr-defined]
-        return floor.for_robot(self.model, self.dt)
+        return self._floor(self.terrain)
+
+    def _floor(self, terrain: Terrain | None) -> Any:
+        feet, radii = tuple(self.feet or ()), self._radii  # type: ignore[attr-defined]
+        return CompliantFloor(feet, friction=self.friction, radius=radii, terrain=terrain).for_robot(
+            self.model, self.dt
+        )
 
     @cached_property
     def laws(self) -> Any:
@@ -160,8 +170,8 @@ class Walk(Task):
 
     @cached_property
     def stance(self) -> State:
-        """Standing state."""
-        stance = self.model.standing(self.contact, self.posture)
+        """Standing state, on flat ground."""
+        stance = self.model.standing(self._floor(None), self.posture)
         check_balance(self.model, stance, self.feet or ())
         return stance
 
@@ -198,13 +208,26 @@ class Walk(Task):
         turn[:, 1, 0], turn[:, 0, 1], turn[:, 2, 2] = np.sin(yaw), -np.sin(yaw), 1.0
         pose[:, :3, :3] = turn @ here.pose[:3, :3]
         pose[:, 2, 3] += up + SPREAD * 0.2 * self.height
+        if self.terrain is not None:
+            self._put_on(pose, rng)
         joints = here.joints + SPREAD * rng.uniform(-1.0, 1.0, (count, len(here.joints)))
         twist, rates = (SPREAD * rng.uniform(-1.0, 1.0, (count, k)) for k in (6, n))
         return State(pose, joints, twist, rates)
 
+    def _put_on(self, pose: np.ndarray, rng: np.random.Generator) -> None:
+        """Spread poses of bases over the terrain, so high that no foot is in it."""
+        (low, high), inverse = _extent(self.terrain), np.linalg.inv(self.stance.pose)
+        pose[:, :2, 3] += rng.uniform(low, high, (len(pose), 2))
+        feet = np.stack(
+            [(inverse @ link_pose(self.model, self.stance, foot))[:, 3] for foot in self.feet or ()], axis=1
+        )
+        places = pose @ feet
+        heights = [[float(self.terrain.height(*foot[:2])) for foot in each.T] for each in places]  # type: ignore[union-attr]
+        pose[:, 2, 3] += np.max(heights, axis=1)
+
     def command(self, library: Any, count: int) -> Any:
         """Velocities between the largest ones and their opposites."""
-        return library.uniform(-1.0, 1.0, count, 3) * library.floats(self.speeds)
+        return library.uniform(-1.0, 1.0, count, 3) * library.constant(self.speeds)
 
     def control(self, actions: Any, now: Snapshot) -> Mapping[str, Any]:
         """Targets of the servos: the posture, moved by the actions."""
@@ -258,7 +281,7 @@ class Walk(Task):
 
     def done(self, now: Snapshot) -> Any:
         """Bases that tilt by more than 60 degrees, or are too low."""
-        return (now.rotation[:, 2, 2] < MAX_TILT_COSINE) | (now.position[:, 2] < LEAST_HEIGHT * self.height)
+        return (now.rotation[:, 2, 2] < MAX_TILT_COSINE) | (now.height < LEAST_HEIGHT * self.height)
 
     def metrics(self, now: Snapshot) -> Mapping[str, Any]:
         """Errors of velocities."""
@@ -304,7 +327,7 @@ class Walk(Task):
         xp, phase, off = now.xp, self._phase(now)[:, 0], 0.0
         for k, leg in enumerate(self.legs):
             wanted = STEP_HEIGHT * xp.clip(phase if k % 2 == 0 else -phase, 0.0, 1.0)
-            high = now.feet[:, leg, 2].sum(axis=1) / (leg.stop - leg.start)
+            high = now.foot_heights[:, leg].sum(axis=1) / (leg.stop - leg.start)
             off = off + (high - wanted) ** 2
         return xp.exp(-off / STEP_HEIGHT**2 * 4.0)
 
@@ -317,6 +340,15 @@ class Walk(Task):
             torch = hasattr(made, "detach")
             kept[key] = made.to(now.joints) if torch else made.astype(now.joints.dtype)
         return kept[key]
+
+
+def _extent(terrain: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Corners (m) of where robots start: of a height field but for its edges, else of a square."""
+    if not isinstance(terrain, HeightField):
+        return np.full(2, -START_SQUARE / 2.0), np.full(2, START_SQUARE / 2.0)
+    low = np.array(terrain.origin)
+    size = np.multiply(np.shape(terrain.heights) - np.ones(2), terrain.spacing)
+    return low + 0.1 * size, low + 0.9 * size
 
 
 def _taken(xp: Any, x: Any, runs: list[slice]) -> Any:

@@ -39,7 +39,7 @@ class Abelian(Group):
         """Inverse of :meth:`dexp_left`: the identity."""
         return np.eye(self.dim)
 
-    def seen_ahead(self, v: Vector, x: Vector) -> Vector:
+    def logarithm_rate(self, v: Vector, x: Vector) -> Vector:
         """Rate of ``x`` when the point ``exp(x)`` moves with body velocity ``v``: ``v`` itself."""
         return v
 

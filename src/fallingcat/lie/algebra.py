@@ -46,6 +46,7 @@ class Algebra:
             raise ModelError(f"structure constants are m x m x m numbers, not {describe(self.constants)}") from None
         if c.ndim != 3 or len(set(c.shape)) != 1 or not np.isfinite(c).all():
             raise ModelError(f"structure constants are m x m x m finite numbers, not of shape {c.shape}")
+        # the Jacobi identity is quadratic in the constants, so its rounding grows with their square
         size = max(1.0, float(np.abs(c).max(initial=0.0)))
         if np.abs(c + c.swapaxes(1, 2)).max(initial=0.0) > 1e-12 * size:
             raise ModelError(f"the bracket of {self.name!r} is not skew: constants[k, i, j] = -constants[k, j, i]")

@@ -18,7 +18,7 @@ GROUP_ARGUMENTS = {
     **dict.fromkeys(["hat", "exp", "ad", "adt", "squared_angle", "split"], ("a vector",)),
     **dict.fromkeys(["dexp_left", "dexp_left_inverse", "dexp_right", "dexp_right_inverse"], ("a vector",)),
     **dict.fromkeys(["compose", "interpolate"], ("an element", "an element")),
-    "seen_ahead": ("a vector", "a vector"),
+    "logarithm_rate": ("a vector", "a vector"),
     **dict.fromkeys(["element", "split_coordinates"], ("coordinates",)),
     "moved": ("coordinates", "a vector"),
     "between": ("coordinates", "coordinates"),

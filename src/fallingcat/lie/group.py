@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_attribute
 from ..arrays import concatenate, is_numeric, scale
 from ..arrays.arguments import check_rng, is_scalar, look_first, shape_of
 from ..arrays.types import FloatArray, Matrix, Pose, Scalar, Vector
@@ -221,7 +222,7 @@ class Group(ABC):
         """
         return self.dexp_left_inverse(-x)
 
-    def seen_ahead(self, v: Vector, x: Vector) -> Vector:
+    def logarithm_rate(self, v: Vector, x: Vector) -> Vector:
         """Rate of ``x`` when the point ``exp(x)`` moves with a body velocity: ``dexp_right_inverse(x) @ v``.
 
         Args:
@@ -232,6 +233,8 @@ class Group(ABC):
             ``m``.
         """
         return self.dexp_right_inverse(x) @ v
+
+    seen_ahead = former_attribute("seen_ahead", "logarithm_rate")
 
     def squared_angle(self, x: Vector) -> Scalar:
         """Square of the rotation angle of ``exp(x)``.

@@ -98,9 +98,9 @@ class Product(Group):
         """Inverse of :meth:`dexp_left`."""
         return self._blocks(lambda f, part: f.dexp_left_inverse(part), self.split(x))
 
-    def seen_ahead(self, v: Vector, x: Vector) -> Vector:
+    def logarithm_rate(self, v: Vector, x: Vector) -> Vector:
         """Rate of ``x`` when the point ``exp(x)`` moves with body velocity ``v``."""
-        return self._vector(lambda f, part: f.seen_ahead(*part), self._pairs(self.split(v), self.split(x)))
+        return self._vector(lambda f, part: f.logarithm_rate(*part), self._pairs(self.split(v), self.split(x)))
 
     # selection matrix -----------------------------------------------------------------------------------------
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import clip, scale
+from ..arrays.arguments import LARGEST, as_number
 from ..arrays.types import FloatArray, Scalar, Vector
 from ..errors import ModelError, describe
 from ..records import concise
+from .footsteps import as_arrays
 
 
 @concise
@@ -36,7 +38,7 @@ class VelocityCommand:
         """Check the fields."""
         for name, unit in (("forward", "m/s"), ("sideways", "m/s"), ("turning", "rad/s")):
             x: Any = getattr(self, name)
-            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not -LARGEST <= x <= LARGEST:
                 raise ModelError(f"{name} of a VelocityCommand must be finite ({unit}), got {describe(x)}")
 
     @property
@@ -61,5 +63,6 @@ def approach(before: Vector, wanted: Vector, most: Vector, dt: Scalar) -> Vector
         >>> approach(np.zeros(3), np.array([1.0, 0.0, -0.01]), np.array([2.0, 2.0, 4.0]), 0.01)
         array([ 0.02,  0.  , -0.01])
     """
-    room = scale(dt, most)
+    before, wanted, most = as_arrays((3,), before=before, wanted=wanted, most=most)
+    room = scale(as_number(dt, "dt"), most)
     return before + clip(wanted - before, -room, room)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..arrays import array, clip, cross, scale, solve, sqrt, stack
+from ..arrays.arguments import as_array, as_number, shape_of
 from ..arrays.types import Matrix, Scalar, Vector
+from ..errors import ModelError, describe
 
 
-def as_arrays(*given: Any) -> list[Any]:
-    """Lists of numbers as arrays, everything else as it is."""
-    return [np.array(x, dtype=float) if isinstance(x, (list, tuple)) else x for x in given]
+def as_arrays(shape: tuple[int, ...], **given: Any) -> list[Any]:
+    """Arguments by name as arrays of one shape, of numbers of any kind."""
+    return [as_array(x, shape, name) for name, x in given.items()]
+
+
+def check_numbers(**given: Any) -> None:
+    """Raise an error that names an argument that is not one finite number."""
+    for name, x in given.items():
+        as_number(x, name)
 
 
 def raibert(hip: Vector, velocity: Vector, wanted: Vector, stance: float, gain: float) -> Vector:
@@ -36,7 +42,8 @@ def raibert(hip: Vector, velocity: Vector, wanted: Vector, stance: float, gain: 
         >>> raibert(np.zeros(2), np.array([1.0, 0.2]), np.array([1.0, 0.0]), 0.2, 0.15)
         array([0.1 , 0.05])
     """
-    hip, velocity, wanted = as_arrays(hip, velocity, wanted)
+    hip, velocity, wanted = as_arrays((2,), hip=hip, velocity=velocity, wanted=wanted)
+    check_numbers(stance=stance, gain=gain)
     return hip + scale(0.5 * stance, velocity) + scale(gain, velocity - wanted)
 
 
@@ -59,9 +66,12 @@ def dcm_step(dcm: Vector, offset: Vector, support: Vector, reach: tuple[Vector, 
         >>> dcm_step(np.array([0.9, 0.1]), np.array([0.05, -0.02]), np.zeros(2), reach, np.eye(2))
         array([0.4 , 0.15])
     """
-    dcm, offset, support, heading = as_arrays(dcm, offset, support, heading)
-    step = heading.T @ (dcm - offset - support)
-    return support + heading @ clip(step, reach[0], reach[1])
+    dcm, offset, support = as_arrays((2,), dcm=dcm, offset=offset, support=support)
+    heading = as_array(heading, (2, 2), "heading")
+    if not isinstance(reach, (tuple, list)) or len(reach) != 2:
+        raise ModelError(f"reach must be the least and the largest step (2 each, m), got {describe(reach)}")
+    low, high = as_arrays((2,), **{"least step": reach[0], "largest step": reach[1]})
+    return support + heading @ clip(heading.T @ (dcm - offset - support), low, high)
 
 
 def ground_plane(points: Matrix, center: Vector) -> Vector:
@@ -80,7 +90,9 @@ def ground_plane(points: Matrix, center: Vector) -> Vector:
         >>> ground_plane(np.stack([x, y, 0.5 + 0.1 * x], axis=1), np.zeros(2)).round(12) + 0.0
         array([0.5, 0.1, 0. ])
     """
-    points, center = as_arrays(points, center)
+    if len(shape_of(points) or ()) != 2 or len(points) < 3:
+        raise ModelError(f"points must be three or more (N x 3, m), got {describe(points)}")
+    points, center = as_array(points, (len(points), 3), "points"), as_array(center, (2,), "center")
     one: Any = 0.0 * points[:, 0] + 1.0
     A = stack([one, points[:, 0] - center[0], points[:, 1] - center[1]], axis=1)
     return solve(A.T @ A, A.T @ points[:, 2])
@@ -102,6 +114,7 @@ def on_plane(plane: Vector, center: Vector, position: Vector) -> Scalar:
         >>> float(on_plane(np.array([0.5, 0.1, 0.0]), np.zeros(2), np.array([1.0, 3.0])))
         0.6
     """
+    plane, center, position = as_array(plane, (3,), "plane"), *as_arrays((2,), center=center, position=position)
     return plane[0] + plane[1] * (position[0] - center[0]) + plane[2] * (position[1] - center[1])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._deprecated import former_attribute
 from ..arrays import concatenate
-from ..arrays.types import FloatArray, Vector
+from ..arrays.types import FloatArray, Scalar, Vector
 from ..compiler import Kernel
 from ..control import WholeBodyLoop, WholeBodyResult
 from ..control.tasks.task import Task
@@ -90,7 +90,7 @@ class WalkingLoop:
         self._command = command
         self._constant = command.array if isinstance(command, VelocityCommand) else None
 
-    def __call__(self, q: Vector, v: Vector, t: float = 0.0) -> FloatArray:
+    def __call__(self, q: Vector, v: Vector | State, t: Scalar = 0.0) -> FloatArray:
         """Joint torques of one tick; the first tick, and one before the last, begins a walk anew.
 
         Given a time and a state instead, it is a controller of :func:`fallingcat.simulate`.
@@ -114,13 +114,13 @@ class WalkingLoop:
         out = self._references(q, v, given)
         self.whole_body.numbers[:] = out[: self._size]
         tau = self.whole_body(q, v)  # an error here, such as of a NaN, leaves the memory as it was
-        self._last, given[4:] = t, out[self._size :]
+        self._last, given[4:] = float(t), out[self._size :]
         return tau
 
     def batch_forces(self, t: float, states: State) -> FloatArray:
         """Joint torques of many robots at once, each with its own memory, under one command.
 
-        :func:`fallingcat.rollout` calls a :class:`fallingcat.control.Sampled` loop in this way.
+        :func:`fallingcat.rollout` calls a :class:`fallingcat.control.SampledController` loop in this way.
 
         Args:
             t: Time (s).
@@ -141,7 +141,7 @@ class WalkingLoop:
 
     together = former_attribute("together", "batch_forces")
 
-    def _commanded(self, t: float) -> FloatArray:
+    def _commanded(self, t: Scalar) -> FloatArray:
         if self._constant is not None:
             return self._constant
         command = self._command(t)  # type: ignore[operator]

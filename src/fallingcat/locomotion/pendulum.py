@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import exp, scale
+from ..arrays import exp, is_numeric, scale
+from ..arrays.arguments import as_number, shape_of
 from ..arrays.types import Scalar, Vector
 from ..dynamics.checks import positive
-from ..errors import ModelError
+from ..errors import ModelError, NumericsError, describe
 from ..records import concise
-from .footsteps import as_arrays
+from .footsteps import as_arrays, check_numbers
+
+MAX_GROWTH = 300.0
+"""Exponent of the largest growth of the divergent component"""
 
 
 @concise
@@ -36,7 +40,7 @@ class LinearPendulum:
     """Linear inverted pendulum: a center of mass at constant height above a point of zero moment.
 
     ``d2c/dt2 = w^2 (c - p)`` with ``w = sqrt(gravity / height)``.  The divergent component of motion (the instantaneous
-    capture point) ``xi = c + dc/dt / w`` has ``dxi/dt = w (xi - p)``.  Positions are horizontal, with any number of
+    capture point) ``xi = c + dc/dt / w`` has ``dxi/dt = w (xi - p)``.  Positions are horizontal, with one to three
     axes.
 
     Args:
@@ -65,6 +69,13 @@ class LinearPendulum:
         """Rate ``w`` (1/s) at which the divergent component diverges."""
         return float(np.sqrt(self.gravity / self.height))
 
+    def _growth(self, t: Scalar) -> Scalar:
+        """Factor ``exp(rate t)`` of the divergent component."""
+        grown = scale(self.rate, as_number(t, "t"))
+        if is_numeric(grown) and abs(grown) > MAX_GROWTH:
+            raise NumericsError(f"a pendulum of {self.height:g} m diverges beyond all numbers within {t:g} s")
+        return exp(grown)
+
     def motion(self, position: Vector, velocity: Vector, zero_moment: Vector, t: Scalar) -> PendulumMotion:
         """Motion after a time with a constant point of zero moment.
 
@@ -77,8 +88,8 @@ class LinearPendulum:
         Returns:
             Position and velocity.
         """
-        position, velocity, zero_moment = as_arrays(position, velocity, zero_moment)
-        grow, fade, w = exp(scale(self.rate, t)), exp(scale(-self.rate, t)), self.rate
+        position, velocity, zero_moment = _points(position=position, velocity=velocity, zero_moment=zero_moment)
+        grow, fade, w = self._growth(t), self._growth(-t), self.rate
         cosh, sinh, off = 0.5 * (grow + fade), 0.5 * (grow - fade), position - zero_moment
         return PendulumMotion(
             zero_moment + scale(cosh, off) + scale(sinh / w, velocity), scale(w * sinh, off) + scale(cosh, velocity)
@@ -94,7 +105,7 @@ class LinearPendulum:
         Returns:
             ``xi`` (m).
         """
-        position, velocity = as_arrays(position, velocity)
+        position, velocity = _points(position=position, velocity=velocity)
         return position + velocity * (1.0 / self.rate)
 
     def dcm_after(self, dcm: Vector, zero_moment: Vector, t: Scalar) -> Vector:
@@ -108,8 +119,8 @@ class LinearPendulum:
         Returns:
             ``xi(t)`` (m).
         """
-        dcm, zero_moment = as_arrays(dcm, zero_moment)
-        return zero_moment + scale(exp(scale(self.rate, t)), dcm - zero_moment)
+        dcm, zero_moment = _points(dcm=dcm, zero_moment=zero_moment)
+        return zero_moment + scale(self._growth(t), dcm - zero_moment)
 
     def dcm_after_ramp(self, dcm: Vector, start: Vector, end: Vector, t: Scalar, duration: float) -> Vector:
         """Divergent component while the point of zero moment moves evenly, as in double support.
@@ -124,10 +135,13 @@ class LinearPendulum:
         Returns:
             ``xi(t)`` (m).
         """
-        dcm, start, end = as_arrays(dcm, start, end)
+        dcm, start, end = _points(dcm=dcm, start=start, end=end)
+        check_numbers(t=t, duration=duration)
+        if is_numeric(duration) and not np.real(duration) > 0.0:
+            raise ModelError(f"duration of a ramp must be positive (s), got {describe(duration)}")
         lead = (end - start) * (1.0 / (self.rate * duration))
         here = start + scale(t / duration, end - start)
-        return here + lead + scale(exp(scale(self.rate, t)), dcm - start - lead)
+        return here + lead + scale(self._growth(t), dcm - start - lead)
 
     def walking_offset(self, step: Vector, sway: Vector, single: float, double: float) -> Vector:
         """Offset of the divergent component from a foot at its touchdown, in a periodic walk.
@@ -153,11 +167,19 @@ class LinearPendulum:
             >>> bool(np.allclose(end - 0.0, pendulum.walking_offset(np.zeros(1), -sway, 0.5, 0.1)))
             True
         """
-        if not double > 0.0:
-            raise ModelError(f"the time of double support must be positive (s), got {double:g}")
-        step, sway = as_arrays(step, sway)
+        single, double = positive(single, "the time of single support"), positive(double, "the time of double support")
+        step, sway = _points(step=step, sway=sway)
         w = self.rate
-        grown = float(np.exp(w * (single + double)))
+        grown = float(self._growth(single + double))
         lead = 1.0 / (w * double)
         moved = float(np.exp(w * single) * (lead + np.exp(w * double) * (1.0 - lead)))
         return step * ((1.0 - moved) / (grown - 1.0)) - sway * ((1.0 + moved) / (grown + 1.0))
+
+
+def _points(**given: Any) -> list[Any]:
+    """Horizontal places and velocities, all with the axes of the first."""
+    name, first = next(iter(given.items()))
+    shape = shape_of(first)
+    if shape not in ((1,), (2,), (3,)):
+        raise ModelError(f"{name} must be one to three numbers, got {describe(first)}")
+    return as_arrays(shape, **given)

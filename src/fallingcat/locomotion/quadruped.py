@@ -85,7 +85,7 @@ class QuadrupedWalk:
         >>> walk = QuadrupedWalk(dog, feet, (0.0, 0.7, -1.4) * 4)
         >>> controller = walk.compile(fc.locomotion.VelocityCommand(forward=0.5))
         >>> start = dog.standing(ground, walk.posture)
-        >>> run = fc.simulate(dog, start, 0.1, fc.control.Sampled(controller, rate=500.0), ground, dt=1e-3)
+        >>> run = fc.simulate(dog, start, 0.1, fc.control.SampledController(controller, rate=500.0), ground, dt=1e-3)
         >>> run.status
         'finished'
     """

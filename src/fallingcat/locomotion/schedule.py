@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import arctan2, array, clip, cos, less, scale, sin, where
+from ..arrays import arctan2, array, clip, cos, is_numeric, less, scale, sin, where
+from ..arrays.arguments import LARGEST, as_number, shape_of
 from ..arrays.types import Scalar, Vector
 from ..errors import ModelError, NumericsError, describe
 from ..records import concise
 
 MIN_STANCE = 1e-3
 """Smallest share of the period that a foot stands, and that a foot swings where it swings."""
+
+MAX_PERIODS = 1e12
+"""Number of periods after which rounding takes more than a ten thousandth of a period"""
+
+MAX_FEET = 1000
+"""Largest number of feet of a schedule"""
 
 ROUNDING = 1e-9
 """Share of the period by which a foot touches down early: sampled times may be below touchdown by rounding."""
@@ -52,10 +59,15 @@ class Schedule:
         if self.duty > 1.0 or self.duty < MIN_STANCE or 1.0 - MIN_STANCE < self.duty < 1.0:
             raise ModelError(f"duty of a schedule must be in [{MIN_STANCE}, {1.0 - MIN_STANCE}] or 1, got {self.duty}")
         given: Any = self.offsets
-        if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)) or not len(given):
+        if (
+            isinstance(given, str)
+            or not isinstance(given, (Sequence, np.ndarray))
+            or len(shape_of(given) or ()) != 1
+            or not 1 <= len(given) <= MAX_FEET
+        ):
             raise ModelError(f"offsets of a schedule must be one number for each foot, got {describe(given)}")
         for x in given:
-            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not np.isfinite(x):
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not -LARGEST <= x <= LARGEST:
                 raise ModelError(f"offset of a schedule must be a finite number, got {describe(x)}")
         object.__setattr__(self, "offsets", tuple(float(x) for x in given))
 
@@ -78,10 +90,11 @@ class Schedule:
         Returns:
             One for each foot, in [0, 1): share of the period.
         """
-        if (isinstance(t, (str, list, tuple, np.ndarray)) and np.shape(t) != ()) or isinstance(t, str):
-            raise ModelError(f"the time of a schedule must be one number (s), got {describe(t)}")
         if isinstance(t, float) and not np.isfinite(t):
             raise NumericsError(f"the time of a schedule must be finite (s), got {t}")
+        as_number(t, "the time of a schedule (s)")
+        if is_numeric(t) and abs(t) > MAX_PERIODS * self.period:
+            raise NumericsError(f"{t:g} s are more than {MAX_PERIODS:.0e} periods: phases are lost to rounding")
         turns = array([scale(1.0 / self.period, t) + (ROUNDING - offset) for offset in self.offsets])
         angle = turns * (2.0 * np.pi)
         return (arctan2(-sin(angle), -cos(angle)) + np.pi) * (0.5 / np.pi)  # remainder, for every kind of number
@@ -126,8 +139,8 @@ def stand(feet: int = 4) -> Schedule:
         >>> stand(2).contacts(0.3)
         array([1., 1.])
     """
-    if isinstance(feet, bool) or not isinstance(feet, (int, np.integer)) or feet < 1:
-        raise ModelError(f"feet must be a whole number of at least 1, got {describe(feet)}")
+    if isinstance(feet, bool) or not isinstance(feet, (int, np.integer)) or not 1 <= feet <= MAX_FEET:
+        raise ModelError(f"feet must be a whole number from 1 to {MAX_FEET}, got {describe(feet)}")
     return Schedule(1.0, 1.0, (0.0,) * feet)
 
 
@@ -239,6 +252,6 @@ def biped_walk(single: float = 0.5, double: float = 0.15) -> Schedule:
 
 def _number(x: Any, name: str, rule: str) -> float:
     """Positive finite number."""
-    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x < np.inf:
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= LARGEST:
         raise ModelError(f"{name} of a schedule must be {rule}, got {describe(x)}")
     return float(x)

@@ -56,7 +56,7 @@ class Sway:
             c, s = cos(w * t), sin(w * t)
             term = c * a + s * b
             place, rate, bend = place + term, rate + w * (c * b - s * a), bend - w * w * term
-        grown = swing_foot(np.zeros(1), np.ones(1), clip(begun, 0.0, 1.0), self.period, 0.0)
+        grown = swing_foot(np.zeros(3), np.ones(3), clip(begun, 0.0, 1.0), self.period, 0.0)
         g, dg, ddg = grown.position[0], grown.velocity[0], grown.acceleration[0]
         return g * place, g * rate + dg * place, g * bend + 2.0 * dg * rate + ddg * place
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..arrays import array, is_numeric, scale
 from ..arrays.types import Scalar, Vector
 from ..errors import ModelError, describe
 from ..records import concise
-from .footsteps import as_arrays
+from .footsteps import as_arrays, check_numbers
+
+LONGEST = 1e6
+"""Longest duration (s) of a swing, and one over the shortest: squares of others are no numbers"""
 
 
 @concise
@@ -50,8 +55,9 @@ def swing_foot(start: Vector, end: Vector, progress: Scalar, duration: float, cl
         >>> middle.position, middle.velocity
         (array([0.1 , 0.  , 0.06]), array([1.5, 0. , 0. ]))
     """
-    start, end = as_arrays(start, end)
-    if is_numeric(duration) and not duration > 0.0:
+    start, end = as_arrays((3,), start=start, end=end)
+    check_numbers(progress=progress, duration=duration, clearance=clearance)
+    if is_numeric(duration) and not 1.0 / LONGEST <= np.real(duration) <= LONGEST:
         raise ModelError(f"duration of a swing must be positive (s), got {describe(duration)}")
     s, r, way = progress, 1.0 - progress, end - start
     along = s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)

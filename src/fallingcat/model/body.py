@@ -69,6 +69,7 @@ class Body(Frozen):
         object.__setattr__(self, "inertia", frozen_array(self.inertia, (3, 3), "inertia"))
         self._check_sizes()
         if is_numeric(self.inertia):
+            # rounding of a rotated inertia passes, a typing error does not
             if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * np.abs(self.inertia).max():
                 raise ModelError("the inertia of a body is a symmetric matrix")
         elif any(_differ(self.inertia[i, j], self.inertia[j, i]) for i, j in ((0, 1), (0, 2), (1, 2))):
@@ -192,6 +193,7 @@ class Body(Frozen):
         moments = f"principal moments {low:.4g}, {mid:.4g}, {high:.4g}"
         if low <= 0.0:
             return [f"{moments} are not all positive"]
+        # plates lie on the boundary, where rounding may fall on either side
         if high > (low + mid) * (1.0 + TRIANGLE_TOLERANCE):
             excess = f"the largest exceeds the sum of the others by {100 * (high / (low + mid) - 1):.2g} %"
             return [f"{moments} break the triangle inequality ({excess})"]
@@ -265,6 +267,7 @@ def frozen_pose(x: Any, what: str) -> np.ndarray:
     across = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)
     misses = [*(p - 1.0 for p in products), *across, *last[:3], last[3] - 1.0]
     volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    # files write six or seven digits; a reflection has orthonormal rows too, but a negative volume
     if not (max(map(abs, misses)) <= 1e-6 and volume > 0.0):
         raise ModelError(f"{what} is not a rigid transformation")
     return H

@@ -62,9 +62,9 @@ class Configuration:
         """Quasi-velocity of ``exp(x(t))`` per ``dx/dt`` (nv x nv), body-fixed (``dexp_right``)."""
         return self.group.dexp_right(x)
 
-    def seen_ahead(self, v: Vector, x: Vector) -> Vector:
+    def logarithm_rate(self, v: Vector, x: Vector) -> Vector:
         """Rate of ``x`` (nv) when the point ``exp(x)`` moves with the quasi-velocity ``v``: ``dexp(x)^-1 v``."""
-        return self.group.seen_ahead(v, x)
+        return self.group.logarithm_rate(v, x)
 
     # points ---------------------------------------------------------------------------------------------------
 

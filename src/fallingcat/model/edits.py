@@ -118,16 +118,22 @@ def merge_fixed(self: Model) -> Model:
         link, H = home[frame.link]
         frames.append(Frame(frame.name, link, H @ frame.placement))
     links = tuple(_welded(parts[part.name]) for part in self.links if part.name in parts)
-    return replace(self, links=links, joints=tuple(joints), frames=tuple(frames), apart=_all_apart(self, parts))
+    return replace(
+        self,
+        links=links,
+        joints=tuple(joints),
+        frames=tuple(frames),
+        contact_exclusions=_remaining_exclusions(self, parts),
+    )
 
 
-def _all_apart(model: Model, parts: Mapping[str, Sequence[Link]]) -> tuple[tuple[str, str], ...]:
+def _remaining_exclusions(model: Model, parts: Mapping[str, Sequence[Link]]) -> tuple[tuple[str, str], ...]:
     """Pairs of welded links that do not push each other: none of their parts with shapes does."""
-    apart = {frozenset(pair) for pair in model.apart}
+    excluded = {frozenset(pair) for pair in model.contact_exclusions}
     shaped = {name: [part.name for part in own if part.collisions] for name, own in parts.items()}
-    candidates = combinations([name for name, own in shaped.items() if own], 2) if apart else ()
+    candidates = combinations([name for name, own in shaped.items() if own], 2) if excluded else ()
     return tuple(
-        (i, j) for i, j in candidates if all(frozenset(pair) in apart for pair in product(shaped[i], shaped[j]))
+        (i, j) for i, j in candidates if all(frozenset(pair) in excluded for pair in product(shaped[i], shaped[j]))
     )
 
 

@@ -75,6 +75,7 @@ def idle_links(model: Model) -> tuple[str, ...]:
 def _idle_together(model: Model, light: set[str]) -> tuple[str, ...]:
     """As :func:`idle_links`, where joints follow others: the massless links that a motion without inertia moves."""
     M, places = _mass(model), [range(model.m), *(range(model.m + v.start, model.m + v.stop) for v in model.v_slices)]
+    # a diagonal of 1, so that one threshold serves kg and kg m^2; rows of zeros stay rows of zeros
     unit = np.sqrt(np.diag(M))
     unit[unit == 0.0] = 1.0
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))

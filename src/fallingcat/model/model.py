@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays import is_numeric
 from ..arrays.types import FloatArray, Pose, Twist, Vector
 from ..caching import cached_property
@@ -23,7 +24,7 @@ from .joint import Joint, Limits
 from .keyframes import Keyframe
 from .link import Frame, Link
 from .loops import Loop
-from .names import check_actuators, check_forces, check_frames, check_loops, index, pairs_of_links, records
+from .names import check_actuators, check_forces, check_frames, check_loops, excluded_pairs, index, records
 from .state import State
 from .surface import Surface
 from .tendons import Tendon
@@ -36,6 +37,7 @@ _PARTS = {"links": Link, "joints": Joint, "frames": Frame, "loops": Loop, "actua
 }
 
 
+@former_arguments(apart="contact_exclusions")
 @dataclass(frozen=True, eq=False)
 class Model(Frozen):
     """Floating-base robot: a base group, links and joints, gravity; frames on links, and loops that close the tree.
@@ -78,7 +80,7 @@ class Model(Frozen):
     """drives of joints"""
     driven: actuation.Drives | None = None
     """see :meth:`drive`; None: the joints of ``actuators``, or all where there are none"""
-    apart: tuple[tuple[str, str], ...] = ()
+    contact_exclusions: tuple[tuple[str, str], ...] = ()
     """links that do not push each other in runs with :class:`fallingcat.control.SelfContact`, by the robot's file"""
     start: Keyframe | None = None
     """configuration of :meth:`neutral`, see :meth:`start_at`; None: identities"""
@@ -106,7 +108,7 @@ class Model(Frozen):
         check_loops(self)
         check_forces(self)
         check_actuators(self)
-        object.__setattr__(self, "apart", pairs_of_links(self.apart, [link.name for link in self.links]))
+        object.__setattr__(self, "contact_exclusions", excluded_pairs(self.contact_exclusions, self.links))
         if not isinstance(self.ground, Surface | None):
             raise ModelError(f"the ground of a model is a Surface, not {describe(self.ground)}")
         object.__setattr__(self, "driven", actuation.drives(self.driven, self.joints))

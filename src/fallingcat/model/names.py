@@ -131,12 +131,13 @@ def check_actuators(model: Model) -> None:
     no_twins("actuator", [actuator.name for actuator in model.actuators])
 
 
-def pairs_of_links(given: Any, links: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def excluded_pairs(given: Any, links: Sequence[Link]) -> tuple[tuple[str, str], ...]:
     """Pairs of names of links, which exist, as tuples."""
     if not isinstance(given, (tuple, list)) or not all(isinstance(x, (tuple, list)) and len(x) == 2 for x in given):
-        raise ModelError(f"apart are pairs of names of links, not {describe(given)}")
+        raise ModelError(f"contact_exclusions are pairs of names of links, not {describe(given)}")
+    names = [link.name for link in links]
     for name in {name: None for pair in given for name in pair}:
-        index("link", name, links)
+        index("link", name, names)
     return tuple((first, second) for first, second in given)
 
 

@@ -129,7 +129,7 @@ def combine(
         joined("frames"),
         actuators=joined("actuators"),
         driven=None if all_driven else joined("driven"),
-        apart=joined("apart"),
+        contact_exclusions=joined("contact_exclusions"),
         start=Keyframe(START, None, starts) if starts else None,
         named_states=joined("named_states"),
         force_elements=joined("force_elements"),
@@ -153,7 +153,7 @@ class _Piece(NamedTuple):
     frames: list[Frame]
     actuators: list[Any]
     driven: list[Any]
-    apart: list[tuple[str, str]]
+    contact_exclusions: list[tuple[str, str]]
     start: Mapping[str, Any]
     named_states: list[Keyframe]
     force_elements: list[Any]
@@ -185,7 +185,7 @@ class _Names:
             [replace(frame, name=self.other(frame.name), link=self.link(frame.link)) for frame in part.frames],
             [each.renamed(self.other(each.name), self.joints, self.places, self.tendons) for each in part.actuators],
             self.drives(),
-            [(self.link(a), self.link(b)) for a, b in part.apart],
+            [(self.link(a), self.link(b)) for a, b in part.contact_exclusions],
             start.prefixed(key, carrier).joints,
             [each.prefixed(key, carrier) for each in part.named_states],
             [each.renamed(self.other(each.name), self.places) for each in part.force_elements],

@@ -35,6 +35,7 @@ class Feedback:
     def __call__(self, t: float, state: State) -> Vector:
         """Joint forces (n; N m or N)."""
         times, last = self.result.times, len(self.result.forces) - 1
+        # instants of a sampled controller are multiples of its period, up to rounding
         i = int(np.clip(np.searchsorted(times, t + 1e-9, side="right") - 1, 0, last))
         share = float(np.clip((t - times[i]) / (times[i + 1] - times[i]), 0.0, 1.0))
         check_measured(self.model, state)

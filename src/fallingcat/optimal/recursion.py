@@ -214,6 +214,7 @@ def bounded(n: int, H: Matrix, g: Vector, low: Vector, high: Vector, x: Vector, 
         solved(n, L, room.step)
         cost = quadratic(n, H, g, x)
         length = 1.0
+        # projected line search: on the box a whole Newton step may raise the cost
         while length > 1e-4:
             for i in range(n):
                 s = x[i] + length * room.step[i]

@@ -5,7 +5,7 @@ from .curvature.maps import CurvatureMap, Mapper, Plane, curvature_map
 from .curvature.perturbation import MinimumPerturbation, minimum_perturbation
 from .curvature.regions import Region
 from .gaits.chains import Chain, carried_bend, polygon
-from .gaits.curves import Circle, Curve, Embedded, Fourier, Jet, Segment
+from .gaits.curves import Circle, Curve, EmbeddedCurve, Fourier, Jet, Segment
 from .gaits.displacement import Displacement, LockedFrame, Reconstruction, displacement, locked_frame_along
 from .gaits.estimate import Estimate, estimate, estimate_error
 from .gaits.gait import Gait
@@ -23,7 +23,7 @@ from .righting import (
     RightingCurve,
     bendings,
     drop,
-    easiest,
+    fastest_bending,
     quickest,
     tracker,
 )
@@ -36,7 +36,7 @@ __all__ = [
     "Curve",
     "Displacement",
     "Drop",
-    "Embedded",
+    "EmbeddedCurve",
     "Estimate",
     "Fourier",
     "Gait",
@@ -62,9 +62,9 @@ __all__ = [
     "curvature_map",
     "displacement",
     "drop",
-    "easiest",
     "estimate",
     "estimate_error",
+    "fastest_bending",
     "least_time",
     "locked_frame_along",
     "minimum_perturbation",

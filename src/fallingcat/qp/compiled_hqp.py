@@ -202,6 +202,7 @@ def solve(a: Given, f: Found, m: Memory) -> int:
     for i in range(a.ends[a.levels]):
         f.misses[i] = along(a, a.equations + i, f.x) - a.value[a.equations + i]
     for c in range(a.n):
+        # "not <" also finds NaN
         if not abs(f.x[c]) < 1e200:
             return NOT_FINITE
     return outcome

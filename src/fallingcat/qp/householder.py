@@ -62,8 +62,10 @@ def triangular(m: int, n: int, columns: Matrix, live: Integers, b: Vector, size:
             live[k], live[best] = live[best], live[k]
         x = columns[k][k:]
         square = dot(m - k, x, x)
+        # columns come largest first: if this one is rounding, all others are
         if square <= RANK_TOLERANCE * RANK_TOLERANCE * size:
             return k
+        # the sign with which length - x[0] does not cancel
         length = -sqrt(square) if x[0] > 0.0 else sqrt(square)
         factor = 1.0 / (length * (length - x[0]))
         x[0] -= length

@@ -167,6 +167,7 @@ def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
     m.s[p] = reduced(n, row, m.s[p], m, first, p, m.L[p])
     best, column = 0.0, 0
     for c in range(n):
+        # another column is taken only where its entry is a thousand times larger: small pivots lose digits
         x = abs(row[c]) if c >= split else 1e-3 * abs(row[c])
         if x > best:
             best, column = x, c
@@ -220,6 +221,7 @@ def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
         m.r[i] = reduced(n, m.w, m.b[begin + i], m, done, p, m.C[begin + i])
         for c in range(free):
             m.columns[c, i] = m.w[m.live[c]]
+    # rows that are nothing but rounding, as of a point on a joint axis, have no rank
     least = MIN_LEVEL_SIZE * MIN_LEVEL_SIZE
     rank = triangular(rows, free, m.columns, m.live, m.r, size if size > least else least)
     backwards(rank, rows, m.columns, m.r)
@@ -257,6 +259,7 @@ def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int
     for i in range(a.ends[level], a.ends[level + 1]):
         add(a.n, dot(a.n, m.B[i], f.x) - m.b[i], m.B[i], m.w)
     size = size_of(a.n, m.w)
+    # relative to the gradient, but absolute where the level is met and the gradient is rounding
     f.report[0] = size if size > 1.0 else 1.0
     for k in range(done, m.starts[level]):
         m.t[k] = -m.w[m.D[k]]

@@ -101,6 +101,7 @@ def _best(
         p = Z @ (_inverse(A @ Z, A) @ (b - A @ x))
         ahead, room = G @ p, np.maximum(h - G @ x, 0.0)
         ahead[at] = 0.0
+        # limits along which the step does not move but for rounding cannot block it: their ratios would be 0 / 0
         hit = np.flatnonzero(ahead > 1e-13 * max(1.0, float(np.abs(p).max(initial=0.0))))
         ratios = room[hit] / ahead[hit]
         if len(hit) and ratios.min() < 1.0:
@@ -131,6 +132,7 @@ def _independent(fixed: np.ndarray, G: np.ndarray, at: list[int]) -> list[int]:
         row = G[i] - basis.T @ (basis @ G[i])
         row = row - basis.T @ (basis @ row)  # twice is enough: orthogonal to rounding
         size = np.linalg.norm(row)
+        # nearly dependent limits have huge multipliers of opposite signs: the later one is left out
         if size > 1e-6 * np.linalg.norm(G[i]):
             basis, kept = np.vstack([basis, row / size]), [*kept, i]
     return kept

@@ -100,6 +100,7 @@ def _by_singular_values(levels: Sequence[Level], n: int, damping: float, sizes: 
     y, Z, ranks = np.zeros(n), np.eye(n), list[Any]()
     for (A, b, weight), size in zip(levels, sizes, strict=True):
         w = np.sqrt(weight)
+        # in the null space of all levels before: a level cannot change what they have got
         U, d, Vt = np.linalg.svd((A * w[:, None]) @ Z)
         rank = int((d > RANK_TOLERANCE * size).sum())
         d, missing = d[:rank], (b - A @ y) * w
@@ -143,6 +144,7 @@ def _orthogonal(
             factor[k], factor[i] = [x for x, _ in pairs], [y for _, y in pairs]
         q = _beyond(rows[k], [*basis, *found])
         square = q @ q
+        # no branch on a number: dependent rows give a zero direction, so that one code serves traced numbers
         independent = less(RANK_TOLERANCE**2 * largest, square)
         q = q * where(independent, 1.0 / sqrt(where(independent, square, 1.0)), 0.0)
         rank = rank + where(independent, 1.0, 0.0)

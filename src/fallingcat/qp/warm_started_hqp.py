@@ -96,6 +96,7 @@ class _Bench:
         a.value[:k], a.value[first:] = stack.b, h
         np.sqrt(stack.weight, out=a.root[:k])
         found.held[:] = held
+        # the active set was not found in the rounds, or limits contradict each other: the reference solver decides
         if self.go() != SOLVED or found.report[2] > OPTIMALITY_TOLERANCE:
             return None
         ranks, pushes = tuple(found.ranks[:-1].tolist()), np.maximum(found.multipliers, 0.0)

@@ -9,7 +9,7 @@ from .defaults import INTEGRATORS, default_method
 from .diagnostics.ledger import Ledger
 from .events import Event
 from .integrators.base import Integrator
-from .integrators.event_located import Located
+from .integrators.event_located import EventLocator
 from .integrators.implicit.integrator import Implicit
 from .integrators.momentum.integrator import MomentumMidpoint, MomentumRungeKutta
 from .integrators.moreau.integrator import Moreau
@@ -18,10 +18,10 @@ from .integrators.rosenbrock import Rosenbrock, error_size
 from .integrators.rule import Rule
 from .integrators.scipy_methods import SciPy
 from .integrators.semi_implicit import SemiImplicitEuler
-from .outcome import Code, Diagnostic, Kind
+from .outcome import Diagnostic, DiagnosticKind, StatusCode
 from .output.trajectory import Trajectory
 from .problem.problem import Problem
-from .problem.vector_field import Field
+from .problem.vector_field import VectorField
 from .rollout import rollout
 from .runner.rollout_runner import Rollout
 from .simulate import simulate
@@ -37,16 +37,14 @@ __all__ = [
     "INTEGRATORS",
     "RKMK4",
     "BatchSimulator",
-    "Code",
     "Diagnostic",
+    "DiagnosticKind",
     "Event",
-    "Field",
+    "EventLocator",
     "Gradient",
     "Implicit",
     "Integrator",
-    "Kind",
     "Ledger",
-    "Located",
     "MomentumMidpoint",
     "MomentumRungeKutta",
     "Moreau",
@@ -57,10 +55,12 @@ __all__ = [
     "SciPy",
     "SemiImplicitEuler",
     "Simulator",
+    "StatusCode",
     "Step",
     "StepDerivatives",
     "Trajectory",
     "VectorEnvironment",
+    "VectorField",
     "build_problem",
     "default_method",
     "error_size",

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._deprecated import former_arguments
 from ..contact import Contact
-from ..control import Law, Sampled
+from ..control import Law, SampledController
 from ..control import passive as passive_laws
 from ..control.laws.passive_joints import check_stops
 from ..errors import ModelError, describe
@@ -27,7 +27,7 @@ from .step_size import DEFAULT_STEP
 def build_problem(
     model: Model,
     states: State,
-    laws: Controller | Law | Sampled | Sequence[Law | Sampled] | None = None,
+    laws: Controller | Law | SampledController | Sequence[Law | SampledController] | None = None,
     contact: Contact | None = None,
     *,
     dt: float | None = None,
@@ -65,7 +65,7 @@ def build_problem(
     own = _own_laws(model, step, passive, states.joints, bool(given or functions) or driven)
     own = tuple(law for law in own if contact is None or law.name not in contact.replaces())
     problem = _problem_under_laws(model, given, contact, own)
-    sampled = tuple(law for law in given if isinstance(law, Sampled))
+    sampled = tuple(law for law in given if isinstance(law, SampledController))
     if functions:
         return _under_function(problem, states.at(0), (*functions, *sampled))
     if driven:
@@ -76,7 +76,7 @@ def build_problem(
 def _listed(laws: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Laws of the caller, and plain functions among them."""
     several = tuple(laws or ()) if laws is None or isinstance(laws, (tuple, list)) else (laws,)
-    functions = tuple(x for x in several if callable(x) and not isinstance(x, (Law, Sampled, type)))
+    functions = tuple(x for x in several if callable(x) and not isinstance(x, (Law, SampledController, type)))
     return tuple(x for x in several if not any(x is function for function in functions)), functions
 
 
@@ -124,7 +124,7 @@ def _check_contact(model: Model, contact: Any) -> None:
         raise ModelError(f"{model.name!r} has loops, beside which {type(contact).__name__} does not act")
 
 
-def _with_sampled(problem: Problem, first: State, sampled: tuple[Sampled, ...]) -> Problem:
+def _with_sampled(problem: Problem, first: State, sampled: tuple[SampledController, ...]) -> Problem:
     """Beside laws, a controller that is sampled, if there is one, first at the start of one run (1 x ...)."""
     if not sampled:
         return problem
@@ -139,7 +139,7 @@ def _with_sampled(problem: Problem, first: State, sampled: tuple[Sampled, ...]) 
 
 def _checked(model: Model, laws: tuple[Any, ...]) -> tuple[Law, ...]:
     for law in laws:
-        if not isinstance(law, (Law, Sampled)):
+        if not isinstance(law, (Law, SampledController)):
             if isinstance(law, type) and issubclass(law, Law):
                 raise ModelError(f"{law.__name__} is a class of laws: give one of it, {law.__name__}(...)")
             wanted = "a force law, a list of them, or a function of time and state"

@@ -21,7 +21,7 @@ from ..model import Model, State
 from .diagnostics.late_switching import asking
 from .integrators.base import FixedStepIntegrator, Integrator
 from .integrators.compiled_rule import smooth
-from .integrators.event_located import MAX_POINTS, Located
+from .integrators.event_located import MAX_POINTS, EventLocator
 from .integrators.implicit.integrator import Implicit
 from .integrators.implicit.step import dry_friction_law
 from .integrators.joint_friction import creeps
@@ -35,7 +35,6 @@ from .integrators.scipy_methods import SciPy
 from .integrators.semi_implicit import SemiImplicitEuler
 from .problem.problem import Problem, held
 from .step_size import (
-    DEFAULT_STEP,
     MAX_EXPLICIT_PHASE,
     MAX_RESOLVED_PHASE,
     MAX_SWING_PHASE,
@@ -57,7 +56,7 @@ INTEGRATORS: dict[str, Integrator] = {
         Implicit(),
         Moreau(),
         Rosenbrock(),
-        Located(),
+        EventLocator(),
         SciPy(),
     )
 }
@@ -192,12 +191,13 @@ def momentum_method(problem: Problem, state: State, dt: float | None) -> Momentu
     """The momentum-exact method that suits a flight from ``state`` in steps of ``dt`` (s), by default ones if None.
 
     Runge-Kutta of order 5, unless only the midpoint rule follows the forces: loops, functions, whose stiffness is not
-    known, and dampers that the steps do not resolve.  Dry friction takes Runge-Kutta, whose joints stick and slide.
+    known, and dampers that the steps do not resolve.  Dry friction takes Runge-Kutta, whose joints stick and slide, in
+    steps that are divided until they resolve dampers.
     """
     if problem.model.loops:
         return MomentumMidpoint()
     if dry_friction_law(problem) is not None:
-        return MomentumRungeKutta()
+        return MomentumRungeKutta(max(1, _divisions(problem, state, dt)))
     if dt is None:  # under sampled forces, which jump, default steps resolve dampers
         unresolved = problem.sampling is None and stiff(problem, state)
     else:
@@ -209,32 +209,25 @@ def _flight_method(problem: Problem, state: State, dt: float | None) -> Momentum
     """:func:`momentum_method`; None for what does not fly, and dry friction beside dampers too strong for its steps."""
     if not flies(problem) or rounded_loops(problem.model, state):
         return None
-    step, friction_law = STIFF_STEP if dt is None else dt, dry_friction_law(problem) is not None
-    slow = not friction_law or resolved_by(problem, state, step, MAX_EXPLICIT_PHASE)
+    slow = dry_friction_law(problem) is None or _divisions(problem, state, dt) > 0
     method = momentum_method(problem, state, dt)
     remembers = isinstance(method, MomentumRungeKutta) or not any(problem.sizes)
     return method if slow and remembers else None
 
 
-def divided_flight(problem: Problem, state: State, dt: float | None) -> tuple[Problem, int]:
-    """Parts into which steps of ``dt`` (s) are divided, so that a flight with dry friction keeps its momentum.
+def _divisions(problem: Problem, state: State, dt: float | None) -> int:
+    """Parts of a step of ``dt`` (s) in which a flight with dry friction resolves its dampers; 0: they are too strong.
 
-    Only Runge-Kutta steps that resolve dampers do; longer ones would leave such a flight to ``implicit``.
-
-    Args:
-        problem: Problem, with stops and dry friction for steps of ``dt``.
-        state: Start.
-        dt: Step (s); None: default steps, which are not divided.
-
-    Returns:
-        The problem, with stops and dry friction for the parts, and their number.
+    Default steps are not divided, nor those of joints without friction, and else as often as the method can.
     """
-    if dt is not None and dry_friction_law(problem) is not None and flies(problem):
-        for n in (2**k for k in range(MAX_FLIGHT_HALVINGS + 1)):
-            own = problem if n == 1 else problem.resolved(max(DEFAULT_STEP, dt / n))
-            if resolved_by(own, state, dt / n, MAX_EXPLICIT_PHASE):
-                return own, n
-    return problem, 1
+    if dt is None:
+        return int(resolved_by(problem, state, STIFF_STEP, MAX_EXPLICIT_PHASE))
+    law = dry_friction_law(problem)
+    most = MAX_FLIGHT_HALVINGS if law is not None and np.any(law.dry_friction(problem.model)) else 0
+    for method in (MomentumRungeKutta(2**k) for k in range(most + 1)):
+        if resolved_by(method.resolved(problem, dt), state, dt / method.divisions, MAX_EXPLICIT_PHASE):
+            return method.divisions
+    return 0
 
 
 def rounded_loops(model: Model, state: State) -> bool:
@@ -270,10 +263,10 @@ def one_code(method: Integrator, problem: Problem) -> FixedStepIntegrator | None
         return None
     floor = problem.contact
     few = floor is None or (offers(floor, LinearizedForces) and len(floor.points) <= MAX_POINTS)
-    return Located(method) if few else None
+    return EventLocator(method) if few else None
 
 
 def takes_fixed_steps(method: Integrator, problem: Problem) -> bool:
     """True if a method steps many robots in one code, all in steps of the same size."""
     found = one_code(method, problem)
-    return found is not None and found.tolerance is None and not isinstance(found, Located)
+    return found is not None and found.tolerance is None and not isinstance(found, EventLocator)

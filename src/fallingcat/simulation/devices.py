@@ -41,6 +41,10 @@ class Device(ABC):
         """``[until, dt]`` of each robot, as they are kept here."""
 
     @abstractmethod
+    def shared(self, x: np.ndarray, robots: int) -> Any:
+        """A vector that all robots have in common, as it is kept here."""
+
+    @abstractmethod
     def padded(self, forces: Any, above: int) -> Any:
         """Joint forces (N x n) below ``above`` zeros, as they are kept here."""
 
@@ -138,6 +142,10 @@ class Cpu(Device):
     def paired(self, until: Any, dt: float) -> Any:
         """Times and largest steps of all robots."""
         return np.stack([until, np.full(len(until), dt)], axis=1)
+
+    def shared(self, x: np.ndarray, robots: int) -> Any:
+        """The vector itself."""
+        return x
 
     def padded(self, forces: Any, above: int) -> Any:
         """Joint forces after ``above`` zeros for the base."""
@@ -260,6 +268,10 @@ class Gpu(Device):
         until = self._cupy.asarray(until, dtype=self._dtype)
         return self._cupy.stack([until, self._cupy.full_like(until, dt)])
 
+    def shared(self, x: np.ndarray, robots: int) -> Any:
+        """The vector in every column."""
+        return self._tiled(tuple(x.tolist()), robots)
+
     def padded(self, forces: Any, above: int) -> Any:
         """Joint forces after ``above`` zeros for the base."""
         joints = self.array(forces)
@@ -270,10 +282,10 @@ class Gpu(Device):
     def iterated(self, x: Any, ahead: Any, forces: Any, count: int) -> Any:
         """All robots after ``count`` iterations."""
         robots = x.shape[1]
-        ahead = self._tiled(tuple(ahead.tolist()), robots) if ahead.ndim == 1 else ahead
+        ahead = self.shared(ahead, robots) if ahead.ndim == 1 else ahead
         if self._numbers.ndim == 2 and self._own is None:
             self._own = self.sent(self._numbers)
-        numbers = self._tiled(tuple(self._numbers.tolist()), robots) if self._own is None else self._own
+        numbers = self.shared(self._numbers, robots) if self._own is None else self._own
         *before, last = self._kernels
         if not before:
             return last.iterate(x, ahead, numbers, forces, every=count) if robots else x

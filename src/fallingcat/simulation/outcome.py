@@ -12,11 +12,11 @@ import numpy as np
 from ..records import concise
 
 
-class Code(Enum):
+class StatusCode(Enum):
     """End of a run.
 
     Example:
-        >>> Code("finished") is Code.FINISHED
+        >>> StatusCode("finished") is StatusCode.FINISHED
         True
     """
 
@@ -32,11 +32,11 @@ class Code(Enum):
     """Ctrl-C"""
 
 
-class Kind(Enum):
+class DiagnosticKind(Enum):
     """Subject of a warning.
 
     Example:
-        >>> Kind("energy balance") is Kind.ENERGY_BALANCE
+        >>> DiagnosticKind("energy balance") is DiagnosticKind.ENERGY_BALANCE
         True
     """
 
@@ -67,7 +67,7 @@ class Kind(Enum):
     BELOW_GROUND = "below ground"
     """collision shapes of a link without contact points went through the ground; m"""
     OSCILLATION = "oscillation"
-    """a joint changes direction with the steps"""
+    """a joint changes direction with the steps, or with the samples of its controller"""
     UNCONVERGED = "unconverged"
     """contact forces of steps did not converge to those of the contact law; share of the steps"""
     COARSE_STEP = "coarse step"
@@ -81,15 +81,16 @@ class Kind(Enum):
 class Diagnostic:
     """A warning about a run, or about some runs of a batch.
 
-    >>> print(Diagnostic(Kind.LOOP_OPEN, "loops opened by 2e-05", value=2e-5, limit=1e-6, advice="take smaller steps"))
+    >>> kind = DiagnosticKind.LOOP_OPEN
+    >>> print(Diagnostic(kind, "loops opened by 2e-05", value=2e-5, limit=1e-6, advice="take smaller steps"))
     loops opened by 2e-05; take smaller steps
     """
 
-    kind: Kind
+    kind: DiagnosticKind
     message: str
     """message of one sentence"""
     value: float = np.nan
-    """the quantity of :class:`Kind`, the largest one of a batch"""
+    """the quantity of :class:`DiagnosticKind`, the largest one of a batch"""
     limit: float = np.nan
     """above which it is reported, in the same unit"""
     advice: str = ""
@@ -105,10 +106,10 @@ class Diagnostic:
         return f"{self.message}; {self.advice}" if self.advice else self.message
 
 
-def status_text(code: Code, reason: str, warnings: Iterable[Diagnostic]) -> str:
+def status_text(code: StatusCode, reason: str, warnings: Iterable[Diagnostic]) -> str:
     """``status`` of a run: how it ended, and all its warnings.
 
-    >>> status_text(Code.EVENT, "stopped by the event 'apex'", [])
+    >>> status_text(StatusCode.EVENT, "stopped by the event 'apex'", [])
     "stopped by the event 'apex'"
     """
     remarks = "; ".join(map(str, warnings))
@@ -138,4 +139,4 @@ def from_data(records: Sequence[dict[str, Any]]) -> tuple[Diagnostic, ...]:
 
 def _record(kind: str, message: str, robots: Sequence[int] | None = None, **known: Any) -> Diagnostic:
     which = None if robots is None else np.array(robots, dtype=int)
-    return Diagnostic(Kind(kind), message, robots=which, **known)
+    return Diagnostic(DiagnosticKind(kind), message, robots=which, **known)

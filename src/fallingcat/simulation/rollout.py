@@ -10,13 +10,13 @@ import numpy as np
 from .._deprecated import former_arguments
 from ..arrays.types import Numbers
 from ..contact import Contact
-from ..control import Law, Sampled
+from ..control import Law, SampledController
 from ..errors import ModelError
 from ..model import Model, State
 from ..progress import telling
 from .batch.batch_simulator import BatchSimulator
 from .build_problem import build_problem
-from .defaults import chosen_method, default_method, divided_flight, one_code
+from .defaults import chosen_method, default_method, one_code
 from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
 from .problem.arguments import check_concrete, check_target, countable, seconds, starts, whole
@@ -32,7 +32,7 @@ def rollout(
     model: Model,
     states: Sequence[State] | State,
     duration: float,
-    laws: Law | Sampled | Sequence[Law | Sampled] | None = None,
+    laws: Law | SampledController | Sequence[Law | SampledController] | None = None,
     contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
@@ -96,9 +96,8 @@ def rollout(
     _check_controller(problem)
     how: dict[str, Any] = {"target": target, "dtype": dtype, "threads": threads, "parameters": parameters}
     one = how | {"threads": 1} != {"target": "cpu", "dtype": "float64", "threads": 1, "parameters": None}
-    problem, parts = divided_flight(problem, first, dt) if integrator is None else (problem, 1)
-    dt, every = dt if dt is None else dt / parts, every if every is None else every * parts
     method = _method(problem, integrator, first, dt, one, dtype)
+    problem = method.resolved(problem, dt)
     compiled = one_code(method, problem)
     with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
         if compiled is None:
@@ -125,7 +124,6 @@ def _one_by_one(
     problem: Problem, method: Integrator, many: State, duration: float, every: int | None, dt: float | None, tell: Any
 ) -> Rollout:
     """Runs of a method that has no code which many robots share."""
-    problem = problem if method.tolerance is None else problem.resolved()
     step = _steps(problem, method, many.at(0), dt)[0]
     kept = np.arange(0.0, duration - TIME_TOLERANCE, step * every if every else duration)
     longest = dt if method.tolerance is not None else step
@@ -158,7 +156,7 @@ def _check_controller(problem: Problem) -> None:
     sampled = None if problem.sampling is None else problem.sampling.sampled
     if problem.controller is not None and not (sampled is not None and (sampled.laws or sampled.batch_forces)):
         raise ModelError(
-            "a rollout takes force laws, or a Sampled controller of many robots, such as a loop of WholeBody; "
+            "a rollout takes force laws, or a SampledController of many robots, such as a loop of WholeBody; "
             "simulate takes functions"
         )
 

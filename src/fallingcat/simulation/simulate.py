@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from .._deprecated import former_arguments
 from ..arrays import numbers_only
 from ..contact import Contact
-from ..control import Law, Sampled
+from ..control import Law, SampledController
 from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..progress import telling
 from .build_problem import build_problem
-from .defaults import chosen_method, divided_flight
+from .defaults import chosen_method
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
@@ -31,7 +31,7 @@ def simulate(
     model: Model,
     state: State,
     duration: float,
-    laws: Controller | Law | Sampled | Sequence[Law | Sampled] | None = None,
+    laws: Controller | Law | SampledController | Sequence[Law | SampledController] | None = None,
     contact: Contact | None = None,
     *,
     integrator: str | Integrator | None = None,
@@ -66,7 +66,7 @@ def simulate(
         duration: Duration (s).
         laws: Force law of :mod:`fallingcat.control` or several (then whole steps are compiled), or, alone or among
             them, a function of time and state that returns joint forces (n; N m or N), or of base and joints (nv);
-            :class:`fallingcat.control.Sampled` evaluates either at a rate, with a latency; None: none.
+            :class:`fallingcat.control.SampledController` evaluates either at a rate, with a latency; None: none.
         contact: Contact of the robot; None: none.
         integrator: Name or integrator; None: the default.
         dt: Step size (s), for integrators with step size control the largest one; None: 1 ms, or less where springs or
@@ -96,10 +96,8 @@ def simulate(
     state = start(model, state)
     one = State(*(x[None] for x in state))
     problem = build_problem(model, one, laws, contact, dt=dt, passive=passive)
-    problem, parts = divided_flight(problem, state, dt) if integrator is None else (problem, 1)
-    dt, every = dt if dt is None else dt / parts, every * parts
     method = chosen_method(problem, state, integrator, dt)
-    problem = problem if method.tolerance is None else problem.resolved()  # dt is but the longest step
+    problem = method.resolved(problem, dt)
     warn_of_oscillations(problem, method, state, duration)
     happens = checked_events(events)
     if not (callable(progress) or progress is None or isinstance(progress, bool)):

@@ -16,7 +16,7 @@ from ..model import Model, State
 from ..records import short
 from .batch.batch_simulator import BatchSimulator
 from .integrators.base import Integrator
-from .integrators.event_located import LocatedStepper
+from .integrators.event_located import EventLocatorStepper
 from .problem.arguments import whole
 from .step_size import DEFAULT_STEP
 
@@ -61,9 +61,9 @@ class Simulator:
         start = model.neutral() if state is None else state
         about = {"dt": dt, "driven": True, "integrator": integrator, "passive": passive}
         self._batch = BatchSimulator(model, [start], laws, contact, **about)  # type: ignore[arg-type]
-        if isinstance(self._batch.stepper, LocatedStepper):
+        if isinstance(self._batch.stepper, EventLocatorStepper):
             raise ModelError(
-                "a simulator takes fixed steps: Implicit(), Moreau() or a method for flights, not Located()"
+                "a simulator takes fixed steps: Implicit(), Moreau() or a method for flights, not EventLocator()"
             )
         self.model, self.dt = model, self._batch.dt
         on: Any = self._batch._on

@@ -16,7 +16,7 @@ from ..dynamics import mass_matrix
 from ..errors import NumericsError
 from ..model import Model, State
 from .integrators.base import Integrator
-from .outcome import Diagnostic, Kind
+from .outcome import Diagnostic, DiagnosticKind
 from .problem.problem import Problem
 from .problem.sampling import common_step
 
@@ -356,7 +356,7 @@ def too_long(rebound: Rebound | None, dt: float) -> Diagnostic | None:
     if dt <= enough * (1.0 + 1e-9):
         return None
     message = f"steps of {dt:g} s are too long for the rebound from this floor"
-    return Diagnostic(Kind.REBOUND, message, dt, enough, f"take at most {enough:g} s")
+    return Diagnostic(DiagnosticKind.REBOUND, message, dt, enough, f"take at most {enough:g} s")
 
 
 def too_fast(problem: Problem, state: State, dt: float) -> str:

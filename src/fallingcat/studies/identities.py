@@ -57,8 +57,8 @@ class Certificates(StudyKind[CertificateParameters, CertificateResult]):
         "not_proved": lambda seen: sum(not check.holds for c in seen.certificates for check in c.claims),
         "worst": lambda seen: max(check.residual for c in seen.certificates for check in c.claims),
     }
-    also = ("FORMULATION/FACTORIZATION/CLAIM",)
-    aside = frozenset(CertificateParameters.model_fields)  # an identity holds for all
+    further_measures = ("FORMULATION/FACTORIZATION/CLAIM",)
+    resolution = frozenset(CertificateParameters.model_fields)  # an identity holds for all
 
     def measure(self, name: str) -> Callable[[CertificateResult], SupportsFloat]:
         """Measure by name, also ``centroidal/christoffel/gravity``: the largest relative residual of a claim."""
@@ -156,7 +156,7 @@ LAWS: Final[dict[str, Callable[[Group, np.random.Generator], float]]] = {
 class Groups(StudyKind[GroupParameters, dict[str, float]]):
     """The equations of a body on every subgroup of SE(3), at random elements."""
 
-    name, parameters, aside = "group-identities", GroupParameters, frozenset(GroupParameters.model_fields)
+    name, parameters, resolution = "group-identities", GroupParameters, frozenset(GroupParameters.model_fields)
     measures: Mapping[str, Callable[[dict[str, float]], SupportsFloat]] = {
         name: partial(lambda seen, name: seen[name], name=name)
         for name in (f"{g}/{law}" for g in GROUPS for law in LAWS)

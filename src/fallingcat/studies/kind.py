@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
+from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, SupportsFloat, TypeVar
 
 from pydantic import ConfigDict
 
-from .._deprecated import former_methods
+from .._deprecated import former_arguments, former_attribute, former_methods, former_name
 from ..errors import ModelError, describe, meant
 from ..records import concise
 from .validation import Table
@@ -84,17 +85,23 @@ class StudyKind(ABC, Generic[P, R]):
     parameters: type[P]
     measures: Mapping[str, Callable[[R], SupportsFloat]]
     """name in files: a number of what was seen; not a number (NaN) where the run has none"""
-    aside: frozenset[str] = frozenset()
+    resolution: frozenset[str] = frozenset()
     """parameters that say how much is computed or drawn: with others it is still the published experiment"""
 
-    also: tuple[str, ...] = ()
+    further_measures: tuple[str, ...] = ()
     """names that :meth:`measure` knows beside ``measures``, to be listed"""
+    aside, also = former_attribute("aside", "resolution"), former_attribute("also", "further_measures")
     chunk_sizes: Mapping[str, int] = MappingProxyType({"cpu": 1})
     """targets of :meth:`run_many`, and the number of a sweep's runs that it is given there at once"""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        former_methods(cls, {"together": "chunk_sizes"})
+        former_methods(cls, {"together": "chunk_sizes", "aside": "resolution", "also": "further_measures"})
+        run = vars(cls).get("run")
+        if run is not None and "tell" in signature(run).parameters:
+            former_name(f"argument tell of {cls.__name__}.run", "progress")
+        elif run is not None:
+            cls.run = former_arguments(tell="progress")(run)  # type: ignore[method-assign]
 
     @abstractmethod
     def run(self, parameters: P, progress: Progress) -> R:
@@ -138,7 +145,7 @@ class StudyKind(ABC, Generic[P, R]):
             Function of the observed quantities.
         """
         if name not in self.measures:
-            known = ", ".join((*self.measures, *self.also))
+            known = ", ".join((*self.measures, *self.further_measures))
             raise ModelError(f"there is no measure {name!r} of the kind {self.name!r}: it is one of {known}")
         return self.measures[name]
 
@@ -193,9 +200,9 @@ def study_kind(kind: type[K]) -> type[K]:
         raise ModelError(f"the kind of study {what}: a name is one line of text, not {kind.name!r}")
     if not isinstance(kind.parameters, type) or not issubclass(kind.parameters, Parameters):
         raise ModelError(f"the kind of study {what}: parameters is a subclass of Parameters, not {kind.parameters!r}")
-    strange = sorted(set(kind.aside) - set(kind.parameters.model_fields))
+    strange = sorted(set(kind.resolution) - set(kind.parameters.model_fields))
     if strange:
-        raise ModelError(f"the kind of study {what}: there is no parameter {strange[0]!r} to leave aside")
+        raise ModelError(f"the kind of study {what}: its resolution names a parameter {strange[0]!r}, which it has not")
     known = type(_KINDS[kind.name]) if kind.name in _KINDS else kind
     if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         raise ModelError(f"there is a kind of study {kind.name!r} already: {known.__qualname__}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from shlex import quote
 
-from ..simulation import Code
+from ..simulation import StatusCode
 from ..visualization import Fact, Page, Table, Text
 from .study import Row, StudyResult, tally
 from .verdicts import JUDGED
@@ -22,7 +22,7 @@ def study_page(result: StudyResult) -> Page:
 def _subtitle(result: StudyResult) -> str:
     changed = f" Changed: {', '.join(result.study.changed)}." if result.study.changed else ""
     run = result.study.kind.motion(result.observed)
-    ended = "" if run is None or (run.code is Code.FINISHED and not run.warnings) else f" The run {run.status}."
+    ended = "" if run is None or (run.code is StatusCode.FINISHED and not run.warnings) else f" The run {run.status}."
     return f"{result.study.name}: {result.study.table.about}{changed}{ended}"
 
 

@@ -33,7 +33,7 @@ class SimulatedKind(StudyKind[P, R]):
         True
     """
 
-    also: tuple[str, ...] = ("ledger_balance", "work of PORT")
+    further_measures: tuple[str, ...] = ("ledger_balance", "work of PORT")
 
     @abstractmethod
     def motion(self, seen: R) -> Trajectory:

@@ -112,7 +112,7 @@ class StudyTable(Table):
     about: str = ""
     parameters: dict[str, Any]
     fast: dict[str, Any] = Field(default_factory=dict)
-    """parameters of a quicker run, of those that leave the published experiment: see :attr:`.StudyKind.aside`"""
+    """parameters of a quicker run, of those that leave the published experiment: see :attr:`.StudyKind.resolution`"""
     row: list[RowTable] = Field(default_factory=list, max_length=1000)
 
 
@@ -142,7 +142,7 @@ class Study(BaseModel):
     @property
     def other_experiment(self) -> str:
         """Difference from the published experiment: changed parameters; empty if none were changed that matter."""
-        changed = [name for name in self.changed if name not in self.kind.aside]
+        changed = [name for name in self.changed if name not in self.kind.resolution]
         return f"parameters were changed: {', '.join(changed)}" if changed else ""
 
     def with_parameters(self, changes: Mapping[str, Any]) -> Study:
@@ -244,7 +244,7 @@ def parse(text: str, name: str, file: str) -> Study:
             kind.measure(row.measure)
     except ModelError as error:
         raise FileError(f"{where}: {error}", file=file) from None
-    other = sorted(set(table.fast) - kind.aside)
+    other = sorted(set(table.fast) - kind.resolution)
     if other:
         raise FileError(f"fast: with another {other[0]!r} it is another experiment", file=file)
     given = table.parameters if table.robot is None else {"robot": table.robot} | table.parameters

@@ -5,6 +5,7 @@ Needs SymPy: ``pip install '.[symbolic]'`` in a clone.
 
 from __future__ import annotations
 
+from .._deprecated import former_names
 from ..errors import ExtraMissingError
 
 try:
@@ -16,13 +17,13 @@ from . import toolbox
 from .derivation import Derivation, derive
 from .files import load
 from .hopping import foot
-from .learning import base_parameters
+from .identification import base_parameters
 from .parameters import Symbols, numbers, symbols
-from .readable import Named
+from .readable import NamedExpressions
 
 __all__ = [
     "Derivation",
-    "Named",
+    "NamedExpressions",
     "Symbols",
     "base_parameters",
     "derive",
@@ -32,3 +33,5 @@ __all__ = [
     "symbols",
     "toolbox",
 ]
+
+__getattr__ = former_names(__name__)

@@ -17,7 +17,7 @@ from .matrices import each, shaped
 from .parameters import Symbols, numbers, symbols
 from .polynomials import Polynomial
 from .quantities import DERIVED, QUANTITIES, meaning, unknown
-from .readable import Named, Writer
+from .readable import NamedExpressions, Writer
 from .size import check_links, check_terms
 from .tracing import Tracer
 
@@ -62,7 +62,7 @@ class Derivation(LinkKinematics):
     def __getitem__(self, name: str) -> Any:
         return each(self._by_name(name), self._writer.explicit)
 
-    def named(self, *names: str) -> Named:
+    def named(self, *names: str) -> NamedExpressions:
         """Several quantities with names for the factors that they share: fewer operations, and easier to read.
 
         Args:
@@ -79,7 +79,7 @@ class Derivation(LinkKinematics):
             m_0 + m_1
         """
         expressions = {name: self._by_name(name) for name in names}
-        return Named(self._writer.needed(expressions.values()), expressions)
+        return NamedExpressions(self._writer.needed(expressions.values()), expressions)
 
     def meaning(self, name: str) -> str:
         """Meaning of a quantity in words.

@@ -24,7 +24,7 @@ _SHORT, _PLAIN = 40, 10**6
 
 
 @concise
-class Named(NamedTuple):
+class NamedExpressions(NamedTuple):
     """Expressions with common subexpressions pulled out.
 
     Example:

@@ -11,7 +11,7 @@ import numpy as np
 from ..contact import Contact
 from ..contact.capabilities import HybridModes, LinearizedForces, offers
 from ..control import Law
-from ..formulations import Unproved
+from ..formulations import UnprovedError
 from ..model import Model, State
 from ..simulation import Trajectory, simulate
 from ..simulation.problem.compiled_dynamics import touch
@@ -74,7 +74,7 @@ def check_contact(
 
 def _touches(contact: Contact, run: Trajectory) -> float:
     if not any(run.touching):
-        raise Unproved("nothing touched: give a start from which something does")
+        raise UnprovedError("nothing touched: give a start from which something does")
     return 0.0
 
 
@@ -147,7 +147,7 @@ def _implicit(contact: Contact, run: Trajectory, laws: Law | Sequence[Law] | Non
     """Error of implicit steps a quarter as long, relative to the error of longer ones, until soon after touchdown."""
     touches = run.times[[bool(names) for names in run.touching]]
     if not len(touches):
-        raise Unproved("nothing touched: give a start from which something does")
+        raise UnprovedError("nothing touched: give a start from which something does")
     until, start = min(float(run.times[-1]), float(touches[0]) + AFTER), run.state(0)
     exact = whole(simulate(run.model, start, until, laws, contact, integrator="rosenbrock")).state(-1)
     errors = []

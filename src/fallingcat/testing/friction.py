@@ -15,7 +15,7 @@ from ..caching import cached_property
 from ..contact import Contact, corners
 from ..control import Law
 from ..errors import ModelError, describe
-from ..formulations import Unproved
+from ..formulations import UnprovedError
 from ..lie import R3
 from ..model import Body, Model, State, robots
 from ..simulation import Integrator, Trajectory, simulate
@@ -149,7 +149,7 @@ class _Trial:
             change = run.poses[-1, :3, :3] @ run.twists[-1, :3] - run.twists[0, :3]
             pushed = change[2] + 9.81 * DURATION
             if run.twists[-1, 0] < 0.05 * SPEED or pushed <= 0.0:
-                raise Unproved("the box stopped, or did not touch: nothing slides at the end")
+                raise UnprovedError("the box stopped, or did not touch: nothing slides at the end")
             wanted = self.friction * (pull * 9.81 * DURATION - pushed)
             yield abs(change[0] - wanted) / (self.friction * pushed)
 
@@ -183,7 +183,7 @@ def _apart(ends: list[np.ndarray], others: list[np.ndarray]) -> float:
 
 def _methods(trial: _Trial) -> float:
     if len(trial.methods) < 2:
-        raise Unproved("one integrator alone agrees with itself: name another")
+        raise UnprovedError("one integrator alone agrees with itself: name another")
     return max(_apart([end] * len(trial.coarse), trial.coarse) for end in trial.coarse)
 
 

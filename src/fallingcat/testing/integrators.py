@@ -14,7 +14,7 @@ from ..arrays.types import Scalar, Vector
 from ..caching import cached_property
 from ..control import Law
 from ..errors import ModelError
-from ..formulations import Check, Unproved
+from ..formulations import Check, UnprovedError
 from ..model import Model, State, robots
 from ..simulation import RKMK4, Integrator, Rule, Trajectory, rollout, simulate
 from .report import Report, Requirement, apart, largest, of_type, whole
@@ -106,10 +106,10 @@ class _Trial:
 def _slopes(errors: list[float]) -> np.ndarray:
     """Observed orders: number of halvings of the error where the step halves."""
     if not np.isfinite(errors).all():
-        raise Unproved("an error is not a finite number")
+        raise UnprovedError("an error is not a finite number")
     resolved = [error for error in errors if error > ROUNDING]
     if len(resolved) < 2:
-        raise Unproved(f"errors of {max(errors):.1g} and less are rounding: there is no slope")
+        raise UnprovedError(f"errors of {max(errors):.1g} and less are rounding: there is no slope")
     return np.log2(np.array(resolved[:-1]) / resolved[1:])
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..dynamics.checks import choice
 from ..errors import BrokenLawError, ModelError, describe
-from ..formulations import Check, Unproved
+from ..formulations import Check, UnprovedError
 from ..model import Model, State
 from ..records import concise
-from ..simulation import Code, Trajectory
+from ..simulation import StatusCode, Trajectory
 
 
 @concise
@@ -122,7 +122,7 @@ class Requirement(NamedTuple):
                 for case in cases:
                     count += 1
                     worst = largest(worst, self.residual(*case))
-        except Unproved as why:
+        except UnprovedError as why:
             return self.unproved(str(why))
         return self.unproved("there are no cases to check") if not count else self.found(worst)
 
@@ -131,7 +131,7 @@ class Requirement(NamedTuple):
         """Context in which errors of user code name the law that is checked."""
         try:
             yield
-        except Unproved:
+        except UnprovedError:
             raise
         except Exception as error:
             what = f"the law {self.name!r} ({self.meaning}) cannot be checked"
@@ -191,6 +191,6 @@ def largest(*residuals: float) -> float:
 
 def whole(run: Trajectory) -> Trajectory:
     """Run that reached its end; others are unproved."""
-    if run.code is not Code.FINISHED:
-        raise Unproved(f"the run ended early: {run.status}")
+    if run.code is not StatusCode.FINISHED:
+        raise UnprovedError(f"the run ended early: {run.status}")
     return run

@@ -56,7 +56,7 @@ def check_task(task: Task, model: Model, states: Iterable[State] | None = None, 
 
 def _reached(task: Any, model: Model, state: State) -> Any:
     """Task whose goal is reached at a state."""
-    return replace(task, goal=np.asarray(task.here(model, state), dtype=float))
+    return replace(task, goal=np.asarray(task.value(model, state), dtype=float))
 
 
 def _rows(task: Task, model: Model, state: State) -> float:
@@ -67,7 +67,7 @@ def _rows(task: Task, model: Model, state: State) -> float:
 
 
 def _goal(task: Task, model: Model, state: State) -> float:
-    here = np.asarray(task.here(model, state))
+    here = np.asarray(task.value(model, state))
     if here.shape != task.goal_shape(model):
         return np.inf
     return float(np.abs(np.asarray(_reached(task, model, state).motion(model, state).error)).max(initial=0.0))

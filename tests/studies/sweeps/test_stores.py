@@ -33,7 +33,7 @@ class Square(StudyKind[SquareParameters, float]):
     name, parameters = "square", SquareParameters
     measures = {"square": lambda seen: seen, "root": lambda seen: seen**0.25}  # noqa: RUF012
 
-    def run(self, parameters, tell):
+    def run(self, parameters, progress):
         if parameters.stops and Path(parameters.stops).exists():
             if parameters.x == 3.0:
                 os.kill(os.getpid(), signal.SIGSTOP)
@@ -162,11 +162,11 @@ FULL = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])
 import test_stores as t
-def tell(done, failed, total):
+def progress(done, failed, total):
     if done >= int(sys.argv[3]):
         resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, resource.RLIM_INFINITY))
 try:
-    t.sweep(t.STUDY, {"x": t.np.arange(1000.0)}, sys.argv[2], workers=0, chunk=500, progress=tell)
+    t.sweep(t.STUDY, {"x": t.np.arange(1000.0)}, sys.argv[2], workers=0, chunk=500, progress=progress)
 except t.FallingCatError as error:
     print(error)
 """

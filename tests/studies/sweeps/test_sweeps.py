@@ -31,7 +31,7 @@ class Power(StudyKind[PowerParameters, float]):
     name, parameters, chunk_sizes = "power", PowerParameters, {"cpu": 4}
     measures = {"power": lambda seen: seen, "work of ../up": lambda seen: -seen}  # noqa: RUF012
 
-    def run(self, parameters, tell):
+    def run(self, parameters, progress):
         if parameters.how == "sum":
             return parameters.x * parameters.n
         if parameters.n == 3:

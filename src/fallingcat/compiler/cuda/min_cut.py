@@ -105,6 +105,7 @@ def _min_cut(program: Program, share: float) -> set[int]:
     used = {u for us in users.values() for u in us}
     arcs: dict[int, set[int]] = {START: {2 * v for v in users if v not in used}, END: set()}
     for v, us in users.items():  # 2 v: the way into a value, which one path can take; 2 v + 1: out of it
+        # an arc of capacity 1 within each value: a minimum cut of arcs is then one of values
         arcs[2 * v], arcs[2 * v + 1] = {2 * v + 1}, {2 * u for u in us}
     for x in program.outputs:
         if isinstance(x, int) and x in late:
@@ -112,6 +113,7 @@ def _min_cut(program: Program, share: float) -> set[int]:
     for _ in range(MAX_CUT_VALUES + 1):
         path = _path(arcs)
         if not path:
+            # values whose arc leads to the near side: of all minimum cuts the one nearest to the results
             near = _leading(arcs)
             return {v for v in users if 2 * v + 1 in near and 2 * v not in near}
         for a, b in pairwise(path):

@@ -75,6 +75,7 @@ def _affordable(by: dict[int, Instruction], wanted: list[int], price: float) -> 
         # a group of values shares one preparation: three of them may pay for it
         if new <= 3 * price + min(credit, 3 * price):
             chosen |= needs[x]
+            # what cheap values leave over pays for dearer ones later
             credit += price - new
     return {line.value for at, line in enumerate(by.values()) if chosen >> at & 1}
 

@@ -100,6 +100,7 @@ class _Registers:
         stay = []
         while len(self.next_use) >= self._keep and self._farthest:
             when, value = heappop(self._farthest)
+            # out of date: it was used since, and has an entry with its next use
             if self.next_use.get(value) != -when:
                 continue
             if value in needed:

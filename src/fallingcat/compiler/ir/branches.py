@@ -64,6 +64,7 @@ def guarded(
                 if known is not mine:
                     asked[x] = mine if known is None else known | mine
     count = Counter(owner.values())
+    # counted at the end: a guard with few values of its own is no branch, and those stay with what is always done
     return {x: guard for x, guard in owner.items() if count[guard] >= MIN_BRANCH}
 
 

@@ -81,6 +81,7 @@ def _split(joint: Joint, body: RigidInertia) -> tuple[RigidInertia, RigidInertia
         return RigidInertia(body.mass, body.moment, zero), RigidInertia(0.0, np.zeros(3), body.second)
     if along.any() or np.count_nonzero(axis) != 1:  # on a slanted axis nothing becomes exactly zero
         return body, None
+    # mass on the axis does not move as the joint turns: no force can tell it from mass of the parent
     on = np.outer(axis, axis) / (axis @ axis)
     on_axis = RigidInertia(body.mass, on @ body.moment, on @ body.second @ on)
     rest = RigidInertia(0.0, body.moment - on_axis.moment, body.second - on_axis.second)

@@ -155,6 +155,7 @@ def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held:
     if limited:  # again without the joints that the first solution pushes against their limits
         also = _held(model, state, more)
         more = found([a if a is False else _either(a, b) for a, b in zip(held, also, strict=True)])
+    # at most MAX_LOWER_STEP: beyond, the null space of the first level is no longer that of the linearization
     return scale(LOWER_RELAXATION / maximum(1.0, _largest(more) * (LOWER_RELAXATION / MAX_LOWER_STEP)), more)
 
 
@@ -185,6 +186,7 @@ def _either(a: Any, b: Any) -> Any:
 def _metric(model: Model, state: State, held: list[Any]) -> Matrix:
     """Kinetic energy metric of a floating base (see velocities), with held joints too heavy to move."""
     M = mass_matrix(model, state)
+    # a billion times heavier: such a joint hardly moves, and the metric keeps its size and its inverse
     more = [0.0 if h is False else where(h, 1e9 * M[i, i], 0.0) for i, h in enumerate(held)]
     return M + np.eye(model.nv) * stack(more)
 

@@ -18,10 +18,11 @@ def is_beyond(model: Model, forms: Sequence[Task], numbers: Any, tolerance: floa
     if model.m:
         return False
     for task in filled(model, forms, numbers):
-        spot = task.spot()
+        spot = task.goal_point()
         if spot is not None:
             place, point, goal = spot
             center, length = reach_bound(model, place, limited)
+            # sqrt(3): the tolerance holds for each coordinate
             if np.linalg.norm(goal - center) > length + np.linalg.norm(point) + np.sqrt(3.0) * tolerance:
                 return True
     return False

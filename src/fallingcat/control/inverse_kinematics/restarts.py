@@ -120,4 +120,5 @@ def _cost(model: Model, plan: Plan, found: np.ndarray) -> Any:
     """The largest error of the first priority."""
     e = found[..., model.nq + STEP_MEMORY : model.nq + STEP_MEMORY + plan.first]
     largest = np.abs(e).max(axis=-1, initial=0.0)
+    # argmin would choose a start that ended as NaN
     return np.where(np.isnan(largest), np.inf, largest)

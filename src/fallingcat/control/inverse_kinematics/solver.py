@@ -333,7 +333,7 @@ def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], St
         found.append([])
         for task in level:
             task.check(model)
-            found[-1].append(task if task.aim is not None else task.replaced(goal=task.here(model, start)))
+            found[-1].append(task if task.aim is not None else task.replaced(goal=task.value(model, start)))
     aims = [task for level in found for task in level]
     counts = {len(task.aim) for task in aims if np.ndim(task.aim) > len(task.goal_shape(model))}
     if len(counts) > 1:

@@ -29,8 +29,8 @@ class Actuators(Law):
     """Motors and servos of ``model.actuators`` under ``constant`` controls, all zero by default.
 
     For controls that depend on time and state, derive a frozen dataclass and write :meth:`controls`, for every kind of
-    number as all laws; or give :func:`actuated` a plain function.  An actuator without commands is off: MuJoCo's
-    ``ctrl = 0``, at which servos hold zero, is ``Actuators()``.
+    number as all laws; or give :func:`actuator_controller` a plain function.  An actuator without commands is off:
+    MuJoCo's ``ctrl = 0``, at which servos hold zero, is ``Actuators()``.
 
     Example:
         >>> import fallingcat as fc
@@ -175,7 +175,7 @@ def _falls(model: Model, actuator: Actuator) -> np.ndarray:
     return falls
 
 
-def actuated(model: Model, function: Callable[[float, State], Any]) -> Callable[[float, State], Any]:
+def actuator_controller(model: Model, function: Callable[[float, State], Any]) -> Callable[[float, State], Any]:
     """Controller for :func:`fallingcat.simulate` from a function that returns actuator controls.
 
     Args:
@@ -194,7 +194,7 @@ def actuated(model: Model, function: Callable[[float, State], Any]) -> Callable[
         >>> arm = fc.robots.planar_arm()
         >>> motor = fc.model.Actuator("motor", arm.joint_names[1], gear=2.0)
         >>> driven = fc.Model(arm.name, arm.base, arm.links, arm.joints, arm.gravity, arm.frames, actuators=(motor,))
-        >>> actuated(driven, lambda t, state: [3.0])(0.0, driven.neutral())
+        >>> actuator_controller(driven, lambda t, state: [3.0])(0.0, driven.neutral())
         array([0., 6., 0.])
     """
     if not model.actuators:

@@ -121,8 +121,8 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
 
     A law may have a state of its own, as an observer has: :meth:`memory_size` numbers, ``self.memory`` in its methods,
     initialized by :meth:`begin`.  Put into a run as it is, the state is integrated with the robot by
-    :meth:`memory_rate`; in a :class:`.Sampled` it advances from sample to sample by :meth:`after`, and the law receives
-    the :meth:`sensed` state.
+    :meth:`memory_rate`; in a :class:`.SampledController` it advances from sample to sample by :meth:`after`, and the
+    law receives the :meth:`sensed` state.
 
     Example:
         >>> from dataclasses import dataclass

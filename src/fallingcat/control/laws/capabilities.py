@@ -237,7 +237,7 @@ class OwnState:
         half = self.memory + (0.5 * period) * self.memory_rate(model, t, state)
         return self.memory + period * self.with_memory(half).memory_rate(model, t, state)
 
-    def noises(self, model: Model) -> int:
+    def noise_size(self, model: Model) -> int:
         """Number of random numbers that one sample of the sensors takes.
 
         Args:
@@ -254,7 +254,7 @@ class OwnState:
         Args:
             model: Robot.
             state: True state.
-            noise: Standard normal numbers (:meth:`noises`), new at every sample.
+            noise: Standard normal numbers (:meth:`noise_size`), new at every sample.
 
         Returns:
             State with the errors of the sensors.

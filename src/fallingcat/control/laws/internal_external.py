@@ -68,7 +68,7 @@ def response(model: Model, state: State, forces: Vector) -> Response:
     return Response(a[: model.m] + connection(model, state) @ a[model.m :], a[model.m :])
 
 
-def on_external(model: Model, state: State, wrench: Wrench) -> Vector:
+def external_forces(model: Model, state: State, wrench: Wrench) -> Vector:
     """Generalized forces ``[f; A' f]`` of a wrench on the external velocity, which accelerates no joint.
 
     Args:
@@ -83,7 +83,7 @@ def on_external(model: Model, state: State, wrench: Wrench) -> Vector:
         >>> import fallingcat as fc
         >>> cat = fc.robots.cat()
         >>> state = cat.random_state(np.random.default_rng(0))
-        >>> forces = on_external(cat, state, np.ones(6))
+        >>> forces = external_forces(cat, state, np.ones(6))
         >>> bool(abs(response(cat, state, forces).internal).max() < 1e-10)
         True
     """
@@ -97,7 +97,7 @@ class ExternalLaw(Law):
     """Spring and damper on the external velocity: holds the center of mass and the attitude of the base.
 
     ``F_c = -K (c - position) - D dc/dt`` and ``tau = -K_turn log R - D_turn w_locked``, as one wrench at the center of
-    mass.  It needs drives on the base, such as thrusters; :func:`on_external` keeps the joints out of it.
+    mass.  It needs drives on the base, such as thrusters; :func:`external_forces` keeps the joints out of it.
 
     Example:
         >>> import fallingcat as fc
@@ -127,7 +127,7 @@ class ExternalLaw(Law):
         vector(self.position, 3, f"position of {self.name!r}")
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
-        """Wrench of springs and dampers at the center of mass, by :func:`on_external`."""
+        """Wrench of springs and dampers at the center of mass, by :func:`external_forces`."""
         S, R = model.base.selection, state.pose[:3, :3]
         center = center_of_mass(model, state)
         velocity = center_of_mass_jacobian(model, state) @ state.velocity
@@ -135,7 +135,7 @@ class ExternalLaw(Law):
         spin = (S @ (state.twist + connection(model, state) @ state.rates))[3:]
         torque = -self.turn_stiffness * log(R) - self.turn_damping * spin
         arm = R.T @ (center - state.pose[:3, 3])
-        return on_external(model, state, S.T @ concatenate([push, torque + cross(arm, push)]))
+        return external_forces(model, state, S.T @ concatenate([push, torque + cross(arm, push)]))
 
 
 @former_arguments(place="link")

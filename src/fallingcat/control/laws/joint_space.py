@@ -129,7 +129,7 @@ class Impedance(JointLaw):
         if not isinstance(self.gravity, (bool, np.bool_)):
             raise ModelError(f"gravity of {self.name!r} must be True or False, got {describe(self.gravity)}")
 
-    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """``K e + D (v* - v)``, plus gravity forces if they are compensated."""
         pull = self._pull(model, self._desired(model, t, state), state)
         return pull + gravity_forces(model, state)[model.m :] if self.gravity else pull
@@ -169,7 +169,7 @@ class InverseDynamics(JointLaw):
 
     name: str = "inverse dynamics"
 
-    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """Torques for the desired accelerations, by :func:`driven_inverse_dynamics`."""
         wanted = self._desired(model, t, state)
         return driven_inverse_dynamics(model, state, wanted.accelerations + self._pull(model, wanted, state))

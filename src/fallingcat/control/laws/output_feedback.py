@@ -38,7 +38,7 @@ TIME_ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class PoseSensor:
-    """Measurement of the base pose and the joint rates, for laws in a :class:`.Sampled`.
+    """Measurement of the base pose and the joint rates, for laws in a :class:`.SampledController`.
 
     Example:
         >>> PoseSensor(rate=10.0, latency=0.05, rotation=2e-3)
@@ -252,7 +252,7 @@ class OutputFeedback(Law):
     def memory_rate(self, model: Model, t: Scalar, state: State) -> Vector:
         """Rates of the estimated pose (37) and locked velocity (42)."""
         if self.sensor is not None:
-            raise ModelError(f"law {self.name!r} has a sensor and must be sampled: Sampled(law, rate)")
+            raise ModelError(f"law {self.name!r} has a sensor and must be sampled: SampledController(law, rate)")
         seen = self.observed(model, state, t)
         return concatenate([(pose_of(self.memory) @ model.base.hat(seen.twist))[:3].reshape(12), seen.locked_rate])
 
@@ -272,7 +272,7 @@ class OutputFeedback(Law):
         there = base.compose(pose, base.exp(period * seen.twist))
         return concatenate([there[:3].reshape(12), mu + period * seen.locked_rate, rest])
 
-    def noises(self, model: Model) -> int:
+    def noise_size(self, model: Model) -> int:
         """One number for each rate of base and joints, with a sensor."""
         return 0 if self.sensor is None else model.nv
 

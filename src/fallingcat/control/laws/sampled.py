@@ -21,7 +21,7 @@ WHOLE_PERIOD_TOLERANCE = 1e-9
 
 @concise
 @dataclass(frozen=True)
-class Sampled:
+class SampledController:
     """Sampled-data controller: evaluated ``rate`` times a second, with outputs held in between (zero-order hold).
 
     ``controller`` is a function of time and state that returns joint forces (n), or forces on base and joints (nv), as
@@ -37,7 +37,8 @@ class Sampled:
     Example:
         >>> import fallingcat as fc
         >>> arm = fc.robots.planar_arm()
-        >>> servo = fc.control.Sampled(lambda t, state: -5.0 * state.joints - state.rates, rate=500.0, latency=2e-3)
+        >>> pd = lambda t, state: -5.0 * state.joints - state.rates
+        >>> servo = fc.control.SampledController(pd, rate=500.0, latency=2e-3)
         >>> run = fc.simulate(arm, arm.state(joints=[0.1, 0.2, 0.3]), 0.01, servo)
         >>> [round(float(f), 3) for f in run.port_forces["controller"][:4, 1]]
         [0.0, 0.0, -1.0, -1.0]
@@ -67,7 +68,7 @@ class Sampled:
         if odd or isinstance(self.controller, type) or not (self.laws or callable(self.controller)):
             wrong = odd[0] if odd else self.controller
             hint = "; compile it first: .compile()" if hasattr(wrong, "compile") and not odd else ""
-            rule = "controller of a Sampled must be a function of time and state, or commanded laws"
+            rule = "controller of a SampledController must be a function of time and state, or commanded laws"
             raise ModelError(f"{rule}, got {describe(wrong)}{hint}")
 
     @property

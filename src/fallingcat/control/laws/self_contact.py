@@ -93,8 +93,8 @@ class SelfContact(Law):
             why = f": {found.unknown[0]!r} and others have meshes or ellipsoids alone"
         if found.overlapping:
             why = ": the shapes of {!r} and {!r} overlap where all joints are neutral".format(*found.overlapping[0])
-        if found.apart:
-            why = ": its file excludes contact of {!r} and {!r}, and of others".format(*model.apart[0])
+        if found.excluded:
+            why = ": its file excludes contact of {!r} and {!r}, and of others".format(*model.contact_exclusions[0])
         raise ModelError(f"no links of {model.name!r} can collide{why}; name links with suitable shapes in pairs")
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:

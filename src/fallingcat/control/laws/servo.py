@@ -62,7 +62,7 @@ class PositionServo(TorqueLaw):
             row = as_tuple([x] if alone else x, f"{part} of {self.name!r}")
             object.__setattr__(self, part, row[0] if alone else row)
 
-    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """``kp (targets - q) + kd (velocities - rates)`` of its joints, else zero."""
         rates, coordinates = self._rates(model), _within([model.q_slices[i] for i in self._joints(model)])
         kp, kd, targets, velocities = (self._of_each(model, part) for part in ("kp", "kd", "targets", "velocities"))

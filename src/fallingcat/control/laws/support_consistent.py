@@ -83,7 +83,7 @@ class PrioritizedControl(TorqueLaw):
                     f"contact forces of {self.name!r} are not unique: contacts constrain the same motion twice"
                 )
 
-    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """Joint torques of :func:`prioritised_drives`."""
         levels = [[task_at(aim, t) for aim in level] for level in self.tasks]
         u = prioritised_drives(model, state, levels, self.contacts, self.damping)

@@ -157,7 +157,7 @@ class OperationalSpace(TorqueLaw):
         if self.posture is not None:
             self.posture.check(model)
 
-    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """Torques of motion, force and posture, each projected to what drives cause."""
         S, demand = drives(model).S[:, model.m :], task_at(self.task, t).demand(model, state)
         rows = len(demand.bias)
@@ -170,7 +170,7 @@ class OperationalSpace(TorqueLaw):
             u = u + J.T @ (pressed @ vector_at(self.force, t, rows, f"force of {self.name!r}"))
         if self.posture is not None:
             Q = orthonormal(J @ R, size * norm(R))
-            rest = R.T @ (drives(model).right[model.m :].T @ self.posture.asked(model, t, state))
+            rest = R.T @ (drives(model).right[model.m :].T @ self.posture.commanded_torques(model, t, state))
             u = u + M @ (R @ (rest - Q.T @ (Q @ rest)))
         return S.T @ u
 

@@ -293,5 +293,6 @@ def felt_masses(model: Model) -> np.ndarray:
     for state in shapes(model):
         M = np.asarray(mass_matrix(model, state), dtype=float)
         arms = [np.asarray(J, dtype=float) for *_, J in moment_arms(model, state, lambda tendon: True)]
+        # J M^-1 J' is the mobility along the tendon; one without a moment arm anywhere has no inertia to feel
         found.append([1.0 / max(float(J @ np.linalg.solve(M, J)), 1e-300) for J in arms])
     return np.asarray(np.min(found, axis=0))

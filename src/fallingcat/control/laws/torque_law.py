@@ -25,8 +25,8 @@ from .base import Law
 class TorqueLaw(Law):
     """Base class for torque controllers.
 
-    They run in ``simulate`` and ``rollout``, compile, and answer plain calls.  Write :meth:`asked`; torques of joints
-    without a drive are left out (``model.actuation``).
+    They run in ``simulate`` and ``rollout``, compile, and answer plain calls.  Write :meth:`commanded_torques`;
+    torques of joints without a drive are left out (``model.actuation``).
 
     Example:
         >>> from dataclasses import dataclass
@@ -34,7 +34,7 @@ class TorqueLaw(Law):
         >>> @dataclass(frozen=True)
         ... class Damper(TorqueLaw):
         ...     name: str = "damper"
-        ...     def asked(self, model, t, state):
+        ...     def commanded_torques(self, model, t, state):
         ...         return -2.0 * state.rates
         >>> arm = fc.robots.planar_arm()
         >>> Damper().torques(arm, arm.state(rates=[1.0, 0.0, 0.5]))
@@ -45,7 +45,7 @@ class TorqueLaw(Law):
     """model that the controller uses, [ETH] (3.76): without payload, with a wrong mass; None: the robot itself"""
 
     @abstractmethod
-    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """Joint torques that the controller computes, before the actuation of the robot.
 
         Args:
@@ -58,9 +58,9 @@ class TorqueLaw(Law):
         """
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
-        """:meth:`asked` torques, projected to those that drives can exert; no wrench on the base."""
+        """The commanded torques, projected to those that drives can exert; no wrench on the base."""
         known = model if self.estimate is None else self.estimate
-        torques = self.asked(known, t, state)
+        torques = self.commanded_torques(known, t, state)
         return concatenate([np.zeros(model.m), drives(model).projector @ torques])
 
     def torques(self, model: Model, state: State, t: Scalar = 0.0) -> Vector:
@@ -147,6 +147,7 @@ def drives(model: Model) -> Drives:
         right = np.linalg.pinv(S)
         free = np.hstack([np.eye(model.nv)[:, ~moved], _null(S, np.flatnonzero(moved))])
     projector = (right @ S)[model.m :, model.m :]
+    # rounding of the pseudo-inverse would couple drives that have nothing in common
     projector[np.abs(projector) < 1e-15] = 0.0
     return Drives(S, *(constant(np.array(x)) for x in (right, free, projector)))
 

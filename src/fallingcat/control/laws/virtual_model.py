@@ -95,7 +95,7 @@ class VirtualModel(TorqueLaw):
         error, velocity = (stacked([getattr(d, part) for d in demands], (0,)) for part in ("error", "velocity"))
         return J.T @ (k * error + d * (velocity - J @ state.velocity) + f)
 
-    def asked(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """Virtual and gravity forces, less those of the contacts."""
         pull = self.virtual_force(model, t, state) + gravity_forces(model, state)
         S, right, Z, _ = drives(model)

@@ -66,6 +66,7 @@ class CollisionLimit(Limit):
             raise ModelError("a CollisionLimit needs a numeric state: it cannot be compiled")
         found = [d for d in distances(model, state, self.pairs, self.obstacles) if d.distance < self.near]
         G = np.array([-_approach(model, state, d) for d in found]).reshape(-1, model.nv)
+        # pairs that nothing moves against each other: a row of zeros, which no velocity changes
         moves = np.flatnonzero(np.abs(G).max(axis=1, initial=0.0) > 1e-12)
         h = np.array([self.gain * (d.distance - self.margin) for d in found])
         names = tuple(f"distance of {found[i].links[0]!r} and {found[i].links[1]!r}" for i in moves)

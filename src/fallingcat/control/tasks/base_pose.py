@@ -57,7 +57,7 @@ class BaseTask(Task):
                     f"goal of {self.name} must be an element of the base group {model.base} of {model.name!r}"
                 )
 
-    def here(self, model: Model, state: State) -> Pose:
+    def value(self, model: Model, state: State) -> Pose:
         """Pose of the base (4 x 4)."""
         return state.pose
 

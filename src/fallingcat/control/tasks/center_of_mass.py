@@ -44,7 +44,7 @@ class CenterOfMassTask(Task):
         """Three rows along the world's axes."""
         return 3
 
-    def here(self, model: Model, state: State) -> Vector:
+    def value(self, model: Model, state: State) -> Vector:
         """Center of mass (3, world, m)."""
         return center_of_mass(model, state)
 
@@ -79,7 +79,7 @@ class CentroidalMomentumTask(Task):
         """Six rows: linear, then angular momentum, along the world's axes."""
         return 6
 
-    def here(self, model: Model, state: State) -> NoReturn:
+    def value(self, model: Model, state: State) -> NoReturn:
         """Raise an error: momentum has no configuration goal."""
         raise ModelError("a CentroidalMomentumTask has no configuration goal: momentum is linear in the velocity")
 

@@ -57,7 +57,7 @@ class ForceTask(Task):
         """Three rows along the world's axes."""
         return 3
 
-    def here(self, model: Model, state: State) -> NoReturn:
+    def value(self, model: Model, state: State) -> NoReturn:
         """Raise an error: a force task has no configuration goal."""
         raise ModelError(f"{self.name} has no configuration goal: it asks for a contact force")
 

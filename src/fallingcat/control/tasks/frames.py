@@ -83,11 +83,11 @@ class PoseTask(LinkTask):
         """Six rows: linear, then angular, along the world's axes."""
         return 6
 
-    def here(self, model: Model, state: State) -> Pose:
+    def value(self, model: Model, state: State) -> Pose:
         """Pose of the place (4 x 4)."""
         return link_pose(model, state, self.link)
 
-    def spot(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector, Vector] | None:
         """Origin of the place and its goal, unless the mask leaves out a position row."""
         return (self.link, np.zeros(3), self.goal[:3, 3]) if self.mask is None or all(self.mask[:3]) else None
 
@@ -108,11 +108,11 @@ class PositionTask(LinkTask):
         "PositionTask('foot')"
     """
 
-    def here(self, model: Model, state: State) -> Vector:
+    def value(self, model: Model, state: State) -> Vector:
         """Position of the origin (3, world, m)."""
         return link_pose(model, state, self.link)[:3, 3]
 
-    def spot(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector, Vector] | None:
         """Origin of the place and its goal, unless there is a mask."""
         return (self.link, np.zeros(3), self.goal) if self.mask is None else None
 
@@ -143,7 +143,7 @@ class RotationTask(LinkTask):
         model.frame(self.link)
         return (3, 3)
 
-    def here(self, model: Model, state: State) -> Rotation:
+    def value(self, model: Model, state: State) -> Rotation:
         """Rotation of the place (3 x 3)."""
         return link_pose(model, state, self.link)[:3, :3]
 
@@ -179,12 +179,12 @@ class PointTask(LinkTask):
                 f"point of {self.name} must have shape (3,), got {shape_of(self.point) or describe(self.point)}"
             )
 
-    def here(self, model: Model, state: State) -> Vector:
+    def value(self, model: Model, state: State) -> Vector:
         """Position of the point (3, world, m)."""
         H = link_pose(model, state, self.link)
         return H[:3, :3] @ self.point + H[:3, 3]
 
-    def spot(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector, Vector] | None:
         """Point and its goal, unless there is a mask."""
         return (self.link, self.point, self.goal) if self.mask is None else None
 

@@ -62,7 +62,7 @@ class JointsTask(Task):
         """One row for each rate of its joints."""
         return sum(model.joints[i].nv for i in self._chosen(model))
 
-    def here(self, model: Model, state: State) -> Vector:
+    def value(self, model: Model, state: State) -> Vector:
         """Coordinates of its joints."""
         return stacked([state.joints[model.q_slices[i]] for i in self._chosen(model)], (0,))
 

@@ -60,7 +60,7 @@ class RelativeTask(Task):
         """Six rows: linear, then angular, along the axes of ``other``."""
         return 6
 
-    def here(self, model: Model, state: State) -> Pose:
+    def value(self, model: Model, state: State) -> Pose:
         """Relative pose (4 x 4)."""
         return _SE3.inverse(link_pose(model, state, self.other)) @ link_pose(model, state, self.link)
 

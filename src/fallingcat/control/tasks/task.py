@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..._deprecated import former_attribute, former_methods
 from ...arrays import is_numeric
 from ...arrays.arguments import shape_of
 from ...arrays.types import FloatArray, Scalar, Vector
@@ -31,7 +32,7 @@ class Task(ABC):
     """Base class for tasks: a quantity that moves to a goal, at a rate, with a weight.
 
     Write your own as a frozen dataclass (``eq=False``) with a field ``goal`` (None: it stays, or moves with
-    ``velocity``), :meth:`goal_shape`, :meth:`size`, :meth:`here` and :meth:`motion`, for every kind of number.  Its
+    ``velocity``), :meth:`goal_shape`, :meth:`size`, :meth:`value` and :meth:`motion`, for every kind of number.  Its
     :attr:`numbers` may change from call to call without new code; all other fields are constants of compiled code.
 
     Example:
@@ -44,12 +45,12 @@ class Task(ABC):
         ...         return (1,)
         ...     def size(self, model):
         ...         return 1
-        ...     def here(self, model, state):
+        ...     def value(self, model, state):
         ...         return fc.link_pose(model, state, self.link)[2:3, 3]
         ...     def motion(self, model, state):
         ...         J = fc.jacobian(model, state, self.link, "mixed")[2:3]
         ...         bias = fc.dynamics.jacobian_derivative(model, state, self.link, "mixed")[2:3] @ state.velocity
-        ...         return Motion(self.goal - self.here(model, state), J, bias)
+        ...         return Motion(self.goal - self.value(model, state), J, bias)
         >>> arm = fc.robots.planar_arm()
         >>> Height("end_effector", [3.0]).demand(arm, arm.neutral()).error
         array([-1.])
@@ -109,7 +110,7 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def here(self, model: Model, state: State) -> Any:
+    def value(self, model: Model, state: State) -> Any:
         """Goal that is reached at a state.
 
         Args:
@@ -120,7 +121,7 @@ class Task(ABC):
             Array of the shape :meth:`goal_shape`.
         """
 
-    def spot(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector, Vector] | None:
         """Point that the goal positions completely, for a bound of the reach.
 
         Returns:
@@ -137,6 +138,12 @@ class Task(ABC):
     def aim(self) -> Any:
         """Goal, or None."""
         return vars(self)["goal"]
+
+    here, spot = former_attribute("here", "value"), former_attribute("spot", "goal_point")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        former_methods(cls, {"here": "value", "spot": "goal_point"})
 
     # common to all tasks ---------------------------------------------------------------------------------------
 

@@ -109,7 +109,8 @@ class WholeBody:
         >>> loop.change(reach, goal=[1.2, 0.0, 2.0])  # at once, nothing is compiled anew
         >>> bool(np.abs(loop(q, v, 0.001) - tau).max() > 1.0), loop.found.status
         (True, 'compromise')
-        >>> run = fc.simulate(arm, arm.state(joints=[0.3, 0.4, 0.5]), 0.01, fc.control.Sampled(loop, rate=1000.0))
+        >>> sampled = fc.control.SampledController(loop, rate=1000.0)
+        >>> run = fc.simulate(arm, arm.state(joints=[0.3, 0.4, 0.5]), 0.01, sampled)
     """
 
     model: Model

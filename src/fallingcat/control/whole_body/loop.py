@@ -113,7 +113,7 @@ class WholeBodyLoop:
         self._answer: Solution | None = None
         self._held = np.zeros((0, 0), np.int64)
 
-    def __call__(self, q: Vector, v: Vector, t: float = 0.0) -> FloatArray:
+    def __call__(self, q: Vector, v: Vector | State, t: Scalar = 0.0) -> FloatArray:
         """Joint torques of one tick.
 
         Given a time and a state instead, it is a controller of :func:`fallingcat.simulate`.
@@ -136,8 +136,8 @@ class WholeBodyLoop:
     def batch_forces(self, t: float, states: State) -> FloatArray:
         """Joint torques of many robots at once.
 
-        :func:`fallingcat.rollout` calls a :class:`.Sampled` loop in this way.  Each robot starts from the limits active
-        in its own last tick.  A robot whose state is not finite gets torques that are not finite.
+        :func:`fallingcat.rollout` calls a :class:`.SampledController` loop in this way.  Each robot starts from the
+        limits active in its own last tick.  A robot whose state is not finite gets torques that are not finite.
 
         Args:
             t: Time (s).

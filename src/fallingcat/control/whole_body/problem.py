@@ -198,8 +198,10 @@ def problem(model: Model, state: State, numbers: Vector, setup: Setup) -> Proble
         points = [p._replace(bias=p.bias + setup.damping * (p.J @ state.velocity)) for p in points]
     if setup.switched:
         mask = numbers[len(numbers) - len(points) :]
+        # an open contact keeps its rows, as 0 = 0: the problem has one shape, and one code, for every mask
         points = [p._replace(J=closed * p.J, bias=closed * p.bias) for p, closed in zip(points, mask, strict=True)]
     h, J = bias_forces(model, state), stacked([p.J for p in points], (0, model.nv))
+    # forces per mass of the robot: their columns have the size of those of accelerations, whatever it weighs
     dynamics = concatenate([mass_matrix(model, state), -(J.T) * model.mass], axis=1)
     still, bias = _still(model, state, setup.contacts, points)
     undriven = _undriven(model)
@@ -273,7 +275,9 @@ def _cones(model: Model, setup: Setup) -> tuple[Any, Any, Any]:
 
 
 def _faces(normal: np.ndarray, tangents: np.ndarray, mu: float) -> list[np.ndarray]:
+    # 1 / sqrt(2): the pyramid lies inside the cone, also along its edges
     faces = [side * t - mu / np.sqrt(2.0) * normal for t in tangents for side in (1.0, -1.0)]
+    # without friction the four faces hold the tangential force at zero and say nothing of the push
     return faces if mu > 0.0 else [*faces, -normal]
 
 
@@ -317,6 +321,7 @@ def _undriven(model: Model) -> np.ndarray:
 
 def unexerted(S: np.ndarray) -> np.ndarray:
     """Orthonormal rows of forces that drives ``S' u`` do not exert: unit rows where drives are joints."""
+    # unit rows without rounding, where they can be had: zeros stay zeros in the compiled code
     if ((S != 0.0).sum(axis=1) <= 1).all():
         return constant(np.eye(S.shape[1])[~S.any(axis=0)])
     return constant(np.linalg.svd(S)[2][len(S) :])
@@ -353,6 +358,7 @@ def _feet(model: Model, contacts: tuple[str, ...]) -> tuple[tuple[str, tuple[int
         if len(members) > 1:
             X = np.vstack([np.hstack([np.eye(3), -skew(model.frame(contacts[i]).placement[:3, 3])]) for i in members])
             U, d, _ = np.linalg.svd(X, full_matrices=False)
+            # points beyond three, or in a line, repeat others: six rows for a rigid foot at most, five on a line
             U = constant(U[:, d > 1e-9 * d[0]])
         found.append((link, tuple(members), U))
     return tuple(found)

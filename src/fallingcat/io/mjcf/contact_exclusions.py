@@ -18,7 +18,7 @@ MOST: Final = 1_000
 """Links, whose pairs are MAX_PAIRS at most."""
 
 
-def links_apart(
+def contact_exclusions(
     root: Element, geoms: Mapping[str, Sequence[Geom]], pairs: Pairs, tally: Tally
 ) -> tuple[tuple[str, str], ...]:
     """Pairs of links that a file excludes, or of which no two geoms touch.

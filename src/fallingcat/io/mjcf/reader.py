@@ -16,7 +16,7 @@ from .at_rest import AtRest, base_pose, refs
 from .attach import Models
 from .base import find_robot
 from .bodies import Walk
-from .contact_exclusions import links_apart
+from .contact_exclusions import contact_exclusions
 from .equalities import Equalities
 from .files import with_includes
 from .folders import home
@@ -75,7 +75,7 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         gravity=settings.gravity,
         needs_mass=True,
         virtual=pieces.virtual,
-        apart=links_apart(root, pieces.geoms, pairs, tally),
+        contact_exclusions=contact_exclusions(root, pieces.geoms, pairs, tally),
         ground=ground_of(bodies, pairs, reader, tally),
         start=start_of(bodies, robot.base),
         named_states=read_keyframes(root, Coordinates(bodies, robot.base), reader, tally),

@@ -90,7 +90,7 @@ def _poses_at_zero(model: Model) -> dict[str, np.ndarray]:
 
 def contacts(root: ET.Element, model: Model, folded: Set[str]) -> None:
     """Pairs of links that do not touch each other, and pairs of geoms with parameters of their own."""
-    excluded = [pair for pair in model.apart if not folded & {*pair}]
+    excluded = [pair for pair in model.contact_exclusions if not folded & {*pair}]
     named = {s.name: s for link in model.links for shape in link.collisions if (s := shape.surface) and s.pairs}
     pairs = {
         tuple(sorted((name, other))): surface

@@ -209,7 +209,7 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
         gravity=np.array(gravity) if reader.options.gravity is None else reader.options.gravity,
         actuators=_actuators(robot, places, reader),
         driven=_driven(robot, joints, reader),
-        apart=[(first, second) for first, second in robot.apart],
+        contact_exclusions=[(first, second) for first, second in robot.contact_exclusions],
         ground=None if robot.ground is None else robot.ground.build(),
         start=None if robot.start is None else robot.start.build(),
         named_states=[table.build() for table in robot.keyframe],
@@ -337,8 +337,8 @@ def _check_references(robot: RobotTable, names: dict[str, Names], places: _Place
                 near = known if len(complaints) < MAX_ERRORS else []
                 complaints.append(Complaint(places.of("loop", i), _no_link(f"the {side} link", name, near)))
     complaints += _strange_states(robot, places)
-    strange = dict.fromkeys(name for pair in robot.apart for name in pair if name not in links)
-    complaints += [Complaint(Place(None, "apart"), _no_link("the link", name, known)) for name in strange]
+    strange = dict.fromkeys(name for pair in robot.contact_exclusions for name in pair if name not in links)
+    complaints += [Complaint(Place(None, "contact_exclusions"), _no_link("the link", name, known)) for name in strange]
     if complaints:
         _fail(reader, complaints)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Self
 import numpy as np
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
+from ..._deprecated import former_name
 from ...lie import Group
 from ...model import Couple, Loop, Pin, Rolling, Shape, Weld
 from ...model.joints import KINDS, LIBRARY, JointKind, Reversed
@@ -308,7 +309,9 @@ class RobotTable(Table):
     base: Annotated[BaseTable, BeforeValidator(lambda given: {"group": given} if isinstance(given, str) else given)]
     gravity: Gravity | None = None
     driven: Annotated[list[Any], Field(max_length=MAX_LINKS)] | None = None
-    apart: Annotated[list[Annotated[list[str], Field(min_length=2, max_length=2)]], Field(max_length=MAX_PAIRS)] = []
+    contact_exclusions: Annotated[
+        list[Annotated[list[str], Field(min_length=2, max_length=2)]], Field(max_length=MAX_PAIRS)
+    ] = []
     ground: SurfaceTable | None = None
     link: Annotated[list[LinkTable], Field(min_length=1, max_length=MAX_LINKS)]
     joint: Annotated[list[JointTable], Field(max_length=MAX_LINKS)] = []
@@ -320,6 +323,14 @@ class RobotTable(Table):
     keyframe: Annotated[list[KeyframeTable], Field(max_length=MAX_LINKS)] = []
     start: StartTable | None = None
     symbols: SymbolsTable = SymbolsTable()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _former(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "apart" in given and "contact_exclusions" not in given:
+            former_name("apart of a robot file", "contact_exclusions")
+            return {"contact_exclusions" if key == "apart" else key: value for key, value in given.items()}
+        return given
 
 
 TABLES: Final[dict[tuple[str, ...], type[Table]]] = {

@@ -51,7 +51,7 @@ def document(model: Model, path: str | os.PathLike[str]) -> str:
     _check_names(model, path)
     head = {"name": model.name, "base": _base(model.base), "gravity": model.gravity}
     head |= {} if model.driven is None else {"driven": model.driven}
-    head |= {"apart": model.apart} if model.apart else {}
+    head |= {"contact_exclusions": model.contact_exclusions} if model.contact_exclusions else {}
     head |= {} if model.ground is None else {"ground": _surface(model.ground)}
     head |= {} if model.start is None else {"start": _keyframe(model.start)}
     tables = ["\n".join(_lines(head))]

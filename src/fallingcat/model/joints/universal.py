@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from ...arrays import array, concatenate, scale, stack
-from ...arrays.types import Matrix, Pose, Scalar, Vector
+from ...arrays.types import Matrix, Pose, Vector
 from ...caching import cached_property
 from ...errors import ModelError
 from ...lie import SO2, Group, Product, skew
@@ -65,5 +65,5 @@ class Universal(JointKind):
         turning = scale(rates[1], np.array(self.axis2))
         return self._angular(-(skew(turning) @ (about(self.axis2, q[1]).T @ np.array(self.axis))), np.zeros(3))
 
-    def _angular(self, first: Scalar, second: Scalar) -> Matrix:
+    def _angular(self, first: Vector, second: Vector) -> Matrix:
         return concatenate([np.zeros((3, 2)), stack([array(list(first)), second], axis=1)])

@@ -18,7 +18,7 @@ from ...errors import ModelError, describe
 from ...model import Model
 from ...records import concise, of_robot
 from ..gaits.curve_arguments import finite, samples
-from ..gaits.curves import Curve, Embedded
+from ..gaits.curves import Curve, EmbeddedCurve
 from ..gaits.gait import check_shape
 from .frames import (
     GaitFrame,
@@ -112,7 +112,7 @@ class Plane:
             self.directions, self.origin, np.array([x.min() for x in grids]), np.array([x.max() for x in grids])
         )
 
-    def curve(self, curve: Curve) -> Embedded:
+    def curve(self, curve: Curve) -> EmbeddedCurve:
         """Curve of two coordinates as one of all joints.
 
         Args:
@@ -125,7 +125,7 @@ class Plane:
             raise ModelError(f"curve must be a Curve, got {describe(curve)}")
         if curve.size != 2:
             raise ModelError(f"a curve in a plane must have 2 coordinates, got {curve.size}")
-        return Embedded(curve, self.directions, self.origin)
+        return EmbeddedCurve(curve, self.directions, self.origin)
 
 
 @concise

@@ -64,6 +64,7 @@ def translations(model: Model) -> np.ndarray:
     """Projection (3 x 3) onto the directions in which the base can translate without turning."""
     S = model.base.selection
     _, sizes, rows = np.linalg.svd(S[3:])
+    # null space of the rows of rotation: motions of the group that translate without turning
     still = rows[int((sizes > 1e-12).sum()) :].T
     directions = np.linalg.qr(S[:3] @ still)[0]
     return np.asarray(directions @ directions.T)
@@ -100,8 +101,9 @@ class Robot:
 
     def changed(self, A: np.ndarray, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """Connection (N x f x k) ``Ad(exp(-x)) A - rate dx`` after a turn ``x`` with slopes ``dx`` (N x k x f)."""
-        by, inner = self.exponential(x), np.ix_(self.free, self.free)
-        return np.asarray(by.back[:, *inner] @ A - by.rate[:, *inner] @ np.swapaxes(dx, 1, 2))
+        by = self.exponential(x)
+        inner: Any = (slice(None), *np.ix_(self.free, self.free))
+        return np.asarray(by.back[inner] @ A - by.rate[inner] @ np.swapaxes(dx, 1, 2))
 
 
 @concise
@@ -245,6 +247,7 @@ class _Search:
         self.A = robot.turning(self.joints, axes)
         flat = (self.weights[:, None, None] * self.dB).reshape(-1, self.B.shape[1])
         self.stiff = flat.T @ self.dB.reshape(flat.shape)
+        # the size of a gradient, by which residuals are judged; never zero, also where polynomials are constant
         self._scale = max(float(np.sqrt(self.mean * np.diag(self.stiff).max())), 1e-300)
 
     @property

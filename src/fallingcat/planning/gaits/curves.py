@@ -105,7 +105,7 @@ class Curve(ABC):
         start = np.zeros(len(matrix)) if origin is None else finite(origin, 1, "origin")
         if start.shape != (len(matrix),):
             raise ModelError(f"origin must have shape ({len(matrix)},), got {start.shape}")
-        return Embedded(self, matrix, start)
+        return EmbeddedCurve(self, matrix, start)
 
 
 @concise
@@ -248,8 +248,8 @@ class Segment(Curve):
         array([[0.5, 1. ]])
     """
 
-    start: Sequence[float]
-    end: Sequence[float]
+    start: Vector
+    end: Vector
 
     def __post_init__(self) -> None:
         """Check that both ends have the same number of coordinates."""
@@ -297,11 +297,11 @@ class ReversedCurve(Curve):
 
 @concise
 @dataclass(frozen=True, eq=False)
-class Embedded(Curve):
+class EmbeddedCurve(Curve):
     """Curve ``q = origin + directions r`` of few coordinates in the space of all joints ([Mishra] (59)).
 
     Example:
-        >>> Embedded(Circle(1.0), np.eye(3)[:, :2], np.zeros(3))(0.0).q
+        >>> EmbeddedCurve(Circle(1.0), np.eye(3)[:, :2], np.zeros(3))(0.0).q
         array([[1., 0., 0.]])
     """
 

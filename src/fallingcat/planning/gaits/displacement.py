@@ -126,6 +126,7 @@ class Reconstruction:
         while steps <= MAX_STEPS:
             times, path = self._path(motion, steps, h)
             if before is not None:
+                # each halving divides the error by 64 (order 6), so the change is the error of the coarser path
                 change = float(np.abs(path[-1] - before).max())
                 if change <= tolerance or (change <= 1e-10 and change >= error):  # rounding is reached
                     return Displacement(self._seen(motion, path[-1], known), times, path, change)
@@ -179,6 +180,7 @@ class Reconstruction:
                 now = self._rates(path[-1][:3], shapes, dt * GAUSS @ rates, slope, h)
                 change = np.abs(now - rates).max()
                 rates = now
+                # fixed-point iteration of the implicit Gauss stages: contracts by the step, so it ends at rounding
                 if change <= 1e-15 * max(1.0, float(np.abs(now).max())):
                     break
             path.append(path[-1] @ self._exponentials(dt * (WEIGHTS @ rates)))

@@ -112,6 +112,7 @@ class Gait:
         if s in self._rests() or self.profile == "constant":
             return s * self.duration
         low, high = 0.0, 1.0
+        # the second condition ends where no float is left between the bounds
         while high - low > 1e-15 and low < 0.5 * (low + high) < high:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self._pace(np.array([middle]))[0][0] < s else (low, middle)

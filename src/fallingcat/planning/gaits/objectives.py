@@ -75,6 +75,7 @@ class Aim:
     def of_graph(self, casadi: Any, model: Model, pose: Any, logs: Any) -> Any:
         """Value for ``[position; quaternion]`` and the sum of the steps' logarithms (m), as expressions."""
         if self.name == "travel":
+            # 1e-12 m: the derivative of a norm at zero is not a number, and the first iterate may stand there
             return casadi.sqrt(casadi.sumsqr(pose[:3]) + 1e-24)
         if not self.is_angle:
             return pose[self.place]

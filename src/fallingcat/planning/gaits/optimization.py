@@ -276,6 +276,7 @@ class _Search:
         solver, answer = self._solver(steps), None
         weights = self._weights(solver, x)
         for once in weights:
+            # answers on the way only start the next one: exact ones would cost and gain nothing
             enough = self.tolerance if once == weights[-1] else max(self.tolerance, 1e-4)
             here = x if answer is None else answer.x
             answer = solver.solve(here, once, 0.0, self.iterations, enough, answer, near=WARM_BARRIER)

@@ -247,6 +247,7 @@ def logarithm(pose: np.ndarray, near: np.ndarray) -> np.ndarray:
     """
     x = np.asarray(SE3().log(pose))
     angle = float(np.linalg.norm(x[3:]))
+    # without a turn there is no axis, and no other branch of the logarithm to choose
     if angle < 1e-9:
         return x
     axis = x[3:] / angle

@@ -146,6 +146,7 @@ class _Demand(NamedTuple):
         most = np.full(len(grid), np.inf)
         np.divide(1.0, fast**2, out=most, where=fast > 0.0)
         rests = ~np.any(jet.dq[[0, -1]], axis=1)
+        # where the curve itself rests at an end, ds/dt need not be zero: the limit of its neighbour holds
         most[[0, -1]] = np.where(rests, most[[1, -2]], 0.0)
         return cls(a / effort, b / effort, most)
 
@@ -160,6 +161,7 @@ def _fastest(demand: _Demand, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray
     x[0] = most[0]
     for i, step in enumerate(steps):
         u[i] = min(bounds[i].upper(x[i]), (most[i + 1] - x[i]) / (2.0 * step))
+        # clipped against rounding alone: the bounds keep x within these
         x[i + 1] = min(max(x[i] + 2.0 * step * u[i], 0.0), most[i + 1])
     if not (x[1:-1] > 0.0).all():
         raise NumericsError("the curve cannot be followed: at a point of it joints would have to rest")
@@ -203,5 +205,6 @@ class _Bounds(NamedTuple):
 
 def _timed(curve: Curve, grid: np.ndarray, x: np.ndarray, u: np.ndarray) -> TimeParametrization:
     speeds = np.sqrt(x)
+    # exact for constant d^2s/dt^2 in each interval, also from rest
     spent = 2.0 * np.diff(grid) / (speeds[:-1] + speeds[1:])
     return TimeParametrization(curve, grid, np.concatenate([np.zeros(1), np.cumsum(spent)]), speeds, u)

@@ -159,6 +159,7 @@ class _Search:
         """Circles in the planes of the smallest area: ``c_h ^ s_h = area_h / (pi h)``."""
         pairs = np.triu_indices(self.model.n, 1)
         tensor, area = self.turning(self.origin)[0][:, *pairs], np.zeros((self.model.n, self.model.n))
+        # areas of least norm: a turn that is a millionth as strong as the strongest would need huge circles
         area[pairs] = np.linalg.pinv(tensor, rcond=1e-6) @ turn
         if not np.allclose(tensor @ area[pairs], turn, rtol=0.0, atol=1e-6 * np.linalg.norm(turn)):
             raise ModelError(
@@ -208,6 +209,7 @@ class _Search:
             J, missed = self.axes @ J, self.axes @ (turn - now)
             light = J * self.lightness
             gram = light @ J.T
+            # a Newton step through a singular Gramian leaves every region in which the linearization holds
             if not np.isfinite(x).all() or np.linalg.cond(gram) > 1e12 or (self.farthest(x) > 3.0 * self.room).any():
                 return None
             idle = x - light.T @ np.linalg.solve(gram, J @ x)

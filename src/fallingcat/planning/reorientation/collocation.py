@@ -224,6 +224,7 @@ def _placed(casadi: Any, entries: Any, block: Any, rows: Any, columns: Any, size
     """The sum of blocks with the sparsity of ``block``: the entries (E x N) of each, at rows and columns (N) on."""
     own = np.array(block.sparsity().get_triplet())
     i, j = ((own[k] + first[:, None]).ravel() for k, first in enumerate((rows, columns)))
+    # entries of neighbouring intervals at one place are added: their node is common
     places, which = np.unique(j * size[0] + i, return_inverse=True)  # CasADi stores column by column
     adding = casadi.DM.triplet(which.tolist(), list(range(len(i))), np.ones(len(i)), len(places), len(i))
     pattern = casadi.Sparsity.triplet(*size, (places % size[0]).tolist(), (places // size[0]).tolist())

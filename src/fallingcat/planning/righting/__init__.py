@@ -7,7 +7,7 @@ from .bending import Bending, bendings
 from .curve import RightingCurve
 from .drop import Drop, drop
 from .multi_joint import QuickRighting, quickest
-from .plan import Manoeuvre, Planner, easiest
+from .plan import Manoeuvre, Planner, fastest_bending
 from .tracking import tracker
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "RightingCurve",
     "bendings",
     "drop",
-    "easiest",
+    "fastest_bending",
     "quickest",
     "tracker",
 ]

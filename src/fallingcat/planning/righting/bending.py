@@ -69,7 +69,7 @@ def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]
         joints: Names of two joints or more; None: chosen by the curvature.
 
     Returns:
-        Bendings to be tried, see :func:`easiest`.
+        Bendings to be tried, see :func:`fastest_bending`.
 
     Raises:
         ModelError: The base is not free, or no two joints turn the robot.

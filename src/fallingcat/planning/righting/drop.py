@@ -18,7 +18,7 @@ from ...model import Model, State, robots
 from ...records import concise
 from ...simulation import Trajectory, simulate
 from .bending import Bending, bendings
-from .plan import Manoeuvre, easiest, tilted
+from .plan import Manoeuvre, fastest_bending, tilted
 from .tracking import tracker
 
 FALL_STEPS = 1024
@@ -123,7 +123,7 @@ def drop(
     if g == 0.0:
         raise ModelError(f"{robot.name!r} has no gravity: it does not fall")
     up = -robot.gravity / g
-    bending, manoeuvre = easiest(found, tilt, up)
+    bending, manoeuvre = fastest_bending(found, tilt, up)
     robot = bending.model
     standing = _clearance(robot, robot.neutral(), up)
     duration = _duration(height, standing, g, manoeuvre)

@@ -60,6 +60,7 @@ class Limbs:
         """Clearance at shapes (N x n), where points should be ``wanted`` (m) apart."""
         found = np.asarray(self._nodes(joints))
         way = self._between @ found[..., 0]  # N x pairs x 3
+        # where two points meet the direction between them is undefined: no pull, instead of 0 / 0
         d = np.maximum(np.linalg.norm(way, axis=2), 1e-12)
         near = np.maximum(1.0 - d / wanted, 0.0)
         pull = (-2.0 * near / (wanted * d))[:, :, None] * way

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._deprecated import former_arguments
 from ...arrays.types import FloatArray, Vector
 from ...compiler.compilation import compile_step
 from ...dynamics.checks import positive, vector
@@ -73,6 +74,7 @@ class QuickRighting(NamedTuple):
         return np.asarray(log(self.moved.pose[:3, :3]), dtype=float)
 
 
+@former_arguments(apart="clearance")
 def quickest(
     model: Model,
     angle: float,
@@ -81,7 +83,7 @@ def quickest(
     axis: Sequence[float] = (1.0, 0.0, 0.0),
     period: float = 0.28,
     tips: Sequence[str] = (),
-    apart: float = 0.1,
+    clearance: float = 0.1,
     seed: int = 0,
 ) -> QuickRighting:
     """Fastest motion from a shape and back that turns the base by an angle, within limits of joints and drives.
@@ -93,7 +95,7 @@ def quickest(
         axis: Axis of the turn (3, base frame), reached approximately.
         period: Time (s) of one turn, from which amplitudes follow by the speeds of the drives.
         tips: Links or frames at the ends of limbs that keep apart.
-        apart: Distance (m) between the center lines of these limbs, kept approximately.
+        clearance: Distance (m) between the center lines of these limbs, kept approximately.
         seed: Seed of the random motions at which the search begins.
 
     Returns:
@@ -120,7 +122,7 @@ def quickest(
     at = np.asarray(vector(origin, model.n, "origin"), dtype=float)
     search = _Search(model, at, about / np.linalg.norm(about), positive(period, "period"))
     if tips:
-        search.limbs, search.apart = Limbs(model, tips), positive(apart, "apart")
+        search.limbs, search.clearance = Limbs(model, tips), positive(clearance, "clearance")
     return search.quickest(search.best(np.random.default_rng(seed)), float(angle))
 
 
@@ -128,7 +130,7 @@ class _Search:
     """Search over motions by their three parts ``[middle, first, second]`` (3 x n)."""
 
     limbs: Limbs | None = None
-    apart: float = 0.0
+    clearance: float = 0.0
 
     def __init__(self, model: Model, origin: np.ndarray, axis: np.ndarray, period: float) -> None:
         self.model, self.origin, self.axis = model, origin, axis
@@ -169,6 +171,7 @@ class _Search:
         for _ in range(steps):
             way = self.farthest(slope) - parts
             gain, share = float(np.sum(slope * way)), 1.0
+            # backtracking (Armijo): the maximum of the linear function need not turn more, as the turn is not concave
             while share > 1e-3:
                 ahead, slope_ahead = self.turned(parts + share * way)
                 if ahead > turn + 0.1 * share * gain:
@@ -201,7 +204,7 @@ class _Search:
         w, a = curve.weight(s), 2.0 * np.pi * curve.turns * s
         value = self.axis @ turn - 0.5 * SIDE_TURN_PENALTY * aside @ aside
         if self.limbs is not None:
-            near = self.limbs.nearness(jet.q, self.apart)
+            near = self.limbs.nearness(jet.q, self.clearance)
             value, pushes = (
                 value - OVERLAP_PENALTY * rule @ near.cost,
                 pushes - OVERLAP_PENALTY * rule[:, None] * near.slope,
@@ -247,6 +250,7 @@ class _Search:
 def _simpson(s: np.ndarray, breaks: Sequence[float]) -> np.ndarray:
     """Weights of Simpson's rule at points that are equally far apart between breaks, an even number of times."""
     w = np.zeros(len(s))
+    # breaks are points of the grid up to rounding
     for i, j in pairwise(np.searchsorted(s, np.unique(breaks) - 1e-12)):
         piece = np.full(j - i + 1, 2.0)
         piece[1::2], piece[0], piece[-1] = 4.0, 1.0, 1.0

@@ -222,7 +222,7 @@ def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:
     return round(manoeuvre.shortest, 6), float(manoeuvre.unit_forces.max())
 
 
-def easiest(found: Sequence[Bending], turn: float, up: Vector | None = None) -> tuple[Bending, Manoeuvre]:
+def fastest_bending(found: Sequence[Bending], turn: float, up: Vector | None = None) -> tuple[Bending, Manoeuvre]:
     """Bending with the fastest manoeuvre for an angle, and that manoeuvre.
 
     Args:
@@ -237,7 +237,7 @@ def easiest(found: Sequence[Bending], turn: float, up: Vector | None = None) -> 
         ModelError: No bending turns the robot that far; the message gives the largest angle.
 
     Example:
-        >>> easiest([], 1.0)
+        >>> fastest_bending([], 1.0)
         Traceback (most recent call last):
         fallingcat.errors.ModelError: found must be a list of bendings, as of bendings(model), got an empty list
     """

@@ -21,7 +21,7 @@ from ..defaults import default_method, one_code, takes_fixed_steps
 from ..devices import Cpu
 from ..diagnostics.accuracy import ErrorEstimate, some_of, step_error
 from ..integrators.base import FixedStepIntegrator, Integrator
-from ..integrators.event_located import ATTEMPTS_PER_CALL, LocatedStepper
+from ..integrators.event_located import ATTEMPTS_PER_CALL, EventLocatorStepper
 from ..problem.arguments import check_target, seconds, starts, whole
 from ..problem.law_parameters import numbers_of, split_parameters
 from ..problem.loop_closure import check_closed
@@ -36,7 +36,7 @@ class BatchSimulator(CompiledBatch):
     """``N`` simulations of one robot at once, in compiled steps on CPU or GPU.
 
     Steps are of ``dt`` (s), by default in the method that :func:`fallingcat.simulate` takes, among those of fixed steps
-    (``guides/choosing_an_integrator``); by :class:`Located` robots take steps of their own of at most ``dt``.
+    (``guides/choosing_an_integrator``); by :class:`EventLocator` robots take steps of their own of at most ``dt``.
 
     Between steps you look at :attr:`state`, whose fields are arrays with a first axis over the robots, give joint
     ``forces`` (N x n; N m or N) that are held while steps are taken, and :meth:`reset` some.
@@ -169,8 +169,10 @@ class BatchSimulator(CompiledBatch):
             >>> 0.0 < batch.step_error(100).angle < 1e-3
             True
         """
-        if isinstance(self.stepper, LocatedStepper):
-            raise ModelError("the integrator Located() chooses its steps by their error: there is none of their size")
+        if isinstance(self.stepper, EventLocatorStepper):
+            raise ModelError(
+                "the integrator EventLocator() chooses its steps by their error: there is none of their size"
+            )
         which = some_of(self.count)
         on, applied = self._on.part(which), self._on.kept(self._applied(forces), which)
         x, steps = self._on.kept(self._x, which), whole(steps, "steps")
@@ -204,15 +206,15 @@ class BatchSimulator(CompiledBatch):
         Returns:
             ``N`` truth values: robots that have arrived.
         """
-        if not isinstance(self.stepper, LocatedStepper):
-            raise ModelError("robots approach times of their own by the integrator Located()")
+        if not isinstance(self.stepper, EventLocatorStepper):
+            raise ModelError("robots approach times of their own by the integrator EventLocator()")
         if tuple(getattr(until, "shape", ())) != (self.count,):
             raise ModelError(f"until is a time (s) for each of {self.count} robots, not {describe(until)}")
         self._x = self.stepper.toward(self._on, self._x, until, self.dt, self._applied(forces))
         return self.times >= until
 
     def recorded(self, until: float, attempts: int) -> np.ndarray:
-        """Attempt steps toward a time, and record the robots after each attempt; see :class:`.LocatedStepper`.
+        """Attempt steps toward a time, and record the robots after each attempt; see :class:`.EventLocatorStepper`.
 
         An attempt that is taken back, or not needed, changes no time.
 
@@ -223,8 +225,8 @@ class BatchSimulator(CompiledBatch):
         Returns:
             ``attempts x N x size`` numbers, in this computer's memory.
         """
-        if not isinstance(self.stepper, LocatedStepper):
-            raise ModelError("steps are recorded by the integrator Located()")
+        if not isinstance(self.stepper, EventLocatorStepper):
+            raise ModelError("steps are recorded by the integrator EventLocator()")
         ahead = self._on.paired(self.times * 0.0 + until, self.dt)
         self._x, seen = self._on.recorded(self._x, ahead, self._applied(None), attempts)
         return seen

@@ -13,7 +13,7 @@ from ...model import State
 from ..devices import Cpu, Device, Gpu
 from ..integrators.base import FixedStepIntegrator, Integrator
 from ..integrators.compiled_rule import smooth
-from ..integrators.event_located import Located
+from ..integrators.event_located import EventLocator
 from ..problem.arguments import whole
 from ..problem.problem import Problem
 from ..problem.robot_parameters import Parameters, checked, masses
@@ -92,15 +92,14 @@ class CompiledBatch:
         self.problem = problem
         method: Any = smooth(wanted, problem)
         if not isinstance(method, FixedStepIntegrator):
-            which = "Implicit(), Located() or Moreau(), in flight a rule such as RKMK4()"
+            which = "Implicit(), EventLocator() or Moreau(), in flight a rule such as RKMK4()"
             raise ModelError(f"the integrator of a BatchSimulator is {which}, not {describe(wanted)}")
         if self.parameters.names and not method.varies:
             raise ModelError(f"parameters of each robot take 'implicit', 'moreau' or 'located', not {method.name!r}")
-        if method.tolerance is not None:
-            self.problem = self.problem.resolved()
+        self.problem = method.resolved(self.problem, dt)
         self.problem = replace(method.suited(self.problem), varied=self.parameters.names)
         method = method.at(self._lightest, dt)
-        if not problem.ledger and not isinstance(method, Located):
+        if not problem.ledger and not isinstance(method, EventLocator):
             name = type(method).__name__
             raise ModelError(f"steps of the integrator {name}() always have a ledger, which costs them little")
         contact = self.problem.contact

@@ -21,9 +21,6 @@ from ..problem.robot_parameters import edited
 from ..problem.vector_field import Layout
 from .batch_simulator import BatchSimulator
 
-NUMBERS_PER_POINT = 9
-"""Position, velocity and force (3 each, world) of a contact point."""
-
 
 class ResidentBatch:
     """``N`` robots for loops that must not wait for the host, such as those of learning.
@@ -81,9 +78,10 @@ class ResidentBatch:
         )  # fmt: skip
         self.robots, self.starts, self.dt = count, starts, self.simulator.dt
         problem, layout, given = self.simulator.problem, self.simulator.layout, self.simulator.parameters
-        self._bank, self._clock = self.simulator._x, np.full(self.simulator.stepper.clock, self.dt)
+        self._bank = self.simulator._x
         self.simulator.keep(np.arange(count) % starts)
         self._on = self.simulator._on
+        self._clock = self._on.shared(np.full(self.simulator.stepper.clock, self.dt), count)
         self._own = self._on.rows(self._on.own_numbers(count))
         self._laws = self._own.shape[1] - given.numbers.shape[1]
         self._parameters = self._on.sent(given.numbers)
@@ -111,6 +109,15 @@ class ResidentBatch:
     def rows(self) -> Any:
         """``N x size``: robots as they are kept, a view where they are."""
         return self._on.rows(self.simulator._x)
+
+    @property
+    def kept(self) -> Any:
+        """Robots as the device keeps them: rows, or on a GPU columns."""
+        return self.simulator._x
+
+    @kept.setter
+    def kept(self, x: Any) -> None:
+        self.simulator._x = x
 
     @property
     def times(self) -> Any:
@@ -179,10 +186,11 @@ class ResidentBatch:
         self.part("twist")[...] += change
 
     def points_of(self) -> Any:
-        """Contact points of all robots: position, velocity and force of each.
+        """Contact points of all robots: position, velocity, force and height of each, and the height of the base.
 
         Returns:
-            ``N x 9 points``: all positions (m), then velocities (m/s), then forces (N), in world axes.
+            ``N x (10 points + 1)``: all positions (m), then velocities (m/s), then forces (N), in world axes, then
+            heights (m) above the ground, and that of the base; none without a contact.
         """
         return self._points(self.simulator._x, self._on.own_numbers(self.robots))
 
@@ -193,7 +201,7 @@ class ResidentBatch:
             index: ``N`` whole numbers below ``K``: the entry of the bank for each.
 
         Returns:
-            ``N x 9 points``.
+            ``N x (10 points + 1)``.
         """
         return self._bank_points[index]
 
@@ -223,17 +231,19 @@ def sensed(
     laws: int,
     varied: tuple[str, ...],
 ) -> Any:
-    """``9 points``: positions, velocities and forces of the contact points of one robot, in world axes."""
+    """``10 points + 1``: positions, velocities, forces and heights of the contact points, and height of the base."""
     model, contact = edited(model, contact, varied, numbers[laws:])
     state, memory, _ = layout.unpack(x[head:])
-    motions = point_motions(model, state, contact.points)
+    motions, ground = point_motions(model, state, contact.points), contact.ground(model)
     velocities = [motion.J @ state.velocity for motion in motions]
     forces = [np.zeros(3) for _ in motions]
+    sites = [ground.site(m.position, r) for m, r in zip(motions, contact.radii, strict=True)]
     if offers(contact, LinearizedForces):
         every = contact.pressed_points(model, (True,) * len(motions), state, memory[: contact.memory_size])
-        sites = [contact.ground(model).site(m.position, r) for m, r in zip(motions, contact.radii, strict=True)]
         forces = [
             where(less(site.height, 0.0), at.axes.T @ at.force, np.zeros(3))
             for site, at in zip(sites, every, strict=True)
         ]
-    return concatenate([*(motion.position for motion in motions), *velocities, *forces])
+    base = ground.site(state.pose[:3, 3]).height
+    heights = [np.reshape(height, 1) for height in (*(site.height for site in sites), base)]
+    return concatenate([*(motion.position for motion in motions), *velocities, *forces, *heights])

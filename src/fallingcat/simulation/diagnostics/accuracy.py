@@ -13,16 +13,18 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...contact.capabilities import LinearizedForces, offers
 from ...contact.effective_mass import touching_mobility
-from ...model import Model
+from ...model import Model, State
 from ..events import TIME_TOLERANCE
 from ..problem.problem import Problem
 from ..problem.vector_field import Layout
+from ..step_size import fastest
 from .held_forces import HeldForces
 
 STEPS_PER_PART = 250
@@ -225,18 +227,25 @@ def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray, apart: bo
         yield np.array(parts), np.array(robots), np.array(weights)
 
 
-def parts_per_step(problem: Problem, dt: float, steps: int) -> int:
-    """Parts of ``steps`` of ``dt`` (s), a power of 2, that resolve impacts on a floor enough to see their error."""
+def parts_per_step(problem: Problem, start: State, dt: float, steps: int) -> int:
+    """Parts of ``steps`` of ``dt`` (s), a power of 2, that resolve enough to see errors that do not fall as steps do.
+
+    They are those of impacts on a floor, and of dampers under the forces of a sampled controller, which jump.
+    """
+    parts = 1
+    if problem.sampling is not None:
+        rate = fastest(replace(problem, contact=None), start, 1.0 / dt)
+        parts = min(MAX_PARTS_PER_STEP, 2 ** round(math.log2(max(1.0, rate * dt))))
     floor: Any = problem.contact
     if floor is None or not offers(floor, LinearizedForces):
-        return 1
+        return parts
     damping = floor.point_impedance(problem.model)[1]
     rate = float(np.max(damping)) * touching_mobility(problem.model, floor)
     slips = 0.0 < damping[1:].min() < MIN_SLIP_DAMPING * damping[0]
     limit, most = MAX_UNRESOLVED_DECAY, MAX_PARTS_PER_STEP
     if slips:
         limit, most = MAX_UNRESOLVED_SLIP, 2 ** int(math.log2(MAX_SLIP_STEPS / max(1, min(steps, STEPS_SEEN))))
-    return min(most, 2 ** round(math.log2(max(1.0, rate * dt / limit))))
+    return max(parts, min(most, 2 ** round(math.log2(max(1.0, rate * dt / limit)))))
 
 
 def halvings(error: ErrorEstimate | None, limit: float = MAX_DEFAULT_ERROR) -> int:

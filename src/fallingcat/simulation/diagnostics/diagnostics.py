@@ -18,7 +18,7 @@ from ...dynamics import mass_matrix
 from ...dynamics.forward import check_mass
 from ...errors import NumericsError
 from ...model import Model, State
-from ..outcome import Diagnostic, Kind
+from ..outcome import Diagnostic, DiagnosticKind
 from ..problem.loop_closure import MAX_OPENING, loop_errors
 from ..problem.robot_parameters import CARRIED_INERTIA, total_masses
 from ..step_size import MAX_REBOUND_ERROR, MAX_RESOLVED_PHASE, Rebound, at_most, too_fast, too_long, unresolved
@@ -37,10 +37,12 @@ SPEED_AT_REST = 1e-9
 OSCILLATING_STEPS, OSCILLATING_RATE = 40, 1e-2
 """Number of steps, and change of a rate (rad/s or m/s): where half of the steps undo the change of the step before, by
 more than this, the integration oscillates"""
+MIN_SHAKEN_RATE = 0.1
+"""The same of samples of a controller, and half of the largest rate of the joint: noise changes rates less"""
 COUNTED = {
-    "unconverged": (Kind.UNCONVERGED, 0.05, "contact forces of {:.2g} % of the steps did not converge"),
+    "unconverged": (DiagnosticKind.UNCONVERGED, 0.05, "contact forces of {:.2g} % of the steps did not converge"),
     "coarse": (
-        Kind.COARSE_STEP,
+        DiagnosticKind.COARSE_STEP,
         0.0,
         "in {:.2g} % of the steps a joint turns too far, however they are divided",
     ),
@@ -107,7 +109,7 @@ def _not_finite(run: Motion) -> Diagnostic | None:
         return None
     start = run.start(int(robots[0]))
     advice = _singular(run.problem.model, start) or too_fast(run.problem, start, run.resolves) or SMALLER_STEPS
-    return run.about(Diagnostic(Kind.NOT_FINITE, "the motion is no longer finite", advice=advice), robots)
+    return run.about(Diagnostic(DiagnosticKind.NOT_FINITE, "the motion is no longer finite", advice=advice), robots)
 
 
 def _singular(model: Model, start: State) -> str:
@@ -141,7 +143,7 @@ def _step_error(run: Motion) -> Diagnostic | None:
     largest = float(relative[worst])
     enough = at_most(dt * MAX_DEFAULT_ERROR / largest) if np.isfinite(largest) else at_most(0.5 * dt)
     message = f"the estimated error of steps of {dt:g} s is {each[worst]}"
-    found = Diagnostic(Kind.STEP_ERROR, message, largest, MAX_ERROR, f"take {enough:g} s")
+    found = Diagnostic(DiagnosticKind.STEP_ERROR, message, largest, MAX_ERROR, f"take {enough:g} s")
     if not run.many:
         return found
     message = f"in {len(robots)} of {len(each)} simulations that were repeated {message}"
@@ -156,7 +158,7 @@ def _open_loops(run: Motion) -> Diagnostic | None:
     lead = states[0].shape[:2]
     flat = (x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in states)
     opened = np.where(run.finite, loop_errors(run.problem.model, *flat).reshape(lead).max(axis=0), 0.0)
-    return run.above(Kind.LOOP_OPEN, opened, MAX_OPENING, lambda i: f"loops opened by up to {opened[i]:.2g}")
+    return run.above(DiagnosticKind.LOOP_OPEN, opened, MAX_OPENING, lambda i: f"loops opened by up to {opened[i]:.2g}")
 
 
 def _contact_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray, rounding: np.ndarray) -> Diagnostic | None:
@@ -167,7 +169,9 @@ def _contact_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray, roundin
     work = run.works[:, :, -len(run.problem.contact_ports) :].sum(axis=2)
     gain = np.where(moved, (work - np.minimum.accumulate(work)).max(axis=0), 0.0)
     limit = rounding + MAX_CONTACT_GAIN * np.maximum(kinetic, np.ptp(work, axis=0))
-    return run.above(Kind.CONTACT_ENERGY, gain, limit, lambda i: f"contacts gave {gain[i]:.2g} J, which they cannot")
+    return run.above(
+        DiagnosticKind.CONTACT_ENERGY, gain, limit, lambda i: f"contacts gave {gain[i]:.2g} J, which they cannot"
+    )
 
 
 def _contact_law(run: Motion) -> Diagnostic | None:
@@ -175,7 +179,7 @@ def _contact_law(run: Motion) -> Diagnostic | None:
     sound = run.series.memory[-1][run.finite]
     words = run.problem.contact.end_diagnosis(sound) if run.problem.contact is not None and len(sound) else ""
     message, _, advice = words.partition("; ")
-    return Diagnostic(Kind.CONTACT_LAW, message, advice=advice) if words else None
+    return Diagnostic(DiagnosticKind.CONTACT_LAW, message, advice=advice) if words else None
 
 
 def at_rest(model: Model) -> float:
@@ -193,7 +197,7 @@ def _law_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray) -> Diagnost
             lent = law.stored_energy(run.problem.model, run.start(i))
             gave[i] = 0.0 if lent is None else given[i] - lent
         words = lambda i, law=law, gave=gave: f"{law.name!r} gave {gave[i]:.2g} J, which it cannot"  # noqa: E731
-        found = run.above(Kind.LAW_ENERGY, gave, limit, words, name=law.name)
+        found = run.above(DiagnosticKind.LAW_ENERGY, gave, limit, words, name=law.name)
         if found is not None:
             return found
     return None
@@ -208,25 +212,32 @@ def _passed_stops(run: Motion) -> Diagnostic | None:
     far = beyond(model, joints, stops, MAX_START_DEPTH, "goes")
     if not far:
         return None
-    depths = -np.array([stop.gap(model, joints).min(axis=0) for stop in stops])
+    depths = -np.array([np.min(stop.gap(model, joints), axis=0) for stop in stops])
     worst, robots = int(depths.max(axis=1).argmax()), np.flatnonzero(run.finite)[depths.max(axis=0) > MAX_START_DEPTH]
     advice = "take hard ones, HardContacts(stops=joint_stops(model))"
     about = (float(depths.max()), MAX_START_DEPTH, advice, stops[worst].joint)
-    return run.about(Diagnostic(Kind.JOINT_LIMIT, f"{far}, whose spring yields to the load", *about), robots)
+    return run.about(Diagnostic(DiagnosticKind.JOINT_LIMIT, f"{far}, whose spring yields to the load", *about), robots)
 
 
 def _oscillation(run: Motion) -> Diagnostic | None:
-    """Joint that goes to and fro with the steps, where all steps are kept.
+    """Joint that goes to and fro with the steps, or the samples of its controller, where all of them are kept.
 
-    It does so under a function for which they are too long, where limits or friction keep that from growing, or in
-    flight under dampers that stop it at once, after a jump of laws.
+    It does so under a function for which steps are too long, where limits or friction keep that from growing, or in
+    flight under dampers that stop it at once, after a jump of laws; and under a sampled controller with gains that are
+    too high for its rate, where errors of steps, however small, add up.
     """
-    function = run.problem.controller is not None and run.problem.sampling is None
-    if not (function or run.method.name == "momentum") or not run.every_step or len(run.times) <= OSCILLATING_STEPS + 1:
+    sampling = run.problem.sampling
+    function = run.problem.controller is not None and sampling is None
+    if not (function or sampling is not None or run.method.name == "momentum"):
         return None
-    change = np.diff(run.series.states[3], axis=0)
+    rows = run.rows_of_steps if sampling is None else run.rows_of_samples(sampling.sampled)
+    if len(rows) <= OSCILLATING_STEPS + 1:
+        return None
+    rates = run.series.states[3][rows]
+    limit = OSCILLATING_RATE if sampling is None else np.maximum(MIN_SHAKEN_RATE, 0.5 * np.abs(rates).max(axis=0))
+    change = np.diff(rates, axis=0)
     sizes = np.minimum(*np.abs([change[1:], change[:-1]]))
-    turns = (change[1:] * change[:-1] < 0.0) & (sizes > OSCILLATING_RATE)
+    turns = (change[1:] * change[:-1] < 0.0) & (sizes > limit)
     sums = np.cumsum(np.concatenate([np.zeros((1, *turns.shape[1:]), dtype=int), turns]), axis=0)
     counts = (sums[OSCILLATING_STEPS:] - sums[:-OSCILLATING_STEPS]).max(axis=0, initial=0)
     robots = np.flatnonzero(counts.max(axis=1, initial=0) >= OSCILLATING_STEPS // 2)
@@ -234,10 +245,13 @@ def _oscillation(run: Motion) -> Diagnostic | None:
         return None
     worst, which = np.unravel_index(counts.argmax(), counts.shape)
     size, joint = float(sizes[turns[:, worst, which], worst, which].max()), run.problem.model.rate_joints[int(which)]
-    under = "under the function" if function else "under its dampers"
-    advice = f"{SMALLER_STEPS}, or a law" if function else SMALLER_STEPS
-    message = f"joint {joint!r} goes to and fro with the steps {under}"
-    return run.about(Diagnostic(Kind.OSCILLATION, message, size, OSCILLATING_RATE, advice, joint), robots)
+    under, advice = "steps under its dampers", SMALLER_STEPS
+    if function:
+        under, advice = "steps under the function", f"{SMALLER_STEPS}, or a law"
+    elif sampling is not None:
+        under, advice = "samples of the controller", "take lower gains, or sample faster"
+    message, least = f"joint {joint!r} goes to and fro with the {under}", float(np.min(limit))
+    return run.about(Diagnostic(DiagnosticKind.OSCILLATION, message, size, least, advice, joint), robots)
 
 
 def _unresolved_laws(run: Motion) -> Diagnostic | None:
@@ -249,7 +263,7 @@ def _unresolved_laws(run: Motion) -> Diagnostic | None:
         if rate * dt > 2.0 * MAX_RESOLVED_PHASE and np.any(acted):
             message, advice = unresolved(f"{law.name!r} moves links", rate, dt)
             about = (rate, 2.0 * MAX_RESOLVED_PHASE / dt, advice, law.name)
-            return run.about(Diagnostic(Kind.UNRESOLVED_RATE, message, *about), np.flatnonzero(acted))
+            return run.about(Diagnostic(DiagnosticKind.UNRESOLVED_RATE, message, *about), np.flatnonzero(acted))
     return None
 
 
@@ -310,7 +324,7 @@ def _energy_balance(run: Motion, moved: np.ndarray) -> Diagnostic | None:
         return None
     advice = too_fast(run.problem, run.start(int(residual.argmax())), run.resolves) or SMALLER_STEPS
     words = lambda i: f"the energy balance is violated: energy residual {residual[i]:.2g}"  # noqa: E731
-    return run.above(Kind.ENERGY_BALANCE, residual, MAX_ENERGY_RESIDUAL, words, advice)
+    return run.above(DiagnosticKind.ENERGY_BALANCE, residual, MAX_ENERGY_RESIDUAL, words, advice)
 
 
 def _nominal_stiffness(run: Motion) -> Diagnostic | None:
@@ -322,4 +336,4 @@ def _nominal_stiffness(run: Motion) -> Diagnostic | None:
     if not len(robots):
         return None
     message = f"{made[0]} acted, as stiff as that of {run.problem.model.name!r} itself"
-    return run.about(Diagnostic(Kind.NOMINAL_STIFFNESS, message, name=made[0]), robots)
+    return run.about(Diagnostic(DiagnosticKind.NOMINAL_STIFFNESS, message, name=made[0]), robots)

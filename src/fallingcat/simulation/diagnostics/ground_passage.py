@@ -13,7 +13,7 @@ from ...geometry.contact_points import Ground
 from ...geometry.point_positions import level_heights, point_coordinates
 from ...geometry.reduced_points import reduced
 from ...model import Model
-from ..outcome import Diagnostic, Kind
+from ..outcome import Diagnostic, DiagnosticKind
 from .motion import Motion
 
 MAX_DEPTH: Final = 0.05
@@ -47,7 +47,7 @@ def passed_ground(run: Motion) -> Diagnostic | None:
     deepest, name = max(zip(depths.max(axis=(0, 1)).tolist(), links, strict=True))
     advice = "leave out the points of the contact, and all collision shapes touch"
     message = f"link {name!r} is {deepest:.2g} m in the ground: the contact has no points there"
-    found = Diagnostic(Kind.BELOW_GROUND, message, deepest, MAX_DEPTH, advice, name)
+    found = Diagnostic(DiagnosticKind.BELOW_GROUND, message, deepest, MAX_DEPTH, advice, name)
     return run.about(found, sunk)
 
 

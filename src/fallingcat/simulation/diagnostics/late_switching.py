@@ -13,7 +13,7 @@ from ...contact.capabilities import LinearizedForces, offers
 from ...control import Law
 from ...dynamics import mass_matrix
 from ...model import State
-from ..outcome import Diagnostic, Kind
+from ..outcome import Diagnostic, DiagnosticKind
 from ..problem.compiled_dynamics import cached_kernel
 from ..problem.contact_branches import asks
 from ..problem.problem import Problem
@@ -50,7 +50,7 @@ def late_switches(
         f"{fastest:.2g} rad/s or m/s"
     )
     advice = f"take at most {enough:g} s, or an integrator that locates events"
-    return Diagnostic(Kind.LATE_SWITCH, message, moved, limit, advice, laws[0].name)
+    return Diagnostic(DiagnosticKind.LATE_SWITCH, message, moved, limit, advice, laws[0].name)
 
 
 def asking(problem: Problem, t: float, state: State) -> list[Law]:

@@ -11,9 +11,11 @@ import numpy as np
 
 from ...caching import cached_property
 from ...compiler import compile
+from ...control import SampledController
 from ...model import State
+from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
-from ..outcome import Diagnostic, Kind
+from ..outcome import Diagnostic, DiagnosticKind
 from ..problem.compiled_dynamics import energies, energies_with
 from ..problem.problem import Problem
 from ..problem.robot_parameters import Parameters
@@ -52,7 +54,7 @@ class Motion:
     """``N`` each: steps that the method has counted"""
     steps: int = 1
     """number of steps that robots took"""
-    stopped: Mapping[Kind, Mapping[int, str]] = field(default_factory=dict)
+    stopped: Mapping[DiagnosticKind, Mapping[int, str]] = field(default_factory=dict)
     """robots of a batch that did not get to the end, and why"""
 
     def why_unestimated(self, error: ErrorEstimate | None) -> str:
@@ -125,6 +127,18 @@ class Motion:
         """True if all steps are kept."""
         return self.dt is not None and len(self.times) > 2 and float(np.diff(self.times).max()) <= 1.5 * self.dt
 
+    @property
+    def rows_of_steps(self) -> np.ndarray:
+        """Indices of samples where all steps are kept, else none."""
+        return np.arange(len(self.times) if self.every_step else 0)
+
+    def rows_of_samples(self, sampled: SampledController) -> np.ndarray:
+        """Indices of samples at which a controller samples, where all of them are kept, else none."""
+        times = np.arange(int(self.times[-1] * sampled.rate) + 1) / sampled.rate
+        rows = np.searchsorted(self.times, times - TIME_TOLERANCE).clip(max=len(self.times) - 1)
+        kept = np.abs(self.times[rows] - times) <= TIME_TOLERANCE
+        return rows if kept.all() else rows[:0]
+
     def at(self, k: int, robot: int) -> State:
         """The state at a sample."""
         return State(*(x[k, robot] for x in self.series.states))
@@ -147,7 +161,7 @@ class Motion:
 
     def above(
         self,
-        kind: Kind,
+        kind: DiagnosticKind,
         values: Any,
         limits: Any,
         words: Callable[[int], str],

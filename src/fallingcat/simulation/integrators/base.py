@@ -91,6 +91,18 @@ class Integrator(ABC):
         same = all(law is other for law, other in zip(laws, problem.laws, strict=True))
         return problem if same else replace(problem, laws=tuple(laws))
 
+    def resolved(self, problem: Problem, dt: float | None) -> Problem:
+        """Problem with the joint stops and dry friction of the model for the steps that the integrator takes.
+
+        Args:
+            problem: Problem, with those for steps of ``dt``.
+            dt: Step (s) of the caller, for integrators with step size control but the longest one; None: default steps.
+
+        Returns:
+            The problem.
+        """
+        return problem if self.tolerance is None else problem.resolved()
+
     def unsolved(self, problem: Problem) -> str:
         """Message where no step of a given size, however often it is halved, has an error that is allowed.
 

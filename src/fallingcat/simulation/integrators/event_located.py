@@ -27,7 +27,7 @@ from ...geometry.contact_points import checked_points
 from ...model import Model, State
 from ..events import TIME_TOLERANCE
 from ..problem.problem import Problem
-from ..problem.vector_field import Field, layout_of
+from ..problem.vector_field import VectorField, layout_of
 from .base import FixedStepIntegrator, Step
 from .implicit.contact_start import anchors_at
 from .implicit.integrator import CompiledStepper
@@ -54,14 +54,14 @@ ROBOTS_PER_STRAGGLER = 8
 
 
 @dataclass(frozen=True)
-class Located(FixedStepIntegrator):
+class EventLocator(FixedStepIntegrator):
     """Steps of a rule for many robots at once on a compliant floor under one or two points, or on none.
 
     ``rule`` is one with a tolerance, such as :class:`Rosenbrock`, from whose error every robot takes steps of its own;
     or one of fixed steps, such as :class:`RKMK4`, for floors that these resolve.  In a single run, which locates
     switches by itself, it is its rule.
 
-    >>> Located().rule.name, Located().tolerance
+    >>> EventLocator().rule.name, EventLocator().tolerance
     ('rosenbrock', 1e-07)
     """
 
@@ -78,7 +78,7 @@ class Located(FixedStepIntegrator):
             object.__setattr__(self, own, getattr(self.rule, own))
         object.__setattr__(self, "stable", self.rule.tolerance is not None)
 
-    def at(self, problem: Problem, dt: float) -> Located:
+    def at(self, problem: Problem, dt: float) -> EventLocator:
         """The same."""
         return self
 
@@ -86,7 +86,7 @@ class Located(FixedStepIntegrator):
         """Step of the rule."""
         return self.rule.stepper(problem, mode, memory)
 
-    def compiled_stepper(self, problem: Problem, memory: int) -> LocatedStepper:
+    def compiled_stepper(self, problem: Problem, memory: int) -> EventLocatorStepper:
         """Machine code for all modes."""
         if problem.contact is not None:
             check_offers(problem.contact, LinearizedForces, self.name)
@@ -95,10 +95,10 @@ class Located(FixedStepIntegrator):
                 raise ModelError(f"the integrator {self.name!r} takes {what}, not {describe(problem.contact)}")
             for part in problem.contact.parts:
                 checked_points(problem.model, () if part.pairs else part.points)
-        return LocatedStepper(problem, memory, self.rule)
+        return EventLocatorStepper(problem, memory, self.rule)
 
 
-class LocatedStepper(CompiledStepper):
+class EventLocatorStepper(CompiledStepper):
     """Attempts at steps as machine code.
 
     ``x = [time, advised step, aim, attempts; what touches; packed]`` of each, ``clock = [until, largest step]``.
@@ -220,7 +220,7 @@ def attempted(source: StepArguments, *, rule: Rule, ledger: bool) -> Any:
     dt, awake = _length(t, advised, aim, clock)
     touches = tuple(less(0.5, bit) for bit in bits)
     layout = layout_of(problem, source.memory)
-    field = Field(problem, touches, *layout.unpack(packed))
+    field = VectorField(problem, touches, *layout.unpack(packed))
     y, error = rule.step(field, t, field.origin, dt)
     after, held_at, works = field.end(y)
     behind, toward = _switches(contact, model, touches, field.start, after, dt)
@@ -351,4 +351,4 @@ def _chosen(mode: Mode, values: list[Any]) -> Any:
     return where(mode[0], _chosen(mode[1:], values[half:]), _chosen(mode[1:], values[:half]))
 
 
-LocatedStepper.code = staticmethod(attempted)
+EventLocatorStepper.code = staticmethod(attempted)

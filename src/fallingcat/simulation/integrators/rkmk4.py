@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import concatenate, less, where, while_loop
 from ...arrays.types import Scalar, Vector
 from ...arrays.while_loop import loops_here
-from ..problem.vector_field import Field
+from ..problem.vector_field import VectorField
 from .rule import Rule
 
 MIN_LOOPED_NV = 30
@@ -35,7 +35,7 @@ class RKMK4(Rule):
     order = 4
     combines = True
 
-    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
+    def step(self, field: VectorField, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
         """Four stages; no error is estimated."""
         if field.nv > MIN_LOOPED_NV and loops_here(y):
             return y + dt / 6.0 * _weighted_slopes(field, t, y, dt), 0.0
@@ -46,7 +46,7 @@ class RKMK4(Rule):
         return y + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4), 0.0
 
 
-def _weighted_slopes(field: Field, t: Any, y: Any, dt: Any) -> Any:
+def _weighted_slopes(field: VectorField, t: Any, y: Any, dt: Any) -> Any:
     """``k1 + 2 k2 + 2 k3 + k4``, the field written once."""
 
     def stage(x: Any) -> tuple[Any, Any]:

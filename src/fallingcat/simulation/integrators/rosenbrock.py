@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import less, solve, sqrt, where
 from ...arrays.types import Scalar, Vector
 from ...dynamics.checks import positive
-from ..problem.vector_field import Field
+from ..problem.vector_field import VectorField
 from .rule import Rule
 
 # The coefficients of RODAS: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., section VI.4.
@@ -60,7 +60,7 @@ class Rosenbrock(Rule):
         if self.tolerance is not None:
             positive(self.tolerance, "tolerance")
 
-    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
+    def step(self, field: VectorField, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
         """Six stages; the error is the last of them."""
         J, f_t = field.jacobian(t, y)
         E = np.eye(len(y)) * (1.0 / (GAMMA * dt)) - J

@@ -20,7 +20,7 @@ from ...model import Model
 from ..problem.compiled_dynamics import cached_kernel
 from ..problem.law_parameters import split_parameters, tuned
 from ..problem.problem import Problem, given_size, with_given
-from ..problem.vector_field import Field, Slope, compiled_slope, layout_of
+from ..problem.vector_field import Slope, VectorField, compiled_slope, layout_of
 from .base import Integrator, Step
 
 MAX_DIFFERENTIATED_NV = 8
@@ -39,8 +39,8 @@ class Rule(Integrator):
     """
 
     @abstractmethod
-    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
-        """Step of the vector ``y`` of exponential coordinates, velocity, memory and works; see :class:`Field`.
+    def step(self, field: VectorField, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
+        """Step of the vector ``y`` of exponential coordinates, velocity, memory and works; see :class:`VectorField`.
 
         Args:
             field: Vector field ``dy/dt``.
@@ -91,7 +91,7 @@ def advance(
 ) -> Any:
     """``[packed after; guards; error]``: one step of a problem from ``clock = [t, dt]``."""
     layout = layout_of(problem, memory)
-    field = Field(problem, mode, *layout.unpack(packed), slope)
+    field = VectorField(problem, mode, *layout.unpack(packed), slope)
     y, error = rule.step(field, clock[0], field.origin, clock[1])
     after, full_memory, works = field.end(y)
     there = problem.touched(mode, clock[0] + clock[1], after, full_memory)

@@ -154,7 +154,9 @@ class _Field:
         group, way = self.model.configuration, Displacement.of(self.model, x.value)
         there = moving(group.displace(self.start, x.value), v.value)
         moved = way.start(self.lines.along(0)) + way.way(x.slope)
-        rate, D = linearized(lambda z: group.seen_ahead(*np.split(z, 2)), concatenate([v.value, x.value]), self.kinds)
+        rate, D = linearized(
+            lambda z: group.logarithm_rate(*np.split(z, 2)), concatenate([v.value, x.value]), self.kinds
+        )
         forces, rates, brakes = self.forces.at(t, there, moved, v.slope, memory)
 
         def numbers(a: Any) -> Any:

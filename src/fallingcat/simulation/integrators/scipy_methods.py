@@ -11,7 +11,7 @@ from ...contact.base import Mode
 from ...dynamics.checks import choice, positive
 from ...errors import ExtraMissingError, NumericsError
 from ..problem.problem import Problem
-from ..problem.vector_field import Field, compiled_slope, layout_of
+from ..problem.vector_field import VectorField, compiled_slope, layout_of
 from .base import Integrator, Step
 
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
@@ -52,7 +52,7 @@ class SciPy(Integrator):
         slope = compiled_slope(problem, mode, memory) if problem.compilable else None
 
         def run(packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
-            field = Field(problem, mode, *layout.unpack(packed), slope)
+            field = VectorField(problem, mode, *layout.unpack(packed), slope)
             t, dt = float(clock[0]), float(clock[1])
             asked = functools.partial(_finite, field)
             found = solve_ivp(asked, (t, t + dt), field.origin, method=self.method, rtol=self.rtol, atol=self.atol)
@@ -65,7 +65,7 @@ class SciPy(Integrator):
         return run
 
 
-def _finite(field: Field, t: float, y: np.ndarray) -> np.ndarray:
+def _finite(field: VectorField, t: float, y: np.ndarray) -> np.ndarray:
     """``dy/dt``; SciPy would look for a step that gets past a NaN for ever."""
     slope = np.asarray(field(t, y))
     if not np.isfinite(slope).all():

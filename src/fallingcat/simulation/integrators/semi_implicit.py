@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...arrays import concatenate
 from ...arrays.types import Scalar, Vector
-from ..problem.vector_field import Field
+from ..problem.vector_field import VectorField
 from .rule import Rule
 
 
@@ -26,7 +26,7 @@ class SemiImplicitEuler(Rule):
     name = "semi_implicit"
     order = 1
 
-    def step(self, field: Field, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
+    def step(self, field: VectorField, t: Scalar, y: Vector, dt: Scalar) -> tuple[Vector, Scalar]:
         """Velocity first, then the configuration; no error is estimated."""
         after = y + dt * field(t, y)
         n = field.nv

@@ -24,7 +24,7 @@ from ...model.states import POSE_TOLERANCE
 from ..diagnostics.accuracy import ErrorEstimate
 from ..diagnostics.ledger import Ledger
 from ..events import EventRecord
-from ..outcome import Code, as_data, from_data
+from ..outcome import StatusCode, as_data, from_data
 from ..problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -131,10 +131,10 @@ def _end(text: dict[str, Any]) -> dict[str, Any]:
     """End of the run; files of older versions have one line of text."""
     if "code" in text:
         warnings = from_data(text["warnings"])
-        return {"code": Code(text["code"]), "reason": _text(text["reason"]), "warnings": warnings}
+        return {"code": StatusCode(text["code"]), "reason": _text(text["reason"]), "warnings": warnings}
     status = _text(text["status"])
-    starts = {"finished": Code.FINISHED, "stopped by": Code.EVENT, "interrupted": Code.INTERRUPTED}
-    code = next((code for start, code in starts.items() if status.startswith(start)), Code.FAILED)
+    starts = {"finished": StatusCode.FINISHED, "stopped by": StatusCode.EVENT, "interrupted": StatusCode.INTERRUPTED}
+    code = next((code for start, code in starts.items() if status.startswith(start)), StatusCode.FAILED)
     return {"code": code, "reason": "" if status == "finished" else status}
 
 

@@ -23,7 +23,7 @@ from ..diagnostics.accuracy import ErrorEstimate
 from ..diagnostics.ledger import ROUNDING, Ledger
 from ..events import EventRecord
 from ..integrators.rule import points_at, port_forces
-from ..outcome import Code, Diagnostic, status_text
+from ..outcome import Diagnostic, StatusCode, status_text
 from ..problem.compiled_dynamics import energies
 from ..problem.loop_closure import loop_errors
 from ..problem.problem import Problem
@@ -70,7 +70,7 @@ class Trajectory:
     ledger: Ledger
     """work through every port"""
     events: tuple[EventRecord, ...] = ()
-    code: Code = Code.FINISHED
+    code: StatusCode = StatusCode.FINISHED
     reason: str = ""
     """reason why it stopped early"""
     warnings: tuple[Diagnostic, ...] = ()

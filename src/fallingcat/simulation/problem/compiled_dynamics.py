@@ -65,9 +65,9 @@ def pose_of(rows: Any) -> Any:
 
 @takes(x="nv")
 def displaced_at(model: Model, state: State, x: Any) -> Any:
-    """``[R p]``, joints and ``dx/dt`` where ``x`` leads from a state: see :class:`.Field`."""
+    """``[R p]``, joints and ``dx/dt`` where ``x`` leads from a state: see :class:`.VectorField`."""
     moved = model.configuration.displace(state, x)
-    rate = model.configuration.seen_ahead(state.velocity, x)
+    rate = model.configuration.logarithm_rate(state.velocity, x)
     return concatenate([moved.pose[:3].reshape(12), moved.joints, rate])
 
 

@@ -26,5 +26,5 @@ def check_no_memory(problem: Problem, method: str) -> None:
         if size:
             raise ModelError(
                 f"law {law.name!r} has a state of its own, which the integrator {method!r} does not integrate: "
-                "take 'rkmk4' or 'implicit', or sample the law (Sampled)"
+                "take 'rkmk4' or 'implicit', or sample the law (SampledController)"
             )

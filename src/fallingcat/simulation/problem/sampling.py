@@ -15,7 +15,7 @@ from ...arrays import concatenate, is_numeric, less
 from ...caching import cached_property
 from ...compiler import compile
 from ...contact import Contact
-from ...control import Law, Sampled
+from ...control import Law, SampledController
 from ...control.laws.base import acts_on_base
 from ...control.laws.sampled import WHOLE_PERIOD_TOLERANCE
 from ...errors import ModelError, describe
@@ -32,10 +32,10 @@ Touching = Callable[[], Sequence[frozenset[str]]]
 class SampledLaws:
     """Sampled laws of ``N`` robots in one code, with the memory of those that have one, and the noise of sensors."""
 
-    def __init__(self, model: Model, sampled: Sampled, starts: State, contact: Contact | None) -> None:
+    def __init__(self, model: Model, sampled: SampledController, starts: State, contact: Contact | None) -> None:
         self.model, self.period = model, 1.0 / sampled.rate
         self.laws, self._numbers = split_parameters(sampled.laws, model)
-        self._noises = sum(law.noises(model) for law in sampled.laws)
+        self._noises = sum(law.noise_size(model) for law in sampled.laws)
         self._rng = np.random.default_rng(sampled.seed)
         states = [starts.at(i) for i in range(len(starts.pose))]
         with_memory = [law for law in sampled.laws if law.memory_size(model)]
@@ -85,7 +85,7 @@ def look(
     touching = {point: less(0.5, touch) for point, touch in zip(points, touches, strict=True)}
     forces, kept = np.zeros(model.nv), [np.zeros(0)]
     for law in tuned(laws, numbers):
-        size, heard = law.memory_size(model), law.noises(model)
+        size, heard = law.memory_size(model), law.noise_size(model)
         law, seen = law.with_memory(memory[:size]), law.sensed(model, state, noise[:heard])
         memory, noise = memory[size:], noise[heard:]
         forces = forces + by_contact_branches(functools.partial(law.forces, model, clock[0], seen), touching)
@@ -94,7 +94,7 @@ def look(
 
 
 class Sampling:
-    """Forces that a :class:`~fallingcat.control.Sampled` controller holds, as a function of time.
+    """Forces that a :class:`~fallingcat.control.SampledController` holds, as a function of time.
 
     It is the controller of a run, of one robot or of ``N`` in a batch, and samples by :meth:`advance` only; that of one
     robot has done so at the start.  ``times`` and ``values`` are the record of one robot: forces (1 x size, n or nv)
@@ -103,13 +103,13 @@ class Sampling:
     """
 
     def __init__(
-        self, model: Model, sampled: Sampled, starts: State, contact: Contact | None, size: int | None = None
+        self, model: Model, sampled: SampledController, starts: State, contact: Contact | None, size: int | None = None
     ) -> None:
         self.model, self.sampled, self.name, self.contact = model, sampled, sampled.name, contact
         self.single = size is None
         joints_only = contact is None and not any(acts_on_base(model, law) for law in sampled.laws)
         self.size = size if size is not None else model.n if joints_only else model.nv  # a function's: its first output
-        own = any(law.memory_size(model) or law.noises(model) for law in sampled.laws)
+        own = any(law.memory_size(model) or law.noise_size(model) for law in sampled.laws)
         compiled = own if self.single else bool(sampled.laws)
         self._laws = SampledLaws(model, sampled, starts, contact) if compiled else None
         self.looked, self.memories = [], []  # type: list[float], list[np.ndarray]
@@ -197,7 +197,7 @@ class Sampling:
         return controller_forces(self.model, forces[0], self.size, t)[None] if self.single else forces
 
 
-def common_step(sampled: Sampled, largest: float) -> float:
+def common_step(sampled: SampledController, largest: float) -> float:
     """The longest step (s) up to ``largest`` of which period and latency of a controller are whole numbers."""
     period, fewest = 1.0 / sampled.rate, max(1, int(np.ceil(1.0 / sampled.rate / largest - WHOLE_PERIOD_TOLERANCE)))
     for count in range(fewest, 100 * fewest + 1):

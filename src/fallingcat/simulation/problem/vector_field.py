@@ -93,7 +93,7 @@ class Layout(NamedTuple):
         pose, joints, twist, rates, _, works, _ = self._parts(packed)
         return pose.reshape(3, 4), joints, twist, rates, works
 
-    def table(self, states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], memory: np.ndarray) -> np.ndarray:
+    def table(self, states: tuple[np.ndarray, ...], memory: np.ndarray) -> np.ndarray:
         """``N x size``: poses, joints, twists, rates and memory of ``N`` states, packed, before any work."""
         poses, joints, twists, rates = states
         rows, works = poses[:, :3].reshape(-1, 12), np.zeros((len(poses), self.works + self.carried))
@@ -123,7 +123,7 @@ def layout_of(problem: Problem, memory: int) -> Layout:
     return Layout(model.nq - model.base.nq, model.m, model.nv, memory, 2 * len(problem.ports), problem.carried)
 
 
-class Field:
+class VectorField:
     """Vector field ``dy/dt`` of a problem in one mode, around a state.
 
     Args:
@@ -137,7 +137,7 @@ class Field:
     Example:
         >>> import fallingcat as fc
         >>> ball = fc.robots.free_body()
-        >>> field = Field(Problem(ball), (), ball.neutral(), np.zeros(0), np.zeros(0))
+        >>> field = VectorField(Problem(ball), (), ball.neutral(), np.zeros(0), np.zeros(0))
         >>> field(0.0, field.origin)[6:9]  # acceleration (m/s^2)
         array([ 0.  ,  0.  , -9.81])
         >>> field.jacobian(0.0, field.origin)[0].shape, field.end(field.origin)[0].pose[2, 3]
@@ -154,7 +154,7 @@ class Field:
             self._packed = layout_of(problem, len(memory)).pack(start, memory, works)
 
     def __repr__(self) -> str:
-        return f"<Field of {short(self.problem.model.name)}>"
+        return f"<VectorField of {short(self.problem.model.name)}>"
 
     def __call__(self, t: Scalar, y: Vector) -> Vector:
         """Derivative ``dy/dt`` at a time (s) and a vector."""
@@ -215,7 +215,7 @@ class Field:
         if self._slope is None and is_numeric(x) and is_numeric(self.start.pose):
             return displaced(model)(self.start, x, v)
         there = displace(model, self.start, x)._replace(twist=v[: model.m], rates=v[model.m :])
-        return there, model.configuration.seen_ahead(v, x)
+        return there, model.configuration.logarithm_rate(v, x)
 
 
 def compiled_slope(problem: Problem, mode: Mode, memory: int) -> Slope:
@@ -246,4 +246,4 @@ def slope_at(
 ) -> Any:
     """``dy/dt`` around the packed start."""
     problem = with_given(model, tuned(laws, numbers), contact, given)
-    return Field(problem, mode, *layout_of(problem, memory).unpack(packed))(clock[0], y)
+    return VectorField(problem, mode, *layout_of(problem, memory).unpack(packed))(clock[0], y)

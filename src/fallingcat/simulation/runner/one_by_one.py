@@ -11,14 +11,14 @@ from ...model import State
 from ..diagnostics.motion import Motion
 from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
-from ..outcome import Code, Kind
+from ..outcome import DiagnosticKind, StatusCode
 from ..problem.arguments import MAX_STEPS
 from ..problem.problem import Problem
 from .rollout_runner import Rollout, rollout_of
 from .run import Run
 from .runner import FINISHED, End, Runner
 
-KINDS = {Code.STALLED: Kind.STALLED, Code.FAILED: Kind.NOT_FINITE}
+KINDS = {StatusCode.STALLED: DiagnosticKind.STALLED, StatusCode.FAILED: DiagnosticKind.NOT_FINITE}
 """Kinds of warnings of runs that ended so"""
 
 
@@ -75,14 +75,14 @@ class OneByOne(Runner[Rollout]):
         packed, sampled = (
             np.full((*shape, x.shape[-1]), np.nan) for x in (first.samples.packed, first.samples.sampled)
         )
-        modes, codes = [[()] * shape[1] for _ in self.times], np.full(shape[1], Code.INTERRUPTED, dtype=object)
+        modes, codes = [[()] * shape[1] for _ in self.times], np.full(shape[1], StatusCode.INTERRUPTED, dtype=object)
         for robot, run in enumerate(self.runs):
             kept, known, own = run.samples, run.samples.times, run.samples.modes
             last = np.searchsorted(known, self.times[self.times <= known[-1] + TIME_TOLERANCE] + TIME_TOLERANCE) - 1
             packed[: len(last), robot], sampled[: len(last), robot] = kept.packed[last, 0], kept.sampled[last, 0]
             for row, k in zip(modes, last, strict=False):
                 row[robot] = own[k]
-        stopped: dict[Kind, dict[int, str]] = {}
+        stopped: dict[DiagnosticKind, dict[int, str]] = {}
         for robot, (code, reason) in enumerate(self.ends):
             codes[robot] = code
             if code in KINDS:

@@ -15,9 +15,9 @@ from ...errors import ModelError
 from ...model import Model, State
 from ..batch.batch_simulator import BatchSimulator
 from ..events import contact_events
-from ..integrators.event_located import HEAD_SIZE, MAX_EXCESS, Located
+from ..integrators.event_located import HEAD_SIZE, MAX_EXCESS, EventLocator
 from ..integrators.rosenbrock import Rosenbrock
-from ..outcome import Code
+from ..outcome import StatusCode
 from ..output.trajectory import Trajectory
 from ..problem.problem import Problem
 from .run import OneRobot
@@ -50,7 +50,7 @@ def record_runs(
     """
     if len(laws) != len(states):
         raise ModelError(f"laws of {len(states)} robots are {len(states)} lists of laws, not {len(laws)}")
-    simulator = BatchSimulator(model, states, laws, contact, dt=dt, target=target, integrator=Located(rule))
+    simulator = BatchSimulator(model, states, laws, contact, dt=dt, target=target, integrator=EventLocator(rule))
     records = [_Record(row, simulator.stepper.head, contact.max_events) for row in simulator.whole()]
     who = np.arange(len(states))
     while len(who):
@@ -107,6 +107,6 @@ def _trajectory(problem: Problem, simulator: BatchSimulator, rule: Rosenbrock, r
     if broke or record.chatters:
         often = f"contacts chatter, {contact.max_events + 1} events within {CHATTER_TIME:g} s"
         why = often if record.chatters else "steps are endlessly small" if stalled else "no step meets the tolerance"
-        end = End(Code.STALLED, f"stopped after {times[-1]:.6g} s: {why}")
-    one, events = OneRobot(problem, Located(rule), None, simulator.layout), contact_events(times, modes, contact)
+        end = End(StatusCode.STALLED, f"stopped after {times[-1]:.6g} s: {why}")
+    one, events = OneRobot(problem, EventLocator(rule), None, simulator.layout), contact_events(times, modes, contact)
     return one.trajectory(times, [rows[:, head:]], modes, events, end, known if end is FINISHED else None)

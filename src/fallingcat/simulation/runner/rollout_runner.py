@@ -16,7 +16,7 @@ from ..diagnostics.held_forces import HeldForces
 from ..diagnostics.motion import Motion
 from ..events import TIME_TOLERANCE
 from ..integrators.base import FixedStepIntegrator
-from ..outcome import Code, Diagnostic, Kind, status_text
+from ..outcome import Diagnostic, DiagnosticKind, StatusCode, status_text
 from ..problem.arguments import MAX_STEPS
 from ..problem.problem import Problem
 from .runner import FINISHED, STEP_GROWTH, End, Runner
@@ -52,7 +52,7 @@ class Rollout:
     residual: np.ndarray
     """``N``: energy residual at the kept samples, as :attr:`.Trajectory.energy_residual`; NaN of one that failed"""
     codes: np.ndarray
-    """``N``: how each simulation ended, a :class:`.Code`"""
+    """``N``: how each simulation ended, a :class:`.StatusCode`"""
     warnings: tuple[Diagnostic, ...] = ()
     """everything that makes numbers doubtful, by the kept samples, with the robots that are concerned"""
     memory: FloatArray | None = None
@@ -61,7 +61,7 @@ class Rollout:
     """largest error at the end caused by the size of fixed steps, among up to eight simulations; None: not estimated"""
     unestimated: str = ""
     """reason why there is no such estimate; empty if there is one"""
-    code: Code = Code.FINISHED
+    code: StatusCode = StatusCode.FINISHED
     """end of all of them"""
     reason: str = ""
     """reason why they stopped early"""
@@ -70,7 +70,7 @@ class Rollout:
     @property
     def finite(self) -> np.ndarray:
         """True for each of the ``N`` simulations whose numbers stayed finite to its end."""
-        return np.array([code in (Code.FINISHED, Code.EVENT) for code in self.codes], dtype=bool)
+        return np.array([code in (StatusCode.FINISHED, StatusCode.EVENT) for code in self.codes], dtype=bool)
 
     @property
     def status(self) -> str:
@@ -164,10 +164,10 @@ class Batch(Runner[Rollout]):
             unestimated=self.unestimated,
             counts=stepper.counts(packed[-1]),
             steps=self.accepted,
-            stopped={Kind.STALLED: dict.fromkeys(stalled, STALLED)} if stalled else {},
+            stopped={DiagnosticKind.STALLED: dict.fromkeys(stalled, STALLED)} if stalled else {},
         )
-        codes = np.full(motion.count, Code.FINISHED, dtype=object)
-        codes[~motion.finite], codes[stalled] = Code.FAILED, Code.STALLED
+        codes = np.full(motion.count, StatusCode.FINISHED, dtype=object)
+        codes[~motion.finite], codes[stalled] = StatusCode.FAILED, StatusCode.STALLED
         return rollout_of(motion, codes, self.samples.sampled, end)
 
 

@@ -19,7 +19,7 @@ from ..diagnostics.motion import Motion
 from ..events import CROSSING_TIME_TOLERANCE, TIME_TOLERANCE, Event, EventRecord, contact_events, first_crossing
 from ..integrators.base import MAX_STEP_HALVINGS, Integrator, Step
 from ..integrators.rule import guards
-from ..outcome import Code
+from ..outcome import StatusCode
 from ..output.trajectory import Trajectory
 from ..problem.arguments import MAX_STEPS, keepable, read_only
 from ..problem.problem import Problem
@@ -121,10 +121,12 @@ class Run(Stepping):
         kept = sum(len(block.times) for block in self.samples)
         if kept * (8 * self.layout.size + 250) > MAX_SAMPLE_BYTES:  # its numbers, and the arrays that hold them
             more = f"{kept:,} samples are more than {MAX_SAMPLE_BYTES / 1e9:g} GB"
-            return self.stopped(Code.STALLED, f"{more}: keep fewer, every={10 * self.every}, say")
+            return self.stopped(StatusCode.STALLED, f"{more}: keep fewer, every={10 * self.every}, say")
         if within >= PROGRESS_STEPS * min(10.0 * TIME_TOLERANCE, self.dt / 2**MAX_STEP_HALVINGS):
             return FINISHED
-        return self.stopped(Code.STALLED, f"steps are endlessly small, {PROGRESS_STEPS} of them within {within:.2g} s")
+        return self.stopped(
+            StatusCode.STALLED, f"steps are endlessly small, {PROGRESS_STEPS} of them within {within:.2g} s"
+        )
 
     def _sample(self) -> None:
         """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
@@ -243,7 +245,7 @@ class Run(Stepping):
         """Events of this instant, in the order in which they were given; the first terminal one ends the run."""
         self.event_records += [EventRecord(event.name, self.t) for event in events]
         stop = next((event for event in events if event.terminal), None)
-        return FINISHED if stop is None else End(Code.EVENT, f"stopped by the event {stop.name!r}")
+        return FINISHED if stop is None else End(StatusCode.EVENT, f"stopped by the event {stop.name!r}")
 
     def _handle(self, hits: list[Hit]) -> End:
         """Handle events, then jumps of the contact unless one stopped the run, then what jumps caused."""
@@ -259,7 +261,7 @@ class Run(Stepping):
                 self.recent.popleft()
             if len(self.recent) > self.problem.contact.max_events:  # type: ignore[union-attr]
                 often = f"{len(self.recent)} events within {CHATTER_TIME:g} s, {jump!r} the last"
-                return self.stopped(Code.STALLED, f"contacts chatter, {often}")
+                return self.stopped(StatusCode.STALLED, f"contacts chatter, {often}")
             guard = next(iter(np.flatnonzero(self._guards_now() < 0.0).tolist()), None)
         if switched:
             self.next = min(self.next, FIRST_ADAPTED_STEP) if self.adaptive else self.next
@@ -300,7 +302,7 @@ class Run(Stepping):
         if stepper is not None and self.problem.contact is not None:
             event_records = [*event_records, *contact_events(self.samples.times, modes, self.problem.contact)]
         events = tuple(sorted(event_records, key=_time))
-        if end.code not in (Code.FINISHED, Code.EVENT):
+        if end.code not in (StatusCode.FINISHED, StatusCode.EVENT):
             return record.trajectory(self.samples.times, blocks, modes, events, end)
         counts = {} if stepper is None else stepper.counts(self.packed)
         known = {"errors": self.errors(), "counts": counts, "steps": self.accepted, "unestimated": self.unestimated}

@@ -26,7 +26,7 @@ from ..diagnostics.accuracy import (
 from ..diagnostics.held_forces import HELD_SAMPLES, MAX_HELD_TIME, MAX_NUMBERS, HeldForces
 from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
-from ..outcome import Code
+from ..outcome import StatusCode
 from ..problem.arguments import carry, read_only
 from ..problem.problem import Problem
 from ..problem.sampling import Sampling
@@ -45,11 +45,11 @@ R = TypeVar("R")
 class End(NamedTuple):
     """End of a run, and the reason where it stopped early."""
 
-    code: Code
+    code: StatusCode
     reason: str = ""
 
 
-FINISHED = End(Code.FINISHED)
+FINISHED = End(StatusCode.FINISHED)
 
 
 class Sample(NamedTuple):
@@ -107,7 +107,7 @@ def refined(run: Callable[[int], R], chooses: bool) -> R:
     """
     found: Any = run(0)
     finer, more = 0, halvings(found.error_estimate)
-    while more and chooses and found.code in (Code.FINISHED, Code.EVENT):
+    while more and chooses and found.code in (StatusCode.FINISHED, StatusCode.EVENT):
         finer, before = finer + more, found.error_estimate.relative
         found = run(finer)
         limit = max(MAX_DEFAULT_ERROR, min(MAX_ERROR, 0.5 * before))
@@ -163,13 +163,13 @@ class Runner(ABC, Generic[R]):
             return self.recorded(self._run())
         except KeyboardInterrupt:
             reason = f"interrupted at t = {self.t:.6g} s"
-            raise Interrupted(reason, self.recorded(End(Code.INTERRUPTED, reason))) from None
+            raise Interrupted(reason, self.recorded(End(StatusCode.INTERRUPTED, reason))) from None
         except Exception as error:
             if self.t > 0.0 or self.watched:  # else there is nothing to lose
-                carry(error, self.t, self.recorded(self.stopped(Code.FAILED, repr(error))))
+                carry(error, self.t, self.recorded(self.stopped(StatusCode.FAILED, repr(error))))
             raise
 
-    def stopped(self, code: Code, why: str) -> End:
+    def stopped(self, code: StatusCode, why: str) -> End:
         """An end at this time."""
         return End(code, f"stopped after {self.t:.6g} s: {why}")
 
@@ -186,7 +186,7 @@ class Runner(ABC, Generic[R]):
         except FallingCatError as error:
             if not self.watched:
                 raise
-            return self.stopped(Code.FAILED, str(error))
+            return self.stopped(StatusCode.FAILED, str(error))
         return end
 
     def advance(self) -> End:
@@ -328,8 +328,10 @@ class Runner(ABC, Generic[R]):
 
     def errors(self) -> Errors | None:
         """Errors of up to eight robots."""
-        if not self.estimates:
+        first = next(iter(self.checkpoints), None)
+        if not self.estimates or first is None:
             return None
-        (stepper, on), finer = self.repeats, parts_per_step(self.problem, self.dt, self.steps)
+        (stepper, on), start = self.repeats, self.layout.series(first.x[0, -self.layout.size :]).states
+        finer = parts_per_step(self.problem, State(*start), self.dt, self.steps)
         with np.errstate(all="ignore"):
             return estimate(stepper, on, self.layout, self.checkpoints, self.method.order, finer, self.held)

@@ -260,8 +260,9 @@ def step(
     ``step.function`` is a ``casadi.Function``; with ``target="c"``, ``step.function.write(folder)`` writes C99.
 
     What a step repeats until it has converged is a loop on CPU and GPU and in JAX.  In C, CasADi and derivatives of JAX
-    a fixed number of rounds is written out: 16 passes of the midpoint rule and 60 stages of a flight with dry friction,
-    whose result is infinite if that was not enough, 8 rounds of ``moreau``, whose ``memory`` says what they left.
+    a fixed number of rounds is written out: 16 passes of the midpoint rule and 60 stages (more in divided steps) of a
+    flight with dry friction, whose result is infinite if that was not enough, 8 rounds of ``moreau``, whose ``memory``
+    says what they left.
 
     A contact with a state of its own (where points are held) adds the argument and result ``memory``, which
     :meth:`Step.begin` starts; laws that depend on time add ``t`` (s) at the end.
@@ -323,7 +324,7 @@ def step_problem(
     dt = seconds(dt, "dt")
     posed, near = _posed(problem, laws, contact, dt, driven, passive, state)
     chosen = _fixed(posed, near, integrator, dt)
-    posed = chosen.suited(with_parameters(posed, inputs))
+    posed = chosen.suited(with_parameters(chosen.resolved(posed, dt), inputs))
     if posed.varied and not chosen.varies:
         raise ModelError(f"steps of {chosen!r} take no parameters of robot or floor as inputs: take 'rkmk4'")
     suited = chosen.at(posed, dt)

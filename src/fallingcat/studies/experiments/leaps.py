@@ -17,7 +17,7 @@ from ...control import (
     JointsTask,
     Limit,
     RotationTask,
-    Sampled,
+    SampledController,
     TorqueLimits,
     WholeBody,
 )
@@ -278,7 +278,7 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction, terrain=box)
         lands = plan.times[np.flatnonzero(problem.node_data[:, TOUCHDOWN])[0]]
         catch = Catch(problem.model, stiff.controller(), float(lands), SHARE * parameters.friction)
-        length, law = float(plan.times[-1]), Sampled(catch, rate=RATE)
+        length, law = float(plan.times[-1]), SampledController(catch, rate=RATE)
         run = simulate(problem.model, problem.start, length, law, floor, dt=1e-3, every=10)
         return LeapResult(plan, run, parameters)
 

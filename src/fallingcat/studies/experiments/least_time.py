@@ -94,7 +94,7 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, RightingResult]):
     """Plan by curvature; then direct collocation from there; then the fall with the torques that were found."""
 
     name, parameters = "least-time", LeastTimeParameters
-    aside = frozenset({"intervals", "doublings", "starts"})
+    resolution = frozenset({"intervals", "doublings", "starts"})
     measures: Mapping[str, Callable[[RightingResult], SupportsFloat]] = {
         "planned_time": lambda seen: seen.plan.shortest,
         "least_time": lambda seen: seen.found.time,
@@ -114,11 +114,11 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, RightingResult]):
 
     def run(self, parameters: LeastTimeParameters, progress: Progress) -> RightingResult:
         """Plan the turn, minimize its time, and simulate both motions."""
-        from ...planning import Planner, bendings, easiest, least_time
+        from ...planning import Planner, bendings, fastest_bending, least_time
 
         p = parameters
         progress("planning", 0.0)
-        bending, plan = easiest(bendings(robots.cat()), float(np.radians(p.turn)), UP)
+        bending, plan = fastest_bending(bendings(robots.cat()), float(np.radians(p.turn)), UP)
         planner = Planner(bending.model, bending.first, bending.second, bending.tuck)
         starts, model = list(islice(beginnings(planner, plan, p.intervals), p.starts)), bending.model
         if p.joints == "all":

@@ -33,7 +33,7 @@ class OrbitalParameters(Parameters):
 class OrbitalGait(StudyKind[OrbitalParameters, "OrbitalExample"]):
     """The displacement of the spacecraft by integration, and its estimate from curvature."""
 
-    name, parameters, aside = "orbital-gait", OrbitalParameters, frozenset({"points"})
+    name, parameters, resolution = "orbital-gait", OrbitalParameters, frozenset({"points"})
     measures: Mapping[str, Callable[[OrbitalExample], SupportsFloat]] = {
         # XYZ angles of the spacecraft after the gait (degrees)
         "turn_x": lambda seen: seen.angles(seen.exact.pose)[0],

@@ -18,7 +18,7 @@ from ...control import (
     Law,
     Limit,
     RotationTask,
-    Sampled,
+    SampledController,
     TorqueLimits,
     WholeBody,
 )
@@ -140,7 +140,10 @@ class PushedDog(SimulatedKind[PushedParameters, PushResult]):
             return tau
 
         floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction)
-        laws: list[Law | Sampled] = [Sampled(controller, rate=parameters.rate), Push(parameters.impulse / LASTS)]
+        laws: list[Law | SampledController] = [
+            SampledController(controller, rate=parameters.rate),
+            Push(parameters.impulse / LASTS),
+        ]
         progress("standing", 0.3)
         run = simulate(dog, start, DURATION, laws, floor, dt=1e-3, every=5)
         return PushResult(run, parameters, *(np.array(column) for column in zip(*ticks, strict=True)))

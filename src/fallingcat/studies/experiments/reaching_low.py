@@ -18,7 +18,7 @@ from ...control import (
     PositionTask,
     RateLimits,
     RotationTask,
-    Sampled,
+    SampledController,
     TorqueLimits,
     WholeBody,
     WholeBodyLoop,
@@ -172,7 +172,9 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
 
         floor = CompliantFloor(plan.points, (1e5, 1e5), (1e3, 1e3), friction=0.8)
         progress("reaching", 0.3)
-        run = simulate(walker, start, END, Sampled(controller, rate=parameters.rate), floor, dt=1e-3, every=10)
+        run = simulate(
+            walker, start, END, SampledController(controller, rate=parameters.rate), floor, dt=1e-3, every=10
+        )
         return InverseKinematicsResult(run, plan, *(np.array(column) for column in zip(*ticks, strict=True)))
 
     def motion(self, seen: InverseKinematicsResult) -> Trajectory:

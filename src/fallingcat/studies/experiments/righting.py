@@ -10,7 +10,16 @@ import numpy as np
 from pydantic import Field
 
 from ...contact import CompliantFloor, feet
-from ...control import CenterOfMassTask, JointLimits, JointsTask, Limit, RotationTask, Sampled, TorqueLimits, WholeBody
+from ...control import (
+    CenterOfMassTask,
+    JointLimits,
+    JointsTask,
+    Limit,
+    RotationTask,
+    SampledController,
+    TorqueLimits,
+    WholeBody,
+)
 from ...dynamics import center_of_mass
 from ...errors import ModelError, NumericsError
 from ...geometry.contact_points import positions
@@ -185,7 +194,9 @@ class RightingDog(StudyKind[RightingParameters, RightingResult]):
         "speed": lambda seen: seen.parameters.gravity * seen.touchdown,
         "clearance": lambda seen: seen.clearance,
         "spin": lambda seen: seen.spin,
-        "apart": lambda seen: Limbs(seen.robot.model, seen.robot.feet).nearness(seen.flight.joints, 1.0).distance.min(),
+        "limb_clearance": lambda seen: (
+            Limbs(seen.robot.model, seen.robot.feet).nearness(seen.flight.joints, 1.0).distance.min()
+        ),
         "strayed": lambda seen: np.degrees(seen.strayed),
         "flight_torque": lambda seen: seen.used(landed=False),
         "landing_torque": lambda seen: seen.used(landed=True),
@@ -247,7 +258,7 @@ def _flight(robot: Robot, plan: QuickRighting, p: RightingParameters, ticks: lis
         ticks.append((t, tau))
         return tau
 
-    return simulate(model, start, time, Sampled(controller, p.rate), dt=STEP, progress=False)
+    return simulate(model, start, time, SampledController(controller, p.rate), dt=STEP, progress=False)
 
 
 def _landing(robot: Robot, flight: Trajectory, p: RightingParameters, ticks: list[Any]) -> Trajectory:
@@ -269,4 +280,6 @@ def _landing(robot: Robot, flight: Trajectory, p: RightingParameters, ticks: lis
         return tau
 
     floor = CompliantFloor(robot.feet, (p.stiffness,) * 2, (p.damping,) * 2, friction=p.friction, radius=robot.radii)
-    return simulate(model, start, LANDING, Sampled(controller, p.rate), floor, dt=STEP, every=2, progress=False)
+    return simulate(
+        model, start, LANDING, SampledController(controller, p.rate), floor, dt=STEP, every=2, progress=False
+    )

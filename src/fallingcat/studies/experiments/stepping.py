@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import concatenate
 from ...compiler import compile
 from ...contact import CompliantFloor, Margins, WrenchCone
-from ...control import Sampled
+from ...control import SampledController
 from ...dynamics import center_of_mass, link_pose
 from ...model import Model, State
 from ...simulation import Trajectory, simulate
@@ -180,7 +180,9 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, SteppingResult]):
         stepper = Stepper(walker, plan)
         floor = CompliantFloor(plan.points, (STIFFNESS, STIFFNESS), (DAMPING, DAMPING), friction=FRICTION)
         progress("stepping", 0.3)
-        run = simulate(walker, start, plan.end, Sampled(stepper, rate=parameters.rate), floor, dt=1e-3, every=5)
+        run = simulate(
+            walker, start, plan.end, SampledController(stepper, rate=parameters.rate), floor, dt=1e-3, every=5
+        )
         look = compile(walker, looked, inputs={"forces": (8, 3)}, state=["pose", "joints"], points=plan.points)
         seen = look(run.poses[:, :3], run.joints, run.contact_forces)
         center, places, foot_wrenches = seen[:, :3], seen[:, 3:9].reshape(-1, 2, 3), seen[:, 9:].reshape(-1, 2, 6)

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from ...arrays import concatenate, cos, sin
-from ...control import Sampled
+from ...control import SampledController
 from ...lie import Trivial
 from ...model import Joint, Limits, Model, State
 from ...model.joints import Prismatic, Revolute
@@ -138,7 +138,9 @@ class SwingUp(SimulatedKind[SwingUpParameters, SwingUpResult]):
         progress("simulating", 0.7)
         model = problem.model
         start = model.state(joints=[0.0, parameters.disturbance])
-        run = simulate(model, start, parameters.duration, Sampled(plan.controller(), rate=RATE), dt=1e-3, every=10)
+        run = simulate(
+            model, start, parameters.duration, SampledController(plan.controller(), rate=RATE), dt=1e-3, every=10
+        )
         return SwingUpResult(plan, run, parameters)
 
     def motion(self, seen: SwingUpResult) -> Trajectory:

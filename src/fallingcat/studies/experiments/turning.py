@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...arrays import concatenate
 from ...compiler import compile
-from ...control import OutputFeedback, PeriodicReference, PoseSensor, Sampled
+from ...control import OutputFeedback, PeriodicReference, PoseSensor, SampledController
 from ...dynamics import momentum
 from ...formulations import reduced_equations
 from ...lie.rotations import exp, log
@@ -130,7 +130,7 @@ class Turning(SimulatedKind[TurningParameters, TurningResult]):
         run = simulate(arm, start, duration, law, dt=STEP, every=10, progress=False)
         progress("turning with slow poses", 0.6)
         sensor = PoseSensor(p.pose_rate, 0.5 / p.pose_rate, float(np.radians(p.rotation_noise)), p.position_noise)
-        noisy = Sampled(replace(law, sensor=sensor), RATE, seed=1)
+        noisy = SampledController(replace(law, sensor=sensor), RATE, seed=1)
         slow = simulate(arm, start, duration, noisy, dt=1.0 / RATE, integrator="rkmk4", progress=False)
         progress("comparing", 0.9)
         example = orbital_example(points=3)

@@ -18,13 +18,13 @@ from ...compiler.compilation import compile_step
 from ...errors import ModelError
 from ...geometry.contact_points import position
 from ...model import Model, State
-from ...simulation import BatchSimulator, Located, Rosenbrock
+from ...simulation import BatchSimulator, EventLocator, Rosenbrock
 from ..kind import Progress
+from .batch_runs import OPEN, BatchRuns
 from .hopper import FOOT, floor, laws, start, upright_angle
 from .measures import hop_period, stationarity, step_length
 from .observed import Observed
 from .parameters import AttractionParameters
-from .watch import OPEN, Watch
 
 VERDICTS: Final = ("undecided", "gait", "fell", "broke")
 """Outcomes of a run; its number is the place here.  ``broke``: no step met the tolerance."""
@@ -157,7 +157,7 @@ def judged(
     if "initial" in (p.r_des, p.E_des):
         raise ModelError("r_des and E_des of a basin are numbers: all its runs have the same controller")
     own = laws(model, start(model, p), p)
-    method = Located(Rosenbrock(p.tolerance))
+    method = EventLocator(Rosenbrock(p.tolerance))
     how: dict[str, Any] = {"target": target, "threads": threads, "integrator": method, "ledger": False}
     simulator = BatchSimulator(model, states, own, floor(p), dt=LONGEST_STEP, **how)
     count = simulator.count
@@ -168,10 +168,10 @@ def judged(
     return found
 
 
-class _Watch(Watch):
+class _Watch(BatchRuns):
     """Test for the gait: the places of each run a period ago, and the number of periods in a row that were alike."""
 
-    columns = (*Watch.columns, "alike", "before")
+    columns = (*BatchRuns.columns, "alike", "before")
     broke = BROKE
 
     def __init__(self, simulator: BatchSimulator, p: AttractionParameters, gait: Gait) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ...geometry.contact_points import position
 from ...lie import rotations
 from ...model import Model, State
-from ...simulation import Code, Event, Rosenbrock, Trajectory
+from ...simulation import Event, Rosenbrock, StatusCode, Trajectory
 from ...simulation.runner.recorded_runs import record_runs
 from ..kind import Progress
 from .hopper import FOOT, floor, laws, start
@@ -111,7 +111,7 @@ class _Judge:
 
     def _like(self, run: Trajectory) -> bool:
         """True if a run did not fall, and hops as the gait does."""
-        if run.code is not Code.FINISHED or run.poses[:, 1, 3].min() <= 0.0:
+        if run.code is not StatusCode.FINISHED or run.poses[:, 1, 3].min() <= 0.0:
             return False
         seen = Observed(run, self.p)
         same = [abs(hop_period(seen) / self.period - 1.0), abs(step_length(seen) - self.step) / abs(self.step)]

@@ -33,7 +33,7 @@ class _Hopper(SimulatedKind[P, Observed]):
     """One run, and what a study of several runs adds to it."""
 
     measures: Mapping[str, Measure] = MEASURES
-    also = (*SimulatedKind.also, "x at TIME", "NAME TIME ms before the apex")
+    further_measures = (*SimulatedKind.further_measures, "x at TIME", "NAME TIME ms before the apex")
 
     def run(self, parameters: P, progress: Progress) -> Observed:
         model = robot(parameters)
@@ -93,7 +93,7 @@ class HopperScan(_Hopper[ScanParameters]):
     """Figure 4.7: many starts, of which one is the run."""
 
     name, parameters, measures = "hopper-scan", ScanParameters, _numbers(NUMBERS)
-    aside = frozenset({"q1_first", "q1_last", "points"})
+    resolution = frozenset({"q1_first", "q1_last", "points"})
 
     def more(self, model: Model, seen: Observed, parameters: ScanParameters, progress: Progress) -> Observed:
         """The run with the angular momenta of all starts."""
@@ -107,7 +107,7 @@ class HopperBasin(_Hopper[BasinParameters]):
     """A run that converges, and how far its gait can be pushed."""
 
     name, parameters, measures = "hopper-basin", BasinParameters, _numbers(EDGES)
-    aside = frozenset({"basin_hops", "basin_steps"})
+    resolution = frozenset({"basin_hops", "basin_steps"})
 
     def more(self, model: Model, seen: Observed, parameters: BasinParameters, progress: Progress) -> Observed:
         """The run with the edges of the basin."""
@@ -119,7 +119,7 @@ class HopperSearch(_Hopper[SearchParameters]):
     """A gait, and the random parameters among which it was found."""
 
     name, parameters, measures = "hopper-search", SearchParameters, _numbers(OF_SEARCH)
-    aside = frozenset({"samples", "trial", "again", "longer"})
+    resolution = frozenset({"samples", "trial", "again", "longer"})
 
     def more(self, model: Model, seen: Observed, parameters: SearchParameters, progress: Progress) -> Observed:
         """The run with the results of the search."""
@@ -138,7 +138,7 @@ class HopperAttraction(_Hopper[AttractionParameters]):
     """A run that converges, and from which starts its gait is found."""
 
     name, parameters, measures = "hopper-attraction", AttractionParameters, _numbers(SHARES)
-    aside = frozenset({"leans", "heights", "joints", "speeds", "tolerance"})
+    resolution = frozenset({"leans", "heights", "joints", "speeds", "tolerance"})
 
     def more(self, model: Model, seen: Observed, parameters: AttractionParameters, progress: Progress) -> Observed:
         """The run with the outcomes from all starts."""

@@ -16,9 +16,9 @@ from ...visualization import Chart, Line, Table, Text
 from ...visualization.page import Block
 from ..kind import Figures
 from ..tables import Study
+from .appearance import cycle_strip, hopper_scene
 from .energy_measures import disturbances
 from .hopping_laws import LockedPolarSpring, PolarLaw
-from .looks import cycle_strip, hopper_scene
 from .measures import stationarity
 from .observed import Observed
 

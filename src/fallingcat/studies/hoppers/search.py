@@ -8,15 +8,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...model import Model, State
-from ...simulation import BatchSimulator, Located, Rosenbrock
+from ...simulation import BatchSimulator, EventLocator, Rosenbrock
 from ...simulation.runner.recorded_runs import record_runs
 from ..kind import Progress
 from .attraction import starts
+from .batch_runs import OPEN, BatchRuns
 from .hopper import floor, laws, start
 from .measures import forward_speed, hop_period, stationarity
 from .observed import Observed
 from .parameters import SearchParameters
-from .watch import OPEN, Watch
 
 RANGES: Final = {
     "K_r": (600.0, 6000.0), "D_r": (1.0, 60.0), "K_p": (0.02, 60.0), "D_p": (1e-3, 2.0), "K_E": (0.5, 60.0),
@@ -126,14 +126,14 @@ def _outcome(
     own, ground, looks = [laws(model, first, mine) for mine in each], floor(p), round(p.trial / CHECK_PERIOD)
     verdicts, lasted, speed = np.zeros(count, dtype=int), np.zeros(count), np.full(count, np.nan)
 
-    def hear(watch: Watch, which: np.ndarray, what: str) -> None:
+    def hear(watch: BatchRuns, which: np.ndarray, what: str) -> None:
         for left in watch.decided(lambda share: progress(what, share)):
             runs, half = which[left["runs"]], (looks - looks // 2) * CHECK_PERIOD
             verdicts[runs], lasted[runs] = left["verdict"], left["looks"] * CHECK_PERIOD
             speed[runs] = np.where(left["verdict"] == STAYED, (left["end"] - left["middle"]) / half, np.nan)
 
     located = BatchSimulator(
-        model, begun, own, ground, dt=LONGEST_STEP, integrator=Located(Rosenbrock(1e-5)), ledger=False
+        model, begun, own, ground, dt=LONGEST_STEP, integrator=EventLocator(Rosenbrock(1e-5)), ledger=False
     )
     hear(_Watch(located, CHECK_PERIOD, looks), np.arange(count), "many gains")
     chatters = verdicts == BROKE
@@ -150,10 +150,10 @@ def _outcome(
     return verdicts, lasted, speed, chatters
 
 
-class _Watch(Watch):
+class _Watch(BatchRuns):
     """Test for runs that stay up, with their positions in the middle and at the end (m)."""
 
-    columns = (*Watch.columns, "middle", "end")
+    columns = (*BatchRuns.columns, "middle", "end")
     patience, broke = 4, BROKE
 
     def __init__(self, simulator: BatchSimulator, tick: float, last: int) -> None:

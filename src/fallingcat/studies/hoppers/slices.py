@@ -12,8 +12,8 @@ from ...visualization import Picture, Text
 from ...visualization.page import Block
 from ...visualization.svg import EDGE, INK, document, text, ticks
 from ..kind import Figures
+from .appearance import hopper_scene
 from .attraction import BROKE, FELL, GAIT, PERIODS, UNDECIDED
-from .looks import hopper_scene
 from .observed import Observed
 
 SLOW: Final = (10, 15, 20)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import FallingCatError, ModelError
 from ...io.files import write_bytes
-from ...simulation import Code
+from ...simulation import StatusCode
 from ..kind import Parameters, StudyKind
 from ..validation import checked
 from .points import Points
@@ -158,7 +158,7 @@ class Job:
             return seen
         try:
             motion = self.kind.motion(seen)
-            if motion is not None and motion.code in (Code.STALLED, Code.FAILED):
+            if motion is not None and motion.code in (StatusCode.STALLED, StatusCode.FAILED):
                 return FallingCatError(motion.status)
             with np.errstate(all="ignore"):
                 return {name: float(self.kind.measure(measure)(seen)) for name, measure in self.measures.items()}

@@ -46,7 +46,7 @@ def _figure_6(seen: TumblingResult) -> tuple[Chart, Chart, Chart]:
     return (
         Chart("Like Fig. 6-A: the Lyapunov function falls", times, lines, "J", log=True),
         Chart("Like Fig. 6-B: compensation torques", times, torques, "N m"),
-        Chart("Their difference fades with the joint rates", times, [Line("norm", seen.apart[at])], "N m"),
+        Chart("Their difference fades with the joint rates", times, [Line("norm", seen.torque_difference[at])], "N m"),
     )
 
 

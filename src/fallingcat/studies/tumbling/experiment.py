@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import concatenate
 from ...arrays.differentiate import derivative
 from ...compiler import compile
-from ...control import OutputFeedback, PoseSensor, Sampled
+from ...control import OutputFeedback, PoseSensor, SampledController
 from ...control.laws.output_feedback import COMPENSATIONS, compensation
 from ...dynamics import displace, forward_dynamics
 from ...formulations import ReducedEquations, reduced_equations
@@ -83,7 +83,7 @@ class Experiment:
     def sampled(self, law: OutputFeedback, count: int, duration: float, rate: float, every: int) -> Rollout:
         """``count`` runs that differ in the noise of their sensors."""
         return rollout(
-            self.model, [self.start] * count, duration, Sampled(law, rate, seed=1), dt=1.0 / rate, every=every
+            self.model, [self.start] * count, duration, SampledController(law, rate, seed=1), dt=1.0 / rate, every=every
         )
 
     def errors(self, law: OutputFeedback, states: tuple[np.ndarray, ...], memory: np.ndarray) -> Errors:

@@ -60,7 +60,7 @@ class TumblingResult:
         return int((np.diff(self.errors[kind].W) >= 0.0).sum())
 
     @property
-    def apart(self) -> np.ndarray:
+    def torque_difference(self) -> np.ndarray:
         """``N`` (N m): norm of the difference of the two compensations along one run."""
         return np.asarray(np.linalg.norm(self.torques["curvature"] - self.torques["locked"], axis=1))
 
@@ -82,17 +82,17 @@ class OrbitalControl(SimulatedKind[TumblingParameters, TumblingResult]):
     """Perfect poses, then slow ones: tuned, compared, and from many starts."""
 
     name, parameters = "orbital-control", TumblingParameters
-    aside = frozenset({"gains", "frequencies", "noises", "samples"})
+    resolution = frozenset({"gains", "frequencies", "noises", "samples"})
     measures: Mapping[str, Callable[[TumblingResult], SupportsFloat]] = {
         **{f"end_{kind}": partial(TumblingResult.end, kind=kind) for kind in COMPENSATIONS},
         **{f"rises_{kind}": partial(TumblingResult.rises, kind=kind) for kind in COMPENSATIONS[:2]},
         "dissipation_curvature": lambda seen: seen.dissipated["curvature"],
         "dissipation_locked": lambda seen: seen.dissipated["locked"],
         "kept_none": lambda seen: seen.kept("none"),
-        "W_apart": lambda seen: (
+        "W_difference": lambda seen: (
             np.abs(seen.errors["curvature"].W - seen.errors["locked"].W).max() / seen.errors["locked"].W[0]
         ),
-        "torques_apart": lambda seen: seen.apart[-1] / seen.apart.max(),
+        "torque_difference": lambda seen: seen.torque_difference[-1] / seen.torque_difference.max(),
         "oscillation": lambda seen: seen.wandering("curvature") / seen.wandering("locked"),
         "jitter_curvature": lambda seen: seen.jitter["curvature"],
         "jitter_locked": lambda seen: seen.jitter["locked"],

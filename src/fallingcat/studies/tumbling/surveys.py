@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...control import OutputFeedback, Sampled
+from ...control import OutputFeedback, SampledController
 from ...control.laws.output_feedback import COMPENSATIONS, compensation
 from ...lie.rotations import exp
 from ...model import State
@@ -164,7 +164,7 @@ def starts(here: Experiment, gain: float, count: int, progress: Progress, perfec
     law = replace(law, sensor=None) if perfect else law
     progress(f"{count} starts with {'perfect' if perfect else 'slow'} poses", 0.0)
     many = State(poses, joints, twists, np.zeros((count, model.n)))
-    asked = law if perfect else Sampled(law, STARTS_RATE, seed=2)
+    asked = law if perfect else SampledController(law, STARTS_RATE, seed=2)
     end = rollout(model, many, STARTS_TIME, asked, dt=1.0 / STARTS_RATE, threads=2)
     x = here.errors(law, tuple(y[-1] for y in (end.poses, end.joints, end.twists, end.rates)), end.memory[-1])
     turned = np.degrees(np.linalg.norm(x.pose[:, 3:], axis=1))

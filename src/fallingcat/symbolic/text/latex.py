@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import sympy
 
-from ..readable import Named
+from ..readable import NamedExpressions
 from .names import harmless, identifiers, legend, underscored
 from .printers import decimals
 
@@ -25,7 +25,7 @@ _COLUMNS: Final = 10
 _INVISIBLE: Final = re.compile(r"\\(left|right|bigl|bigr|frac|dot|ddot|sqrt|operatorname)\b|[{}_^ ]")
 
 
-def document(d: Derivation, named: Named, meanings: dict[str, str], header: list[str]) -> str:
+def document(d: Derivation, named: NamedExpressions, meanings: dict[str, str], header: list[str]) -> str:
     """A whole document: needs ``amsmath`` and ``geometry`` only."""
     names = symbol_names(d, named)
     lines = [f"% {line}" for line in header]
@@ -107,7 +107,7 @@ def places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     return list(np.ndindex(*shape))
 
 
-def symbol_names(d: Derivation, named: Named) -> dict[Any, str]:
+def symbol_names(d: Derivation, named: NamedExpressions) -> dict[Any, str]:
     """LaTeX names of symbols: rates with dots; a user's own symbols by a generated name."""
     parameters = {x for e in (*named.definitions.values(), *named.expressions.values()) for x in e.free_symbols}
     parameters -= {*d.q, *d.v, *d.a, *named.definitions}

@@ -107,6 +107,7 @@ class Collision:
         """The shortest impulses with which all points are held; takes away what no impulse can bring about."""
         U, s, Vt = np.linalg.svd(self.scaled)
         rank = int((s > MIN_SINGULAR_VALUE * s[0]).sum())
+        # redundant points: what no impulse can bring about is drift if it is small, and no answer if it is not
         beyond = U[:, rank:] @ (U[:, rank:].T @ self.short)
         if float(np.abs(beyond).max(initial=0.0)) <= MAX_DRIFT_MISMATCH * self.speed:
             self.short = self.short - beyond
@@ -125,9 +126,11 @@ class Collision:
             if not np.isfinite(left):
                 break
             waited, last = (0 if left < 0.5 * last else waited + 1), left
+            # x - fault is the projection: impulses that lie in their cones, also before the iteration has converged
             best = Guess(x - fault, left, status) if left < best.left else best
             if left <= ROUNDING_RESIDUAL or waited == MAX_SLOW_STEPS:
                 break
+            # of least norm: slopes are singular where points depend on each other
             step = np.linalg.lstsq(slope, fault, rcond=1e-12)[0]
             x = x - (1.0 if whole else self._reach(x, step)) * step
         return best
@@ -215,6 +218,7 @@ def pushes(G: np.ndarray, q: np.ndarray, still: float) -> np.ndarray:
                 x = s
                 break
             blocked = active & (s <= 0.0)
+            # 1e-300: an entry that is zero and stays zero blocks at once, without 0 / 0
             share = float(np.min(x[blocked] / (x[blocked] - s[blocked] + 1e-300)))
             x = x + share * (s - x)
             active &= x > 1e-15 * max(float(np.abs(x).max()), 1e-300)

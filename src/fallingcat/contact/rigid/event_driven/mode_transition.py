@@ -90,6 +90,7 @@ class ModeTransition:
     def _slipped(self, i: int) -> Jump:
         """A sticking point that friction cannot hold: its force is at the bound."""
         load = self._loads()[i]
+        # located events end a hair before the bound or behind it
         if np.linalg.norm(load.drag) < (self.contact.coefficient(i) or 0.0) * load.push * (1.0 - 1e-6):
             raise NumericsError(f"{self.contact.names[i]!r} slips under other forces than those given to its jump")
         return self.settled("slip", i)

@@ -50,6 +50,8 @@ class Cone(NamedTuple):
 
     def nearest(self, y: Any) -> Any:
         """The impulse of the set that is nearest to ``y``, first along the normal, then along the ground."""
+        # Alart and Curnier: drag is clipped at friction times push; the Euclidean projection on the cone would lift
+        # off the ground what slides
         push = where(less(0.0, y[0]), y[0], 0.0 * y[0])
         if self.rows == 1:
             return array([push])
@@ -59,6 +61,7 @@ class Cone(NamedTuple):
         """Factor by which a drag is shortened, the condition that it is, and its direction."""
         size, limit = sqrt(sum(z * z for z in drag)), self.friction * push
         slides = less(limit, size)
+        # both branches are computed in kernels: 0 / 0 at rest would spoil the derivative of the one that counts
         inverse = 1.0 / where(slides, size, 1.0 + 0.0 * size)
         return where(slides, limit * inverse, 1.0 + 0.0 * size), slides, scale(inverse, drag)
 

@@ -107,12 +107,14 @@ def reactions(
         now = _Round.of(z, parts)
         at = problem.at(now.x, now.reach, now.center, now.weight)
         begun = now.found(problem, at)
+        # in the first round alone, and only where nothing touches: the residual is exactly zero then
         yield begun.flat, where(less(now.rounds, 1.5), UNTOUCHED_VELOCITY_ERROR, -1.0) - begun.left
         step = problem.newton(at, now.weight, now.reach)
         once = problem.at(_less(at.x, step(at.fault)[0]), now.reach)  # its V anew: long steps round off
         middle = now.found(problem, once)
         yield middle.flat, digits.left - middle.left
         more, dV = step(once.fault)
+        # of a second, short step the velocities follow from the step: a product with G less
         twice = problem.at(_less(once.x, more), now.reach, V=once.V - dV)
         end, enough = now.found(problem, twice), _permitted(now.rounds, digits)
         yield end.flat, enough - end.left
@@ -133,6 +135,7 @@ def _parts(sets: Sequence[ImpulseSet]) -> list[slice]:
 
 def _permitted(rounds: Any, digits: Digits) -> Any:
     """Residual that is permitted after so many rounds."""
+    # slow rounds are not worth their cost: an error that is small beside other errors of a step is accepted
     grown = digits.left * rounds * rounds
     return (
         where(less(grown, MAX_VELOCITY_ERROR), grown, MAX_VELOCITY_ERROR)

@@ -31,6 +31,7 @@ from ....compiler import compile
 from ....compiler.compilation import compile_step
 from ....contact.base import Mode
 from ....control.laws.base import acts_on_base
+from ....control.laws.passive_joints import STEP
 from ....errors import ModelError, NumericsError, describe
 from ....lie import Group
 from ....lie.rotations import skew
@@ -65,7 +66,8 @@ class MomentumRungeKutta(FixedStepIntegrator):
 
     For robots whose base is free, or free in a plane, whose joints are angles and lengths, without loops, under gravity
     and joint forces.
-    Dry friction is Coulomb's law itself: joints stick and slide, and come to rest exactly.
+    Dry friction is Coulomb's law itself: joints stick and slide, and come to rest exactly.  Such steps have at
+    least so many parts as ``divisions`` says, of the default method so many that each of them resolves dampers.
 
     Example:
         >>> import fallingcat as fc
@@ -75,21 +77,26 @@ class MomentumRungeKutta(FixedStepIntegrator):
         >>> method.check(fc.simulation.Problem(fc.robots.two_cylinder_cat()))  # no error
     """
 
+    divisions: int = 1
     name = "momentum"
     order = 5
     varies = True
+
+    def resolved(self, problem: Problem, dt: float | None) -> Problem:
+        """Problem with joint stops and dry friction for the parts of a step."""
+        return problem if self.divisions == 1 or not dt else problem.resolved(max(STEP, dt / self.divisions))
 
     def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
         """Machine code for whole flights, unless a controller is asked at every stage."""
         if problem.controller is None or problem.sampling is not None:
             return self.compiled_stepper(problem, memory)
         self.check(problem)
-        return ControlledStages(problem)
+        return ControlledStages(problem, self.divisions)
 
     def compiled_stepper(self, problem: Problem, memory: int) -> Flight:
         """Machine code, for one robot or many."""
         self.check(problem, remembers=dry_friction_law(problem) is None)
-        return Flight(problem, memory)
+        return Flight(problem, memory, **({} if self.divisions == 1 else {"divisions": self.divisions}))
 
     def check(self, problem: Problem, remembers: bool = False) -> None:
         """Refuse robots and forces that this method is not for, by name.
@@ -155,8 +162,8 @@ class Flight(RuleStepper):
     head = 1 + CARRIED_SIZE
     head_at = staticmethod(carrying)
 
-    def __init__(self, problem: Problem, memory: int) -> None:
-        super().__init__(problem, memory)
+    def __init__(self, problem: Problem, memory: int, **how: Any) -> None:
+        super().__init__(problem, memory, **how)
         self._carried = np.zeros(0)
 
     def on(self, target: str, dtype: str) -> list[Any]:
@@ -196,11 +203,11 @@ class MidpointFlight(Flight):
 class ControlledStages:
     """Runge-Kutta steps at whose stages a controller is asked."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, divisions: int) -> None:
         self.problem, self.layout, self.carried = problem, layout_of(problem, 0), np.zeros(0)
         self.size, model = flight_step.round_size(problem), problem.model
         inputs = {"packed": self.layout.size, "carried": CARRIED_SIZE, "clock": 3, "x": self.size, "given": model.n}
-        self.kernel = compile(model, flight_step.one_round, inputs=inputs, laws=problem.laws)
+        self.kernel = compile(model, flight_step.one_round, inputs=inputs, laws=problem.laws, divisions=divisions)
 
     def __call__(self, packed: np.ndarray, clock: np.ndarray) -> np.ndarray:
         """``[packed; error]`` after the step."""

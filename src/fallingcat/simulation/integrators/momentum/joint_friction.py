@@ -1,7 +1,8 @@
 """Joints that stick and slide under Coulomb friction within a step of a flight.
 
 Coulomb's law is a set: ``|f| <= limit`` while a joint rests, ``f = -limit sign(v)`` while it moves.  A step is cut into
-parts within which every joint is held or slides in one direction, so that the method keeps its order.  At the start of
+parts within which every joint is held or slides in one direction, so that the method keeps its order; and into shorter
+ones where dampers ask for these.  At the start of
 a part, joints at rest are held unless that takes more than the friction; which ones slide, and in which direction, is
 the solution of a linear complementarity problem, found by changing those that violate the law.  A part ends where a
 sliding joint comes to rest, or holding one takes more than its friction: this time is located by shortening the part
@@ -31,7 +32,7 @@ that it does not matter, and so much that the next part does not hold it."""
 JOINT_CHANGE_ROUNDS = 8
 """Rounds in which all joints that violate the law change; later one at a time, which cannot cycle."""
 MAX_LOCATING_ROUNDS = 200
-"""Rounds of stages after which times at which joints come to rest are no longer located."""
+"""Rounds of stages in each division of a step for locating the times at which joints come to rest."""
 
 
 class Friction(NamedTuple):
@@ -43,13 +44,17 @@ class Friction(NamedTuple):
     """indices of their rates"""
     limit: np.ndarray
     """N m or N"""
+    divisions: int = 1
+    """least number of parts of a step"""
+    longest: Any = 0.0
+    """s: of a part, where there are several"""
 
     @classmethod
-    def of(cls, law: Law, model: Model) -> Friction:
-        """Dry friction of a law on a robot."""
+    def of(cls, law: Law, model: Model, dt: Any, divisions: int) -> Friction:
+        """Dry friction of a law on a robot, in steps of ``dt`` (s)."""
         limit = np.asarray(law.dry_friction(model))
         places = np.flatnonzero(limit)
-        return cls(model, law.name, places, limit[places])
+        return cls(model, law.name, places, limit[places], divisions, dt / divisions)
 
     @property
     def decisions(self) -> int:
@@ -59,7 +64,16 @@ class Friction(NamedTuple):
     @property
     def rounds(self) -> int:
         """Rounds of stages in a step, at most."""
-        return MAX_LOCATING_ROUNDS + 2 * self.decisions + 14
+        return self.divisions * (MAX_LOCATING_ROUNDS + 2 * self.decisions + 14)
+
+    @property
+    def locating_rounds(self) -> float:
+        """Rounds of stages after which times at which joints come to rest are no longer located."""
+        return float(self.divisions * MAX_LOCATING_ROUNDS)
+
+    def part(self, left: Any) -> Any:
+        """Size (s) of the next part, where so much of a step is left."""
+        return left if self.divisions == 1 else where(less(left, (1.0 + 1e-6) * self.longest), left, self.longest)
 
     @property
     def first_rate(self) -> int:
@@ -114,7 +128,7 @@ class Modes(NamedTuple):
     def first(cls, friction: Friction, y: Any, dt: Any) -> Any:
         """Flat, at the start of a step of ``dt`` (s) from ``y``."""
         none, loads = 0.0 * dt, np.zeros(len(friction.places))
-        modes = cls(friction, dt, dt, none, none, loads, loads, loads, y)
+        modes = cls(friction, dt, friction.part(dt), none, none, loads, loads, loads, y)
         return modes._replace(way=_sign(modes.before)).flat
 
     @classmethod
@@ -177,14 +191,15 @@ class Modes(NamedTuple):
         share = where(turned, _crossing(self.way * self.before, self.way * change, along), 1.0 + 0.0 * along)
         slips = _holds(self.way) & less((1.0 + 2.0 * LOAD_TOLERANCE) * self.friction.limit, absolute(self.last_load))
         share = where(slips, _breaking(self.load, self.last_load, (1.0 + LOAD_TOLERANCE) * self.friction.limit), share)
-        share = where(less(self.total, float(MAX_LOCATING_ROUNDS)), _least(share), 1.0)
+        share = where(less(self.total, self.friction.locating_rounds), _least(share), 1.0)
         back, stops = less(share, 1.0), ~_holds(self.way) & ~less(rest, along)
         rates = self.friction._spread @ _one(stops)
         before = self.friction.first_rate
         still = concatenate([np.zeros(before), rates, np.zeros(len(point) - before - len(rates))])
         arrived = where(less(0.5, still), 0.0 * point, point)
         left, none = self.left - self.size, 0.0 * self.tries
-        ahead = self._replace(left=left, size=left, tries=none, way=_sign(self._of(arrived)), start=arrived)
+        size = self.friction.part(left)
+        ahead = self._replace(left=left, size=size, tries=none, way=_sign(self._of(arrived)), start=arrived)
         modes = _choose(back, self._replace(size=share * self.size), ahead)
         return modes, where(back, self.start, arrived)
 

@@ -147,7 +147,9 @@ class Flight:
 
         a = acceleration(self.light, at, still, v.slope, on_joints, brakes, numbers)
         w = angular_velocity(model, v.value)
-        turning, D = linearized(lambda z: _ROTATIONS.seen_ahead(z[:3], z[3:]), concatenate([w, turn.value]), self.kinds)
+        turning, D = linearized(
+            lambda z: _ROTATIONS.logarithm_rate(z[:3], z[3:]), concatenate([w, turn.value]), self.kinds
+        )
         by = D @ concatenate([model.base.selection[3:] @ v.slope[:m], turn.slope])
         return joined(Tangent(turning, by), a, v.split(m)[1], rates)
 

@@ -49,34 +49,45 @@ WEIGHTS = (
 the end.  Weights of the end are not negative, and others small: where forces have kinks, as at joint stops, others of
 this order err more."""
 STAGES = len(WEIGHTS)
-UNROLLED_ROUNDS = 10 * STAGES
-"""Rounds where they are written one after the other (C, CasADi, derivatives): one joint that comes to rest in a step
-takes about 36"""
+UNROLLED_ROUNDS = 9 * STAGES
+"""Rounds beside those of whole parts where they are written one after the other (C, CasADi, derivatives): one joint
+that comes to rest in a step takes about 36"""
 _ROWS = np.array([row + (0.0,) * (STAGES - len(row)) for row in WEIGHTS])
 _TWICE = _ROWS @ np.vstack([np.zeros(STAGES), _ROWS[:-1]])
 """The same for what is the integral of an integral: joint coordinates, of joint accelerations."""
 
 
 @of_arguments
-def flown(source: StepArguments) -> Any:
+def flown(source: StepArguments, *, divisions: int = 1) -> Any:
     """``x = [count; carried; packed]`` a step of ``clock[0]`` (s) later, under held ``forces`` (nv) if there are."""
     (problem, _), x, dt = source.problem(), source.x, source.clock[0]
     carried, packed = x[1 : 1 + CARRIED_SIZE], x[1 + CARRIED_SIZE :]
     if source.varied:  # of a robot with numbers of its own, what is carried is measured where it starts
         start = layout_of(problem, source.memory).unpack(packed)[0]
         carried = where(less(x[0], 0.5), concatenate([np.zeros(1), carried_at(problem.model, start)]), carried)
-    step = _Step(problem, x[0] * dt, dt, carried, packed, source.forces[source.model.m :])
-    after = step.end(while_loop(step.around, step.initial_iterate, step.rounds, UNROLLED_ROUNDS))
+    step = _Step(problem, x[0] * dt, dt, carried, packed, source.forces[source.model.m :], divisions)
+    unrolled = UNROLLED_ROUNDS + divisions * STAGES
+    after = step.end(while_loop(step.around, step.initial_iterate, step.rounds, unrolled))
     return concatenate([np.reshape(x[0] + 1.0, 1), carried, after])
 
 
-def one_round(model: Model, packed: Any, carried: Any, clock: Any, x: Any, given: Any, *, laws: tuple[Law, ...]) -> Any:
+def one_round(
+    model: Model,
+    packed: Any,
+    carried: Any,
+    clock: Any,
+    x: Any,
+    given: Any,
+    *,
+    laws: tuple[Law, ...],
+    divisions: int = 1,
+) -> Any:
     """Result ``[x; done; time; packed point; packed end]`` of one round from ``x``.
 
     It is for a controller that has ``given`` its joint forces (n) there; ``clock = [t, dt, first]``, with 1 for the
     first round of a step, which takes no ``x``.
     """
-    step = _Step(Problem(model, laws, None, held), clock[0], clock[1], carried, packed, given)
+    step = _Step(Problem(model, laws, None, held), clock[0], clock[1], carried, packed, given, divisions)
     x, done = step.around(where(less(0.5, clock[2]), step.initial_iterate, x))
     t = step.time(x)
     return concatenate([x, np.reshape(done, 1), np.reshape(t, 1), step.seen(t, x), step.end(x)])
@@ -99,6 +110,8 @@ class _Step:
     packed: Any
     given: Any
     """``n``: joint forces of a controller, if there is one"""
+    divisions: int = 1
+    """least number of parts of a step with dry friction"""
 
     @cached_property
     def light(self) -> Model:
@@ -119,7 +132,7 @@ class _Step:
     @cached_property
     def friction(self) -> Friction | None:
         law = dry_friction_law(self.problem)
-        found = None if law is None else Friction.of(law, self.problem.model)
+        found = None if law is None else Friction.of(law, self.problem.model, self.dt, self.divisions)
         return found if found is not None and len(found.places) else None
 
     @cached_property
@@ -166,7 +179,7 @@ class _Step:
         moves = found if self.friction is None else self.friction.held_still(found, way)
         zero = np.zeros(self.problem.model.nv)
         powers = [np.reshape(forces.get(port, zero)[m:] @ rates, 1) for port in self.problem.ports]
-        turning = _ROTATIONS.seen_ahead(angular_velocity(self.problem.model, v), y[:3])
+        turning = _ROTATIONS.logarithm_rate(angular_velocity(self.problem.model, v), y[:3])
         memory_rates = [law.memory_rate(self.problem.model, t, state) for law in bare.laws] if len(memory) else []
         return concatenate([turning, moves, *memory_rates]), concatenate([np.zeros(0), *powers]), found[m:]
 

@@ -17,7 +17,7 @@ OPEN: Final = -1
 """The verdict on a run that goes on."""
 
 
-class Watch(ABC):
+class BatchRuns(ABC):
     """Runs under way, wherever their numbers are.
 
     Each is examined every ``tick`` (s) of its own time, and gets a verdict (0 or more) at its ``last`` look, if not
