@@ -26,6 +26,7 @@ from .righting import (
     fastest_bending,
     quickest,
     tracker,
+    widest,
 )
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "reorient",
     "time_parametrization",
     "tracker",
+    "widest",
 ]
 
 __getattr__ = former_names(__name__)

@@ -6,7 +6,7 @@
 from .bending import Bending, bendings
 from .curve import RightingCurve
 from .drop import Drop, drop
-from .multi_joint import QuickRighting, quickest
+from .multi_joint import QuickRighting, quickest, widest
 from .plan import Manoeuvre, Planner, fastest_bending
 from .tracking import tracker
 
@@ -22,4 +22,5 @@ __all__ = [
     "fastest_bending",
     "quickest",
     "tracker",
+    "widest",
 ]
