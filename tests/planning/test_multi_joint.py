@@ -9,7 +9,7 @@ import fallingcat as fc
 from fallingcat.errors import FallingCatError
 from fallingcat.lie.rotations import log
 from fallingcat.model import Limits
-from fallingcat.planning import quickest, widest
+from fallingcat.planning import largest_turn, quickest
 from fallingcat.planning.righting import multi_joint as quick
 from fallingcat.planning.righting.limb_clearance import Limbs
 from fallingcat.planning.righting.multi_joint import EFFORT_SHARE, LIMIT_MARGIN, _Search
@@ -79,7 +79,7 @@ def test_the_best_period_is_no_slower_than_given_ones(cat):
 
 def test_the_widest_circle_fills_the_ranges_and_turns_more_than_smaller_ones(cat):
     cat = replace(cat, joints=tuple(replace(joint, limits=Limits(-0.6, 0.6)) for joint in cat.joints))
-    curve = widest(cat, [0.0, 0.0])
+    curve = largest_turn(cat, [0.0, 0.0])
     q = curve.circle(np.linspace(0.0, 1.0, 201)).q
     np.testing.assert_allclose(q.max(axis=0) - q.min(axis=0), 1.2 - 2.0 * LIMIT_MARGIN, rtol=1e-3)
     turns = [fc.planning.displacement(cat, replace(curve, bend=bend).circle).pose for bend in (1.0, 0.7, 0.4)]

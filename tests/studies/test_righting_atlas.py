@@ -83,7 +83,7 @@ def test_robots_whose_links_stay_clear_come_first():
 
 @pytest.mark.slow
 def test_the_command_ranks_robots_and_continues(files, tmp_path):
-    words = ["atlas", str(files), "--out", str(tmp_path / "out"), "--workers", "1", "--json", "--best", "1"]
+    words = ["atlas", str(files), "--out", str(tmp_path / "out"), "--workers", "1", "--json", "--pages", "1"]
     first = CliRunner().invoke(app, words)
     assert first.exit_code == 0, first.output
     told = json.loads(first.output)

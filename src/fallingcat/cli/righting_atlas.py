@@ -23,11 +23,11 @@ def atlas(
         int | None, typer.Option(metavar="N", help="Processes; default: one for each core.", show_default=False)
     ] = None,
     time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for one robot.")] = 900.0,
-    best: Annotated[int, typer.Option(min=0, max=100, help="Robots with a page and an animation.")] = 10,
+    pages: Annotated[int, typer.Option(min=0, max=100, help="Robots with a page and an animation.")] = 10,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Rank robots by the drop in which they turn over, by their own joints.
+    """Rank robots by the drop in which they turn over.
 
     Half a minute for each robot and core. An interrupted atlas continues when the command is run again.
     """
@@ -36,7 +36,7 @@ def atlas(
 
         with sweep_bar("atlas", as_json) as progress:
             found = righting_atlas(files, out, workers=workers, time_limit=time_limit, progress=progress or False)
-        page = str(found.write(out, best).resolve())
+        page = str(found.write(out, pages).resolve())
         if as_json:
             typer.echo(json.dumps(found.data() | {"page": page}))
             return

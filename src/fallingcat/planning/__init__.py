@@ -24,9 +24,9 @@ from .righting import (
     bendings,
     drop,
     fastest_bending,
+    largest_turn,
     quickest,
     tracker,
-    widest,
 )
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "estimate",
     "estimate_error",
     "fastest_bending",
+    "largest_turn",
     "least_time",
     "locked_frame_along",
     "minimum_perturbation",
@@ -75,7 +76,6 @@ __all__ = [
     "reorient",
     "time_parametrization",
     "tracker",
-    "widest",
 ]
 
 __getattr__ = former_names(__name__)

@@ -110,12 +110,12 @@ class Atlas:
             writer.writerow([row.file, *(f"{row.numbers.get(name, np.nan):.9g}" for name in names), row.error])
         return out.getvalue()
 
-    def write(self, folder: str | os.PathLike[str], best: int = 10) -> Path:
-        """Write ``index.html``, ``atlas.csv`` and a page with the animated flight of each of the ``best`` robots.
+    def write(self, folder: str | os.PathLike[str], pages: int = 10) -> Path:
+        """Write ``index.html``, ``atlas.csv`` and a page with the animated flight of each of the best robots.
 
         Args:
             folder: Folder, made if it is not there.
-            best: Number of robots with a page of their own.
+            pages: Number of robots with a page of their own.
 
         Returns:
             Path of ``index.html``.
@@ -125,7 +125,7 @@ class Atlas:
 
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
-        for k, row in enumerate(self.rows[:best]):
+        for k, row in enumerate(self.rows[:pages]):
             if row.turns_over:
                 result = run_study(load(STUDY).with_parameters({"file": row.file}))
                 result.page().write(out / page_name(k, row))

@@ -128,7 +128,9 @@ def quickest(
     return _best_period(search, seed, float(turn))
 
 
-def widest(model: Model, origin: Vector, *, axis: Sequence[float] = (1.0, 0.0, 0.0), seed: int = 0) -> RightingCurve:
+def largest_turn(
+    model: Model, origin: Vector, *, axis: Sequence[float] = (1.0, 0.0, 0.0), seed: int = 0
+) -> RightingCurve:
     """Motion of all joints within their ranges, of any speed, that turns the base most about an axis.
 
     Args:
@@ -149,7 +151,7 @@ def widest(model: Model, origin: Vector, *, axis: Sequence[float] = (1.0, 0.0, 0
         >>> import fallingcat as fc
         >>> cat = fc.robots.two_cylinder_cat()
         >>> bends = [replace(joint, limits=fc.model.Limits(-1.0, 1.0)) for joint in cat.joints]
-        >>> curve = widest(replace(cat, joints=bends), [0.0, 0.0])
+        >>> curve = largest_turn(replace(cat, joints=bends), [0.0, 0.0])
         >>> moved = fc.planning.displacement(cat, curve.circle)
         >>> bool(np.degrees(np.linalg.norm(log(moved.pose[:3, :3]))) > 60.0)
         True

@@ -17,7 +17,7 @@ from ...io import FileWarning, load
 from ...lie import SE3
 from ...lie.rotations import log
 from ...model import Model, State, robots
-from ...planning import Curve, QuickRighting, displacement, quickest, tracker, widest
+from ...planning import Curve, QuickRighting, displacement, largest_turn, quickest, tracker
 from ...planning.righting.drop import momentum_scale
 from ...planning.righting.plan import followed_turn
 from ...simulation import Trajectory, simulate
@@ -184,7 +184,7 @@ def within_limits(model: Model) -> np.ndarray:
 def _circle(model: Model, posture: np.ndarray, axis: np.ndarray, seed: int) -> Curve | None:
     """Circle of all joints that turns the base most about an axis; None where nothing turns it."""
     try:
-        return widest(model, posture, axis=axis, seed=seed).circle
+        return largest_turn(model, posture, axis=axis, seed=seed).circle
     except ModelError as error:
         if "no motion of its joints" not in str(error):
             raise
