@@ -27,7 +27,7 @@ class Delay:
 
     @property
     def arrays(self) -> list[Any]:
-        """What is remembered, as :meth:`take` takes it."""
+        """Remembered arrays, as :meth:`take` takes them."""
         return [] if self._lag is None else [self._lag, *self._past]
 
     def take(self, arrays: list[Any]) -> None:
