@@ -203,4 +203,9 @@ class ContactPhases:
     @cached_property
     def linear(self) -> Any:
         """Kernel ``(q, v, forces, row) ->`` the step, its derivatives and friction cones."""
-        return compile(self.model, linear_phase_step, inputs=self.shapes, friction=self.friction, **self.options)
+        return self._linear_step()
+
+    def _linear_step(self, target: str = "cpu") -> Any:
+        """:attr:`linear` for any target."""
+        options = {"friction": self.friction, **self.options}
+        return compile(self.model, linear_phase_step, inputs=self.shapes, target=target, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -204,11 +205,18 @@ class Problem:
         """Cost with penalties alone of :attr:`final_terms`."""
         return self._compiled(penalized_terms, 1)
 
-    def _compiled(self, function: Callable[..., Any], last: int) -> Any:
+    def _compiled(self, function: Callable[..., Any], last: int, target: str = "cpu") -> Any:
         model = self.model
         inputs = {"q": model.nq, "v": model.nv, "forces": model.n, "data": self.node_data.shape[1]}
         inputs |= {"weight": 1, "shifts": sum(self.rows[last])}
-        return compile(model, function, inputs=inputs, terms=self.terms[last])
+        return compile(model, function, inputs=inputs, terms=self.terms[last], target=target)
+
+    def _term_kernels(self, target: str = "cpu") -> tuple[Any, ...]:
+        """:attr:`node_terms`, :attr:`final_terms`, :attr:`node_cost` and :attr:`final_node_cost` for any target."""
+        if target == "cpu":
+            return self.node_terms, self.final_terms, self.node_cost, self.final_node_cost
+        kinds = itertools.product((quadratic_terms, penalized_terms), (0, 1))
+        return tuple(self._compiled(function, last, target) for function, last in kinds)
 
 
 def check_problem(problem: Any) -> None:
