@@ -20,8 +20,9 @@ from ..errors import ExtraMissingError, FileError, ModelError, describe
 from ..io.files import write_bytes
 from ..model import Model, State
 from ..records import short
+from ..visualization import Page
 from .libraries import Library
-from .task import Snapshot, Task
+from .task import Task, alone
 
 FORMAT = "fallingcat policy 1"
 """Name and version of the file format."""
@@ -209,9 +210,7 @@ class Policy:
         """
 
         def policy(model: Model, state: State, time: Any, command: Any, action: Any) -> Any:
-            x = concatenate(
-                [np.reshape(row, -1) for row in task.observe(_alone(state, time, command, action)).values()]
-            )
+            x = concatenate([np.reshape(row, -1) for row in task.observe(alone(state, time, command, action)).values()])
             for k, (W, b) in enumerate(self.layers):
                 x = W @ x + b
                 if k < len(self.layers) - 1:
@@ -219,6 +218,19 @@ class Policy:
             return x
 
         return policy
+
+    def page(self, task: Task) -> Page:
+        """Page in which the policy walks: the browser takes the steps and runs the policy, sliders are the command.
+
+        Args:
+            task: Task of the policy, :class:`.Walk`.
+
+        Returns:
+            Page.
+        """
+        from .policy_page import policy_page
+
+        return policy_page(self, task)
 
     def controller(self, task: Task, command: Sequence[float] | Callable[[float], Any] = ()) -> list[Any]:
         """Laws that :func:`fallingcat.simulate` takes: the servos of the task, and the policy as a sampled controller.
@@ -257,17 +269,6 @@ class _Memory:
         forces = np.zeros(model.n)
         forces[self._columns] = np.array(self._servo.kp) * task.scale * self._last
         return forces
-
-
-def _alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
-    """One robot as a snapshot, of any kind of number."""
-    rows = [np.reshape(x, (1, -1)) for x in (state.joints, state.twist, state.rates, command, action)]
-    joints, twist, rates, commands, actions = rows
-    pose = np.asarray(state.pose)
-    return Snapshot(
-        np, np.reshape(time, 1), pose[None, :3, :3], pose[None, :3, 3], joints, twist, rates, actions=actions,
-        commands=commands,
-    )  # fmt: skip
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
