@@ -22,8 +22,9 @@ from ..io.diagnostics import Reader, check_path
 from ..io.files import read_bytes, write_bytes
 from ..model import Model, State
 from ..records import short
+from ..visualization import Page
 from .libraries import Library
-from .task import Snapshot, Task
+from .task import Task, alone
 
 FORMAT = "fallingcat policy 1"
 """Name and version of the file format."""
@@ -227,9 +228,7 @@ class Policy:
             raise ModelError(f"a policy of {self.sizes[-1]} actions is not one of {describe(task)}")
 
         def policy(model: Model, state: State, time: Any, command: Any, action: Any) -> Any:
-            x = concatenate(
-                [np.reshape(row, -1) for row in task.observe(_alone(state, time, command, action)).values()]
-            )
+            x = concatenate([np.reshape(row, -1) for row in task.observe(alone(state, time, command, action)).values()])
             if len(x) != self.sizes[0]:
                 raise ModelError(f"the policy observes {self.sizes[0]} numbers, and its task {len(x)}")
             for k, (W, b) in enumerate(self.layers):
@@ -239,6 +238,19 @@ class Policy:
             return x
 
         return policy
+
+    def page(self, task: Task) -> Page:
+        """Page in which the policy walks: the browser takes the steps and runs the policy, sliders are the command.
+
+        Args:
+            task: Task of the policy, :class:`.Walk`.
+
+        Returns:
+            Page.
+        """
+        from .policy_page import policy_page
+
+        return policy_page(self, task)
 
     def controller(self, task: Task, command: Sequence[float] | Callable[[float], Any] = ()) -> list[Any]:
         """Laws that :func:`fallingcat.simulate` takes: the servos of the task, and the policy as a sampled controller.
@@ -286,17 +298,6 @@ def _layer(pair: Any, k: int) -> Layer:
     except (TypeError, ValueError):
         raise ModelError(f"layer {k} of a policy must be a matrix and an offset, not {describe(pair)}") from None
     return W, b
-
-
-def _alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
-    """One robot as a snapshot, of any kind of number."""
-    rows = [np.reshape(x, (1, -1)) for x in (state.joints, state.twist, state.rates, command, action)]
-    joints, twist, rates, commands, actions = rows
-    pose = np.asarray(state.pose)
-    return Snapshot(
-        np, np.reshape(time, 1), pose[None, :3, :3], pose[None, :3, 3], joints, twist, rates, actions=actions,
-        commands=commands,
-    )  # fmt: skip
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

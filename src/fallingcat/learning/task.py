@@ -326,3 +326,14 @@ class Task(ABC):
             Arrays (N) by name.
         """
         return {}
+
+
+def alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
+    """One robot as a snapshot, of any kind of number."""
+    rows = [np.reshape(x, (1, -1)) for x in (state.joints, state.twist, state.rates, command, action)]
+    joints, twist, rates, commands, actions = rows
+    pose = np.asarray(state.pose)
+    return Snapshot(
+        np, np.reshape(time, 1), pose[None, :3, :3], pose[None, :3, 3], joints, twist, rates, actions=actions,
+        commands=commands,
+    )  # fmt: skip
