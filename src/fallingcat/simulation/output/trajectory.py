@@ -155,8 +155,7 @@ class Trajectory:
     @property
     def contact_points(self) -> tuple[str, ...]:
         """Points that may touch, in the order of the next three."""
-        contact = self._known_problem().contact
-        return getattr(contact, "points", ())
+        return getattr(self._known_problem().contact, "points", ())
 
     @property
     def contact_forces(self) -> np.ndarray:
@@ -190,8 +189,7 @@ class Trajectory:
         out, count = np.zeros((len(self), *shape)), self.memory.shape[1]
         states = (self.poses, self.joints, self.twists, self.rates)
         packed = layout_of(self._known_problem(), count).table(states, self.memory)
-        alike = self.problem.contact is not None and self.problem.contact.one_code
-        if alike and shape[0]:
+        if shape[0] and self.problem.contact is not None and self.problem.contact.one_code:
             return np.asarray(function(self.problem, tuple(True for _ in self.modes[0]), count, packed, self.times))
         for mode in dict.fromkeys(self.modes) if shape[0] else ():
             here = [i for i, other in enumerate(self.modes) if other == mode]
@@ -262,8 +260,7 @@ class Trajectory:
     @property
     def energy_residual(self) -> float:
         """Relative violation of the energy balance, see :meth:`Ledger.residual`."""
-        states = (self.poses, self.joints, self.twists, self.rates)
-        return self.ledger.residual(*energies(self.model)(*states, self.lag))
+        return self.ledger.residual(*energies(self.model)(self.poses, self.joints, self.twists, self.rates, self.lag))
 
     # pictures and files ---------------------------------------------------------------------------------------
 
@@ -285,8 +282,7 @@ class Trajectory:
         dt = float(self.times[i] - self.times[i - 1]) if i else 0.0
         if not dt:
             return self.state(i)
-        s = (t - float(self.times[i - 1])) / dt
-        return interpolate(self.model, self.state(i - 1), self.state(i), dt, s)
+        return interpolate(self.model, self.state(i - 1), self.state(i), dt, (t - float(self.times[i - 1])) / dt)
 
     def plot(self, *names: str) -> Page:
         """Page of charts over time; ``page.write("run.html")`` writes it.

@@ -77,27 +77,11 @@ def _advanced(
     t: Any,
     *,
     code: Callable[..., Any],
-    head: Callable[..., Any],
-    dt: float,
-    numbers: tuple[float, ...],
-    places: tuple[int, ...],
-    size: int,
-    carried: int,
-    laws: tuple[Law, ...],
-    contact: Any,
-    **how: Any,
+    **options: Any,
 ) -> tuple[State, Any]:
     """State and memory that ``code``, a :attr:`.CompiledStepper.code`, leads to."""
-    given: dict[str, Any] = {
-        "head": head,
-        "dt": dt,
-        "numbers": numbers,
-        "places": places,
-        "size": size,
-        "carried": carried,
-    }
-    layout, about = packed_arguments(model, state, memory, forces, inputs, t, laws=laws, contact=contact, **given)
-    out = code(model, *about, laws=laws, contact=contact, memory=size, **how)
+    layout, about, how = packed_arguments(model, state, memory, forces, inputs, t, **options)
+    out = code(model, *about, **how)
     packed = out[len(about[0]) - layout.size :]
     after, full_memory, _ = layout.unpack(packed)
     return after, concatenate([full_memory, layout.carried_of(packed)])
@@ -119,8 +103,27 @@ def packed_arguments(
     carried: int,
     laws: tuple[Law, ...],
     contact: Any,
-) -> tuple[Layout, tuple[Any, Any, Any, Any]]:
-    """Layout of packed states, and arguments ``(x, clock, numbers, forces)`` of a :attr:`.CompiledStepper.code`."""
+    **how: Any,
+) -> tuple[Layout, tuple[Any, Any, Any, Any], dict[str, Any]]:
+    """Layout of packed states; arguments ``(x, clock, numbers, forces)`` and options of :attr:`.CompiledStepper.code`.
+
+    Args:
+        model: Robot.
+        state: State before the step.
+        memory: Memory of contact and laws, then what the method carries; None: there is none.
+        forces: Joint forces (n); None: the step takes none.
+        inputs: Numbers of laws, robot and floor that are arguments; None: there are none.
+        t: Time (s).
+        head: Function ``(model, t, dt, state)`` of the numbers before a packed state.
+        dt: Step (s).
+        numbers: All numbers of laws, robot and floor.
+        places: Indices among them of the ``inputs``.
+        size: Size of the memory of contact and laws.
+        carried: Numbers that the method carries.
+        laws: Laws without their numbers.
+        contact: Contact.
+        how: Further options of the code.
+    """
     own: list[Any] = list(numbers)
     for place, x in zip(places, () if inputs is None else inputs, strict=True):
         own[place] = x
@@ -129,7 +132,8 @@ def packed_arguments(
     before = head(model, t, dt, state)
     packed = layout.pack(state, memory[:size], np.zeros(layout.works), memory[size:])
     given = np.zeros(0) if forces is None else concatenate([np.zeros(model.m), forces])
-    return layout, (concatenate([before, packed]), np.array([dt]), array(own) if own else np.zeros(0), given)
+    about = concatenate([before, packed]), np.array([dt]), array(own) if own else np.zeros(0), given
+    return layout, about, how | {"laws": laws, "contact": contact, "memory": size}
 
 
 def _nearest(model: Model, q: Any, found: Any) -> Any:

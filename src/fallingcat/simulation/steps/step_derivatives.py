@@ -51,30 +51,15 @@ def differentiated_step(
     *,
     jacobian: Callable[..., Any],
     places: tuple[int, ...],
-    size: int,
-    laws: Any,
-    contact: Any,
-    head: Any,
-    dt: float,
-    numbers: tuple[float, ...],
-    carried: int,
     whole: bool,
     example: Any = None,
-    **how: Any,
+    **options: Any,
 ) -> Derivatives | ParameterDerivatives:
     """Derivatives of :func:`.simulation_step` at the same arguments."""
     joints, m = model.base.nq, model.m
     state = State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])
-    given: dict[str, Any] = {
-        "head": head,
-        "dt": dt,
-        "numbers": numbers,
-        "places": places,
-        "size": size,
-        "carried": carried,
-    }
-    _, about = packed_arguments(model, state, memory, forces, inputs, t, laws=laws, contact=contact, **given)
-    found = jacobian(model, *about, laws=laws, contact=contact, memory=size, wanted=places, whole=whole, **how)
+    _, about, how = packed_arguments(model, state, memory, forces, inputs, t, places=places, **options)
+    found = jacobian(model, *about, wanted=places, whole=whole, **how)
     return ParameterDerivatives(*found) if places else Derivatives(*found[:2])
 
 
