@@ -148,3 +148,24 @@ def test_bodies_take_the_friction_of_the_file(tmp_path, name):
     slide = 0.5 * max(0.0, 6.0 - mu * 9.81) * 0.3**2
     np.testing.assert_allclose(ways[0], [slide, 0.0], atol=2e-3)
     np.testing.assert_allclose(ways[1], [slide, 0.0], atol=2e-3)
+
+
+@pytest.mark.parametrize(("cone", "friction"), [("elliptic", 0.3), ("pyramidal", 1.0), ("pyramidal", 0.3)])
+def test_contact_of_mujoco_rests_as_the_reference_says(cone, friction):
+    """Why `solref` and `solimp` do not become springs: stiffness hangs on friction, and a contact has a mass."""
+    mass, t, z, d, g = 3.0, 0.02, 0.8, 0.9, 9.81
+    soft = f'friction="{friction}" solref="{t} {z}" solimp="{d} {d} .001"'
+    text = f"""<mujoco><option cone="{cone}" timestep="2e-4"/><worldbody><geom type="plane" size="1 1 1" {soft}/>
+    <body pos="0 0 .1"><freejoint/><inertial pos="0 0 0" mass="{mass}" diaginertia=".1 .1 .1"/>
+    <geom size=".1" {soft}/></body></worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 4000)
+    stiffer = 2.0 / (friction**2 * (1.0 + friction**2)) if cone == "pyramidal" else 1.0
+    K = stiffer * mass / ((1.0 - d) * (t * z) ** 2)
+    assert 0.1 - data.qpos[2] == pytest.approx(mass * g / K, rel=1e-5)
+    # a push: spring, damper and inerter share it, K y + D dy/dt + (m + m d / (1 - d)) a
+    data.qfrc_applied[2] = push = 1.0
+    mujoco.mj_forward(model, data)
+    inerter = stiffer * mass * d / (1.0 - d)
+    assert data.qacc[2] == pytest.approx(push / (mass + inerter), rel=1e-5)

@@ -353,7 +353,7 @@ def test_readings_that_do_not_fit_are_named(changed, message):
     readings, start = read(squatting(), feet, 100), filter.begin(squatting().state(0))
     with pytest.raises(ModelError, match=message):
         filter.run(changed(readings), start)
-    with pytest.raises(ModelError, match="start must be a Belief"):
+    with pytest.raises(ModelError, match="a belief must be one of the filter"):
         filter.run(readings, squatting().state(0))
 
 

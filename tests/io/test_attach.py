@@ -138,3 +138,13 @@ def test_models_that_attach_themselves_or_too_much(tmp_path):
         (tmp_path / f"{i}.xml").write_text(text)
     (tmp_path / "9.xml").write_text("<mujoco><worldbody><body name='b'><geom size='.1'/></body></worldbody></mujoco>")
     assert "at most 200,000 elements together" in refused(path)
+
+
+def test_sections_of_attached_models_that_are_left_out_are_named(folder):
+    more = """<tendon><fixed name="t"><joint joint="wrist" coef="1"/></fixed></tendon>
+    <equality><joint joint1="wrist" joint2="knuckle"/></equality>
+    <contact><exclude body1="palm" body2="finger"/></contact><keyframe><key qpos="0 0"/></keyframe></mujoco>"""
+    (folder / "hand" / "hand.xml").write_text(HAND.replace("</mujoco>", more))
+    said = "\n".join(read(folder / "arm.xml")[1])
+    for words in ("actuators", "tendons", "equalities", "<pair> and <exclude>", "keyframes"):
+        assert f"the {words} of an attached model are not read" in said

@@ -253,6 +253,19 @@ def test_actuators_of_disabled_groups_are_left_out(tmp_path):
         np.testing.assert_allclose(ours, data.qfrc_actuator, atol=1e-12)
 
 
+@pytest.mark.parametrize("given", ['solreflimit=".01 1"', 'margin="0.01"', 'solimpfriction=".9 .9 1"'])
+def test_numbers_of_the_solver_for_limits_are_warned_of(tmp_path, given):
+    for text in (
+        GROUPS.replace('name="a"', f'name="a" {given}'),
+        robot(after=tendon(LINE, range=f'.1 .95" {given[:-1]}')),
+    ):
+        _, _, said = loaded(tmp_path, text)
+        assert any("limits and dry friction are those that are simulated" in line for line in said)
+    assert not any(
+        "are simulated" in line for line in loaded(tmp_path, GROUPS.replace('name="a"', 'name="a" margin="0"'))[2]
+    )
+
+
 def test_a_wrong_group_is_refused(tmp_path):
     with pytest.raises(fc.errors.FileError, match="integers from 0 to 30"):
         loaded(tmp_path, GROUPS.replace('"1 4"', '"1 31"'))

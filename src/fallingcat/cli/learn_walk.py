@@ -95,6 +95,10 @@ def play(
     c: Annotated[
         str | None, typer.Option("--c", metavar="FOLDER", help="Write the policy as C too.", show_default=False)
     ] = None,
+    live: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write a page that simulates the policy itself too.", show_default=False),
+    ] = None,
     no_open: NoOpen = False,
     as_json: Json = False,
 ) -> None:
@@ -119,6 +123,8 @@ def play(
             "largest tilt (deg)": round(math.degrees(math.acos(max(-1.0, min(1.0, float(tilt))))), 1),
             "page": written(run.animate(), out),
         }
+        if live is not None:
+            rows["live"] = written(found.page(task), live)
         if onnx is not None:
             rows["onnx"] = str(found.to_onnx(onnx).resolve())
         if c is not None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..arrays import block, concatenate, mirror, scale, skew, solve, stack
+from ..arrays.arguments import as_array
 from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..caching import cached_property
 from ..compiler import Kernel, compile
@@ -18,7 +19,7 @@ from ..lie import SE3, SEk3, rotations
 from ..model import Model, State
 from ..model.states import check_pose
 from ..records import concise
-from .belief import Belief, Estimates
+from .belief import Belief, Estimates, check_belief
 from .error_coordinates import COORDINATES, ErrorCoordinates, on_diagonal, with_biases
 from .leg_kinematics import Legs, leg_positions
 from .sensors import IMU, Encoders, Readings, check_deviations, check_readings, check_sensors, checked_feet
@@ -64,6 +65,8 @@ class ContactFilter:
     def __post_init__(self) -> None:
         check_model(self.model)
         check_sensors(self.imu, self.encoders)
+        if self.imu is None or self.encoders is None:
+            raise ModelError("the filter needs an IMU and Encoders, got None")
         object.__setattr__(self, "feet", checked_feet(self.model, self.feet))
         if self.model.base != SE3():
             raise ModelError(f"the filter estimates a free base, SE(3), and {self.model.name!r} has {self.model.base}")
@@ -147,9 +150,7 @@ class ContactFilter:
         Returns:
             Belief at the end of the period.
         """
-        joints = vector(joints, self.model.nq - self.model.base.nq, "joints")
-        touching = vector(np.asarray(touching, dtype=float), len(self.feet), "touching")
-        return self._step(self.model, belief, vector(imu, 6, "imu"), joints, touching, positive(dt, "dt"))
+        return self._step(self.model, *self._checked(belief, imu, joints, touching, dt))
 
     def predict(
         self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar
@@ -166,7 +167,15 @@ class ContactFilter:
         Returns:
             Belief, and the transition matrix of the error.
         """
+        belief, imu, joints, touching, dt = self._checked(belief, imu, joints, touching, dt)
         return self._predicted(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
+
+    def _checked(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> tuple[Any, ...]:
+        """Arguments of a step, of their shapes."""
+        check_belief(belief, self.group.vectors, self.size)
+        joints = vector(joints, self.model.nq - self.model.base.nq, "joints")
+        touching = as_array(touching, (len(self.feet),), "touching")
+        return belief, vector(imu, 6, "imu"), joints, touching, positive(dt, "dt")
 
     def _step(self, model: Model, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
         legs = leg_positions(self, model, joints)
@@ -279,6 +288,7 @@ class ContactFilter:
         """
         check_state(self.model, self.model.neutral()._replace(pose=pose))
         check_pose(self.model, pose)
+        check_belief(belief, self.group.vectors, self.size)
         rotation, position = positive(rotation, "rotation"), positive(position, "position")
         X, group = belief.element, self.group
         seen = np.asarray(pose) @ self.imu.placement(self.model)
@@ -287,7 +297,7 @@ class ContactFilter:
         H[:3, :3] = H[3:, group.dim - 3 : group.dim] = np.eye(3)
         H[:3, group.dim - 3 : group.dim] = -skew(X[:3, 3])
         H[:, : group.dim] = H[:, : group.dim] @ self.coordinates.change(group, X)
-        return self._updated(belief, error, H, np.diag(np.repeat([position**2, rotation**2], 3)))
+        return self._updated(belief, error, H, np.diag(np.repeat(np.minimum([position, rotation], 1e100) ** 2, 3)))
 
     # runs -----------------------------------------------------------------------------------------------------
 
@@ -322,8 +332,7 @@ class ContactFilter:
             Beliefs at all times.
         """
         check_readings(readings)
-        if not isinstance(start, Belief):
-            raise ModelError(f"start must be a Belief, such as filter.begin(state), got {describe(start)}")
+        check_belief(start, self.group.vectors, self.size, one=False)
         times, touching = readings.times, np.asarray(readings.touching) > 0.5
         period = np.array(times[1] - times[0])
         # a foot that lands within the period has moved since its beginning: it counts from the next one on
@@ -361,6 +370,8 @@ class ContactFilter:
         Returns:
             ``H_wb`` (4 x 4) and ``[v; w]`` of the base, body-fixed (m/s, rad/s).
         """
+        check_belief(belief, self.group.vectors, self.size, one=False)
+        gyro = as_array(gyro, (*belief.bias.shape[:-1], 3), "gyro")
         placement = self.imu.placement(self.model)
         poses = np.zeros((*belief.bias.shape[:-1], 4, 4))
         poses[..., :3, :4], poses[..., 3, 3] = belief.element[..., :3, :4], 1.0

@@ -17,6 +17,15 @@ from .source import Source, read_source
 ATTACHED: Final = "attached"
 """The tag of an ``<attach>`` that now holds what it attaches; no file has it."""
 
+_LEFT: Final = {
+    "actuator": "actuators",
+    "tendon": "tendons",
+    "equality": "equalities",
+    "contact": "<pair> and <exclude>",
+    "keyframe": "keyframes",
+}
+"""Sections of an attached model that are left out, in words."""
+
 DEFAULT_NAME: Final = "MuJoCo Model"
 """Name of a model whose file does not say it."""
 
@@ -58,8 +67,9 @@ class Models:
         root, path = self.files.model(asset, folder, depth)
         source = self.read(root, path.parent, depth)
         References(root, self.reader).check(self.tally)
-        for element in (child for section in root.all("actuator") for child in section):
-            self.tally.note("the actuators of an attached model are not read", element)
+        for tag, words in _LEFT.items():
+            for element in (child for section in root.all(tag) for child in section):
+                self.tally.note(f"the {words} of an attached model are not read", element)
         return root, source
 
     def _attach(self, element: Element, root: Element, source: Source) -> None:

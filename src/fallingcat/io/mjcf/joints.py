@@ -21,6 +21,11 @@ from .settings import Settings, choice
 _TYPES: Final = ("free", "ball", "slide", "hinge")
 _UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
 FREE_ROTOR: Final = "the 'armature' of a free joint is not read: no rotor drives it, though MuJoCo adds one"
+_SOFT: Final = ("solreflimit", "solimplimit", "solreffriction", "solimpfriction")
+_SOFTNESS: Final = (
+    "'solreflimit', 'solimplimit', 'solreffriction', 'solimpfriction' and 'margin' of joints and tendons are not read: "
+    "limits and dry friction are those that are simulated, at the ends of the range"
+)
 _CURVED: Final = "only the linear part of {!r} is read"
 
 
@@ -42,6 +47,12 @@ class JointPart:
     time_constant: float = 0.0
     """Time constant of a ``springdamper`` (s); 0: there is none."""
     damping_ratio: float = 0.0
+
+
+def note_softness(element: Element, reader: FilesReader, tally: Tally) -> None:
+    """A remark where limits or dry friction of a joint or tendon have numbers of MuJoCo's solver."""
+    if number(reader, element, "margin", default=0.0) or any(name in element.attributes for name in _SOFT):
+        tally.note(_SOFTNESS, element)
 
 
 def is_free(element: Element) -> bool:
@@ -74,6 +85,7 @@ def read_joint(element: Element, H: np.ndarray, settings: Settings, reader: File
     which the body stands as drawn; as ``exp(a (q - ref)) = exp(-a ref) exp(a q)``, it goes into ``before``, exactly.
     """
     kind = choice(reader, element, "type", _TYPES, "hinge")
+    note_softness(element, reader, tally)
     armature, passive = _armature(element, reader), _passive(element, kind, settings, reader, tally)
     if kind == "ball":
         ends = _range(element, kind, settings, reader)

@@ -17,6 +17,7 @@ from .defaults import Defaults
 from .files import FilesReader
 from .geometry import Geom
 from .ignored import Tally
+from .joints import note_softness
 from .parts import Naming, fresh
 from .settings import choice
 from .sites import Place, Sites, in_world
@@ -50,6 +51,7 @@ class Tendons:
             if tendon is None:
                 self.tally.note("a tendon whose parts are no part of the robot is not read", element)
                 continue
+            note_softness(full, self.reader, self.tally)
             for key in _NOT_READ:
                 if key in full.attributes and vector(self.reader, full, key, (1, 2)).any():
                     self.tally.note(f"{key!r} of a tendon is not read", element)
