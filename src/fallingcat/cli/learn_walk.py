@@ -140,14 +140,14 @@ def play(
 def _simulated(task: Any, policy: Any, command: Any, seconds: float) -> Any:
     """Run whose estimated error is small, if one of the steps is: those of training are too coarse for a motion."""
     from .. import simulate
-    from ..simulation import Kind
+    from ..simulation import DiagnosticKind
 
     for steps in STEPS_PER_PERIOD:
         run = simulate(
             task.model, task.stance, seconds, policy.controller(task, command), task.contact, dt=task.period / steps,
             integrator="implicit",
         )  # fmt: skip
-        if Kind.STEP_ERROR not in {warning.kind for warning in run.warnings}:
+        if DiagnosticKind.STEP_ERROR not in {warning.kind for warning in run.warnings}:
             break
     return run
 
