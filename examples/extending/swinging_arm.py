@@ -56,10 +56,10 @@ class SwingingArm(SimulatedKind[Swing, fc.Trajectory]):
     name, parameters = "arm", Swing
     measures = {f.__name__: f for f in (base_turn, momentum_left, connection_gap, far_from_target)}  # noqa: RUF012
 
-    def run(self, parameters: Swing, tell: Progress) -> fc.Trajectory:
+    def run(self, parameters: Swing, progress: Progress) -> fc.Trajectory:
         arm = getattr(fc.robots, parameters.robot)()
         laws = [JointSpring(parameters.stiffness, tuple(parameters.target)), JointDamper(parameters.damping)]
-        tell("running", 0.0)
+        progress("running", 0.0)
         return fc.simulate(arm, arm.neutral(), parameters.duration, laws, dt=1e-3)
 
     def motion(self, seen: fc.Trajectory) -> fc.Trajectory:

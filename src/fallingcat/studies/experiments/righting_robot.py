@@ -153,9 +153,9 @@ class RobotRighting(SimulatedKind[RobotRightingParameters, RobotRightingResult])
         found, why = _fastest(model, posture, circles[:2], parameters.seed)
         if found is None:
             return RobotRightingResult(model, posture, tuple(circles), why=why)
-        axis, plan = found
+        turned, plan = found
         progress("falling", 0.9)
-        return RobotRightingResult(model, posture, tuple(circles), axis, plan, _flight(model, posture, plan))
+        return RobotRightingResult(model, posture, tuple(circles), turned, plan, _flight(model, posture, plan))
 
     def motion(self, seen: RobotRightingResult) -> Trajectory:
         """Flight of the robot."""
@@ -184,7 +184,7 @@ def within_limits(model: Model) -> np.ndarray:
 def _circle(model: Model, posture: np.ndarray, axis: np.ndarray, seed: int) -> Curve | None:
     """Circle of all joints that turns the base most about an axis; None where nothing turns it."""
     try:
-        return largest_turn(model, posture, axis=axis, seed=seed).circle
+        return largest_turn(model, posture, axis=tuple(axis), seed=seed).circle
     except ModelError as error:
         if "no motion of its joints" not in str(error):
             raise
