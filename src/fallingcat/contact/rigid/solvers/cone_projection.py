@@ -107,7 +107,10 @@ class Bounded(NamedTuple):
     limit: Any
     rows: int = 1
 
-    sticks = False
+    @property
+    def sticks(self) -> bool:
+        """The same as of :class:`ImpulseSet`."""
+        return False
 
     def limited(self, friction: Any) -> Bounded:
         """The same as of :class:`ImpulseSet`."""
@@ -135,7 +138,10 @@ class Closed(NamedTuple):
 
     rows: int = 1
 
-    sticks = False
+    @property
+    def sticks(self) -> bool:
+        """The same as of :class:`ImpulseSet`."""
+        return False
 
     def limited(self, friction: Any) -> Closed:
         """The same as of :class:`ImpulseSet`."""
