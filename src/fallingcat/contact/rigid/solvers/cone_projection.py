@@ -110,7 +110,10 @@ class Bounded(NamedTuple):
     limit: Any
     rows: int = 1
 
-    sticks = False
+    @property
+    def sticks(self) -> bool:
+        """The same as of :class:`ImpulseSet`."""
+        return False
 
     def limited(self, friction: Any) -> Bounded:
         """The same as of :class:`ImpulseSet`."""
@@ -138,7 +141,10 @@ class Closed(NamedTuple):
 
     rows: int = 1
 
-    sticks = False
+    @property
+    def sticks(self) -> bool:
+        """The same as of :class:`ImpulseSet`."""
+        return False
 
     def limited(self, friction: Any) -> Closed:
         """The same as of :class:`ImpulseSet`."""

@@ -191,10 +191,11 @@ class _Round(NamedTuple):
 
     def unjammed(self, problem: _Problem, digits: Digits) -> tuple[_Round, _Problem]:
         """Round and problem with the friction of points that stick, anew from the best where that has changed."""
-        friction, anew = STICKING_FRICTION + 0.0 * self.rounds, less(self.rounds, 0.0)
+        friction, since = STICKING_FRICTION + 0.0 * self.rounds, self.rounds + 2.0
         for k, mu in enumerate(JAMMED_FRICTION, start=1):
-            friction = where(less(k * JAM_ROUNDS + 0.5, self.rounds), mu, friction)
-            anew = anew | less(absolute(self.rounds - (k * JAM_ROUNDS + 1.0)), 0.5)
+            late = less(k * JAM_ROUNDS + 0.5, self.rounds)
+            friction, since = where(late, mu, friction), where(late, self.rounds - k * JAM_ROUNDS, since)
+        anew = less(since, 1.5)
         best, first = self.best, (digits.weights[0], 1.0, 0.0, 0.0, self.rounds, np.inf)
         now = _Round(
             problem.kept(_where(anew, best, self.x)),
