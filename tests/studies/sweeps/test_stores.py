@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ import xarray as xr
 
 from fallingcat.errors import FallingCatError, FileError
 from fallingcat.studies import Parameters, StudyKind, parse, study_kind, sweep
-from fallingcat.studies.sweeps import locks
+from fallingcat.studies.sweeps import locks, points
 from fallingcat.studies.sweeps.points import Grid
 from fallingcat.studies.sweeps.store import Store, create
 
@@ -206,3 +207,10 @@ def test_a_configuration_is_kept_exactly(tmp_path):
     sweep(STUDY, {"x": [0.1]}, out, workers=0)
     about = json.loads(json.loads((out / "zarr.json").read_text())["attributes"]["fallingcat_sweep"])
     assert about["points"] == {"grid": {"x": [0.1]}}
+
+
+def test_values_without_end_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(points, "MAX_ALONG", 1000)
+    for values in (itertools.count(), np.broadcast_to(1.0, (10**12,))):  # took all memory
+        with pytest.raises(FallingCatError, match="there are 1 to 1,000 values of 'x', not more"):
+            sweep(STUDY, {"x": values}, tmp_path / "out")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -125,9 +126,10 @@ def _along(study: Study, name: str, given: Iterable[Value]) -> tuple[Value, ...]
         study.with_parameters({name: 0.0})  # raises, and says which there are
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ModelError(f"the values of {name!r} are a list of them, not {describe(given)}")
-    values = tuple(x.item() if isinstance(x, np.generic) else x for x in given)
+    some = islice(given, MAX_ALONG + 1)  # of what may have no end
+    values = tuple(x.item() if isinstance(x, np.generic) else x for x in some)
     if not 0 < len(values) <= MAX_ALONG:
-        raise ModelError(f"there are 1 to {MAX_ALONG:,} values of {name!r}, not {len(values):,}")
+        raise ModelError(f"there are 1 to {MAX_ALONG:,} values of {name!r}, not {'more' if values else 0}")
     if not all(isinstance(x, (float, int, str)) for x in values) or not all(map(_finite, values)):
         raise ModelError(f"the values of {name!r} are finite numbers or words")
     if len(set(values)) < len(values):
