@@ -38,7 +38,7 @@ def timed(function, count=20):
     return 1e3 * statistics.median(times), 1e3 * min(times)
 
 
-def standing_problem(model, start, feet, shift=SHIFT, damping=DAMPING):
+def standing_problem(model, start, feet, shift=SHIFT, damping=DAMPING, friction=None, limits=(-np.inf, np.inf)):
     """Move the trunk of a robot that stands, with weights on all of its state and forces."""
     goal, n = start.pose.copy(), model.n
     goal[:3, 3] += shift
@@ -52,8 +52,8 @@ def standing_problem(model, start, feet, shift=SHIFT, damping=DAMPING):
     def moving(model, state, forces, data):
         return np.sqrt(DT) * concatenate([there(model, state, forces, data), np.sqrt(CONTROL_WEIGHT) * forces])
 
-    phases = ContactPhases(model, [Phase(NODES, tuple(feet))], DT, damping=damping)
-    return Problem(phases, start, cost=moving, final_cost=there, force_limits=(-np.inf, np.inf))
+    phases = ContactPhases(model, [Phase(NODES, tuple(feet))], DT, friction, damping=damping)
+    return Problem(phases, start, cost=moving, final_cost=there, force_limits=limits)
 
 
 def measured(problem):

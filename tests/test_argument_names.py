@@ -44,6 +44,8 @@ SYNONYMS = {
     "method": {"fallingcat.simulation.SciPy", "fallingcat.optimal.solve"},  # the name that SciPy has for it; a solver
     "place": {"fallingcat.model"},  # a key of robot files, for links, frames and the world
     "limited": set(),
+    "asked": {"fallingcat.control.DriveLimits"},  # forces that laws command, before limits
+    "seconds": {"fallingcat.learning", "fallingcat.studies"},  # wall time; of evaluations the time of each run
     "relief": set(),
     "processes": set(),
     "fleet": set(),

@@ -3,6 +3,8 @@
 import ast
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -77,6 +79,29 @@ def test_a_child_forked_meanwhile_does_not_wait():
     release.set()
     thread.join(10.0)
     assert status == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore")
+def test_a_child_forked_during_an_import_does_not_wait(tmp_path):
+    """As when another thread is the first to ask for ``np.random``."""
+    (tmp_path / "slowly_imported.py").write_text("import time\ntime.sleep(0.5)\n")
+    code = f"""
+import faulthandler, os, sys, threading, time
+import fallingcat
+sys.path.insert(0, {str(tmp_path)!r})
+threading.Thread(target=__import__, args=("slowly_imported",), daemon=True).start()
+while "slowly_imported" not in sys.modules:
+    time.sleep(1e-3)
+child = os.fork()
+if child == 0:
+    faulthandler.dump_traceback_later(5.0, exit=True)
+    import slowly_imported
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60.0)
+    assert found.returncode == 0, found.stderr
 
 
 def test_the_library_uses_no_property_with_a_lock():

@@ -15,7 +15,7 @@ from rich.console import Console
 import fallingcat as fc
 from fallingcat import escaping, progress
 from fallingcat.cli import text as cli_text
-from fallingcat.cli.sweep_run import _progress
+from fallingcat.cli.sweep_run import sweep_bar
 from fallingcat.visualization.svg import text as svg_text
 
 
@@ -104,6 +104,6 @@ def test_progress_of_sweeps_shows_names(monkeypatch):
     monkeypatch.setattr("sys.stderr", type("Screen", (io.StringIO,), {"isatty": lambda self: True})())
     monkeypatch.setattr(rich_console, "Console", lambda **_: Console(file=out, force_terminal=True, width=300))
     for name in NAMES:
-        with _progress(name, False) as tell:
+        with sweep_bar(name, False) as tell:
             tell(1, 0, 2)
         assert name in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())

@@ -73,6 +73,18 @@ def test_former_names_work_and_give_the_present_one(module):
         assert [Path(x.filename).name for x in seen] == [Path(__file__).name]  # the line of the user, not ours
 
 
+def test_messages_and_pages_have_present_names():
+    """Of former names, those that are no common words."""
+    words = {name for names in RENAMED.values() for name in names if name[0].isupper() and not name.isupper()}
+    words &= {"Cycles", "Fleet", "FloatingInverse", "Paced", "Prioritised", "Puppet", "Reproduced", "Sole", "Unproved"}
+    assert len(words) == 9
+    root = Path(__file__).parents[1]
+    files = [*(root / "src").rglob("*.py"), *(root / "docs").rglob("*.md"), root / "README.md"]
+    texts = {path: path.read_text(encoding="utf-8") for path in files if path.name != "_deprecated.py"}
+    found = [(path.name, word) for path, text in texts.items() for word in words if re.search(rf"\b{word}\b", text)]
+    assert not found
+
+
 @pytest.mark.parametrize("name", FORMER_PACKAGES)
 def test_former_packages_give_what_the_present_ones_have(name):
     old = importlib.import_module(f"fallingcat.{name}")

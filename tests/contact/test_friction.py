@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -97,3 +100,21 @@ def test_friction_stays_in_its_cone():
     assert cone_share(trial, 10.0) == 1.0
     assert np.linalg.norm(cone_share(trial, 2.0) * trial) == pytest.approx(2.0, rel=1e-15)
     assert cone_share(np.zeros(2), 0.0) == 1.0
+
+
+@pytest.mark.parametrize("kind", [fc.contact.CompliantFloor, fc.contact.HardContacts])
+def test_friction_is_one_where_nobody_says_otherwise(kind):
+    """It was unlimited; None still is."""
+    body = fc.robots.free_body()
+    point = body.link_names[0]
+    left_out, none = kind((point,)), kind((point,), friction=None)
+    assert (left_out.for_robot(body).friction, none.for_robot(body).friction) == (1.0, None)
+    for again in (copy.deepcopy(left_out), pickle.loads(pickle.dumps(left_out))):
+        assert again.for_robot(body).friction == 1.0
+    stops = []
+    for floor in (left_out, kind((point,), friction=1.0)):
+        start = body.standing(floor)._replace(twist=np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        stops.append(fc.simulate(body, start, 0.05, contact=floor).state(-1).twist)
+    np.testing.assert_array_equal(*stops)
+    with pytest.raises(fc.errors.ModelError, match="a tuple with one for each point"):
+        kind((point,), friction=())

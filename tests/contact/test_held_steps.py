@@ -61,6 +61,20 @@ def test_a_contact_that_gives_energy_though_it_cannot_is_reported():
     assert run.status.startswith("finished, but contacts gave ")
 
 
+def test_what_stops_take_as_they_are_hit_is_not_given_by_feet():
+    """Limp legs reach their stops on the ground: friction was said to have given 1.7 J of the 41 J that they had."""
+    dog = fc.robots.quadruped()
+    ground = fc.contact.HardContacts(tuple(frame.name for frame in dog.frames), friction=1.0)
+    start = dog.standing(ground, [0.0, 0.6, -1.2] * 4)
+    start.pose[2, 3] += 0.05
+    run = fc.simulate(dog, start, 0.6, contact=ground, dt=1e-3)
+    works = np.diff((run.ledger.base + run.ledger.joints), axis=0)
+    stops, feet = works[:, run.ledger.ports.index("joint stops")], works[:, -3:].sum(axis=1)
+    assert stops.min() < -1.0
+    assert (feet + np.minimum(stops, 0.0)).max() < 0.01
+    assert "contacts gave" not in run.status
+
+
 def test_a_step_that_does_not_hold_its_points_is_shortened_until_it_stops_by_name():
     """Gravity takes the speed, and so the strain, below 1 only after longer than a step can be."""
     run = fc.simulate(BALL, RISING, 0.1, contact=Pushing(0.0, 2.0), dt=0.01)

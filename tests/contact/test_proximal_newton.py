@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fallingcat.contact.rigid.event_driven.complementarity import Collision
-from fallingcat.contact.rigid.solvers.cone_projection import Bounded, Closed, Cone
+from fallingcat.contact.rigid.solvers.cone_projection import JAMMED_FRICTION, STICKING_FRICTION, Bounded, Closed, Cone
 from fallingcat.contact.rigid.solvers.proximal_newton import Lever, reactions
 
 
@@ -101,3 +101,23 @@ def test_loads_that_sweeps_would_take_thousands_of_rounds_to_shift():
     assert u.min() > -1e-9
     assert np.abs(u * found.impulses).max() < 1e-10
     assert (found.impulses > 0.0).sum() == 2
+
+
+@pytest.mark.parametrize("slip", [1.0, 5.0, 200.0])
+def test_a_point_that_can_neither_stick_nor_leave_slides_at_a_large_friction(slip):
+    """Held along the ground it would be thrown off it, and let go it comes through it: it was missed by ``short``."""
+    G, short = np.array([[1.0, -0.6, 0.0], [-0.6, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([-0.1, slip, 0.0])
+    x, left = solved(G, short, [Cone(3, STICKING_FRICTION)])
+    mu = -x[1] / x[0]
+    assert left < 1e-8
+    assert min(abs(mu - one) for one in JAMMED_FRICTION) < 1e-6
+    assert x[0] == pytest.approx(0.1 / (1.0 + 0.6 * mu), rel=1e-6)
+
+
+def test_points_that_stick_do_so_beside_those_that_jam_before():
+    """A point that slides slowly enough is held, without any slip, whatever its load along the ground is."""
+    G, short = np.array([[1.0, -0.6, 0.0], [-0.6, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([-0.1, 0.16, 3.0])
+    x, left = solved(G, short, [Cone(3, STICKING_FRICTION)])
+    assert left < 1e-12
+    assert np.abs(G @ x + short).max() < 1e-12
+    assert abs(x[2]) > 30.0 * x[0]

@@ -238,7 +238,7 @@ def change_over_a_hop(hopper):
 def test_the_floor_pushes_up():
     """(4.13)-(4.14): the printed springs push away from the ground's rest, `+K x` and `max(+K y, 0) = 0` below it."""
     hopper, K, D = fc.robots.revolute_hopper(), 1e4, 1e3
-    floor = CompliantFloor(("foot",), stiffness=(K, K), damping=(D, D))
+    floor = CompliantFloor(("foot",), stiffness=(K, K), damping=(D, D), friction=None)
     base = hopper.state(joints=[1.0])
     foot = fc.link_pose(hopper, base, "foot")[:3, 3]
     depth, slip = -0.01, 0.02

@@ -11,6 +11,7 @@ from laws import generators
 import fallingcat as fc
 from fallingcat.errors import ModelError
 from fallingcat.estimation import IMU, Belief, ContactFilter, ContactSensor, Encoders, add_noise, read, smooth
+from fallingcat.estimation.leg_kinematics import leg_positions
 from fallingcat.lie import SEk3, rotations
 
 KINDS = ("invariant", "additive")
@@ -99,7 +100,7 @@ def test_a_correction_is_the_best_linear_one(error, rng):
     model, feet = dog()
     filter = ContactFilter(model, feet, error=error)
     joints, touching = rng.normal(size=model.n), np.array([1.0, 1.0, 0.0, 1.0])
-    positions, noises = filter._legs(model, joints)
+    positions, noises = leg_positions(filter, model, joints)
     truth = random_belief(filter, rng)
     X = truth.element.copy()
     X[:3, 5:] = (X[:3, 3] + positions @ X[:3, :3].T + 0.01 * rng.normal(size=(4, 3))).T
@@ -303,7 +304,7 @@ def test_delays_shift_readings():
         (lambda m: ContactFilter(m, [], error="best"), "error must be one of invariant, additive"),
         (lambda m: ContactFilter(m, [], slip=-1.0), "slip must be"),
         (lambda m: ContactFilter(fc.robots.planar_arm(), []), r"free base, SE\(3\)"),
-        (lambda m: ContactFilter(m, [], IMU(frame=dog()[1][0])), "fixed to the base link"),
+        (lambda m: ContactFilter(m, [], IMU(link=dog()[1][0])), "fixed to the base link"),
         (lambda m: IMU(gyro=float("nan")), "gyro of IMU"),
         (lambda m: Encoders(angles=-1.0), "angles of Encoders"),
         (lambda m: read(squatting(), ["hand"], 100), "'hand' is no contact point"),
@@ -352,7 +353,7 @@ def test_readings_that_do_not_fit_are_named(changed, message):
     readings, start = read(squatting(), feet, 100), filter.begin(squatting().state(0))
     with pytest.raises(ModelError, match=message):
         filter.run(changed(readings), start)
-    with pytest.raises(ModelError, match="start must be a Belief"):
+    with pytest.raises(ModelError, match="a belief must be one of the filter"):
         filter.run(readings, squatting().state(0))
 
 

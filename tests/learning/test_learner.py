@@ -210,3 +210,16 @@ def test_a_quadruped_learns_to_walk_on_the_cpu():
     found = evaluate(judge, one.policy().on(judge.library), 10.0)
     assert found.standing > 0.95
     assert found.metrics["speed error (m/s)"] < 0.15
+
+
+@pytest.mark.parametrize("name", ["learner_0", "learner_1", "learner_3", "learner_rounds"])
+def test_a_damaged_learner_is_named(name, tmp_path):
+    task, file = Walk(ROBOT), tmp_path / "walk.npz"
+    learn(task, 1e-3, robots=8, settings=SMALL, file=file)
+    with np.load(file) as read:
+        arrays = dict(read)
+    size = arrays[name].shape
+    for damaged in (np.full(size, np.nan), np.full(size, "a")):
+        np.savez(file, **arrays | {name: damaged})
+        with pytest.raises(FileError, match=f"{name} must be"):
+            learn(task, 1e-3, robots=8, settings=SMALL, file=file, resume=True)

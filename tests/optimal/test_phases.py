@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from odd_arguments import changes, tried
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate
@@ -183,15 +184,15 @@ def test_terms_that_are_no_numbers_name_node_and_row():
         ({"phases": []}, "at least one phase"),
         ({"phases": [Phase(0, FEET)]}, "steps of phase 0 must be a whole number"),
         ({"phases": [Phase(5, ("paw",))]}, "paw"),
-        ({"dt": -0.01}, "dt of phase 0 must be positive .*, got -0.01"),
+        ({"dt": -0.01}, "dt of phase 0 .* is a positive number, not -0.01"),
         ({"phases": [5]}, "phases must be fc.optimal.Phase"),
         ({"phases": [Phase(5, "foot")]}, "points of phase 0 must be a list of frames, got 'foot'"),
         ({"phases": [Phase(5, FEET, (0.02, 0.01))]}, "dt of phase 0 must be positive"),
-        ({"friction": 0.0}, "friction must be positive"),
+        ({"friction": 0.0}, "friction of ContactPhases is a positive number"),
         ({"model": fc.robots.revolute_hopper(), "phases": [Phase(5, ("foot",))]}, "has 3 freedoms, not 6"),
         ({"model": TWO_TOED, "phases": [Phase(5, ("toe", FEET[0]))]}, "'toe' and 'front_left_foot' of phase 0 are on"),
         ({"stiffness": 10.0}, "needs their places"),
-        ({"places": np.zeros((3, 3))}, r"places must be finite, of shape \(4, 3\)"),
+        ({"places": np.zeros((3, 3))}, r"places must have shape \(4, 3\)"),
     ],
 )
 def test_bad_phases_are_named(about, message):
@@ -266,3 +267,45 @@ def test_a_predictive_controller_recovers_from_a_push():
     assert np.abs(run.poses[-1, :3, 3] - place).max() < 0.01
     assert run.poses[-1, 2, 2] > 0.999
     assert mpc.result.contact_forces.shape == (20, 4, 3)
+
+
+# odd arguments --------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def odd_calls():
+    arm = fc.robots.planar_arm()
+    step = fc.simulation.step_derivatives(arm, dt=0.02)
+
+    def effort(model, state, forces, data):
+        return 0.1 * forces
+
+    def reach(model, state, forces, data):
+        return concatenate([10.0 * (state.joints - data), state.rates])
+
+    about = {"dynamics": step, "start": arm.neutral(), "steps": 4, "cost": effort, "final_cost": reach}
+    about |= {"force_limits": None, "data": [1.0, -0.5, 0.3], "time_weight": 0.0}
+    numbers = {name: x for name, x in about.items() if "cost" not in name}
+    problem = Problem(**about)
+    mpc, feedback = MPC(problem, first=2), solve(problem, iterations=2).controller()
+    phases = {"model": DOG, "phases": [Phase(3, FEET)], "dt": 0.01, "friction": None, "stiffness": 0.0}
+    return {
+        "problem": (lambda **given: Problem(cost=effort, final_cost=reach, **given), numbers),
+        "solve": (
+            lambda **given: solve(**{"iterations": 1} | given).status,
+            {"problem": problem, "forces": None, "states": None, "method": "ddp", "tolerance": 1e-6},
+        ),
+        "mpc": (MPC, {"problem": problem, "rate": None, "iterations": 1, "first": 2, "penalty": 1e5}),
+        "call": (mpc, {"t": 0.0, "state": arm.neutral()}),
+        "tick": (mpc.tick, {"state": arm.neutral(), "data": None}),
+        "feedback": (feedback, {"t": 0.0, "state": arm.neutral()}),
+        "phases": (ContactPhases, phases | {"damping": None, "places": None}),
+        "phase": (lambda **given: ContactPhases(DOG, [Phase(**given)], 0.01), {"steps": 3, "points": FEET, "dt": None}),
+    }
+
+
+@pytest.mark.parametrize("name", ["problem", "solve", "mpc", "call", "tick", "feedback", "phases", "phase"])
+def test_odd_arguments(name):
+    call = odd_calls()[name]
+    for changed, odd in changes(call):
+        tried(call, changed, odd)

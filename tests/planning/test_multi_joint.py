@@ -7,8 +7,9 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.errors import FallingCatError
+from fallingcat.lie.rotations import log
 from fallingcat.model import Limits
-from fallingcat.planning import quickest
+from fallingcat.planning import largest_turn, quickest
 from fallingcat.planning.righting import multi_joint as quick
 from fallingcat.planning.righting.limb_clearance import Limbs
 from fallingcat.planning.righting.multi_joint import EFFORT_SHARE, LIMIT_MARGIN, _Search
@@ -30,7 +31,7 @@ def random_parts(search, rng):
 
 def test_the_derivative_of_the_turn_is_exact(cat, monkeypatch):
     monkeypatch.setattr(quick, "SEARCH_TOLERANCE", 1e-12)
-    search = _Search(cat, np.array([0.1, -0.2]), np.array([0.8, 0.0, 0.6]), 0.2)
+    search = _Search(cat, [0.1, -0.2], (0.8, 0.0, 0.6)).within(0.2)
     parts = random_parts(search, np.random.default_rng(3))
     _, slope = search.turned(parts)
     h = 1e-5
@@ -42,7 +43,7 @@ def test_the_derivative_of_the_turn_is_exact(cat, monkeypatch):
 
 
 def test_no_motion_within_the_limits_is_farther_along_a_slope(cat):
-    search, rng = _Search(cat, np.zeros(2), np.array([1.0, 0.0, 0.0]), 0.2), np.random.default_rng(1)
+    search, rng = _Search(cat, [0.0, 0.0], (1.0, 0.0, 0.0)).within(0.2), np.random.default_rng(1)
     for _ in range(20):
         slope = rng.normal(size=(3, 2))
         far = np.sum(slope * search.farthest(slope))
@@ -65,6 +66,35 @@ def test_it_turns_as_far_as_it_should_within_limits(cat):
     np.testing.assert_allclose(jet.q[[0, -1]], 0.0, atol=1e-12)
     again = fc.planning.displacement(cat, plan.motion.curve)
     np.testing.assert_allclose(again.pose, plan.moved.pose, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_the_best_period_is_no_slower_than_given_ones(cat):
+    best = quickest(cat, 2.0, [0.0, 0.0], period=None)
+    longest = _Search(cat, [0.0, 0.0], (1.0, 0.0, 0.0)).longest_period()
+    assert longest == pytest.approx(2.0 * np.pi * 1.23 / (EFFORT_SHARE * 20.0))  # of half the range, at full speed
+    for share in (1.0, 0.5):
+        assert best.motion.duration <= quickest(cat, 2.0, [0.0, 0.0], period=share * longest).motion.duration + 1e-12
+
+
+def test_the_widest_circle_fills_the_ranges_and_turns_more_than_smaller_ones(cat):
+    cat = replace(cat, joints=tuple(replace(joint, limits=Limits(-0.6, 0.6)) for joint in cat.joints))
+    curve = largest_turn(cat, [0.0, 0.0])
+    q = curve.circle(np.linspace(0.0, 1.0, 201)).q
+    np.testing.assert_allclose(q.max(axis=0) - q.min(axis=0), 1.2 - 2.0 * LIMIT_MARGIN, rtol=1e-3)
+    turns = [fc.planning.displacement(cat, replace(curve, bend=bend).circle).pose for bend in (1.0, 0.7, 0.4)]
+    angles = [np.linalg.norm(log(pose[:3, :3])) for pose in turns]
+    assert angles[0] > angles[1] > angles[2] > 0.0
+
+
+@pytest.mark.parametrize("limits", [Limits(-1.0, 1.0, velocity=0.0), Limits(-1.0, 1.0, effort=0.0), Limits(0.0, 0.03)])
+def test_joints_that_cannot_move_rest(limits):
+    dog = fc.robots.quadruped()
+    dog = replace(dog, joints=(replace(dog.joints[0], limits=limits), *dog.joints[1:]))
+    search = _Search(dog, np.tile([0.01, 0.5, -1.0], 4), (1.0, 0.0, 0.0)).within(np.inf)
+    q = search.curve(random_parts(search, np.random.default_rng(0)), 2.0, 0.2)(np.linspace(0.0, 1.0, 50)).q
+    np.testing.assert_allclose(q[:, 0], 0.01, atol=1e-15)
+    assert np.ptp(q[:, 1:], axis=0).min() > 0.5
 
 
 def test_limbs_know_how_near_they_are():

@@ -146,7 +146,7 @@ def test_preferences_are_those_of_the_table():
 
 
 def test_warnings_are_records():
-    hard = CompliantFloor(("body",), (1e5, 1e5), (0.0, 0.0))
+    hard = CompliantFloor(("body",), (1e5, 1e5), (0.0, 0.0), friction=None)
     run = fc.simulate(BALL, falling(0.05), 0.5, contact=hard, integrator="rkmk4", dt=1e-2)
     assert run.code is StatusCode.FINISHED
     (found,) = run.warnings
@@ -186,7 +186,7 @@ def test_codes_of_runs():
 
 
 def test_files_keep_codes_and_warnings(tmp_path):
-    hard = CompliantFloor(("body",), (1e5, 1e5), (0.0, 0.0))
+    hard = CompliantFloor(("body",), (1e5, 1e5), (0.0, 0.0), friction=None)
     run = fc.simulate(BALL, falling(0.05), 0.5, contact=hard, integrator="rkmk4", dt=1e-2)
     run.save(tmp_path / "run.npz")
     back = fc.Trajectory.load(tmp_path / "run.npz", BALL)

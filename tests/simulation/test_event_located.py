@@ -24,7 +24,7 @@ START = start(HOPPER, P)
 LAWS, FLOOR = laws(HOPPER, START, P), floor(P)
 PERIOD = 0.3765
 BALL = robots.free_body()
-SPRING = CompliantFloor((BALL.links[0].name,), stiffness=(2000.0, 500.0), damping=(0.0, 0.0))
+SPRING = CompliantFloor((BALL.links[0].name,), stiffness=(2000.0, 500.0), damping=(0.0, 0.0), friction=None)
 
 
 def flat(run, i=0):

@@ -11,6 +11,7 @@ from fuzzing import try_for, try_many
 from hypothesis import strategies as st
 
 import fallingcat as fc
+from fallingcat.io import archives
 from fallingcat.simulation.output import files
 
 CAT = fc.robots.two_cylinder_cat()
@@ -188,7 +189,7 @@ def test_names_in_a_file_do_not_steer_a_terminal():
 
 
 def test_a_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 1 << 20)
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 1 << 20)
     stream = io.BytesIO()
     with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
         with archive.open("times.npy", "w", force_zip64=True) as out:

@@ -57,7 +57,7 @@ def test_a_step_solves_its_equation(seed):
     model = replace(model, frames=(*model.frames, *away))  # away from the axes: their turning counts
     places = tuple(frame.name for frame in away)
     K, D, dt = (3e3, 2e3), (40.0, 30.0), 2e-3
-    floor = fc.contact.CompliantFloor(places, K, D, height=1e3)  # far above: all points are inside
+    floor = fc.contact.CompliantFloor(places, K, D, height=1e3, friction=None)  # far above: all points are inside
     state = model.random_state(rng)
     problem = Implicit().suited(build_problem(model, State.stack([state]), (), floor, passive=False))
     _, memory = floor.begin(model, state)
@@ -365,7 +365,9 @@ def test_landing_in_long_steps_is_reported():
     sides = [(x, y) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
     corners = tuple(fc.model.Frame(f"c{i}", "box", at([*side, 0.0, 0.0, 0.0, 0.0])) for i, side in enumerate(sides))
     model = fc.Model("box", fc.lie.SE3(), (body,), frames=corners)
-    floor = fc.contact.CompliantFloor(tuple(f.name for f in corners), stiffness=(1e6, 1e6), damping=(0.0, 0.0))
+    floor = fc.contact.CompliantFloor(
+        tuple(f.name for f in corners), stiffness=(1e6, 1e6), damping=(0.0, 0.0), friction=None
+    )
     start = model.state(pose=at([0.0, 0.0, 0.01, 0.0, 0.0, 0.0]))
     long, default = (fc.simulate(model, start, 0.1, contact=floor, dt=dt) for dt in (1e-3, None))
     told = "steps of 0.001 s are too long for the rebound from this floor; take at most 0.0002 s"

@@ -86,7 +86,7 @@ def test_a_run_whose_energy_balance_is_violated_says_so(dt, balanced):
     body = fc.robots.free_body()
     pose = np.eye(4)
     pose[2, 3] = 0.05
-    floor = fc.contact.CompliantFloor((body.link_names[0],), (1e5, 1e5), (0.0, 0.0))
+    floor = fc.contact.CompliantFloor((body.link_names[0],), (1e5, 1e5), (0.0, 0.0), friction=None)
     run = fc.simulate(body, body.state(pose=pose), 0.5, contact=floor, integrator="rkmk4", dt=dt)
     assert run.times[-1] == pytest.approx(0.5)
     assert (run.energy_residual < 0.05) == balanced

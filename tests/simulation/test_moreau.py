@@ -399,12 +399,12 @@ def test_the_status_tells_of_a_law_that_was_missed(landing):
     assert "missed by up to 0.0025 m/s" in fine.problem.contact.end_diagnosis(spoiled[-1])
 
 
-def test_feet_that_nothing_lets_slide_are_asked_for_a_friction():
-    """Smaller steps, which the status advised, miss the law of contact by more; with a friction they do not."""
+def test_feet_that_stick_whatever_that_takes_land():
+    """At times no motion holds all feet that push: the law of contact was missed by 0.02 to 0.5 m/s."""
     sit = DOG.state(joints=[0.0, 0.6, -1.2] * 4, pose=np.eye(4) + np.outer([0, 0, 1, 0], [0, 0, 0, 0.4]))
     hold = [fc.control.JointSpring(200.0, tuple(sit.joints)), fc.control.JointDamper(5.0)]
-    glued = fc.simulate(DOG, sit, 0.2, hold, HardContacts(FEET))
-    assert "the law of contact was missed" in glued.status
-    assert glued.status.endswith("give a friction, 1.0, say")
-    assert fc.rollout(DOG, [sit], 0.2, hold, HardContacts(FEET)).status.endswith("give a friction, 1.0, say")
-    assert fc.simulate(DOG, sit, 0.2, hold, HardContacts(FEET, friction=1.0)).status == "finished"
+    glue = HardContacts(FEET, friction=None)
+    for run in (fc.simulate(DOG, sit, 0.2, hold, glue), fc.rollout(DOG, [sit], 0.2, hold, glue)):
+        assert run.status == "finished"
+    limp = fc.simulate(DOG, sit, 0.5, contact=glue)
+    assert limp.problem.contact.unpack_memory(limp.memory).left.max() < 1e-7

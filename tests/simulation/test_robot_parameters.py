@@ -131,7 +131,7 @@ def test_a_batch_keeps_the_numbers_with_the_robots(arm_on_feet):
 def test_what_cannot_be_a_parameter_is_reported():
     cat = fc.robots.two_cylinder_cat()
     link, start = cat.link_names[0], [cat.neutral()] * 2
-    floor, hard = CompliantFloor((link,), (1e4, 1e4), (50.0, 50.0)), fc.contact.HardContacts((link,))
+    floor, hard = CompliantFloor((link,), (1e4, 1e4), (50.0, 50.0), friction=None), fc.contact.HardContacts((link,))
     one = np.ones(2)
     for given, contact, words in (
         ([1.0], None, "arrays by name"),

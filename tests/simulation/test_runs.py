@@ -14,7 +14,7 @@ from fallingcat.simulation import Rosenbrock, SciPy
 from fallingcat.simulation.problem.problem import Problem
 from fallingcat.studies.hoppers import EnergyController, PolarSpring, RadialDamper, RadialSpring
 
-FLOOR = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3))
+FLOOR = fc.contact.CompliantFloor(("foot",), stiffness=(1e4, 1e4), damping=(1e3, 1e3), friction=None)
 
 
 def hopping():

@@ -97,3 +97,23 @@ def test_what_it_refuses():
     foot = fc.contact.CompliantFloor(ground.points[:1], (3e4, 3e4), (300.0, 300.0), friction=0.8)
     with pytest.raises(fc.ModelError, match="a simulator takes fixed steps"):
         fc.Simulator(model, foot, state=start, integrator=EventLocator())
+
+
+@pytest.mark.parametrize("contact", ["compliant", "hard"])
+def test_its_error_is_estimated_on_request(contact):
+    """As that of a batch, from where it is, under the inputs that it has; neither it nor its next step changes."""
+    model, start, floor = standing(contact)
+    servo, push = fc.control.PositionServo(60.0, 2.0), 0.5 * np.ones(model.n)
+    sims = [fc.Simulator(model, floor, servo, dt=2e-3, state=start) for _ in range(2)]
+    batch = BatchSimulator(model, [start], servo, floor, dt=2e-3, driven=True)
+    for sim in (*sims, batch):
+        sim.set(targets=SIT + 0.1)
+        sim.step(steps=50, forces=push if sim is not batch else push[None])
+    found = sims[0].step_error(push, 60)
+    np.testing.assert_array_equal(found, batch.step_error(60, push[None]))
+    assert 1e-5 < found.angle < 0.1
+    for sim in sims:
+        sim.step(push, 10)
+    np.testing.assert_array_equal(sims[0].state.joints, sims[1].state.joints)
+    with pytest.raises(fc.ModelError, match="forces must have shape"):
+        sims[0].step_error(np.ones(3))

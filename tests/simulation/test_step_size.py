@@ -30,7 +30,7 @@ def hopping():
 
 @pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 10.0), (1e2, 500.0), (0.0, 3.0)])
 def test_the_rate_of_a_single_spring(stiffness, damping):
-    floor = fc.contact.CompliantFloor(("body",), (stiffness, 0.0), (damping, 0.0))
+    floor = fc.contact.CompliantFloor(("body",), (stiffness, 0.0), (damping, 0.0), friction=None)
     rate = fastest(Problem(BALL, contact=floor), BALL.neutral())
     assert rate == pytest.approx(max(damping / BALL.mass, np.sqrt(stiffness / BALL.mass)), rel=1e-12)
 
@@ -39,7 +39,7 @@ def test_the_rate_is_that_of_the_linearised_motion():
     """The field's own Jacobian, by differences, with all feet in the ground, against `M^-1 J' D J`."""
     dog, rng = fc.robots.quadruped(), np.random.default_rng(1)
     feet = tuple(frame.name for frame in dog.frames)
-    floor = fc.contact.CompliantFloor(feet, (0.0, 0.0), (200.0, 100.0))
+    floor = fc.contact.CompliantFloor(feet, (0.0, 0.0), (200.0, 100.0), friction=None)
     state = dog.state(joints=0.3 * rng.normal(size=dog.n))
     problem, mode, memory = Problem(dog, contact=floor), (True,) * 4, np.zeros(8)
     low = above(dog, -2.0)._replace(joints=state.joints, twist=np.array([0.0, 0.0, -5.0, 0.0, 0.0, 0.0]))
@@ -121,7 +121,7 @@ def test_a_run_that_breaks_names_the_rate():
 def test_energy_balance_of_methods_that_choose_their_steps_is_checked_too():
     """They were not: a tolerance may be anything."""
     loose = fc.simulation.Rosenbrock(tolerance=1e3)
-    floor = fc.contact.CompliantFloor(("body",), (1e5, 1e5), (0.0, 0.0))
+    floor = fc.contact.CompliantFloor(("body",), (1e5, 1e5), (0.0, 0.0), friction=None)
     run = fc.simulate(BALL, above(BALL, 0.05), 0.5, contact=floor, integrator=loose)
     assert run.energy_residual > 0.01
     assert "the energy balance is violated" in run.status

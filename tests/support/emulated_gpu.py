@@ -44,6 +44,9 @@ char pool[1 << 22];
 """
 
 
+MAKERS = "abs", "ascontiguousarray", "broadcast_to", "flatnonzero", "full_like", "stack", "where", "zeros", "zeros_like"
+
+
 class DeviceArray(np.ndarray):
     """Stands for an array on the GPU."""
 
@@ -71,7 +74,7 @@ class Module:
         code = re.sub(r'asm volatile\("ld.*', "std::memcpy(&x, pool + p, sizeof x);", code)
         code = re.sub(r'asm volatile\("st.shared.*', "std::memcpy(pool + p, from, sizeof *from);", code)
         code = re.sub(r"asm volatile.*", "", code)
-        name, parameters = re.search(r"__launch_bounds__\(.*\)\n(\w+)\((.*)\)", code).groups()
+        name, parameters = re.search(r"__launch_bounds__\(.*\)\n(\w+)\(([^)]*)\)", code).groups()
         times = 2 if "__syncthreads();" in code else 1  # what threads hand each other is there the second time
         given = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
         launch = (
@@ -104,7 +107,7 @@ def emulated(folder):
     def on_device(make):
         return lambda *a, **k: make(*a, **k).view(DeviceArray)
 
-    def empty(shape, dtype):
+    def empty(shape, dtype=float):
         return np.full(shape, np.nan, dtype)  # whatever is not written shows
 
     def from_dlpack(x):
@@ -113,8 +116,10 @@ def emulated(folder):
 
     module = types.ModuleType("cupy")
     module.ndarray = DeviceArray
-    for name in ("ascontiguousarray", "broadcast_to", "flatnonzero", "full_like", "stack", "where", "zeros"):
+    for name in MAKERS:
         setattr(module, name, on_device(getattr(np, name)))
+    for name in ("concatenate", "isfinite", "maximum", "moveaxis", "sqrt", "swapaxes"):
+        setattr(module, name, getattr(np, name))
     module.from_dlpack = from_dlpack
     module.asarray = on_device(lambda x, dtype=None: np.array(x, dtype, order="C"))
     module.empty, module.asnumpy = on_device(empty), np.array

@@ -145,7 +145,7 @@ def test_a_target_of_ones_own(installed, tmp_path):
     q, v = ARM.flatten(state)
     python = fc.compile(ARM, fc.mass_matrix, target="py")
     np.testing.assert_allclose(np.reshape(python(q, v), (3, 3)), fc.mass_matrix(ARM, state), rtol=1e-13)
-    with pytest.raises(ModelError, match=r"target is one of cpu, c, cuda, casadi, jax, py, not 'fortran'"):
+    with pytest.raises(ModelError, match=r"target is one of cpu, c, cuda, casadi, jax, javascript, py, not 'fortran'"):
         fc.compile(ARM, fc.mass_matrix, target="fortran")
     fc.save(ARM, tmp_path / "arm.toml")
     asked = [

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -326,3 +327,21 @@ def luminance(color):
 def contrast(a, b):
     """Of two luminances, as WCAG has it: 4.5 for text, 7 for good text."""
     return (max(a, b) + 0.05) / (min(a, b) + 0.05)
+
+
+def test_a_policy_walks_in_the_page(opened, tmp_path):
+    from fallingcat.learning import Policy, Walk
+
+    policy = Policy.load(Path(__file__).parents[2] / "examples" / "learning" / "quadruped_walk.npz")
+    page, heard = opened(policy.page(Walk.of(fc.robots.quadruped(), policy.about)).write(tmp_path / "live.html"))
+    for _ in range(50):
+        page.wait_for_timeout(200)
+        if page.evaluate("window.fallingcat.time") > 0.3:
+            break
+    assert page.evaluate("window.fallingcat.q[0]") > 0.02
+    page.locator("input[type=range]").first.fill("-0.5")
+    assert page.evaluate("window.fallingcat.command[0]") == -0.5
+    assert (
+        page.evaluate("() => { document.querySelector('.live button').click(); return window.fallingcat.time; }") == 0
+    )
+    assert heard == []

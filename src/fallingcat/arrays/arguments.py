@@ -45,8 +45,8 @@ def of_shape(x: Any, shape: tuple[int, ...], what: str) -> Any:
     return x.astype(float) if is_numeric(x) and x.dtype.kind not in "fc" else x
 
 
-def as_number(x: Any, what: str) -> Any:
-    """``x``, if it is one finite number, or one of another kind.
+def as_number(x: Any, what: str, *, real: bool = False) -> Any:
+    """``x``, if it is one finite number, or one of another kind; ``real``: no complex step either.
 
     Example:
         >>> as_number("late", "t")
@@ -55,7 +55,7 @@ def as_number(x: Any, what: str) -> Any:
     """
     if isinstance(x, (int, float, complex, np.number)):
         size: Any = abs(x)
-        good = not isinstance(x, bool) and size <= LARGEST
+        good = not isinstance(x, bool) and size <= LARGEST and not (real and np.iscomplexobj(x))
     else:
         good = getattr(x, "shape", ()) in ((), (1, 1)) and _is_of_a_kind(x)
     if not good:

@@ -21,6 +21,7 @@ from .inspect_file import inspect, report
 from .learn_walk import learn_walk, play
 from .report_file import report_robot
 from .reproduce_all import reproduce
+from .righting_atlas import atlas
 from .study_run import study_list, study_run
 from .sweep_run import sweep
 from .text import plain
@@ -28,6 +29,7 @@ from .view_file import view
 
 __all__ = [
     "app",
+    "atlas",
     "bench",
     "cache_clear",
     "cache_info",

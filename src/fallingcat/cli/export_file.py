@@ -32,7 +32,7 @@ def export(
         str | None,
         typer.Option(metavar="TOML", help="Controller instead of a function: contacts and tasks by priority."),
     ] = None,
-    target: Annotated[str, typer.Option(metavar="c|cuda|llvm")] = "c",
+    target: Annotated[str, typer.Option(metavar="c|cuda|llvm|javascript")] = "c",
     dtype: Annotated[str, typer.Option(metavar="float64|float32")] = "float64",
     *,
     reading: Reading,
@@ -76,7 +76,7 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
             return [str(path) for path in kernel.write(folder)]
         if not getattr(kernel, "source", None):
             raise ModelError("there is no LLVM text without llvmlite" if target == "llvm" else f"{target} has no text")
-        ending = {"llvm": "ll", "cuda": "cu"}.get(target, target)
+        ending = {"llvm": "ll", "cuda": "cu", "javascript": "js"}.get(target, target)
         path = folder / f"{function}.{ending}"
         path.write_text(kernel.source, encoding="ascii")
         return [str(path)]

@@ -95,6 +95,10 @@ def play(
     c: Annotated[
         str | None, typer.Option("--c", metavar="FOLDER", help="Write the policy as C too.", show_default=False)
     ] = None,
+    live: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write a page that simulates the policy itself too.", show_default=False),
+    ] = None,
     no_open: NoOpen = False,
     as_json: Json = False,
 ) -> None:
@@ -119,6 +123,8 @@ def play(
             "largest tilt (deg)": round(math.degrees(math.acos(max(-1.0, min(1.0, float(tilt))))), 1),
             "page": written(run.animate(), out),
         }
+        if live is not None:
+            rows["live"] = written(found.page(task), live)
         if onnx is not None:
             rows["onnx"] = str(found.to_onnx(onnx).resolve())
         if c is not None:
@@ -134,14 +140,14 @@ def play(
 def _simulated(task: Any, policy: Any, command: Any, seconds: float) -> Any:
     """Run whose estimated error is small, if one of the steps is: those of training are too coarse for a motion."""
     from .. import simulate
-    from ..simulation import Kind
+    from ..simulation import DiagnosticKind
 
     for steps in STEPS_PER_PERIOD:
         run = simulate(
             task.model, task.stance, seconds, policy.controller(task, command), task.contact, dt=task.period / steps,
             integrator="implicit",
         )  # fmt: skip
-        if Kind.STEP_ERROR not in {warning.kind for warning in run.warnings}:
+        if DiagnosticKind.STEP_ERROR not in {warning.kind for warning in run.warnings}:
             break
     return run
 

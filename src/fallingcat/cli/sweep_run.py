@@ -72,7 +72,7 @@ def sweep(
         from ..studies import sweep as swept
 
         wanted = load(study).with_parameters(dict(map(setting, settings or ())))
-        with _progress(wanted.name, as_json) as progress:
+        with sweep_bar(wanted.name, as_json) as progress:
             found = swept(
                 wanted, dict(map(_axis, grid)), out or f"{wanted.name}.zarr", sample=sample, seed=seed, resume=resume,
                 workers=workers, scheduler=scheduler, target=target, chunk=chunk, time_limit=time_limit,
@@ -109,7 +109,7 @@ def _axis(text: str) -> tuple[str, list[Any]]:
 
 
 @contextmanager
-def _progress(what: str, quiet: bool) -> Iterator[SweepProgress | None]:
+def sweep_bar(what: str, quiet: bool) -> Iterator[SweepProgress | None]:
     """Progress bar on a terminal's stderr with rate and time left; nothing in a pipe."""
     if quiet or not sys.stderr.isatty():
         yield None

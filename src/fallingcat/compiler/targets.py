@@ -30,6 +30,7 @@ TARGETS = Registry[Callable[[Recipe], Any]](
             "cuda": ".cuda.kernel",
             "casadi": ".codegen.casadi",
             "jax": ".xla.function",
+            "javascript": ".codegen.javascript",
         }.items()
     },
     _check,
@@ -49,7 +50,7 @@ def check(target: str) -> None:
     Example:
         >>> check("fortran")
         Traceback (most recent call last):
-        fallingcat.errors.ModelError: target is one of cpu, c, cuda, casadi, jax, not 'fortran'
+        fallingcat.errors.ModelError: target is one of cpu, c, cuda, casadi, jax, javascript, not 'fortran'
     """
     if target not in TARGETS:
         raise ModelError(f"target is one of {', '.join(('cpu', *TARGETS))}, not {target!r}")

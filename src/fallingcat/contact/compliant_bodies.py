@@ -101,9 +101,8 @@ class CompliantBodies(SpringDamperContact):
         own = () if self.floor is None else self.floor.parts
         if self.floor is None and not self._uneven:
             return (self,)
-        if not isinstance(self.friction, tuple) or not self.friction:
+        if not isinstance(self.friction, tuple):
             return (*own, self._part(self.pairs, self.friction))
-        assert isinstance(self.friction, tuple)
         return (*own, *(self._part((pair,), mu) for pair, mu in zip(self.pairs, self.friction, strict=True)))
 
     @property
@@ -114,7 +113,7 @@ class CompliantBodies(SpringDamperContact):
     @property
     def _uneven(self) -> bool:
         """True if pairs have coefficients of their own."""
-        return isinstance(self.friction, tuple) and bool(self.friction)
+        return isinstance(self.friction, tuple)
 
     @property
     def coefficient(self) -> Any:

@@ -86,7 +86,7 @@ class CompliantFloor(SpringDamperContact):
     """normal, tangential (N s/m); left out, both are ``D = m w / points``: half of critical damping"""
     friction: float | tuple[float, ...] | None = BY_SURFACES
     """Coulomb's coefficient, one for all points or one for each; left out, that of the surfaces in the robot's file
-    (:class:`fallingcat.model.Surface`), or where it has none, None; None holds every point where it touched down"""
+    (:class:`fallingcat.model.Surface`), or where it has none, 1.0; None holds every point where it touched down"""
     normal: tuple[float, float, float] | None = None
     """out of the ground (world); None: against gravity"""
     height: float = 0.0
@@ -114,7 +114,8 @@ class CompliantFloor(SpringDamperContact):
         check_friction(self.friction, self.points, "a floor")
         if coefficient(self.friction) is not None and self.damping is not UNSPECIFIED and not self.damping[1] > 0.0:
             raise ModelError(
-                "a floor with friction needs tangential damping: it says how fast a sliding anchor follows"
+                "a floor with friction needs tangential damping: it says how fast a sliding anchor follows; "
+                "friction=None holds points where they touch down"
             )
 
     def _defaults(
@@ -146,7 +147,7 @@ class CompliantFloor(SpringDamperContact):
     @property
     def parts(self) -> tuple[CompliantFloor, ...]:
         """Floors with one coefficient of friction each, in the order of the points: itself, where it has one."""
-        if not isinstance(self.friction, tuple) or not self.friction:
+        if not isinstance(self.friction, tuple):
             return (self,)
         ends = [i for i, mu in enumerate(self.friction) if i == 0 or mu != self.friction[i - 1]]
         return tuple(self._part(slice(a, b)) for a, b in zip(ends, [*ends[1:], len(self.points)], strict=True))
@@ -183,7 +184,7 @@ class CompliantFloor(SpringDamperContact):
     def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
         """Forces of spring and damper on a point in the ground, within the friction cone, and the anchor's rate."""
         v = J @ velocity
-        law = self._part(slice(i, i + 1)) if isinstance(self.friction, tuple) and self.friction else self
+        law = self._part(slice(i, i + 1)) if isinstance(self.friction, tuple) else self
         force, moves = law.bristle_force(site.height, self.stretch(i, site, p, memory), v)
         return Pressed(site.axes, J, force, v[1:] - moves if self.rolls(i) else moves)
 

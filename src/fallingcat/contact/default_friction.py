@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, Final
 
 import numpy as np
@@ -10,13 +11,21 @@ from ..errors import ModelError, describe
 from ..geometry.body_pairs import BodyPair
 from ..geometry.surfaces import ground_frictions, pair_frictions
 from ..model import Model
-from .rigid.solvers.cone_projection import STICKING_FRICTION
 
-BY_SURFACES: Any = ()
+
+class _LeftOut(Enum):
+    """Kind of what stands for an argument that a user left out: equal to itself alone, also once it is copied."""
+
+    BY_SURFACES = "by surfaces"
+
+    def __repr__(self) -> str:
+        return f"<{self.value}>"
+
+
+BY_SURFACES: Final[Any] = _LeftOut.BY_SURFACES
 """In place of a coefficient that follows from the surfaces of shapes."""
-DEFAULT_FRICTION: Final[float | None] = None
-"""Coefficient where no surface is known."""
-
+DEFAULT_FRICTION: Final = 1.0
+"""Coefficient where no surface is known, as rubber on concrete; None, which a user may give, holds every point."""
 BETWEEN_BODIES: Final = 0.5
 """The same between bodies."""
 
@@ -34,12 +43,8 @@ def friction_on(model: Model, points: tuple[str, ...], given: Any) -> Any:
     """
     if given is not BY_SURFACES:
         return given
-    found = {*ground_frictions(model, points)} if points else {None}
-    if len(found) == 1:
-        (one,) = found
-        return DEFAULT_FRICTION if one is None else one
-    unknown = STICKING_FRICTION if DEFAULT_FRICTION is None else DEFAULT_FRICTION
-    return tuple(unknown if mu is None else mu for mu in ground_frictions(model, points))
+    found = [DEFAULT_FRICTION if mu is None else mu for mu in ground_frictions(model, points)]
+    return tuple(found) if len({*found}) > 1 else found[0] if found else DEFAULT_FRICTION
 
 
 def friction_between(model: Model, pairs: tuple[BodyPair, ...], given: Any) -> Any:

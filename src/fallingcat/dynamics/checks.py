@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import is_numeric
-from ..arrays.arguments import holds_numbers, shape_of
+from ..arrays.arguments import LARGEST, holds_numbers, shape_of
 from ..arrays.types import Vector
 from ..errors import ModelError, describe
 from ..model import Model, State
@@ -120,11 +120,14 @@ def choice(x: Any, options: tuple[str, ...], what: str) -> str:
     return str(x)
 
 
-def positive(x: Any, what: str) -> float:
-    """``x`` if it is a finite number above zero."""
+def positive(x: Any, what: str, *, zero: bool = False) -> float:
+    """``x`` if it is a finite number above zero, or not below it."""
     x = x.item() if isinstance(x, np.number) else x  # a float32 beside a larger number would warn
-    if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0 < x <= int(np.finfo(float).max):
-        raise ModelError(f"{what} is a positive number, not {describe(x)}")
+    good = isinstance(x, (int, float)) and not isinstance(x, bool) and (zero if x == 0 else 0 < x <= LARGEST)
+    if not good:
+        raise ModelError(
+            f"{what} is a {'number that is not negative' if zero else 'positive number'}, not {describe(x)}"
+        )
     return float(x)
 
 

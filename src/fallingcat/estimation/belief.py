@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.arguments import as_array, shape_of
 from ..arrays.types import FloatArray, Matrix, Pose, Rotation, Vector
+from ..errors import ModelError, describe
 from ..records import concise
 
 
@@ -58,6 +60,19 @@ class Belief(NamedTuple):
     def deviations(self) -> Vector:
         """Standard deviations: square roots of the covariance's diagonal."""
         return np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
+
+
+def check_belief(belief: Any, vectors: int, size: int, *, one: bool = True) -> None:
+    """Raise an error unless this is a belief about so many vectors, with a covariance of that size."""
+    if not isinstance(belief, Belief):
+        raise ModelError(f"a belief must be one of the filter, such as of begin, got {describe(belief)}")
+    for name, shape in (("element", (3 + vectors, 3 + vectors)), ("bias", (6,)), ("covariance", (size, size))):
+        x = getattr(belief, name)
+        given = shape_of(x)
+        if given is None or (given if one else given[len(given) - len(shape) :]) != shape:
+            raise ModelError(f"{name} of the belief must have shape {shape}, got {describe(x)}")
+        if one:
+            as_array(x, shape, f"{name} of the belief")
 
 
 @concise

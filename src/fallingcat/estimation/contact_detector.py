@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, less, solve, where
+from ..arrays.arguments import LARGEST
 from ..arrays.types import Matrix, Scalar, Vector
 from ..dynamics import jacobian
 from ..errors import ModelError, describe
@@ -78,8 +79,10 @@ class ContactDetector:
         if not isinstance(self.feet, (list, tuple)) or not self.feet:
             raise ModelError(f"feet must be a list of names of links and frames, got {describe(self.feet)}")
         checked_points(self.observer.model, tuple(self.feet))
-        for name, x in (("threshold", self.threshold), ("release", self.released)):
-            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x < np.inf:
+        for name, x in (("threshold", self.threshold), ("release", self.release)):
+            if x is None and name == "release":
+                continue
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= LARGEST:
                 raise ModelError(f"{name} of a ContactDetector must be positive (N), got {describe(x)}")
         if self.released > self.threshold:
             raise ModelError(f"release must be at most the threshold ({self.threshold:g} N), got {self.released:g} N")
@@ -112,6 +115,8 @@ class ContactDetector:
         Returns:
             State of the detector now.
         """
+        if not isinstance(before, ContactState):
+            raise ModelError(f"before must be the last ContactState, such as of begin, got {describe(before)}")
         seen = self.observer.step(before.observer, state, forces, dt)
         J: Any = concatenate([jacobian(self.observer.model, state, foot, "mixed")[:3] for foot in self.feet])
         square = J @ J.T

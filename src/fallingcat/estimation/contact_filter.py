@@ -9,25 +9,20 @@ from typing import Any, Literal
 import numpy as np
 
 from ..arrays import block, concatenate, mirror, scale, skew, solve, stack
+from ..arrays.arguments import as_array
 from ..arrays.types import Matrix, Pose, Scalar, Vector
 from ..caching import cached_property
 from ..compiler import Kernel, compile
-from ..dynamics import jacobian, link_pose
 from ..dynamics.checks import check_model, check_state, positive, vector
 from ..errors import ModelError, NumericsError, describe
 from ..lie import SE3, SEk3, rotations
 from ..model import Model, State
 from ..model.states import check_pose
 from ..records import concise
-from .belief import Belief, Estimates
+from .belief import Belief, Estimates, check_belief
 from .error_coordinates import COORDINATES, ErrorCoordinates, on_diagonal, with_biases
+from .leg_kinematics import Legs, leg_positions
 from .sensors import IMU, Encoders, Readings, check_deviations, check_readings, check_sensors, checked_feet
-
-POSITION_FLOOR = 1e-4
-"""m: standard deviation of a foot in the base beside that of the encoders: lengths of links, softness of soles."""
-
-Legs = tuple[Matrix, Sequence[Matrix]]
-"""Positions of the feet in the axes of the unit, and covariances of these."""
 
 
 @concise
@@ -70,6 +65,8 @@ class ContactFilter:
     def __post_init__(self) -> None:
         check_model(self.model)
         check_sensors(self.imu, self.encoders)
+        if self.imu is None or self.encoders is None:
+            raise ModelError("the filter needs an IMU and Encoders, got None")
         object.__setattr__(self, "feet", checked_feet(self.model, self.feet))
         if self.model.base != SE3():
             raise ModelError(f"the filter estimates a free base, SE(3), and {self.model.name!r} has {self.model.base}")
@@ -132,7 +129,7 @@ class ContactFilter:
         # the guess is off by differences of position and velocity, whatever the filter's coordinates are
         T = self._to_filter(COORDINATES["additive"].change(self.group, X), X)
         belief = Belief(X, np.zeros(6), T @ P @ T.T)
-        return self._lifted(belief, *self._legs(self.model, np.asarray(state.joints)), np.zeros(count))[0]
+        return self._lifted(belief, *leg_positions(self, self.model, np.asarray(state.joints)), np.zeros(count))[0]
 
     def _to_filter(self, T: Matrix, X: Matrix) -> Matrix:
         """Change from additive errors to those of the filter, with the biases."""
@@ -153,9 +150,7 @@ class ContactFilter:
         Returns:
             Belief at the end of the period.
         """
-        joints = vector(joints, self.model.nq - self.model.base.nq, "joints")
-        touching = vector(np.asarray(touching, dtype=float), len(self.feet), "touching")
-        return self._step(self.model, belief, vector(imu, 6, "imu"), joints, touching, positive(dt, "dt"))
+        return self._step(self.model, *self._checked(belief, imu, joints, touching, dt))
 
     def predict(
         self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar
@@ -172,10 +167,18 @@ class ContactFilter:
         Returns:
             Belief, and the transition matrix of the error.
         """
-        return self._predicted(self.model, belief, imu, self._legs(self.model, joints), touching, dt)
+        belief, imu, joints, touching, dt = self._checked(belief, imu, joints, touching, dt)
+        return self._predicted(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
+
+    def _checked(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> tuple[Any, ...]:
+        """Arguments of a step, of their shapes."""
+        check_belief(belief, self.group.vectors, self.size)
+        joints = vector(joints, self.model.nq - self.model.base.nq, "joints")
+        touching = as_array(touching, (len(self.feet),), "touching")
+        return belief, vector(imu, 6, "imu"), joints, touching, positive(dt, "dt")
 
     def _step(self, model: Model, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
-        legs = self._legs(model, joints)
+        legs = leg_positions(self, model, joints)
         predicted, _ = self._predicted(model, belief, imu, legs, touching, dt)
         return self._corrected(predicted, *legs, touching)
 
@@ -269,17 +272,6 @@ class ContactFilter:
         after = self.coordinates.corrected(self.group, belief.element, correction[:-6])
         return Belief(after, belief.bias - correction[-6:], mirror(P - K @ PH.T))
 
-    def _legs(self, model: Model, joints: Vector) -> Legs:
-        """Positions (N x 3, m) of the feet in the axes of the unit, and the covariances of these measurements."""
-        state = model.neutral()._replace(joints=joints)
-        inverse = SE3().inverse(self.imu.placement(model))
-        positions, noises = [], []
-        for foot in self.feet:
-            positions.append(inverse[:3, :3] @ link_pose(model, state, foot)[:3, 3] + inverse[:3, 3])
-            J = inverse[:3, :3] @ jacobian(model, state, foot, "mixed")[:3, model.m :]
-            noises.append(scale(self.encoders.angles**2, J @ J.T) + POSITION_FLOOR**2 * np.eye(3))
-        return (stack(positions) if positions else np.zeros((0, 3))), noises
-
     # a pose from outside ---------------------------------------------------------------------------------------
 
     def correct_pose(self, belief: Belief, pose: Pose, rotation: float, position: float) -> Belief:
@@ -296,6 +288,7 @@ class ContactFilter:
         """
         check_state(self.model, self.model.neutral()._replace(pose=pose))
         check_pose(self.model, pose)
+        check_belief(belief, self.group.vectors, self.size)
         rotation, position = positive(rotation, "rotation"), positive(position, "position")
         X, group = belief.element, self.group
         seen = np.asarray(pose) @ self.imu.placement(self.model)
@@ -304,7 +297,7 @@ class ContactFilter:
         H[:3, :3] = H[3:, group.dim - 3 : group.dim] = np.eye(3)
         H[:3, group.dim - 3 : group.dim] = -skew(X[:3, 3])
         H[:, : group.dim] = H[:, : group.dim] @ self.coordinates.change(group, X)
-        return self._updated(belief, error, H, np.diag(np.repeat([position**2, rotation**2], 3)))
+        return self._updated(belief, error, H, np.diag(np.repeat(np.minimum([position, rotation], 1e100) ** 2, 3)))
 
     # runs -----------------------------------------------------------------------------------------------------
 
@@ -339,8 +332,7 @@ class ContactFilter:
             Beliefs at all times.
         """
         check_readings(readings)
-        if not isinstance(start, Belief):
-            raise ModelError(f"start must be a Belief, such as filter.begin(state), got {describe(start)}")
+        check_belief(start, self.group.vectors, self.size, one=False)
         times, touching = readings.times, np.asarray(readings.touching) > 0.5
         period = np.array(times[1] - times[0])
         # a foot that lands within the period has moved since its beginning: it counts from the next one on
@@ -378,6 +370,8 @@ class ContactFilter:
         Returns:
             ``H_wb`` (4 x 4) and ``[v; w]`` of the base, body-fixed (m/s, rad/s).
         """
+        check_belief(belief, self.group.vectors, self.size, one=False)
+        gyro = as_array(gyro, (*belief.bias.shape[:-1], 3), "gyro")
         placement = self.imu.placement(self.model)
         poses = np.zeros((*belief.bias.shape[:-1], 4, 4))
         poses[..., :3, :4], poses[..., 3, 3] = belief.element[..., :3, :4], 1.0

@@ -8,17 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.arguments import as_number
 from ..arrays.types import BoolArray, FloatArray, Vector
 from ..contact import Contact
-from ..dynamics.checks import check_state
+from ..dynamics.checks import check_model, check_state
 from ..errors import ModelError, NumericsError, describe
 from ..geometry.point_positions import point_coordinates
 from ..lie import SE3
 from ..model import Model, State
 from ..records import short
-from .belief import Belief
+from .belief import Belief, check_belief
 from .contact_filter import ContactFilter
-from .sensors import IMU, Encoders, check_sensors, checked_bias, deviations, mean_readings
+from .sensors import IMU, Encoders, check_sensors, checked_bias, checked_feet, deviations, mean_readings
 
 SOFT_TRAVEL, HARD_TRAVEL = 1e-3, -1e-4
 """m: depth in compliant and in hard ground at which a foot switch closes: feet that hardly touch still slide"""
@@ -50,6 +51,10 @@ class FootSwitches:
 
     def __init__(self, model: Model, feet: Sequence[str], ground: Contact, travel: float | None = None) -> None:
         """See the class."""
+        check_model(model)
+        feet = checked_feet(model, feet)
+        if travel is not None:
+            as_number(travel, "travel (m)", real=True)
         points, radii = tuple(getattr(ground, "points", ())), getattr(ground, "radii", None)
         missing = [foot for foot in feet if foot not in points]
         if missing or not callable(getattr(ground, "ground", None)):
@@ -66,6 +71,7 @@ class FootSwitches:
 
     def __call__(self, t: float, state: State) -> BoolArray:
         """Mask of the feet in the ground."""
+        check_state(self.model, state)
         pose, joints = np.asarray(state.pose)[None], np.asarray(state.joints)[None]
         places = point_coordinates(self.model, pose, joints, self.feet, np.eye(3))[0]
         heights = [self._ground.site(p, r).height for p, r in zip(places, self._radii, strict=True)]
@@ -145,6 +151,11 @@ class EstimatedFeedback:
         if isinstance(contact_delay, bool) or not isinstance(contact_delay, (int, float)) or not contact_delay >= 0.0:
             raise ModelError(f"contact_delay must be a time that is not negative (s), got {describe(contact_delay)}")
         check_sensors(imu, encoders)
+        as_number(contact_delay, "contact_delay", real=True)
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
+            raise ModelError(f"seed must be a whole number, not negative, or None, got {describe(seed)}")
+        if start is not None:
+            check_belief(start, filter.group.vectors, filter.size)
         self.controller, self.filter, self.touching = controller, filter, touching
         self.imu, self.encoders, self.contact_delay = imu or filter.imu, encoders or filter.encoders, contact_delay
         self.bias, self.seed, self.start = checked_bias(bias), seed, start

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import scale
+from ..arrays.arguments import as_number
 from ..arrays.types import Matrix, Scalar, Vector
 from ..dynamics import coriolis_matrix, gravity_forces, jacobian, mass_matrix
-from ..dynamics.checks import check_fields, check_finite, check_model, vector
+from ..dynamics.checks import check_fields, check_model, vector
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..records import concise
@@ -91,7 +92,10 @@ class MomentumObserver:
             State of the observer now.
         """
         forces = vector(forces, self.model.nv, "forces (of base and joints)")
-        check_finite(dt, "dt")
+        check_fields(self.model, state)
+        if not isinstance(before, ObserverState):
+            raise ModelError(f"before must be the last ObserverState, such as of begin, got {describe(before)}")
+        as_number(dt, "dt")
         momentum, drift = _momentum_and_drift(self.model, state)
         known = scale(dt, forces + 0.5 * (before.drift + drift))
         innovation = before.residual + self.gain * (momentum - before.momentum - known)
@@ -109,6 +113,8 @@ class MomentumObserver:
             ``N x 3``: forces on the robot at the points, world axes (N).
         """
         residual = vector(residual, self.model.nv, "residual")
+        if not isinstance(feet, (list, tuple)) or not feet:
+            raise ModelError(f"feet must be a list of names of links and frames, got {describe(feet)}")
         J = np.concatenate([np.asarray(jacobian(self.model, state, foot, "mixed"))[:3] for foot in feet])
         # more equations than forces (three joints in a leg): what acts elsewhere is left over
         return np.linalg.lstsq(J.T, np.asarray(residual), rcond=None)[0].reshape(-1, 3)

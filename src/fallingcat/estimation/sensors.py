@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._deprecated import former_arguments
+from ..arrays.arguments import LARGEST, shape_of
 from ..arrays.types import BoolArray, FloatArray, Matrix
 from ..dynamics import link_pose, link_twist
 from ..errors import ModelError, describe
@@ -17,6 +19,8 @@ from ..model import Model
 from ..records import concise
 from ..simulation import Trajectory
 
+MAX_READINGS = 10_000_000
+"""Largest number of readings of a run"""
 UNEVEN = 1e-9
 """s: largest difference of the periods of readings, by rounding"""
 
@@ -26,11 +30,12 @@ def _check(sensor: object) -> None:
     for name, x in vars(sensor).items():
         if isinstance(x, str):
             continue
-        if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x < np.inf:
+        if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x <= LARGEST:
             kind = type(sensor).__name__
             raise ModelError(f"{name} of {kind} must be a finite number that is not negative, got {describe(x)}")
 
 
+@former_arguments(frame="link")
 @dataclass(frozen=True)
 class IMU:
     """Gyroscope and accelerometer, fixed to the base link.
@@ -44,7 +49,7 @@ class IMU:
         0.001
     """
 
-    frame: str = ""
+    link: str = ""
     """frame of the base link at which it sits; empty: the base itself"""
     gyro: float = 1e-4
     """rad/s/sqrt(Hz): density of white noise"""
@@ -69,11 +74,11 @@ class IMU:
         Returns:
             ``H_base_imu``.
         """
-        if not self.frame:
+        if not self.link:
             return np.eye(4)
-        frame = model.frame(self.frame)
+        frame = model.frame(self.link)
         if model.link_index(frame.link) != 0:
-            raise ModelError(f"the inertial measurement unit must be fixed to the base link, and {self.frame!r} is not")
+            raise ModelError(f"the inertial measurement unit must be fixed to the base link, and {self.link!r} is not")
         return np.asarray(frame.placement)
 
 
@@ -172,8 +177,8 @@ def read(
         >>> np.abs(readings.imu[0]).round(9)  # falling: no specific force
         array([0., 0., 2., 0., 0., 0.])
     """
-    imu, encoders, contacts = imu or IMU(), encoders or Encoders(), contacts or ContactSensor()
     check_sensors(imu, encoders, contacts)
+    imu, encoders, contacts = imu or IMU(), encoders or Encoders(), contacts or ContactSensor()
     if not isinstance(run, Trajectory):
         raise ModelError(f"run must be a Trajectory of fc.simulate, got {describe(run)}")
     feet, rng = checked_feet(run.model, feet, ()), checked_generator(rng)
@@ -209,6 +214,10 @@ def add_noise(readings: Readings, imu: IMU, encoders: Encoders, rng: np.random.G
         >>> bool(np.abs(noisy.imu[:, :3]).max() > 0.01)
         True
     """
+    check_readings(readings)
+    check_sensors(imu, encoders)
+    if imu is None or encoders is None or not isinstance(rng, np.random.Generator):
+        raise ModelError(f"noise needs an IMU, Encoders and a NumPy generator, got {describe(rng)}")
     dt = readings.times[1] - readings.times[0]
     walk, white = deviations(imu, dt)
     walked = np.cumsum(walk * rng.standard_normal(readings.imu.shape), axis=0)
@@ -228,10 +237,12 @@ def deviations(imu: IMU, dt: float) -> tuple[FloatArray, FloatArray]:
 
 def _times(run: Trajectory, rate: float) -> FloatArray:
     duration = float(run.times[-1] - run.times[0])
-    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not 0.0 < rate < np.inf:
+    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not 0.0 < rate <= LARGEST:
         raise ModelError(f"rate must be a positive number of readings per second, got {describe(rate)}")
     # a run of whole periods whose product rounds down has its last reading all the same
-    count = int(duration * rate + 1e-9)
+    count = int(min(duration * rate, 2.0 * MAX_READINGS) + 1e-9)
+    if count > MAX_READINGS:
+        raise ModelError(f"{rate:g} readings per second for {duration:g} s are more than {MAX_READINGS:,}")
     if count < 1:
         raise ModelError(f"a run of {duration:g} s has no whole period at {rate:g} readings per second")
     return run.times[0] + np.arange(count + 1) / rate
@@ -245,7 +256,7 @@ def _within(run: Trajectory, t: float) -> float:
 def _imu_motion(run: Trajectory, imu: IMU, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rotations (K + 1, 3, 3) and world velocities (K + 1, 3) of the unit."""
     model = run.model
-    place = model.frame(imu.frame or model.link_names[0])
+    place = model.frame(imu.link or model.link_names[0])
     imu.placement(model)
     states = [run.at(_within(run, t)) for t in times]
     rotation = np.array([link_pose(model, s, place)[:3, :3] for s in states])
@@ -284,7 +295,7 @@ def check_sensors(imu: Any, encoders: Any, contacts: Any = None) -> None:
 def check_deviations(*given: Any, name: str = "a standard deviation") -> None:
     """Raise an error where one is no standard deviation."""
     for x in given:
-        if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x < np.inf:
+        if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x <= LARGEST:
             raise ModelError(f"{name} must be a finite number that is not negative, got {describe(x)}")
 
 
@@ -311,8 +322,8 @@ def checked_generator(rng: Any) -> np.random.Generator | None:
 def checked_bias(bias: Any) -> FloatArray:
     """Biases of gyroscope and accelerometer, 6 finite numbers."""
     try:
-        found = np.array(bias, dtype=float)
-    except (TypeError, ValueError):
+        found = np.array(bias if shape_of(bias) == (6,) else None, dtype=float)
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
     if found.shape != (6,) or not np.isfinite(found).all():
         raise ModelError(f"bias must be 6 finite numbers (rad/s, m/s^2), got {describe(bias)}")

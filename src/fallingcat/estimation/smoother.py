@@ -33,6 +33,8 @@ def smooth(filter: ContactFilter, readings: Readings, start: Belief, lag: int | 
         >>> found.poses.shape
         (11, 4, 4)
     """
+    if not isinstance(filter, ContactFilter):
+        raise ModelError(f"filter must be a ContactFilter, got {describe(filter)}")
     if lag is not None and (isinstance(lag, bool) or not isinstance(lag, (int, np.integer)) or lag < 1):
         raise ModelError(f"lag must be a whole number of at least 1, got {describe(lag)}")
     found = filter.run(readings, start)

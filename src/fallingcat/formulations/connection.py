@@ -74,6 +74,7 @@ def shape(model: Model, state: State) -> Shape:
         for c in range(geo.places.sizes[k]):
             s = geo.axes[k][:, c]
             axes.append(Axis(s, k, above, total[k], total[k] @ s))
+    # sums of rigid inertias round differently above and below the diagonal
     Mb = mirror(S.T @ (total[0] @ S))
     Mbq = S.T @ stack([axis.momentum for axis in axes], axis=1) if axes else np.zeros((model.m, 0))
     A, T = solve(Mb, Mbq), geo.places.spread[model.m :, model.m :]

@@ -168,6 +168,7 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     left = (S6.T @ tree.left).T
     C = with_rotor_coriolis(model, tree.C, state.rates, "coadjoint")
     Gamma = columns(lambda C, a, right: C - left @ a - A.T @ (right + swirl @ a), C, A, S6.T @ tree.right)
+    # mirrored, so that P is symmetric to the bit: its skew part would pass for work
     P = mirror(-(swirl + swirl.T))
     ad, rows = model.base.ad(mu), S6.T @ tree.rows
     S = rows + ad.T @ Mbq
@@ -201,9 +202,11 @@ def _curvature_forces(model: Model, M: Matrix, A: Matrix, areas: Matrix, rows: M
     turns = model.base.selection[3:].any(axis=0)
     t, r = np.flatnonzero(~turns), np.flatnonzero(turns)
     if not len(t) or not len(r):
+        # half of the skew term on each side: B is skew by its making, and two products with A are saved
         y = rows - 0.5 * (whole @ A)
         return skew_mirror(areas + y.T @ A - A.T @ y)
     mass = M[np.ix_(t, t)]
+    # rotations about the center of mass: there translations and rotations decouple, and mass is all that is divided by
     center = solve(mass, M[np.ix_(t, r)])
     mixed = whole[np.ix_(r, t)] @ center
     about = skew_mirror(whole[np.ix_(r, r)] - mixed + mixed.T + center.T @ whole[np.ix_(t, t)] @ center)

@@ -244,6 +244,7 @@ def derived_rate(model: Model, state: State, matrix: Callable[[State], Matrix], 
     if not all(map(is_numeric, (rate, *state))):
         return rate
     still = State(state.pose, state.joints, 0.0 * state.twist, 0.0 * state.rates)
+    # exactly equal: a function of the configuration does the same arithmetic at any velocity
     if not np.array_equal(matrix(still), matrix(state)):
         raise ModelError(f"{what} depends on the velocity: it must be a function of pose and joints")
     if not is_rate(rate, at, float(np.abs(state.velocity).max(initial=0.0))):

@@ -27,14 +27,14 @@ class Delay:
 
     @property
     def arrays(self) -> list[Any]:
-        """What is remembered, as :meth:`take` takes it."""
+        """Arrays that are remembered, as :meth:`take` takes them."""
         return [] if self._lag is None else [self._lag, *self._past]
 
     def take(self, arrays: list[Any]) -> None:
-        """Remember what :attr:`arrays` lists.
+        """Remember arrays.
 
         Args:
-            arrays: Such a list.
+            arrays: List of :attr:`arrays`.
         """
         if arrays:
             self._lag, *self._past = arrays

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.checks import choice
 from ..errors import ModelError, NumericsError, describe
+from ..model import Model
 from ..records import concise, short
 from ..simulation.batch.resident_batch import ResidentBatch
 from ..simulation.problem.arguments import seconds, whole
@@ -17,6 +19,8 @@ from .task import Snapshot, Task
 
 BANK = 1024
 """Starts, and parameters of robots, from which resets draw, unless another number is given."""
+COPIES, MAX_BYTES = 20, {"cpu": 8_000_000_000, "cuda": 100_000_000_000}
+"""Numbers of a robot that are kept, as a multiple of those of its state, and bytes that all of them may take"""
 MAX_SPEED = 1e3
 """m/s and rad/s: a robot beyond it, or one whose velocities are not numbers, is broken."""
 
@@ -93,12 +97,17 @@ class Environment:
         dtype: str | None = None,
         bank: int = BANK,
     ) -> None:
+        if not isinstance(task, Task):
+            raise ModelError(f"task must be a fc.learning.Task, got {describe(task)}")
         self.task, self.robots, self.target = task, whole(robots, "robots"), target
         self.steps = _multiple(seconds(task.period, "period"), seconds(task.dt, "dt"))
-        dtype = dtype or ("float32" if target == "cuda" else "float64")
+        choice(target, tuple(MAX_BYTES), "target of an Environment")
+        dtype = ("float32" if target == "cuda" else "float64") if dtype is None else dtype
         default = "cupy" if target == "cuda" else "numpy"
         self.library: Library = library_of(default if library is None else library, target, dtype)
-        rng, starts = np.random.default_rng([seed, 1]), whole(bank, "bank")
+        for count, what in ((self.robots, "robots"), (whole(bank, "bank"), "starts")):
+            _check_size(task.model, count, what, MAX_BYTES[target])
+        rng, starts = np.random.default_rng([_seed(seed), 1]), whole(bank, "bank")
         self.batch = ResidentBatch(
             task.model, self.robots, task.start(rng, starts), task.laws, task.contact, dt=task.dt, target=target,
             dtype=dtype, threads=threads, parameters=task.randomization.parameters(task.model, rng, starts),
@@ -111,6 +120,9 @@ class Environment:
         """sizes of the observed quantities, by name, in order"""
         self.terms: tuple[str, ...] = tuple(terms)
         """names of the terms of the reward"""
+        unknown = {*task.noise} - {*self.fields}
+        if unknown:
+            raise ModelError(f"noise is that of {', '.join(self.fields)}, not of {describe(min(unknown))}")
 
     def __repr__(self) -> str:
         return f"<Environment of {short(type(self.task).__name__)}: {self.robots} robots, {self.target}>"
@@ -139,7 +151,7 @@ class Environment:
         Returns:
             Name of the quantity, with the place within it.
         """
-        for name, size in self.fields.items():
+        for name, size in self.fields.items() if isinstance(column, (int, np.integer)) and column >= 0 else ():
             if column < size:
                 return f"{name}[{column}]" if size > 1 else name
             column -= size
@@ -165,9 +177,7 @@ class Environment:
             Observations (N x size).
         """
         if seed is not None:
-            if not isinstance(seed, (int, np.integer)) or seed < 0:
-                raise ModelError(f"seed is a whole number, not negative, got {describe(seed)}")
-            self.library.seed(int(seed))
+            self.library.seed(_seed(seed))
         task, xp, n = self.task, self.library.xp, self.robots
         zeros = self.library.floats
         self._age = zeros(np.zeros(n))
@@ -355,6 +365,20 @@ def _nominal_gains(task: Task) -> list[np.ndarray]:
             whole_law: Any = law.sized(task.model)
             return [np.array(whole_law.kp, dtype=float), np.array(whole_law.kd, dtype=float)]
     return []
+
+
+def _seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        raise ModelError(f"seed is a whole number, not negative, got {describe(seed)}")
+    return int(seed)
+
+
+def _check_size(model: Model, count: int, what: str, most: int) -> None:
+    """Refuse numbers of robots that cannot be kept, before they are asked for."""
+    size = 8 * count * COPIES * (model.nq + model.nv)
+    if size > most:
+        given = f"{describe(count)} {what} of {model.name!r}"
+        raise ModelError(f"{given} take more than {most // 10**9} GB: take at most {most * count // size:,}")
 
 
 def _multiple(period: float, dt: float) -> int:

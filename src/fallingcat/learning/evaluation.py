@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..errors import ModelError, describe
 from ..records import concise
 from ..simulation.problem.arguments import seconds as checked_seconds
 from .environment import Environment
@@ -48,8 +49,13 @@ def evaluate(environment: Environment, act: Callable[[Any], Any], seconds: float
         >>> evaluate(world, lambda seen: 0.0 * seen[:, :12], 0.2).standing
         1.0
     """
+    if not isinstance(environment, Environment) or not callable(act):
+        raise ModelError(f"evaluate takes an Environment and a function, not {describe(environment)}, {describe(act)}")
+    period, horizon = environment.task.period, environment.task.horizon
+    if checked_seconds(seconds, "seconds") > horizon + 0.5 * period:
+        raise ModelError(f"the horizon of the task must be longer than {seconds:g} s, and is {horizon:g} s")
     seen, alive = environment.reset(seed), None
-    steps = max(1, round(checked_seconds(seconds, "seconds") / environment.task.period))
+    steps = max(1, round(seconds / period))
     sums: dict[str, Any] = {}
     broken: Any = 0
     for k in range(steps):

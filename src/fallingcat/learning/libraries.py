@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.checks import choice
 from ..errors import ExtraMissingError, ModelError, describe, meant
 
 TARGETS = {"numpy": ("cpu",), "torch": ("cpu", "cuda"), "jax": ("cpu", "cuda"), "cupy": ("cuda",)}
@@ -212,7 +213,8 @@ LIBRARIES: dict[str, type[Library]] = {"numpy": NumPy, "torch": Torch, "jax": Ja
 
 def library_of(name: Any, target: str, dtype: str) -> Library:
     """Library by its name; an error says which ones have arrays on a target."""
-    if name not in LIBRARIES:
+    choice(dtype, ("float64", "float32"), "dtype of an Environment")
+    if not isinstance(name, str) or name not in LIBRARIES:
         hint = meant(name, LIBRARIES) if isinstance(name, str) else ""
         raise ModelError(f"library is one of {', '.join(LIBRARIES)}, not {describe(name)}{hint}")
     if target not in TARGETS[name]:

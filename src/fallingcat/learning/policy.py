@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +13,23 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate, exp, less, where
+from ..arrays.arguments import as_array, shape_of
 from ..compiler import compile
 from ..control import SampledController
 from ..errors import ExtraMissingError, FileError, ModelError, describe
-from ..io.files import write_bytes
+from ..io.archives import unpacked
+from ..io.diagnostics import Reader, check_path
+from ..io.files import read_bytes, write_bytes
 from ..model import Model, State
 from ..records import short
+from ..visualization import Page
 from .libraries import Library
-from .task import Snapshot, Task
+from .task import Task, alone
 
 FORMAT = "fallingcat policy 1"
 """Name and version of the file format."""
+MAX_BYTES = 1 << 30
+"""Largest file of a policy and its learner"""
 Layer = tuple[np.ndarray, np.ndarray]
 
 
@@ -47,8 +52,13 @@ class Policy:
 
     def __post_init__(self) -> None:
         made: list[Layer] = []
+        layers: Any = self.layers
+        about: Any = self.about
+        if not isinstance(layers, (tuple, list)) or not isinstance(about, Mapping):
+            given = f"{describe(layers)} and {describe(about)}"
+            raise ModelError(f"a policy takes layers (matrix, offset) and a mapping, not {given}")
         for k, pair in enumerate(self.layers):
-            W, b = (np.asarray(x, dtype=float) for x in pair)
+            W, b = _layer(pair, k)
             if W.ndim != 2 or b.shape != W.shape[:1] or (made and made[-1][0].shape[0] != W.shape[1]):
                 raise ModelError(f"layer {k} of a policy has shapes {W.shape} and {b.shape}, which do not fit")
             if not (np.isfinite(W).all() and np.isfinite(b).all()):
@@ -81,7 +91,10 @@ class Policy:
 
     def __call__(self, observations: Any) -> Any:
         """Actions (... x k) for observations (... x size), in NumPy."""
-        return self.on(None)(np.asarray(observations, dtype=float))
+        shape = shape_of(observations) or ()
+        if shape[-1:] != self.sizes[:1]:
+            raise ModelError(f"observations must be {self.sizes[0]} numbers, got {describe(observations)}")
+        return self.on(None)(as_array(observations, shape, "observations"))
 
     def on(self, library: Library | None) -> Callable[[Any], Any]:
         """Policy as a function of arrays of another library.
@@ -116,6 +129,7 @@ class Policy:
         Returns:
             Its path.
         """
+        check_path(path)
         arrays: dict[str, Any] = {
             f"{name}{k}": x for k, pair in enumerate(self.layers) for name, x in zip("Wb", pair, strict=True)
         }
@@ -141,7 +155,7 @@ class Policy:
             return cls(tuple((arrays[f"W{k}"], arrays[f"b{k}"]) for k in range(count)), _about(arrays, path))
         except KeyError as missing:
             raise FileError(f"the policy has no array {missing}", file=path) from None
-        except (ModelError, ValueError, TypeError) as error:
+        except ModelError as error:
             raise FileError(str(error), file=path) from None
 
     def to_onnx(self, path: str | os.PathLike[str]) -> Path:
@@ -153,6 +167,7 @@ class Policy:
         Returns:
             Its path.
         """
+        check_path(path)
         try:
             from onnx import TensorProto, checker, helper, numpy_helper
         except ImportError:
@@ -190,8 +205,10 @@ class Policy:
         Returns:
             Paths of the files.
         """
+        check_path(folder)
+        law = self.law(task)
         made = compile(
-            task.model, self.law(task), target="c", inputs={"time": 1, "command": task.commands, "action": task.actions}
+            task.model, law, target="c", inputs={"time": 1, "command": task.commands, "action": task.actions}
         )
         paths: list[Path] = made.write(Path(folder))
         return paths
@@ -207,11 +224,13 @@ class Policy:
         Returns:
             ``policy(model, state, time, command, action) -> action``.
         """
+        if not isinstance(task, Task) or task.actions != self.sizes[-1]:
+            raise ModelError(f"a policy of {self.sizes[-1]} actions is not one of {describe(task)}")
 
         def policy(model: Model, state: State, time: Any, command: Any, action: Any) -> Any:
-            x = concatenate(
-                [np.reshape(row, -1) for row in task.observe(_alone(state, time, command, action)).values()]
-            )
+            x = concatenate([np.reshape(row, -1) for row in task.observe(alone(state, time, command, action)).values()])
+            if len(x) != self.sizes[0]:
+                raise ModelError(f"the policy observes {self.sizes[0]} numbers, and its task {len(x)}")
             for k, (W, b) in enumerate(self.layers):
                 x = W @ x + b
                 if k < len(self.layers) - 1:
@@ -219,6 +238,19 @@ class Policy:
             return x
 
         return policy
+
+    def page(self, task: Task) -> Page:
+        """Page in which the policy walks: the browser takes the steps and runs the policy, sliders are the command.
+
+        Args:
+            task: Task of the policy, :class:`.Walk`.
+
+        Returns:
+            Page.
+        """
+        from .policy_page import policy_page
+
+        return policy_page(self, task)
 
     def controller(self, task: Task, command: Sequence[float] | Callable[[float], Any] = ()) -> list[Any]:
         """Laws that :func:`fallingcat.simulate` takes: the servos of the task, and the policy as a sampled controller.
@@ -249,9 +281,9 @@ class _Memory:
         """Forces (n) beyond those of the servos at rest."""
         model, task = self._task.model, self._task
         self._last = self._last if t > 0.0 else np.zeros(task.actions)
-        command = np.asarray(self._command(t) if callable(self._command) else self._command, dtype=float)
-        if command.shape != (task.commands,) or not np.isfinite(command).all():
-            raise ModelError(f"a command must be {task.commands} finite numbers, got {describe(command)}")
+        command = as_array(
+            self._command(t) if callable(self._command) else self._command, (task.commands,), "a command"
+        )
         action = np.asarray(self._act(model, state, np.array([t]), command, self._last))
         self._last = np.clip(action, -task.limit, task.limit)
         forces = np.zeros(model.n)
@@ -259,35 +291,36 @@ class _Memory:
         return forces
 
 
-def _alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
-    """One robot as a snapshot, of any kind of number."""
-    rows = [np.reshape(x, (1, -1)) for x in (state.joints, state.twist, state.rates, command, action)]
-    joints, twist, rates, commands, actions = rows
-    pose = np.asarray(state.pose)
-    return Snapshot(
-        np, np.reshape(time, 1), pose[None, :3, :3], pose[None, :3, 3], joints, twist, rates, actions=actions,
-        commands=commands,
-    )  # fmt: skip
+def _layer(pair: Any, k: int) -> Layer:
+    """Matrix and offset of a layer."""
+    try:
+        W, b = (np.asarray(x, dtype=float) for x in pair)
+    except (TypeError, ValueError):
+        raise ModelError(f"layer {k} of a policy must be a matrix and an offset, not {describe(pair)}") from None
+    return W, b
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """Arrays of a file of :meth:`Policy.save`."""
+    check_path(path)
+    content = read_bytes(Reader(path), MAX_BYTES)
     try:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as found:
-            arrays = {name: found[name] for name in found.files}
-    except FileNotFoundError:
-        raise FileError("there is no such file", file=path) from None
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, EOFError) as error:
-        raise FileError(f"the file is not a policy: {error}", file=path) from None
+        arrays = unpacked(content)
+    except Exception as error:  # zip, zlib and NumPy's headers raise what they like
+        raise FileError(f"the file is not a policy: {error or type(error).__name__}", file=path) from None
     if "policy" not in arrays:
         raise FileError("the file is not a policy: it has no array 'policy'", file=path)
     return arrays
 
 
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
 def _about(arrays: Mapping[str, np.ndarray], path: Any) -> dict[str, Any]:
     try:
-        said = json.loads(str(arrays["policy"]))
-    except ValueError:
+        said = json.loads(str(arrays["policy"]), parse_constant=_no_number)
+    except (ValueError, RecursionError):
         raise FileError("the description of the policy is not JSON", file=path) from None
     if not isinstance(said, dict) or said.get("format") != FORMAT or not isinstance(said.get("about"), dict):
         raise FileError(f"the file must say format {FORMAT!r}", file=path)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.arguments import as_array, as_number
 from ..dynamics import center_of_mass, link_pose
-from ..errors import ModelError, describe
+from ..errors import ModelError
 from ..model import Model, State
 
 POSTURES: dict[str, dict[str, float]] = {
@@ -75,17 +76,15 @@ def standing_posture(model: Model, given: Any = None) -> np.ndarray:
             return np.array(model.keyframes[known[0]].joints, dtype=float)
         given = POSTURES.get(model.name, _by_names(model))
     if not isinstance(given, Mapping):
-        posture = np.asarray(given, dtype=float)
-        if posture.shape != model.neutral().joints.shape or not np.isfinite(posture).all():
-            raise ModelError(f"posture must be {len(model.neutral().joints)} finite numbers, got {describe(given)}")
-        return posture
+        return np.array(as_array(given, model.neutral().joints.shape, "posture"), dtype=float)
     posture = np.array(model.neutral().joints, dtype=float)
     used = set()
     for joint, limits, place in zip(model.joints, model.limits, model.q_slices, strict=True):
         ends = [end for end in given if joint.name == end or joint.name.endswith(f"_{end}")]
         used.update(ends)
         if ends:
-            posture[place] = given[max(ends, key=len)]
+            end = max(ends, key=len)
+            posture[place] = as_number(given[end], f"posture of {end!r}")
         elif joint.nv == 1 and not limits.lower <= posture[place.start] <= limits.upper:
             posture[place] = 0.5 * (limits.lower + limits.upper)
     for name in given:

@@ -12,11 +12,14 @@ import numpy as np
 
 from ..contact import Contact
 from ..control import Law
+from ..dynamics.checks import positive
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..records import concise
 
 Range = tuple[float, float]
+MAX_DELAY = 1000
+"""Largest delay of actions and observations, in periods"""
 
 
 @concise
@@ -120,13 +123,14 @@ class Randomization:
     def __post_init__(self) -> None:
         for name in ("mass", "friction", "stiffness", "damping", "strength"):
             given = getattr(self, name)
-            if given is not None and not _is_range(given):
+            if not (_is_range(given) or (given is None and name == "friction")):
                 raise ModelError(f"{name} is (low, high), positive numbers in order, not {describe(given)}")
         for name in ("action_delay", "sensor_delay"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
-                raise ModelError(f"{name} is a whole number of periods, not {describe(getattr(self, name))}")
-        if not self.push >= 0.0 or not self.push_period > 0.0:
-            raise ModelError("push (m/s) is not negative, and push_period (s) above zero")
+            given = getattr(self, name)
+            if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MAX_DELAY:
+                raise ModelError(f"{name} is a whole number of periods, at most {MAX_DELAY}, not {describe(given)}")
+        positive(self.push, "push of a Randomization (m/s)", zero=True)
+        positive(self.push_period, "push_period of a Randomization (s)")
 
     def parameters(self, model: Model, rng: np.random.Generator, count: int) -> dict[str, np.ndarray] | None:
         """Parameters of a bank of robots.
@@ -150,8 +154,13 @@ class Randomization:
 
 
 def _is_range(given: Any) -> bool:
-    pair = np.asarray(given, dtype=float) if isinstance(given, (tuple, list)) else np.zeros(0)
-    return bool(pair.shape == (2,) and np.isfinite(pair).all() and 0.0 < pair[0] <= pair[1])
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        return False
+    try:
+        low, high = (positive(x, "a limit") for x in given)
+    except ModelError:
+        return False
+    return low <= high
 
 
 class Task(ABC):
@@ -317,3 +326,14 @@ class Task(ABC):
             Arrays (N) by name.
         """
         return {}
+
+
+def alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
+    """One robot as a snapshot, of any kind of number."""
+    rows = [np.reshape(x, (1, -1)) for x in (state.joints, state.twist, state.rates, command, action)]
+    joints, twist, rates, commands, actions = rows
+    pose = np.asarray(state.pose)
+    return Snapshot(
+        np, np.reshape(time, 1), pose[None, :3, :3], pose[None, :3, 3], joints, twist, rates, actions=actions,
+        commands=commands,
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Interrupted, ModelError, describe
+from ..dynamics.checks import choice
+from ..errors import FileError, Interrupted, ModelError, describe
+from ..io.diagnostics import check_path
 from ..progress import telling
 from ..records import concise
 from ..simulation.problem.arguments import seconds as checked_seconds
+from ..simulation.problem.arguments import whole
 from ..visualization import Page
 from .curve_page import curve_page
 from .environment import Environment
@@ -107,12 +110,16 @@ def learn(
     limit = checked_seconds(seconds, "seconds")
     if resume and file is None:
         raise ModelError("resume=True takes the file from which to go on")
-    if target not in ROBOTS:
-        raise ModelError(f"target is one of {', '.join(map(repr, ROBOTS))}, not {describe(target)}")
+    choice(target, tuple(ROBOTS), "target")
+    if settings is not None and not isinstance(settings, Settings):
+        raise ModelError(f"settings must be fc.learning.Settings, got {describe(settings)}")
+    if file is not None:
+        check_path(file)
+    threads = whole(threads, "threads")
     settings = USUAL[target] if settings is None else settings
     begun = time.monotonic()
     environment = Environment(
-        task, robots or ROBOTS[target], target=target, library="torch", seed=seed, threads=threads
+        task, ROBOTS[target] if robots is None else robots, target=target, library="torch", seed=seed, threads=threads
     )
     learner = Learner(environment, settings, seed)
     curve: list[dict[str, float]] = _restore(learner, file) if resume else []
@@ -167,13 +174,18 @@ def _restore(learner: Any, file: Any) -> list[dict[str, float]]:
     found = [arrays.get(f"learner_{k}", np.zeros(0)) for k in range(len(state))]
     if not {"curve", "learner_0", "learner_rounds"} <= {*arrays}:
         raise ModelError(f"{os.fspath(file)} holds a policy, but no learner that could go on")
-    if any(x.shape != tuple(own.shape) for x, own in zip(found, state, strict=True)):
+    if found[0].shape != tuple(state[0].shape):
         raise ModelError(f"the file has {found[0].size} parameters, the learner {learner.network.size}")
+    for k, (x, own) in enumerate(zip(found, state, strict=True)):
+        if x.shape != tuple(own.shape) or x.dtype.kind not in "fiu" or not np.isfinite(x).all():
+            raise FileError(f"learner_{k} must be finite numbers of shape {tuple(own.shape)}", file=file)
+    counts = arrays["learner_rounds"]
+    if counts.shape != (2,) or counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise FileError("learner_rounds must be two counts", file=file)
     learner.take([own.new_tensor(x) for x, own in zip(found, state, strict=True)])
-    learner.rounds, learner.actions_taken = (int(x) for x in arrays["learner_rounds"])
+    learner.rounds, learner.actions_taken = (int(x) for x in counts)
     learner.random.manual_seed(learner.rounds)
-    rows: list[dict[str, float]] = json.loads(str(arrays["curve"]))
-    return rows
+    return _rows(arrays, file)
 
 
 def load_curve(file: str | os.PathLike[str]) -> list[dict[str, float]]:
@@ -186,5 +198,19 @@ def load_curve(file: str | os.PathLike[str]) -> list[dict[str, float]]:
         Rows of the curve; empty where the file has none.
     """
     arrays = read_arrays(file)
-    rows: list[dict[str, float]] = json.loads(str(arrays["curve"])) if "curve" in arrays else []
-    return rows
+    return _rows(arrays, file) if "curve" in arrays else []
+
+
+def _rows(arrays: Mapping[str, np.ndarray], file: Any) -> list[dict[str, float]]:
+    """Rows of the curve in a file."""
+    try:
+        rows: Any = json.loads(str(arrays["curve"]))
+    except (ValueError, RecursionError):
+        rows = None
+    numbers = isinstance(rows, list) and all(
+        isinstance(row, dict) and "seconds" in row and all(isinstance(x, (int, float)) for x in row.values())
+        for row in rows
+    )
+    if not numbers:
+        raise FileError("the learning curve is not one of rows of numbers", file=file)
+    return list(rows)

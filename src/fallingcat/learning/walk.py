@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.arguments import as_array, as_number
 from ..caching import cached_property
 from ..contact import CompliantFloor, HeightField, Terrain, corners
 from ..contact import feet as lowest_points
 from ..control import JointDamper, JointSpring, PositionServo
 from ..dynamics import link_pose
+from ..dynamics.checks import positive
 from ..errors import ModelError, describe
 from ..lie import SE3
 from ..model import Model, State
@@ -117,6 +119,7 @@ class Walk(Task):
         put = object.__setattr__
         if not isinstance(self.model, Model) or not isinstance(self.model.base, SE3):
             raise ModelError(f"Walk takes a robot with a free base, not {describe(self.model)}")
+        self._check()
         put(self, "_given_feet", self.feet)
         put(self, "posture", standing_posture(self.model, self.posture))
         moved = _walking(self.model) if self.joints is None else tuple(self.joints)
@@ -126,6 +129,7 @@ class Walk(Task):
         put(self, "feet", points)
         put(self, "_radii", radii)
         kp = 10.0 * model.mass / 3.0 if self.kp is None else self.kp
+        PositionServo(kp, 0.0 if self.kd is None else self.kd)  # which looks at them
         put(self, "kp", kp)
         put(self, "kd", np.asarray(kp) / 40.0 if self.kd is None else self.kd)
         unknown = {*self.weights} - {*WEIGHTS}
@@ -133,6 +137,28 @@ class Walk(Task):
             raise ModelError(f"weights are those of {', '.join(WEIGHTS)}, not of {min(unknown)!r}")
         put(self, "weights", WEIGHTS | dict(self.weights))
         put(self, "gait", CLOCK if self.gait is None and len(self.legs) == 2 else self.gait)
+
+    def _check(self) -> None:
+        """Refuse fields that are no names, or no numbers of their kind."""
+        for name in ("scale", "period", "dt", "horizon", "command_period", "limit"):
+            positive(getattr(self, name), f"{name} of Walk")
+        positive(self.friction, "friction of Walk", zero=True)
+        if self.gait is not None:
+            positive(self.gait, "gait of Walk")
+        for name in ("feet", "joints"):
+            given: Any = getattr(self, name)
+            words = isinstance(given, (tuple, list)) and all(isinstance(x, str) for x in given)
+            if given is not None and not (words and 0 < len(given) == len({*given})):
+                raise ModelError(f"{name} of Walk must be names, each once, got {describe(given)}")
+        for name in ("weights", "noise"):
+            given = getattr(self, name)
+            if not isinstance(given, Mapping) or not all(isinstance(x, str) for x in given):
+                raise ModelError(f"{name} of Walk must be numbers by name, got {describe(given)}")
+            for key, x in given.items():
+                as_number(x, f"{name} of {key!r}")
+        as_array(self.speeds, (3,), "speeds of Walk")
+        if not isinstance(self.randomization, Randomization):
+            raise ModelError(f"randomization of Walk must be a Randomization, got {describe(self.randomization)}")
 
     @property
     def actions(self) -> int:  # type: ignore[override]
@@ -308,10 +334,11 @@ class Walk(Task):
         Returns:
             Task.
         """
-        own = about.get("walk")
+        own = about.get("walk") if isinstance(about, Mapping) else None
         if not isinstance(own, Mapping):
-            raise ModelError(f"the policy is not one of walking, but of {describe(about.get('task'))}")
-        arguments: dict[str, Any] = {str(k): tuple(x) if k == "speeds" else x for k, x in own.items()}
+            said = describe(about.get("task") if isinstance(about, Mapping) else about)
+            raise ModelError(f"the policy is not one of walking, but of {said}")
+        arguments: dict[str, Any] = {str(k): tuple(x) if isinstance(x, list) else x for k, x in own.items()}
         try:
             return cls(model, **arguments | changes)
         except TypeError as error:

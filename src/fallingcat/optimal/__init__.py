@@ -1,5 +1,6 @@
 """Optimal control: problems on the configuration group, differential dynamic programming, predictive control."""
 
+from .batch import BatchResult, BatchSolver, solve_batch
 from .mpc import MPC
 from .phases import ContactPhases, Phase
 from .problem import Problem
@@ -10,6 +11,8 @@ from .task_terms import task_residual
 __all__ = [
     "KKT",
     "MPC",
+    "BatchResult",
+    "BatchSolver",
     "ContactPhases",
     "MotionCheck",
     "OptimalResult",
@@ -17,5 +20,6 @@ __all__ = [
     "Problem",
     "Status",
     "solve",
+    "solve_batch",
     "task_residual",
 ]

@@ -83,7 +83,7 @@ class Evaluation:
         self.equal = [np.arange(sum(rows)) < rows[0] for rows in problem.rows]
         self.used = np.minimum(np.arange(self.steps), 1.0)[:, None]
         """0 at the start, which is given"""
-        self.recursion = Recursion(self.steps, self.size, self.model.n)
+        self.recursion = Recursion(self.steps, self.size, self.model.n, 2 * self.nv)
         self.data, self.threads = problem.node_data.copy(), threads
         self.start_at(problem.start)
         steps, n = self.steps, self.model.n
@@ -186,7 +186,7 @@ class Evaluation:
         steps, n = self.steps, self.model.n
         try:
             u = np.broadcast_to(np.asarray(0.0 if forces is None else forces, dtype=float), (steps, n)).copy()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"forces must have shape {(steps, n)}, got {describe(forces)}") from None
         if not np.isfinite(u).all():
             raise ModelError("the guess of the forces must be finite")

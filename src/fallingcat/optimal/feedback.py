@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import scale
+from ..arrays.arguments import as_number
 from ..arrays.types import Vector
 from ..compiler import compile
 from ..model import Model, State
@@ -34,6 +35,7 @@ class Feedback:
 
     def __call__(self, t: float, state: State) -> Vector:
         """Joint forces (n; N m or N)."""
+        as_number(t, "t (s)", real=True)
         times, last = self.result.times, len(self.result.forces) - 1
         # instants of a sampled controller are multiples of its period, up to rounding
         i = int(np.clip(np.searchsorted(times, t + 1e-9, side="right") - 1, 0, last))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.arguments import as_number
 from ..arrays.types import FloatArray, Vector
 from ..dynamics.checks import positive
 from ..errors import ModelError, NumericsError, describe
@@ -81,8 +82,9 @@ class MPC:
 
     def __call__(self, t: float, state: State) -> Vector:
         """Joint forces (n; N m or N) at a time: of the last tick, or of a new one if it is due."""
-        if not np.isfinite(t):
+        if isinstance(t, float) and not np.isfinite(t):
             raise NumericsError(f"the time of a tick must be finite (s), got {describe(t)}")
+        as_number(t, "the time of a tick (s)", real=True)
         if t < self._due - 2.0 * self.period:  # another run begins
             self.reset()
         if t >= self._due - TIME_ROUNDING or self._plan is None:
@@ -126,7 +128,7 @@ class MPC:
         nodes, count = self._solver.motion.data.shape
         try:
             numbers = np.broadcast_to(np.asarray(data, dtype=float), (nodes, count))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             numbers = np.full((nodes, count), np.nan)
         if not np.isfinite(numbers).all():
             raise ModelError(f"data must be {count} finite numbers, or {nodes} x {count}, got {describe(data)}")

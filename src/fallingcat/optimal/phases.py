@@ -8,14 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.arguments import as_array
 from ..arrays.types import FloatArray
 from ..caching import cached_property
 from ..compiler import compile
+from ..dynamics.checks import check_model, positive
 from ..errors import ModelError, describe
 from ..model import Model
 from ..records import concise
 from ..simulation.integrators.step_jacobian import check_differentiable
 from .phase_step import linear_phase_step, phase_step
+
+MAX_STEPS = 1_000_000
+"""Largest number of steps of all phases"""
 
 
 @concise
@@ -69,7 +74,11 @@ class ContactPhases:
 
     def __post_init__(self) -> None:
         """Check the fields."""
+        check_model(self.model)
         check_differentiable(self.model, "ContactPhases")
+        given: Any = self.phases
+        if not isinstance(given, (tuple, list)):
+            raise ModelError(f"phases must be a list of fc.optimal.Phase(steps, points), got {describe(given)}")
         odd = [x for x in self.phases if not isinstance(x, (tuple, list)) or len(x) > len(Phase._fields) or not len(x)]
         if odd:
             raise ModelError(f"phases must be fc.optimal.Phase(steps, points), got {describe(odd[0])}")
@@ -83,17 +92,21 @@ class ContactPhases:
                 )
             if not isinstance(phase.points, (tuple, list)):
                 raise ModelError(f"points of phase {i} must be a list of frames, got {describe(phase.points)}")
+            for x in phase.dt if isinstance(phase.dt, tuple) and len(phase.dt) == 2 else (phase.dt,):
+                positive(self.dt if x is None else x, f"dt of phase {i} (s)")
             low, high = self.step_bounds[i]
             if not 0.0 < low <= high < np.inf:
                 dt = self.dt if phase.dt is None else phase.dt
                 raise ModelError(f"dt of phase {i} must be positive (s), or its shortest and longest, got {dt!r}")
         self._check_points()
-        if self.friction is not None and not 0.0 < self.friction < np.inf:
-            raise ModelError(f"friction must be positive, got {describe(self.friction)}")
+        positive(1.0 if self.friction is None else self.friction, "friction of ContactPhases")
+        positive(self.stiffness, "stiffness of ContactPhases", zero=True)
+        positive(0.0 if self.damping is None else self.damping, "damping of ContactPhases", zero=True)
         if self.places is None and self.stiffness:
             raise ModelError("a stiffness of held points needs their places: where they should be (points x 3)")
-        if np.shape(self._places) != (len(self.points), 3) or not np.isfinite(self._places).all():
-            raise ModelError(f"places must be finite, of shape {(len(self.points), 3)}, got {describe(self.places)}")
+        if sum(phase.steps for phase in self.phases) > MAX_STEPS:
+            raise ModelError(f"ContactPhases have at most {MAX_STEPS:,} steps, got {self.steps:,}")
+        _ = self._places
 
     def _check_points(self) -> None:
         """Refuse points whose forces would not be unique."""
@@ -146,7 +159,8 @@ class ContactPhases:
 
     @cached_property
     def _places(self) -> FloatArray:
-        return np.zeros((len(self.points), 3)) if self.places is None else np.asarray(self.places, dtype=float)
+        shape = len(self.points), 3
+        return np.zeros(shape) if self.places is None else np.array(as_array(self.places, shape, "places"))
 
     @cached_property
     def rows(self) -> FloatArray:
@@ -189,4 +203,9 @@ class ContactPhases:
     @cached_property
     def linear(self) -> Any:
         """Kernel ``(q, v, forces, row) ->`` the step, its derivatives and friction cones."""
-        return compile(self.model, linear_phase_step, inputs=self.shapes, friction=self.friction, **self.options)
+        return self._linear_step()
+
+    def _linear_step(self, target: str = "cpu") -> Any:
+        """:attr:`linear` for any target."""
+        options = {"friction": self.friction, **self.options}
+        return compile(self.model, linear_phase_step, inputs=self.shapes, target=target, **options)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..arrays.arguments import shape_of
 from ..arrays.types import FloatArray
 from ..caching import cached_property
 from ..compiler import compile
+from ..dynamics.checks import check_fields, positive
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..model.states import check_record
@@ -19,6 +22,9 @@ from ..simulation.steps.step_derivatives import StepDerivatives
 from .phases import ContactPhases
 from .stepping import Phased, Simulated, Stepping
 from .terms import Term, Values, penalized_terms, quadratic_terms, term_values
+
+MAX_NUMBERS = 500_000_000
+"""Data and derivatives of all nodes: 4 GB"""
 
 
 @concise
@@ -80,6 +86,7 @@ class Problem:
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 rule = f"{name} must be a function (model, state, forces, data)"
                 raise ModelError(f"{rule}, got {describe(getattr(self, name))}")
+        positive(self.time_weight, "time_weight", zero=True)
         if self.cost is None and self.final_cost is None and not self.time_weight:
             raise ModelError("a problem must have a cost or a final_cost")
         low, high = self.limits
@@ -131,7 +138,7 @@ class Problem:
             return -efforts, efforts
         try:
             low, high = (np.broadcast_to(np.asarray(x, dtype=float), n).copy() for x in self.force_limits)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             said = describe(self.force_limits)
             raise ModelError(f"force_limits must be two vectors of {n} numbers, or two numbers, got {said}") from None
         if np.isnan(low).any() or np.isnan(high).any():
@@ -142,9 +149,14 @@ class Problem:
     def node_data(self) -> FloatArray:
         """Numbers for the terms, ``(steps + 1) x k``."""
         assert self.steps is not None
+        given = np.zeros(0) if self.data is None else self.data
+        count = self.steps * ((np.size(given) if shape_of(given) else 0) + (2 * self.model.nv) ** 2)
+        if count > MAX_NUMBERS:
+            most = MAX_NUMBERS * 8 // 10**9
+            raise ModelError(f"{describe(self.steps)} steps with data and derivatives take more than {most} GB")
         try:
-            data = np.zeros(0) if self.data is None else np.asarray(self.data, dtype=float)
-        except (TypeError, ValueError):
+            data = np.asarray("masked" if np.ma.isMaskedArray(given) else given, dtype=float)
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"data must be finite numbers, got {describe(self.data)}") from None
         if not np.isfinite(data).all():
             raise ModelError("data must be finite numbers")
@@ -193,11 +205,18 @@ class Problem:
         """Cost with penalties alone of :attr:`final_terms`."""
         return self._compiled(penalized_terms, 1)
 
-    def _compiled(self, function: Callable[..., Any], last: int) -> Any:
+    def _compiled(self, function: Callable[..., Any], last: int, target: str = "cpu") -> Any:
         model = self.model
         inputs = {"q": model.nq, "v": model.nv, "forces": model.n, "data": self.node_data.shape[1]}
         inputs |= {"weight": 1, "shifts": sum(self.rows[last])}
-        return compile(model, function, inputs=inputs, terms=self.terms[last])
+        return compile(model, function, inputs=inputs, terms=self.terms[last], target=target)
+
+    def _term_kernels(self, target: str = "cpu") -> tuple[Any, ...]:
+        """:attr:`node_terms`, :attr:`final_terms`, :attr:`node_cost` and :attr:`final_node_cost` for any target."""
+        if target == "cpu":
+            return self.node_terms, self.final_terms, self.node_cost, self.final_node_cost
+        kinds = itertools.product((quadratic_terms, penalized_terms), (0, 1))
+        return tuple(self._compiled(function, last, target) for function, last in kinds)
 
 
 def check_problem(problem: Any) -> None:
@@ -213,7 +232,8 @@ def check_count(x: Any, name: str) -> None:
 
 
 def check_measured(model: Model, state: State) -> None:
-    """Raise an error that names a measurement that is not finite."""
+    """Raise an error that names a measurement of another shape, or one that is not finite."""
+    check_fields(model, state)
     for name, part in zip(State._fields, state, strict=True):
         if not np.isfinite(part).all():
             raise NumericsError(f"{name} of the measured state of {model.name!r} is not finite")

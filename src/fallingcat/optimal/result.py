@@ -29,6 +29,8 @@ class Status(Enum):
     STALLED = "no step lowers the cost"
     INFEASIBLE = "constraints are violated and further penalties do not help"
     INTERRUPTED = "interrupted"
+    NOT_FINITE = "cost or motion is not finite"
+    """only of batches: :func:`.solve` raises an error"""
 
 
 class MotionCheck(NamedTuple):

@@ -27,6 +27,35 @@ class Policy(NamedTuple):
     """``(steps + 1) x x``: derivative of the value by the state at each node"""
 
 
+class Arrays(NamedTuple):
+    """Expansion and policy of a recursion, or of many with an axis before the others."""
+
+    dynamics: FloatArray
+    """``[A B]`` of every step"""
+    gaps: FloatArray
+    """by how much each node lies behind the step before it"""
+    slopes: FloatArray
+    """gradients of the costs by ``[x; u]``"""
+    hessians: FloatArray
+    """their Gauss-Newton Hessians"""
+    low: FloatArray
+    """least changes of the inputs"""
+    high: FloatArray
+    """largest ones"""
+    k: FloatArray
+    K: FloatArray
+    adjoint: FloatArray
+
+    @classmethod
+    def of(cls, steps: int, size: int, n: int, lead: tuple[int, ...] = (), zeros: Any = np.zeros) -> Arrays:
+        """New arrays."""
+        both = size + n
+        nodes = ((size,), (both,), (both, both))
+        shapes = [(steps, size, both), *((steps + 1, *shape) for shape in nodes)]
+        shapes += [(steps, n), (steps, n), (steps, n), (steps, n, size), (steps + 1, size)]
+        return cls(*(zeros((*lead, *shape)) for shape in shapes))
+
+
 class Recursion:
     """Compiled Riccati recursion with its arrays, which are filled before every :meth:`policy`.
 
@@ -34,22 +63,19 @@ class Recursion:
         steps: Number of steps.
         size: Numbers in ``x``.
         n: Numbers in ``u``.
+        first: First numbers in ``x``, on which steps depend; those behind them are left out where no step does; None:
+            all.
+        arrays: Arrays to work on; None: new ones.
     """
 
-    def __init__(self, steps: int, size: int, n: int) -> None:
+    def __init__(self, steps: int, size: int, n: int, first: int | None = None, arrays: Arrays | None = None) -> None:
         both, wide = size + n, max(size, n)
-        self.dynamics = np.zeros((steps, size, both))
-        """``[A B]`` of every step"""
-        self.gaps, self.slopes = np.zeros((steps + 1, size)), np.zeros((steps + 1, both))
-        """by how much each node lies behind the step before it; gradients of the costs by ``[x; u]``"""
-        self.hessians = np.zeros((steps + 1, both, both))
-        """their Gauss-Newton Hessians"""
-        self.low, self.high = np.zeros((steps, n)), np.zeros((steps, n))
-        """least and largest changes of the inputs"""
-        self.k, self.K, self.adjoint = np.zeros((steps, n)), np.zeros((steps, n, size)), np.zeros((steps + 1, size))
+        self.arrays = made = Arrays.of(steps, size, n) if arrays is None else arrays
+        self.dynamics, self.gaps, self.slopes, self.hessians, self.low, self.high, self.k, self.K, self.adjoint = made
+        self._sizes, self._first = (steps, size, n), size if first is None else first
+        self._smaller: Recursion | None = None
         self._damping, self._report = np.zeros(1), np.zeros(3)
-        rows = {name: x.reshape(-1, x.shape[-1]) for name, x in (("F", self.dynamics), ("H", self.hessians))}
-        costs = (self.gaps, self.slopes, rows["H"], self.low, self.high, self._damping)
+        F, H = (x.reshape(-1, x.shape[-1]) for x in (self.dynamics, self.hessians))
         found = Found(self.k, self.K.reshape(-1, size), self.adjoint, self._report)
         room = Room(
             V=np.zeros((size, size)),
@@ -60,7 +86,8 @@ class Recursion:
             **{name: np.zeros(both) for name in Room._fields[5:-1]},
             free=np.zeros(n, dtype=np.int64),
         )
-        self._run = RECURSION.bound(Given(steps, size, n, rows["F"], *costs), found, room)
+        costs = (self.gaps, self.slopes, H, self.low, self.high, self._damping)
+        self._run = RECURSION.bound(Given(steps, size, n, F, *costs), found, room)
 
     def policy(self, damping: float) -> Policy | None:
         """Policy for what the arrays hold.
@@ -71,11 +98,34 @@ class Recursion:
         Returns:
             Policy, whose arrays the next call overwrites; None if a Hessian is not positive definite.
         """
+        size = self._sizes[1]
+        # memory on which no step depends, such as the first guess of a contact solver, need not be carried along
+        felt = np.arange(size) < self._first
+        if self._first < size:
+            felt |= self.dynamics[:, :, :size].any(axis=(0, 1))
+        if not felt.all():
+            return self._of_fewer(felt, damping)
         self._damping[0] = damping
         if self._run() != SOLVED:
             return None
         gradient, slope, curvature = self._report.tolist()
         return Policy(self.k, self.K, gradient, slope, curvature, self.adjoint)
+
+    def _of_fewer(self, felt: Any, damping: float) -> Policy | None:
+        """:meth:`policy` for some of the numbers in ``x``; gains of the others are zero."""
+        (steps, _, n), count = self._sizes, int(felt.sum())
+        if self._smaller is None or self._smaller._sizes[1] != count:
+            self._smaller = Recursion(steps, count, n)
+        small, both = self._smaller, np.concatenate([felt, np.ones(n, dtype=bool)])
+        small.dynamics[:], small.gaps[:] = self.dynamics[:, felt][:, :, both], self.gaps[:, felt]
+        small.slopes[:], small.hessians[:] = self.slopes[:, both], self.hessians[:, both][:, :, both]
+        small.low[:], small.high[:] = self.low, self.high
+        found = small.policy(damping)
+        if found is None:
+            return None
+        self.K[:], self.adjoint[:] = 0.0, 0.0  # other numbers may have been felt before
+        self.k[:], self.K[:, :, felt], self.adjoint[:, felt] = found.k, found.K, found.adjoint
+        return found._replace(k=self.k, K=self.K, adjoint=self.adjoint)
 
 
 def backward(dynamics: Any, gaps: Any, slopes: Any, hessians: Any, bounds: Any, damping: float) -> Policy | None:

@@ -12,7 +12,7 @@ from ..model import State
 from .evaluation import Evaluation, Expansion, Nodes, Penalties, Rows
 from .problem import Problem, check_count, check_problem
 from .result import KKT, OptimalResult, Status
-from .riccati import Policy, Recursion
+from .riccati import Policy
 
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of an iteration's change that are tried, from the whole one on."""
@@ -161,28 +161,7 @@ class Solver:
         room, (low, high) = self.motion.recursion, self.problem.limits
         np.subtract(low, nodes.forces, out=room.low)
         np.subtract(high, nodes.forces, out=room.high)
-        size, x = self.motion.size, 2 * self.motion.nv
-        # memory on which no step depends, such as the first guess of a contact solver, need not be carried along
-        felt = np.concatenate([np.ones(x, dtype=bool), room.dynamics[:, :, x:size].any(axis=(0, 1))])
-        if felt.all():
-            return room.policy(damping)
-        both = np.concatenate([felt, np.ones(self.problem.model.n, dtype=bool)])
-        small = self.smaller(int(felt.sum()))
-        small.dynamics[:], small.gaps[:] = room.dynamics[:, felt][:, :, both], room.gaps[:, felt]
-        small.slopes[:], small.hessians[:] = room.slopes[:, both], room.hessians[:, both][:, :, both]
-        small.low[:], small.high[:] = room.low, room.high
-        found = small.policy(damping)
-        if found is None:
-            return None
-        room.K[:, :, felt], room.adjoint[:, felt] = found.K, found.adjoint
-        return found._replace(K=room.K, adjoint=room.adjoint)
-
-    def smaller(self, size: int) -> Recursion:
-        """Recursion for fewer numbers in ``x``, kept."""
-        if getattr(self, "_small", (0, None))[0] != size:
-            self._small = (size, Recursion(self.motion.steps, size, self.problem.model.n))
-            self.motion.recursion.K[:], self.motion.recursion.adjoint[:] = 0.0, 0.0
-        return self._small[1]
+        return room.policy(damping)
 
     def is_minimum(self, policy: Policy, found: Expansion) -> bool:
         """True if gradient and gaps vanish."""

@@ -98,6 +98,8 @@ class Simulated:
 
     cones = 0
     """rows of friction cones"""
+    contacts = 0
+    """numbers of contact forces"""
 
     def __init__(self, dynamics: StepDerivatives, steps: int) -> None:
         self.dynamics, self.model, self.steps = dynamics, dynamics.model, steps
@@ -139,6 +141,25 @@ class Simulated:
 
         return run
 
+    def on(self, target: str) -> Simulated:
+        """The same steps for another target."""
+        if target == "cpu":
+            return self
+        simulated, method, dt, *_ = self.dynamics._about
+        derivatives = StepDerivatives(self.dynamics._whole, simulated, method, dt, target, "float64", ())
+        return Simulated(derivatives, self.steps)
+
+    def _names(self) -> tuple[str, ...]:
+        return ("q", "v", "memory", "forces") if self.sizes.kept else ("q", "v", "forces")
+
+    def linear_kernel(self) -> tuple[Any, tuple[str, ...]]:
+        """Kernel of the derivatives, and names of its arguments."""
+        return self.dynamics.function, self._names()
+
+    def next_kernel(self) -> tuple[Any, tuple[str, ...]]:
+        """Kernel of the steps, and names of its arguments."""
+        return self.dynamics.step.function, self._names()
+
     def plain_step(self, at: Point, u: FloatArray, i: int) -> tuple[Any, Any]:
         """Step ``i`` by NumPy alone."""
         simulated, method, dt = self.dynamics._about[:3]
@@ -150,10 +171,12 @@ class Simulated:
 class Phased:
     """Steps with given contacts."""
 
-    def __init__(self, dynamics: ContactPhases) -> None:
+    def __init__(self, dynamics: ContactPhases, target: str = "cpu") -> None:
         self.dynamics, self.model, self.steps, self.rows = dynamics, dynamics.model, dynamics.steps, dynamics.rows
+        self._target = target
         self.sizes = Sizes(self.model.nq, self.model.nv, 0, 0, self.model.n, self.rows.shape[1])
         self.cones = 0 if dynamics.friction is None else 2 * len(dynamics.points)
+        self.contacts = 3 * len(dynamics.points)
 
     @property
     def times(self) -> FloatArray:
@@ -168,11 +191,25 @@ class Phased:
     def follow(self) -> Any:
         """Kernel of :func:`follow`."""
         shapes = {"x": self.sizes.nq + self.sizes.nv, "about": sum(self.sizes.parts), "length": 1}
-        return compile(self.model, follow_phases, inputs=shapes, sizes=self.sizes, **self.dynamics.options)
+        options = {"target": self._target, "sizes": self.sizes, **self.dynamics.options}
+        return compile(self.model, follow_phases, inputs=shapes, **options)
 
     @cached_property
     def _step(self) -> Any:
-        return self.dynamics.step()
+        return self.dynamics.step(self._target)
+
+    def on(self, target: str) -> Phased:
+        """The same steps for another target."""
+        return self if target == self._target else Phased(self.dynamics, target)
+
+    def linear_kernel(self) -> tuple[Any, tuple[str, ...]]:
+        """Kernel of the derivatives, and names of its arguments."""
+        linear = self.dynamics.linear if self._target == "cpu" else self.dynamics._linear_step(self._target)
+        return linear, ("q", "v", "forces", "row")
+
+    def next_kernel(self) -> tuple[Any, tuple[str, ...]]:
+        """Kernel of the steps, and names of its arguments."""
+        return self._step, ("q", "v", "forces", "row")
 
     def advanced(self, at: Point, u: FloatArray) -> tuple[Point, FloatArray]:
         """States one step later, of all nodes, and contact forces."""

@@ -24,6 +24,7 @@ from .righting import (
     bendings,
     drop,
     fastest_bending,
+    largest_turn,
     quickest,
     tracker,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "estimate",
     "estimate_error",
     "fastest_bending",
+    "largest_turn",
     "least_time",
     "locked_frame_along",
     "minimum_perturbation",

@@ -15,6 +15,7 @@ from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import short
 from .batch.batch_simulator import BatchSimulator
+from .diagnostics.accuracy import ErrorEstimate
 from .integrators.base import Integrator
 from .integrators.event_located import EventLocatorStepper
 from .problem.arguments import whole
@@ -121,6 +122,27 @@ class Simulator:
         if inputs:
             self._finite[:] = self._numbers
 
+    def step_error(self, forces: Vector | None = None, steps: int = 1) -> ErrorEstimate | None:
+        """Estimated error of steps from here, as that of :meth:`.BatchSimulator.step_error`; the robot is not moved.
+
+        Args:
+            forces: ``n`` joint forces (N m or N); None: none.
+            steps: How many.
+
+        Returns:
+            Error of the configuration after these steps; None where they do not stay finite.
+
+        Example:
+            >>> import fallingcat as fc
+            >>> arm = fc.robots.planar_arm()
+            >>> sim = fc.Simulator(arm, dt=4e-3, state=arm.state(rates=[3.0, -4.0, 5.0]))
+            >>> 0.0 < sim.step_error(steps=100).angle < 1e-3
+            True
+        """
+        given = np.zeros(self.model.n) if forces is None else self._checked(forces)
+        self._batch._x = self._x[None].copy()
+        return self._batch.step_error(steps, given[None])
+
     def set(self, **inputs: Scalar | Vector) -> None:
         """Give laws other inputs from the next step on, without another compilation.
 
@@ -156,10 +178,14 @@ class Simulator:
         if forces is None:
             self._forces[:] = 0.0
             return
+        self._forces[self.model.m :] = self._checked(forces)
+
+    def _checked(self, forces: Any) -> np.ndarray:
+        """Joint forces as an array of ``n`` numbers."""
         given = np.asarray(forces, dtype=float) if not isinstance(forces, np.ndarray) else forces
         if given.shape != (self.model.n,):
             raise ModelError(f"forces must have shape ({self.model.n},), got {describe(forces)}")
-        self._forces[self.model.m :] = given
+        return given
 
     def _begin(self) -> None:
         """Take over the state that the batch of one robot was given."""

@@ -50,7 +50,7 @@ def fastest(problem: Problem, state: State, enough: float = 0.0) -> float:
     >>> import numpy as np
     >>> import fallingcat as fc
     >>> ball = fc.robots.free_body()
-    >>> floor = fc.contact.CompliantFloor(("body",), stiffness=(1e4, 0.0), damping=(10.0, 0.0))
+    >>> floor = fc.contact.CompliantFloor(("body",), stiffness=(1e4, 0.0), damping=(10.0, 0.0), friction=None)
     >>> rate = fastest(Problem(ball, contact=floor), ball.neutral())
     >>> bool(np.isclose(rate, np.sqrt(1e4 / ball.mass)))
     True

@@ -19,12 +19,14 @@ from .experiments import (
     pushed,
     reaching_low,
     righting,
+    righting_robot,
     stepping,
     swing_up,
     turning,
 )
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .reproduction import Reproduction, ReproductionResult, reproduce
+from .righting_atlas import Atlas, righting_atlas
 from .robot_report.report import RobotReport, report
 from .simulated import SimulatedKind
 from .study import Row, StudyResult, run, run_study
@@ -32,6 +34,7 @@ from .sweeps import Sweep, sweep
 from .tables import Study, load, names, parse
 
 __all__ = [
+    "Atlas",
     "Figures",
     "Parameters",
     "Progress",
@@ -62,6 +65,8 @@ __all__ = [
     "report",
     "reproduce",
     "righting",
+    "righting_atlas",
+    "righting_robot",
     "run",
     "run_study",
     "stepping",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from .._deprecated import former_arguments
 from ..model.literals import Place
 from . import toolbox as tb
 
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from .derivation import Derivation
 
 
-def foot(d: Derivation, frame: Place) -> dict[str, Any]:
+@former_arguments(frame="link")
+def foot(d: Derivation, link: Place) -> dict[str, Any]:
     """Closed forms of a foot, by the names of [Feurstein] A.2.1.
 
     Args:
         d: Derivation of a planar robot.
-        frame: Link or frame of the foot.
+        link: Link or frame of the foot.
 
     Returns:
         ``H_if``, ``H_bf`` (3 x 3 poses); ``Jodot_if``, ``Jnu_if`` (velocities per ``d.v``); ``o_bc``, ``b_o_cf``,
@@ -35,7 +37,7 @@ def foot(d: Derivation, frame: Place) -> dict[str, Any]:
         [                  0]])
     """
     x, n = d.q, d.model.n
-    H_if, H_ib = d.planar(d.pose(frame)), tb.pose(x[2], x[:2])
+    H_if, H_ib = d.planar(d.pose(link)), tb.pose(x[2], x[:2])
     H_bf = tb.tidy(tb.inverse(H_ib) * H_if)
     o_bc = sympy.ImmutableMatrix(d["o_bc"][:2, 0])
     b_o_cf = tb.tidy(tb.origin(H_bf) - o_bc)

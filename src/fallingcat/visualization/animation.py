@@ -160,6 +160,8 @@ class Scene:
     """said below the picture, such as what could not be drawn"""
     ground: Sequence[Shape] = ()
     """shapes that stand still below the parts; the camera ignores them"""
+    live: Mapping[str, Any] | None = None
+    """plain data of a robot that the page simulates itself, by its :attr:`.Page.scripts`; None: the poses are played"""
 
     def data(self) -> dict[str, Any]:
         """Plain numbers, no more pictures than can be seen: each pose as the 12 numbers of its upper rows.
@@ -198,4 +200,4 @@ class Scene:
             "extras": [extra.data(keep) for extra in self.extras],
             "notes": list(self.notes),
             "ground": drawn(self.ground),
-        }
+        } | ({} if self.live is None else {"live": dict(self.live)})

@@ -19,7 +19,8 @@ from ..records import short
 from .animation import Scene
 from .charts import Chart, HeatMap, Picture, Table, Text
 
-SCRIPTS = ("drawing.js", "triangles.js", "render.js", "scene.js", "charts.js", "tables.js", "record.js", "player.js")
+SCRIPTS = ("drawing.js", "triangles.js", "render.js", "scene.js", "charts.js", "tables.js", "record.js", "live.js",
+           "player.js")  # fmt: skip
 """Files of the player, in the order in which they need each other."""
 Block = Scene | HeatMap | Chart | Table | Picture | Text
 
@@ -58,6 +59,8 @@ class Page:
     """cards"""
     blocks: Sequence[Block] = field(default_factory=tuple)
     """charts, maps, scenes, tables, texts and pictures"""
+    scripts: Sequence[str] = ()
+    """generated functions in JavaScript, which a live scene calls; they run when the page is opened"""
 
     def html(self) -> str:
         """Whole page as text.
@@ -78,7 +81,7 @@ class Page:
         }
         parts = {
             "style": (folder / "page.css").read_text(encoding="utf-8"),
-            "script": "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS),
+            "script": "\n".join([*self.scripts, *((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)]),
             "data": page_json(data),
         }
         page = (folder / "page.html").read_text(encoding="utf-8")

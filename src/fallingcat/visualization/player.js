@@ -21,6 +21,8 @@
     return;
   }
 
+  if (scene.live) return runLive(scene.live, shown[data.blocks.indexOf(scene)], get);
+
   const first = scene.t[0], last = scene.t[scene.t.length - 1], pause = 0.9; // seconds of rest at the end
   const state = { t: first, playing: true, speed: scene.speed, wait: 0, frame: null, ended: null };
   state.canvas = shown[data.blocks.indexOf(scene)].canvas;

@@ -32,7 +32,7 @@ function makeScene(parent, data) {
   dragging(canvas, camera, redraw);
   const first = data.t[0], length = data.t[data.t.length - 1] - first;
   const round = (t) => first + ((((t - first) % length) + length) % length);
-  return { canvas, show(t) { now = data.strip && t !== null ? round(t) : t; redraw(); } };
+  return { canvas, parts, show(t) { now = data.strip && t !== null ? round(t) : t; redraw(); } };
 }
 
 const radians = (degrees) => (degrees * Math.PI) / 180;

@@ -174,7 +174,7 @@ def test_names_of_functions_and_arguments_are_made_harmless():
 
 
 def test_an_unknown_target_is_refused():
-    with pytest.raises(ModelError, match="target is one of cpu, c, cuda, casadi, jax, not 'java'"):
+    with pytest.raises(ModelError, match="target is one of cpu, c, cuda, casadi, jax, javascript, not 'java'"):
         compile(fc.robots.cat(), fc.mass_matrix, target="java")
     with pytest.raises(ModelError, match="target"):
         targets.check("cpu ")

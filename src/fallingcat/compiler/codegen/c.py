@@ -99,7 +99,7 @@ def _source(made: Program, real: Real, name: str, names: list[str]) -> Iterator[
     anywhere: set[str] = set()
     for c, chunk in enumerate(made.chunks):
         assert isinstance(chunk, Chunk)  # loops were written out
-        lines, used = _chunk(made, chunk, real, names)
+        lines, used = chunk_statements(made, chunk, real, names)
         anywhere.update(used)
         types = {"out": f"{real.text} *restrict out", "w": f"{real.text} *restrict w"}
         parameters = ", ".join(types.get(x, f"const {real.text} *restrict {x}") for x in used)
@@ -114,8 +114,8 @@ def _source(made: Program, real: Real, name: str, names: list[str]) -> Iterator[
     yield "}"
 
 
-def _chunk(made: Program, chunk: Chunk, real: Real, names: list[str]) -> tuple[list[str], list[str]]:
-    """The statements of a chunk, and which of the arguments, out, w they use."""
+def chunk_statements(made: Program, chunk: Chunk, real: Real, names: list[str]) -> tuple[list[str], list[str]]:
+    """Statements of a chunk, and which of the arguments, out, w they use."""
     lines: list[str] = []
     known: set[int] = set()
     used: set[str] = set()

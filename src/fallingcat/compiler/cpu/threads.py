@@ -1,13 +1,14 @@
 """Threads: shares of a batch on several of them, and code that only one makes at a time.
 
-A fork waits until no thread makes code: a child process finds no lock held and nothing half made.  So does the end of
-the process.
+A fork waits until no thread makes code or imports: a child process finds no lock held and nothing half made.  So does
+the end of the process.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
+import importlib
 import os
 import sys
 import threading
@@ -32,6 +33,8 @@ class once(cached_property[T]):
             return super().__get__(instance, owner)
 
 
+IMPORT_ROUNDS = 20
+"""A module that forks while it is imported itself is never finished."""
 MIN_THREAD_OPERATIONS = 400_000
 """Operations that are worth waking a thread for: some tens of microseconds."""
 
@@ -81,7 +84,23 @@ def _llvm() -> Any:
     return getattr(getattr(ffi, "lib", None), "_lock", nullcontext())
 
 
+def _finish_imports() -> None:
+    """Wait for what other threads import: a child process would wait for it for ever, as for lazy parts of NumPy."""
+    for _ in range(IMPORT_ROUNDS):  # what is imported may go on to import more
+        begun = [name for name, module in tuple(sys.modules.items()) if _is_begun(module)]
+        for name in begun:
+            with suppress(Exception):  # which is the error of the thread that imports it
+                importlib.import_module(name)
+        if not begun:
+            return
+
+
+def _is_begun(module: Any) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
+
+
 def _before_fork() -> None:
+    _finish_imports()
     making.acquire()
     _llvm().__enter__()
 

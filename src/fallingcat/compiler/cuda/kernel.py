@@ -144,17 +144,33 @@ class CudaKernel:
         flat = self._launch(columns, count).T.reshape(*lead, self.size)
         return rebuild(self._trace.result, _returned(flat, arguments[0]))
 
-    def _launch(self, columns: list[Any], count: int) -> Any:
-        cupy = cupy_module()
-        out = cupy.empty((self.size, count), dtype=self.dtype)
-        if not count:
-            return out
+    def batcher(self, *columns: Any) -> tuple[Callable[[], Any], Any]:
+        """Batch of states for a loop: ``go, out = k.batcher(q, v, ...)``, of :meth:`columns`.
+
+        Each ``go()`` computes from what the arrays hold by then, and what it finds is in ``out`` (outputs x n).
+        """
+        cupy, arrays = cupy_module(), self._checked(columns)
+        count = arrays[0].shape[1]
         _check_width(count)
+        out = cupy.empty((self.size, count), dtype=self.dtype)
         work = cupy.empty((max(self.stages.places, 1), count), dtype=self.dtype)
-        for text, kernel in zip(self.texts, self.kernels, strict=True):
-            arguments = (*columns, work, work, out, np.uint32(count))
-            kernel((-(-count // text.states),), (text.block,), arguments, shared_mem=text.shared)
-        return out
+        launches = [
+            (kernel, (-(-count // text.states),), (text.block,), text.shared)
+            for text, kernel in zip(self.texts, self.kernels, strict=True)
+        ]
+        given = (*arrays, work, work, out, np.uint32(count))
+
+        def go() -> Any:
+            for kernel, grid, block, shared in launches if count else ():
+                kernel(grid, block, given, shared_mem=shared)
+            return out
+
+        return go, out
+
+    def _launch(self, columns: list[Any], count: int) -> Any:
+        if not count:
+            return cupy_module().empty((self.size, count), dtype=self.dtype)
+        return self.batcher(*columns)[0]()
 
     def _launch_loop(self, text: Text, columns: list[Any], times: int) -> Any:
         """Outputs of so many calls in turn, by one launch."""

@@ -83,7 +83,8 @@ class HardContacts(Contact):
     none, and no ``stops``: all collision shapes of the robot"""
     friction: float | tuple[float, ...] | None = BY_SURFACES
     """Coulomb's coefficient, one for all points or one for each; left out, that of the surfaces in the robot's file
-    (:class:`fallingcat.model.Surface`), or where it has none, None; None: a point that touches sticks"""
+    (:class:`fallingcat.model.Surface`), or where it has none, 1.0; None: a point that touches sticks (in steps of
+    ``moreau`` in which no motion holds all points that push they have 30, 10, 3 or 1, the first that allows one)"""
     restitution: float | tuple[float, ...] = 0.0
     """Newton's, ``-v+_n / v-_n``; one for all points or one for each"""
     rest_speed: float = 1e-3

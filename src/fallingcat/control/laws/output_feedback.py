@@ -154,7 +154,7 @@ class OutputFeedback(Law):
         if self.sensor is not None and not isinstance(self.sensor, PoseSensor):
             raise ModelError(f"sensor of {self.name!r} must be a PoseSensor, got {describe(self.sensor)}")
         if self.motion is not None and not isinstance(self.motion, PeriodicReference):
-            raise ModelError(f"motion of {self.name!r} must be Cycles, got {describe(self.motion)}")
+            raise ModelError(f"motion of {self.name!r} must be a PeriodicReference, got {describe(self.motion)}")
 
     def check(self, model: Model) -> None:
         """Check base, joints, gravity and the sizes of all vectors."""

@@ -20,6 +20,9 @@ from ...lie.group import constant
 from ...model import Model, State
 from .base import Law
 
+MAX_ROW = 1_000_000
+"""Largest number of gains or targets"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TorqueLaw(Law):
@@ -171,17 +174,23 @@ def per_row(x: Any, size: int, what: str) -> Vector:
 
 def as_gain(x: Any, what: str) -> Any:
     """Gain as a float or a tuple of floats; not negative."""
-    flat = shape_of(x) is not None and (is_numeric(x) or isinstance(x, (list, tuple)))
-    numbers = np.ravel(x) if flat else np.array([None])
-    if numbers.dtype.kind not in "fiu" or np.ndim(x) > 1 or not (np.isfinite(numbers) & (numbers >= 0.0)).all():
+    row = _is_row(x) and (is_numeric(x) or isinstance(x, (list, tuple)))
+    numbers = np.ravel(x) if row else np.array([None])
+    if numbers.dtype.kind not in "fiu" or not (np.isfinite(numbers) & (numbers >= 0.0)).all():
         raise ModelError(f"{what} must be finite and not negative, one number or several, got {describe(x)}")
     return tuple(map(float, numbers)) if np.ndim(x) else float(x)
+
+
+def _is_row(x: Any) -> bool:
+    """True for one number or a row of them, of a size that a robot may have."""
+    shape = shape_of(x)
+    return shape is not None and len(shape) <= 1 and sum(shape) <= MAX_ROW
 
 
 def as_tuple(x: Any, what: str) -> tuple[float, ...]:
     """Numbers as a tuple, which is plain data."""
     try:
-        numbers = np.array(x, dtype=float)
+        numbers = np.array(x if _is_row(x) else None, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"{what} must be numbers, or a function of time that returns them, got {describe(x)}"

@@ -64,7 +64,7 @@ class ForceTask(Task):
     def motion(self, model: Model, state: State) -> Motion:
         """Raise an error: a force task asks for no motion."""
         raise ModelError(
-            f"{self.name} asks for a contact force, not for motion: use it in torques, WholeBody or Prioritised"
+            f"{self.name} asks for a contact force, not for motion: use it in torques, WholeBody or PrioritizedControl"
         )
 
     def members(self, model: Model, contacts: Sequence[str]) -> list[int]:

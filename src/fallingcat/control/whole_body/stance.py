@@ -102,6 +102,6 @@ def _check(model: Model, feet: Any) -> None:
         raise ModelError(f"{model.name!r} has drives on its base, which (48) leaves out")
     if not isinstance(feet, (list, tuple)) or not feet or not all(isinstance(foot, WrenchCone) for foot in feet):
         raise ModelError(
-            f"feet must be soles, the stance foot first, such as [Sole('left_sole', ...)], got {describe(feet)}"
+            f"feet must be soles, the stance foot first, such as [WrenchCone('left_sole', ...)], got {describe(feet)}"
         )
     checked_points(model, tuple(foot.link for foot in feet))

@@ -272,6 +272,7 @@ class _Search:
         slope, now = self.slope, self.mean
         for hessian in self._hessians():
             x = np.linalg.solve(hessian, slope.ravel()).reshape(slope.shape)
+            # 2^-20 of a step that still gains nothing: rounding is reached
             for _ in range(20):
                 A = self.robot.changed(self.A, self.B @ x, self.dB @ x)
                 if self._mean(A) < now:
@@ -296,4 +297,5 @@ class _Search:
                 mixed[:, i, :, j] += self.dB[:, k].T @ ((self.weights * turning[i, j, k])[:, None] * self.B)
         flat = mixed.reshape(P * f, P * f)
         full = plain + 0.5 * (flat + flat.T)
+        # the full one is quadratic near the minimum, but may be indefinite away from it; the first part never is
         return [full, plain] if np.linalg.eigvalsh(full)[0] > 0.0 else [plain]

@@ -117,6 +117,7 @@ def reorient(
     bad = 0  # cycles that are too few
     while good - bad > 1:
         cycles = max(bad + 1, min(good - 1, int(CYCLE_RATIO * good) if bad == 0 else (good + bad) // 2))
+        # turns are areas to leading order: fewer cycles need radii larger by the root
         found = search.fitting(turn / cycles, np.sqrt(good / cycles) * x)
         if found is None:
             bad = cycles
@@ -212,9 +213,11 @@ class _Search:
             # a Newton step through a singular Gramian leaves every region in which the linearization holds
             if not np.isfinite(x).all() or np.linalg.cond(gram) > 1e12 or (self.farthest(x) > 3.0 * self.room).any():
                 return None
+            # what of x does not turn the base, in the metric of the effort
             idle = x - light.T @ np.linalg.solve(gram, J @ x)
             if np.linalg.norm(missed) <= TURN_TOLERANCE and (np.linalg.norm(idle) < 1e-3 * np.linalg.norm(x)):
                 break
+            # first the turn, then the effort: the part that does not turn is reduced near the solution alone
             settled = np.linalg.norm(missed) < 1e-3 * np.linalg.norm(turn)
             toward = light.T @ np.linalg.solve(gram, missed)
             toward *= min(

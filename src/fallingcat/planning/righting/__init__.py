@@ -6,7 +6,7 @@
 from .bending import Bending, bendings
 from .curve import RightingCurve
 from .drop import Drop, drop
-from .multi_joint import QuickRighting, quickest
+from .multi_joint import QuickRighting, largest_turn, quickest
 from .plan import Manoeuvre, Planner, fastest_bending
 from .tracking import tracker
 
@@ -20,6 +20,7 @@ __all__ = [
     "bendings",
     "drop",
     "fastest_bending",
+    "largest_turn",
     "quickest",
     "tracker",
 ]

@@ -10,7 +10,7 @@ from ...arrays.types import FloatArray, Scalar, Vector
 from ...errors import ModelError
 from ...records import concise
 from ..gaits.curve_arguments import finite
-from ..gaits.curves import Curve, Jet
+from ..gaits.curves import Circle, Curve, Jet
 
 
 @concise
@@ -63,6 +63,11 @@ class RightingCurve(Curve):
     def breaks(self) -> tuple[float, ...]:
         """Ends of the ramps."""
         return (0.0, self.ramp, 1.0 - self.ramp, 1.0)
+
+    @property
+    def circle(self) -> Curve:
+        """Once around, as large as in the middle of the motion: a closed curve that is repeated."""
+        return Circle(self.bend).embedded(np.stack([self.first, self.second], axis=1), self.origin + self.tuck)
 
     def __call__(self, s: Vector) -> Jet:
         """Points and derivatives at ``s``."""

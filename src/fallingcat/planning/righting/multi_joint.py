@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -43,12 +43,16 @@ EFFORT_SHARE = 0.9
 """Share of efforts and speeds that the plan uses; the tracking controller needs the rest."""
 RANDOM_MOTIONS, SEARCH_STEPS, FINAL_STEPS = 8, 20, 40
 """Number of random motions from which the search begins, of its steps from each, and of more from the best."""
-COMPARED_CURVE = RightingCurve(np.zeros(1), np.zeros(1), np.zeros(1), 1.0, turns=2.0, ramp=0.2)
-"""Curve with whose number of turns and ramps motions are compared: short of a turn of 180 degrees."""
+COMPARED_TURNS, COMPARED_RAMP = (2.0, 1.0, 0.5), 0.2
+"""Numbers of turns, and ramp, with which motions are compared: the first whose best is clear of 180 degrees."""
+CLEAR_TURN = 0.85 * np.pi
+"""rad; at a half turn the rotation vector jumps, and the search stops"""
 RAMP_TURNS = (0.25, 0.5)
 """Turns within which the motion is taken up, and left again, at the end."""
 MAX_TURNS, POINTS = 12, 80
 """Largest number of turns of a motion, and grid points on each of its three pieces, up to three turns."""
+PERIODS = 8
+"""Largest number of periods that are tried."""
 SEARCH_TOLERANCE, RESULT_TOLERANCE = 1e-6, 1e-11
 """Tolerances of displacements while searching, and of the result."""
 
@@ -74,26 +78,29 @@ class QuickRighting(NamedTuple):
         return np.asarray(log(self.moved.pose[:3, :3]), dtype=float)
 
 
-@former_arguments(apart="clearance")
+@former_arguments(angle="turn", apart="clearance")
 def quickest(
     model: Model,
-    angle: float,
+    turn: float,
     origin: Vector,
     *,
     axis: Sequence[float] = (1.0, 0.0, 0.0),
-    period: float = 0.28,
+    period: float | None = 0.28,
     tips: Sequence[str] = (),
     clearance: float = 0.1,
     seed: int = 0,
 ) -> QuickRighting:
     """Fastest motion from a shape and back that turns the base by an angle, within limits of joints and drives.
 
+    Joints whose file gives them no speed, no effort or no range rest.
+
     Args:
         model: Robot with a free base.
-        angle: Angle (rad, up to pi).
+        turn: Angle (rad, up to pi).
         origin: Shape (n) at the start and the end.
         axis: Axis of the turn (3, base frame), reached approximately.
-        period: Time (s) of one turn, from which amplitudes follow by the speeds of the drives.
+        period: Time (s) of one turn, from which amplitudes follow by the speeds of the drives; None: the best of those
+            from the longest, in which every joint uses its whole range, downwards.
         tips: Links or frames at the ends of limbs that keep apart.
         clearance: Distance (m) between the center lines of these limbs, kept approximately.
         seed: Seed of the random motions at which the search begins.
@@ -109,21 +116,65 @@ def quickest(
         >>> cat = fc.robots.two_cylinder_cat()
         >>> quickest(cat, 4.0, np.zeros(2))
         Traceback (most recent call last):
-        fallingcat.errors.ModelError: angle must be above zero and up to pi, got 4.0
+        fallingcat.errors.ModelError: turn must be above zero and up to pi, got 4.0
     """
-    check_shape(model, model.n)
-    if not isinstance(model.base, SE3):
-        raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
-    if not isinstance(angle, (int, float, np.number)) or not 0.0 < angle <= np.pi:
-        raise ModelError(f"angle must be above zero and up to pi, got {describe(angle)}")
-    about = np.asarray(vector(axis, 3, "axis"), dtype=float)
-    if not np.linalg.norm(about) > 0.0:
-        raise ModelError("axis must not be zero")
-    at = np.asarray(vector(origin, model.n, "origin"), dtype=float)
-    search = _Search(model, at, about / np.linalg.norm(about), positive(period, "period"))
+    if not isinstance(turn, (int, float, np.number)) or not 0.0 < turn <= np.pi:
+        raise ModelError(f"turn must be above zero and up to pi, got {describe(turn)}")
+    search = _Search(model, origin, axis)
     if tips:
         search.limbs, search.clearance = Limbs(model, tips), positive(clearance, "clearance")
-    return search.quickest(search.best(np.random.default_rng(seed)), float(angle))
+    if period is not None:
+        return search.within(positive(period, "period")).quickest(seed, float(turn))
+    return _best_period(search, seed, float(turn))
+
+
+def largest_turn(
+    model: Model, origin: Vector, *, axis: Sequence[float] = (1.0, 0.0, 0.0), seed: int = 0
+) -> RightingCurve:
+    """Motion of all joints within their ranges, of any speed, that turns the base most about an axis.
+
+    Args:
+        model: Robot with a free base.
+        origin: Shape (n) at the start and the end.
+        axis: Axis of the turn (3, base frame), reached approximately.
+        seed: Seed of the random motions at which the search begins.
+
+    Returns:
+        Curve from the shape and back to it; :attr:`.RightingCurve.circle` is once around, without the way there and
+        back.
+
+    Raises:
+        ModelError: The base is not free, or no motion turns the robot about this axis.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> import fallingcat as fc
+        >>> cat = fc.robots.two_cylinder_cat()
+        >>> bends = [replace(joint, limits=fc.model.Limits(-1.0, 1.0)) for joint in cat.joints]
+        >>> curve = largest_turn(replace(cat, joints=bends), [0.0, 0.0])
+        >>> moved = fc.planning.displacement(cat, curve.circle)
+        >>> bool(np.degrees(np.linalg.norm(log(moved.pose[:3, :3]))) > 60.0)
+        True
+    """
+    search = _Search(model, origin, axis).within(np.inf)
+    return search.curve(search.best(seed), search.turns, COMPARED_RAMP)
+
+
+def _best_period(search: _Search, seed: int, angle: float) -> QuickRighting:
+    """Fastest motion over periods, each half the one before, until they take longer."""
+    found: QuickRighting | None = None
+    for period in search.longest_period() * 0.5 ** np.arange(PERIODS):
+        try:
+            new = search.within(float(period)).quickest(seed, angle)
+        except ModelError:
+            if found is None:
+                raise
+            break
+        if found is not None and new.motion.duration >= found.motion.duration:
+            break
+        found = new
+    assert found is not None  # the first period gave a motion, or raised
+    return found
 
 
 class _Search:
@@ -131,20 +182,43 @@ class _Search:
 
     limbs: Limbs | None = None
     clearance: float = 0.0
+    turns: float = COMPARED_TURNS[0]
 
-    def __init__(self, model: Model, origin: np.ndarray, axis: np.ndarray, period: float) -> None:
-        self.model, self.origin, self.axis = model, origin, axis
+    def __init__(self, model: Model, origin: Vector, axis: Sequence[float]) -> None:
+        check_shape(model, model.n)
+        if not isinstance(model.base, SE3):
+            raise ModelError(f"the base of {model.name!r} is not free ({model.base}): it does not fall")
+        about = np.asarray(vector(axis, 3, "axis"), dtype=float)
+        if not np.linalg.norm(about) > 0.0:
+            raise ModelError("axis must not be zero")
+        self.model, self.axis = model, about / np.linalg.norm(about)
+        self.origin = start = np.asarray(vector(origin, model.n, "origin"), dtype=float)
         self.reconstruction = Reconstruction(model)
         self._curvature = compile_step(model, curvature, {}, ["joints"])
-        lower, upper = (np.array([getattr(x, side) for x in model.limits]) for side in ("lower", "upper"))
-        outside = (origin < lower) | (origin > upper)
+        lower, upper, self.speed, effort = (
+            np.array([getattr(x, name) for x in model.limits]) for name in ("lower", "upper", "velocity", "effort")
+        )
+        outside = (start < lower) | (start > upper)
         if outside.any():
             raise ModelError(f"joint {model.joint_names[int(np.argmax(outside))]!r} is beyond its limits at the origin")
-        self.low = np.maximum(lower + LIMIT_MARGIN, origin - np.pi)
-        self.high = np.minimum(upper - LIMIT_MARGIN, origin + np.pi)
-        speed = np.array([x.velocity for x in model.limits])
-        amplitude = EFFORT_SHARE * speed * period / (2.0 * np.pi)
-        self.most = np.maximum(np.minimum(amplitude, 0.5 * (self.high - self.low)), 0.0)
+        rests = (self.speed == 0.0) | (effort == 0.0) | (upper - lower <= 2.0 * LIMIT_MARGIN)
+        self.low = np.where(rests, start, np.maximum(lower + LIMIT_MARGIN, start - np.pi))
+        self.high = np.where(rests, start, np.minimum(upper - LIMIT_MARGIN, start + np.pi))
+        self.most = self.room = 0.5 * (self.high - self.low)
+
+    def within(self, period: float) -> Self:
+        """The same with the amplitudes that the drives reach in a period (s)."""
+        amplitude = np.inf if np.isinf(period) else EFFORT_SHARE * self.speed * period / (2.0 * np.pi)
+        self.most = np.minimum(amplitude, self.room)
+        return self
+
+    def longest_period(self) -> float:
+        """Period (s) in which each joint with a limit of speed uses its whole range, at most four of the median's."""
+        limited = (self.room > 0.0) & np.isfinite(self.speed)
+        if not limited.any():
+            return np.inf
+        periods = 2.0 * np.pi * self.room[limited] / (EFFORT_SHARE * self.speed[limited])
+        return float(min(periods.max(), 4.0 * np.median(periods)))
 
     def curve(self, parts: np.ndarray, turns: float, ramp: float, bend: float = 1.0) -> RightingCurve:
         middle, first, second = parts
@@ -152,10 +226,14 @@ class _Search:
 
     # which motion -------------------------------------------------------------------------------------------------
 
-    def best(self, rng: np.random.Generator) -> np.ndarray:
+    def best(self, seed: int) -> np.ndarray:
         """Motion that turns most about the axis, of those found from random ones."""
-        found = [self.climbed(self.random(rng), SEARCH_STEPS) for _ in range(RANDOM_MOTIONS)]
-        turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], FINAL_STEPS)
+        for self.turns in COMPARED_TURNS:
+            rng = np.random.default_rng(seed)
+            found = [self.climbed(self.random(rng), SEARCH_STEPS) for _ in range(RANDOM_MOTIONS)]
+            turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], FINAL_STEPS)
+            if turn < CLEAR_TURN:
+                break
         if not turn > 1e-3:
             raise ModelError(f"no motion of its joints was found that turns {self.model.name!r} about this axis")
         return parts
@@ -191,7 +269,7 @@ class _Search:
 
     def turned(self, parts: np.ndarray) -> tuple[float, np.ndarray]:
         """Turn about the axis (rad), less penalties of other axes and of clearance; its derivative by the parts."""
-        curve = self.curve(parts, COMPARED_CURVE.turns, COMPARED_CURVE.ramp)
+        curve = self.curve(parts, self.turns, COMPARED_RAMP)
         moved = self.reconstruction.displacement(curve, tolerance=SEARCH_TOLERANCE)
         s, R = moved.times, moved.path[:, :3, :3]
         jet, turn = curve(s), np.asarray(log(R[-1]), dtype=float)
@@ -217,9 +295,10 @@ class _Search:
 
     # how often, and how fast --------------------------------------------------------------------------------------
 
-    def quickest(self, parts: np.ndarray, angle: float) -> QuickRighting:
+    def quickest(self, seed: int, angle: float) -> QuickRighting:
         """Fastest of the motions that turn by ``angle`` (rad): once around with large circles, or more often."""
         found: list[QuickRighting] = []
+        parts = self.best(seed)
         for turns in range(1, MAX_TURNS + 1):
             for ramp in RAMP_TURNS:
                 fitting = self.fitting(parts, angle, float(turns), min(0.5, ramp / turns))

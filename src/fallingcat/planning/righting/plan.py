@@ -300,6 +300,19 @@ def root(function: Callable[[float], float], low: float, high: float, tolerance:
     return high
 
 
+def followed_turn(path: np.ndarray) -> np.ndarray:
+    """Rotation vector (3, rad) at the end of a path of poses (N x 4 x 4), of an angle up to 360 degrees.
+
+    Example:
+        >>> angles = np.linspace(0.0, 4.0, 9)
+        >>> path = np.array([rotations.exp(np.array([0.0, 0.0, a])) for a in angles])
+        >>> followed_turn(path).round(12)
+        array([0., 0., 4.])
+    """
+    last = _followed([_quaternion(pose) for pose in path])[-1]
+    return _angle(last) * last[:3] / max(float(np.linalg.norm(last[:3])), 1e-300)
+
+
 def _quaternion(pose: np.ndarray) -> np.ndarray:
     return np.asarray(rotations.quaternion_from_matrix(pose[:3, :3]), dtype=float)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -29,10 +29,8 @@ from .held_forces import HeldForces
 
 STEPS_PER_PART = 250
 """Long enough for a robot that lands to forget errors that it will forget."""
-MIN_STEPS_REPEATED = 250
-"""Steps that are repeated of any run: a millisecond of work."""
-MIN_HELD_STEPS_REPEATED = 100
-"""The same under the forces of a sampled controller, in parts of a tenth of a second"""
+MIN_STEPS_REPEATED = 100
+"""Steps that are repeated of any run: a tenth of a millisecond of work."""
 SHARE_REPEATED = 0.2
 """Part of longer runs that is repeated, which takes half as many steps: a tenth of the time.  Less is repeated where it
 takes more of them."""
@@ -173,8 +171,9 @@ def estimate(
     nodes, model, lanes = x[..., stepper.head :], stepper.problem.model, range(x.shape[1])
     errors = np.zeros((len(lanes), 4))
     cost = float(parts_per_step) if parts_per_step > 1 else 0.5
-    least = MIN_STEPS_REPEATED if held is None else MIN_HELD_STEPS_REPEATED
-    chosen = [_chosen(_activity(layout, nodes[:, i]), ends[-1], cost, least) for i in lanes]
+    count, few = len(ends) - 1, _few(len(ends) - 1, ends[-1], cost)
+    everything = [(part, 1.0) for part in range(count)]
+    chosen = [_chosen(_activity(layout, nodes[:, i]), few) if few < count else everything for i in lanes]
     repeated = list[tuple[np.ndarray, ...]]()
     for parts, robots, weights in _together(chosen, ends, apart=held is not None):
         steps = int(ends[parts[0] + 1] - ends[parts[0]])
@@ -189,9 +188,11 @@ def estimate(
         repeated.append((parts, robots, weights, other))
     parts, robots, weights, others = map(np.concatenate, zip(*repeated, strict=True))
     ratio = 1.0 / parts_per_step if parts_per_step > 1 else 2.0  # of a little more where steps are odd
-    off = _distances(model, layout, nodes[parts + 1, robots], others) / abs(ratio**order - 1.0)
-    np.add.at(errors, robots, weights[:, None] * off)
-    return Errors(errors, _distances(model, layout, nodes[0], nodes).max(axis=0))
+    starts = np.broadcast_to(nodes[0], nodes.shape).reshape(-1, nodes.shape[-1])
+    pairs = zip((nodes[parts + 1, robots], starts), (others, nodes.reshape(starts.shape)), strict=True)
+    off, motions = np.split(_distances(model, layout, *map(np.concatenate, zip(*pairs, strict=True))), [len(others)])
+    np.add.at(errors, robots, weights[:, None] * off / abs(ratio**order - 1.0))
+    return Errors(errors, motions.reshape(*nodes.shape[:2], 4).max(axis=0))
 
 
 def step_error(
@@ -227,14 +228,14 @@ def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray, apart: bo
         yield np.array(parts), np.array(robots), np.array(weights)
 
 
-def parts_per_step(problem: Problem, start: State, dt: float, steps: int) -> int:
+def parts_per_step(problem: Problem, start: Callable[[], State], dt: float, steps: int) -> int:
     """Parts of ``steps`` of ``dt`` (s), a power of 2, that resolve enough to see errors that do not fall as steps do.
 
     They are those of impacts on a floor, and of dampers under the forces of a sampled controller, which jump.
     """
     parts = 1
     if problem.sampling is not None:
-        rate = fastest(replace(problem, contact=None), start, 1.0 / dt)
+        rate = fastest(replace(problem, contact=None), start(), 1.0 / dt)
         parts = min(MAX_PARTS_PER_STEP, 2 ** round(math.log2(max(1.0, rate * dt))))
     floor: Any = problem.contact
     if floor is None or not offers(floor, LinearizedForces):
@@ -261,24 +262,25 @@ def halvings(error: ErrorEstimate | None, limit: float = MAX_DEFAULT_ERROR) -> i
 
 def _activity(layout: Layout, nodes: np.ndarray) -> np.ndarray:
     """Change of velocities from one node to the next: where it is large, so are errors."""
-    twists, rates = layout.series(nodes).states[2:]
-    change: np.ndarray = np.abs(np.diff(np.hstack([twists, rates]), axis=0)).sum(axis=1)
+    change: np.ndarray = np.abs(np.diff(layout.velocity(nodes), axis=0)).sum(axis=1)
     return change
 
 
-def _chosen(
-    activity: np.ndarray, steps: int, cost: float = 0.5, least: int = MIN_STEPS_REPEATED
-) -> list[tuple[int, float]]:
-    """Parts of a run of so many ``steps`` to repeat, in ``cost`` times as many, and how many parts each stands for.
+def _few(count: int, steps: int, cost: float = 0.5) -> int:
+    """Number of the ``count`` parts of a run of so many ``steps`` to repeat, in ``cost`` times as many."""
+    return max(1, math.ceil(max(MIN_STEPS_REPEATED, SHARE_REPEATED * 0.5 / cost * steps) * count / steps))
 
-    Half are the most active ones, the rest is spread evenly over the others, for which it stands by its activity: the
-    first of them is often an impact that fades, and the last ones rest.
+
+def _chosen(activity: np.ndarray, few: int) -> list[tuple[int, float]]:
+    """Parts of a run to repeat, ``few`` of them, and how many parts each stands for.
+
+    Half of several are the most active ones, the rest is spread evenly over the others, for which it stands by its
+    activity: the first of them is often an impact that fades, and the last ones rest.
     """
-    count = len(activity)
-    few = max(2, math.ceil(max(least, SHARE_REPEATED * 0.5 / cost * steps) * count / steps))
-    if count <= few:
-        return [(part, 1.0) for part in range(count)]
     by_activity = np.argsort(-activity, kind="stable")
+    if few == 1:
+        part, whole = int(by_activity[0]), float(activity.sum())
+        return [(part, whole / activity[part] if 0.0 < whole < np.inf else float(len(activity)))]
     most, others = by_activity[: few // 2], np.sort(by_activity[few // 2 :])
     spread = others[np.linspace(0, len(others) - 1, few - len(most)).round().astype(int)]
     seen, whole = activity[spread].sum(), activity[others].sum()
@@ -288,11 +290,11 @@ def _chosen(
 
 def _distances(model: Model, layout: Layout, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """``... x 4``: between packed states, of the base (m, rad), and of joints that slide (m) and turn (rad) at most."""
-    (pose_a, joints_a, *_), (pose_b, joints_b, *_) = layout.series(a).states, layout.series(b).states
-    way = np.linalg.norm(pose_b[..., :3, 3] - pose_a[..., :3, 3], axis=-1)
-    chord = np.linalg.norm(pose_b[..., :3, :3] - pose_a[..., :3, :3], axis=(-2, -1)) / np.sqrt(8.0)
+    pose, moved = layout.configuration(b - a)
+    way, chord = (np.sqrt((x * x).sum(axis=(-2, -1))) for x in (pose[..., 3:], pose[..., :3]))
+    chord = chord / np.sqrt(8.0)
     turn = 2.0 * np.arcsin(np.minimum(chord, 1.0)) + 0.0 * chord  # |R - 1| = sqrt(8) sin(angle / 2); NaN stays
-    moved, turns = np.abs(joints_b - joints_a), turning_coordinates(model)
+    moved, turns = np.abs(moved), turning_coordinates(model)
     slid, bent = (moved[..., which].max(axis=-1, initial=0.0) for which in (~turns, turns))
     return np.stack(np.broadcast_arrays(way, turn, slid, bent), axis=-1)
 

@@ -162,11 +162,19 @@ def _open_loops(run: Motion) -> Diagnostic | None:
 
 
 def _contact_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray, rounding: np.ndarray) -> Diagnostic | None:
-    """Energy from contacts that can only take it; ``kinetic`` (N, J) is the most that robots had."""
-    contact = run.problem.contact
-    if contact is None or not contact.passive or not run.problem.ledger:
+    """Energy from contacts that can only take it; ``kinetic`` (N, J) is the most that robots had.
+
+    Where feet and stops of joints are hit in one step, each works along the mean velocity, which follows from both:
+    only their sum can have no sign but one.  So what passive joints take between two samples is not given by contacts.
+    """
+    contact, problem = run.problem.contact, run.problem
+    if contact is None or not contact.passive or not problem.ledger:
         return None
-    work = run.works[:, :, -len(run.problem.contact_ports) :].sum(axis=2)
+    work = run.works[:, :, -len(problem.contact_ports) :].sum(axis=2)
+    joints = [problem.ports.index(law.name) for law in problem.laws if not law.commanded]
+    gains, taken = np.diff(work, axis=0), np.minimum(np.diff(run.works[:, :, joints].sum(axis=2), axis=0), 0.0)
+    given = np.where(gains > 0.0, np.maximum(gains + taken, 0.0), gains)
+    work = np.concatenate([work[:1], work[:1] + np.cumsum(given, axis=0)])
     gain = np.where(moved, (work - np.minimum.accumulate(work)).max(axis=0), 0.0)
     limit = rounding + MAX_CONTACT_GAIN * np.maximum(kinetic, np.ptp(work, axis=0))
     return run.above(

@@ -90,6 +90,7 @@ class DriveSpeeds(NamedTuple):
         left, none = self.moved(change).at, 0.0 * self.at
         least, most = self._in_range(none - FAR, none, none + 1.0), self._in_range(none, none + 1.0, none + FAR)
         within = minimum(maximum(left, least), most)
+        # half a range further at most: Newton's method on a function with kinks may jump from one to the other for ever
         beyond = minimum(maximum(left - within, none - 0.5), none + 0.5)
         return self._replace(at=within + beyond), beyond
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...dynamics.checks import check_model
 from ...errors import ExtraMissingError, FallingCatError, FileError, ModelError, describe
+from ...io.archives import unpacked
 from ...io.diagnostics import check_path
 from ...io.files import write_bytes
 from ...model import Model
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 SERIES = ("times", "poses", "joints", "twists", "rates", "memory")
 WORKS = ("base_work", "joint_work")
-MAX_UNPACKED_BYTES, MAX_COMPRESSION = 1 << 30, 20
-"""Bytes in a file, and times its own size, that are no trap: runs of a gigabyte do not compress further."""
 EMPTY = b"0" * 64
 """Placeholder of the checksum."""
 MARK = b"sha256\0\0" + bytes([0, 0, 0, 2, 0, 0, 0, 64])
@@ -182,12 +181,7 @@ def _as_npz(run: Trajectory) -> bytes:
 
 def _of_npz(content: bytes) -> dict[str, Any]:
     _check(content, len(content) - len(EMPTY))
-    with ZipFile(io.BytesIO(content)) as archive:
-        unpacked = sum(entry.file_size for entry in archive.infolist())
-    if unpacked > max(MAX_UNPACKED_BYTES, MAX_COMPRESSION * len(content)):
-        raise ValueError(f"it unpacks to {unpacked:,} bytes")
-    with np.load(io.BytesIO(content), allow_pickle=False) as data:
-        return {name: data[name] for name in data.files}
+    return unpacked(content)
 
 
 def _signed(content: bytes, place: int) -> bytes:

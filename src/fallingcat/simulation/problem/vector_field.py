@@ -112,6 +112,14 @@ class Layout(NamedTuple):
         pairs = works.reshape(*lead, self.works // 2, 2)
         return Series((poses, joints, twists, rates), memory, pairs[..., 0], pairs[..., 1])
 
+    def configuration(self, packed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows ``[R p]`` (... x 3 x 4) of poses, and joints, of packed numbers (..., size)."""
+        return packed[..., :12].reshape(*packed.shape[:-1], 3, 4), packed[..., 12 : 12 + self.joints]
+
+    def velocity(self, packed: np.ndarray) -> np.ndarray:
+        """Velocities (... x nv) of packed numbers (..., size)."""
+        return packed[..., 12 + self.joints : 12 + self.joints + self.nv]
+
     def _parts(self, packed: Any) -> list[Any]:
         ends = list(accumulate((12, self.joints, self.m, self.nv - self.m, self.memory, self.works, self.carried)))
         return [packed[..., start:end] for start, end in zip([0, *ends], ends, strict=False)]

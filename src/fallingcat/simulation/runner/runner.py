@@ -328,10 +328,12 @@ class Runner(ABC, Generic[R]):
 
     def errors(self) -> Errors | None:
         """Errors of up to eight robots."""
-        first = next(iter(self.checkpoints), None)
-        if not self.estimates or first is None:
+        if not self.estimates:
             return None
-        (stepper, on), start = self.repeats, self.layout.series(first.x[0, -self.layout.size :]).states
-        finer = parts_per_step(self.problem, State(*start), self.dt, self.steps)
+
+        def start() -> State:
+            return self.layout.unpack(next(iter(self.checkpoints)).x[0, -self.layout.size :])[0]
+
+        (stepper, on), finer = self.repeats, parts_per_step(self.problem, start, self.dt, self.steps)
         with np.errstate(all="ignore"):
             return estimate(stepper, on, self.layout, self.checkpoints, self.method.order, finer, self.held)

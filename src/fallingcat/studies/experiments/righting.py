@@ -26,7 +26,7 @@ from ...geometry.contact_points import positions
 from ...io import load
 from ...lie.rotations import log
 from ...model import Model, State, robots
-from ...planning import Circle, Curve, QuickRighting, displacement, estimate, quickest
+from ...planning import QuickRighting, displacement, estimate, quickest
 from ...planning.righting.drop import momentum_scale
 from ...planning.righting.limb_clearance import Limbs
 from ...planning.righting.plan import tilted
@@ -131,13 +131,6 @@ class RightingResult(NamedTuple):
         return np.asarray(log(self.flight.poses[0, :3, :3].T @ self.flight.poses[-1, :3, :3]), dtype=float)
 
     @property
-    def circle(self) -> Curve:
-        """One circle of all joints, as large as in the middle of the manoeuvre."""
-        curve = self.plan.curve
-        directions = np.stack([curve.first, curve.second], axis=1)
-        return Circle(curve.bend).embedded(directions, curve.origin + curve.tuck)
-
-    @property
     def spin(self) -> float:
         """The largest angular momentum in flight, relative to what the joint rates alone carry."""
         return float(np.abs(self.flight.momenta("centroidal")[:, 3:]).max() / momentum_scale(self.flight))
@@ -185,8 +178,8 @@ class RightingDog(StudyKind[RightingParameters, RightingResult]):
         "planned": lambda seen: np.degrees(np.linalg.norm(seen.plan.turn)),
         "turned": lambda seen: np.degrees(np.linalg.norm(seen.turned)),
         "missed": lambda seen: np.degrees(np.linalg.norm(log(seen.flight.poses[-1, :3, :3]))),
-        "per_circle": lambda seen: _turn(displacement(seen.robot.model, seen.circle).pose),
-        "by_curvature": lambda seen: _turn(estimate(seen.robot.model, seen.circle, tolerance=1e-6).pose),
+        "per_circle": lambda seen: _turn(displacement(seen.robot.model, seen.plan.curve.circle).pose),
+        "by_curvature": lambda seen: _turn(estimate(seen.robot.model, seen.plan.curve.circle, tolerance=1e-6).pose),
         "circles": lambda seen: seen.plan.curve.turns,
         "time": lambda seen: seen.plan.motion.duration,
         "air": lambda seen: seen.touchdown,

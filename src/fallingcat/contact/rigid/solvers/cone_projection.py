@@ -6,10 +6,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ....arrays import array, concatenate, less, scale, sqrt, where
+from ....arrays import array, concatenate, is_numeric, less, scale, sqrt, where
 
 STICKING_FRICTION = 1e30
 """A coefficient of friction that holds every point that pushes."""
+JAMMED_FRICTION = (30.0, 10.0, 3.0, 1.0)
+"""Coefficients in its place, one after the other, where no motion holds every point that pushes."""
 
 
 class ImpulseSet(Protocol):
@@ -19,8 +21,15 @@ class ImpulseSet(Protocol):
     def rows(self) -> int:
         """Length of an impulse."""
 
+    @property
+    def sticks(self) -> bool:
+        """True for points whose friction has no limit."""
+
     def scaled(self, d: Any) -> ImpulseSet:
         """The same for impulses in units of ``d``."""
+
+    def limited(self, friction: Any) -> ImpulseSet:
+        """The same with a coefficient of friction where it :attr:`sticks`."""
 
     def nearest(self, y: Any) -> Any:
         """The impulse of the set that is nearest to ``y``."""
@@ -44,9 +53,18 @@ class Cone(NamedTuple):
     rows: int
     friction: Any
 
+    @property
+    def sticks(self) -> bool:
+        """The same as of :class:`ImpulseSet`."""
+        return self.rows > 1 and is_numeric(self.friction) and bool(self.friction == STICKING_FRICTION)
+
     def scaled(self, d: Any) -> Cone:
         """The same for impulses in units of ``d``."""
         return self
+
+    def limited(self, friction: Any) -> Cone:
+        """The same as of :class:`ImpulseSet`."""
+        return self._replace(friction=friction) if self.sticks else self
 
     def nearest(self, y: Any) -> Any:
         """The impulse of the set that is nearest to ``y``, first along the normal, then along the ground."""
@@ -92,6 +110,12 @@ class Bounded(NamedTuple):
     limit: Any
     rows: int = 1
 
+    sticks = False
+
+    def limited(self, friction: Any) -> Bounded:
+        """The same as of :class:`ImpulseSet`."""
+        return self
+
     def scaled(self, d: Any) -> Bounded:
         """The same as of :class:`Cone`."""
         return Bounded(self.limit / d)
@@ -113,6 +137,12 @@ class Closed(NamedTuple):
     """All impulses: a row that is held whatever that takes."""
 
     rows: int = 1
+
+    sticks = False
+
+    def limited(self, friction: Any) -> Closed:
+        """The same as of :class:`ImpulseSet`."""
+        return self
 
     def scaled(self, d: Any) -> Closed:
         """The same as of :class:`Cone`."""

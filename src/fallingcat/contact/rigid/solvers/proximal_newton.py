@@ -16,6 +16,10 @@ alone.  Many points that slide together to a stop move far more than one alone w
 edge of all cones to the other and back.  So where steps do not arrive, a short reach is tried once before the weight is
 made larger.
 
+Points that stick whatever that takes may have no motion at all: held along the ground they would be thrown off it, and
+let go they would not leave (a jam of Painleve's kind).  Where steps have not arrived after some rounds, these points
+have a coefficient of friction, and a smaller one after some more.
+
 Points of one sole move with their link, whose twist is 6 numbers however many points there are: ``X`` says how, and
 ``G`` is that of links (:mod:`fallingcat.contact.rigid.solvers.delassus`).
 """
@@ -29,7 +33,7 @@ import numpy as np
 
 from ....arrays import absolute, array, concatenate, less, scale, sqrt, where, while_loop
 from ...patches import guarded, summed
-from .cone_projection import ImpulseSet, ProjectionSlope
+from .cone_projection import JAMMED_FRICTION, STICKING_FRICTION, ImpulseSet, ProjectionSlope
 from .delassus import DenseResponse, Lever, Response
 
 MAX_VELOCITY_ERROR = 5e-4
@@ -46,6 +50,9 @@ WEIGHT_DECREASE, WEIGHT_INCREASE = 0.3, 4.0
 """Factors by which the weight of the proximal term changes."""
 SHORT_REACH, LATER_REACH = 1.0 / 32.0, 0.5
 """``r`` that is tried once where steps do not arrive with 1: many points may slide to a stop together; and after it."""
+
+JAM_ROUNDS = 40
+"""Rounds after which points that stick have the first of the :data:`.JAMMED_FRICTION`, and then the next."""
 
 
 class Digits(NamedTuple):
@@ -99,12 +106,13 @@ def reactions(
     parts = _parts(sets)
     response = DenseResponse(G) if isinstance(G, np.ndarray) else G
     levers = levers or [Lever(part, None) for part in parts]
-    problem = _Problem.of(
-        response, short, sets, parts, levers, soft or [0.0] * len(parts), nears or [None] * len(parts)
-    )
+    whole = _Problem.of(response, short, sets, parts, levers, soft or [0.0] * len(parts), nears or [None] * len(parts))
+
+    jams = any(s.sticks for s in sets)
 
     def around(z: Any) -> Iterator[tuple[Any, Any]]:
         now = _Round.of(z, parts)
+        now, problem = now.unjammed(whole, digits) if jams else (now, whole)
         at = problem.at(now.x, now.reach, now.center, now.weight)
         begun = now.found(problem, at)
         # in the first round alone, and only where nothing touches: the residual is exactly zero then
@@ -121,11 +129,11 @@ def reactions(
         next_ = now.after(problem, at, once, _where(less(end.left, middle.left), twice.x, once.x), end, digits)
         yield next_.flat, enough - next_.left
 
-    first = problem.kept([scale(d, start[part]) for part, d in zip(parts, problem.sizes, strict=True)])
+    first = whole.kept([scale(d, start[part]) for part, d in zip(parts, whole.sizes, strict=True)])
     begun = _Round(first, first, [np.zeros(s.rows) for s in sets], digits.weights[0], 1.0, 0.0, 0.0, 1.0, np.inf)
     end = _Round.of(while_loop(around, begun.flat, digits.rounds, UNROLLED_ROUNDS), parts)
-    impulses = concatenate(problem.kept([scale(d, x) for d, x in zip(problem.units, end.best, strict=True)]))
-    return Reactions(impulses, problem.basis * problem.along(end.best), end.left)
+    impulses = concatenate(whole.kept([scale(d, x) for d, x in zip(whole.units, end.best, strict=True)]))
+    return Reactions(impulses, whole.basis * whole.along(end.best), end.left)
 
 
 def _parts(sets: Sequence[ImpulseSet]) -> list[slice]:
@@ -180,6 +188,21 @@ class _Round(NamedTuple):
     def flat(self) -> Any:
         """All numbers."""
         return concatenate([*self.x, *self.center, *self.best, array([*self[3:]])])
+
+    def unjammed(self, problem: _Problem, digits: Digits) -> tuple[_Round, _Problem]:
+        """Round and problem with the friction of points that stick, anew from the best where that has changed."""
+        friction, anew = STICKING_FRICTION + 0.0 * self.rounds, less(self.rounds, 0.0)
+        for k, mu in enumerate(JAMMED_FRICTION, start=1):
+            friction = where(less(k * JAM_ROUNDS + 0.5, self.rounds), mu, friction)
+            anew = anew | less(absolute(self.rounds - (k * JAM_ROUNDS + 1.0)), 0.5)
+        best, first = self.best, (digits.weights[0], 1.0, 0.0, 0.0, self.rounds, np.inf)
+        now = _Round(
+            problem.kept(_where(anew, best, self.x)),
+            problem.kept(_where(anew, best, self.center)),
+            best,
+            *(where(anew, new, old) for new, old in zip(first, self[3:], strict=True)),
+        )
+        return now, problem._replace(sets=[s.limited(friction) for s in problem.sets])
 
     def found(self, problem: _Problem, at: _At) -> _Round:
         """Round with the impulses of the sets that are nearest there."""

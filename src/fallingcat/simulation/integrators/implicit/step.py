@@ -113,6 +113,7 @@ class Start(NamedTuple):
         laws = [point.law.step_force(point, u, point.seen) for point, u in zip(self.points, end_velocity, strict=True)]
         errors = [law - force for law, force in zip(laws, now.contact_forces, strict=True)]
         missed = self.summed([error @ error for error in errors])
+        # a millionth of the weight: without contact the quotient is zero, and not 0 / 0 (1e-30 for robots without mass)
         size = self.summed([law[0] * law[0] for law in laws], (1e-6 * GRAVITY * mass) ** 2 + 1e-30)
         if before.joint_friction is not None and now.prediction.joint_friction is not None:
             change = now.prediction.joint_friction.sticking - before.joint_friction.sticking
@@ -187,6 +188,7 @@ def begin_step(source: StepArguments, friction: bool = True) -> tuple[Start, Pre
     follow = {"stiffness", "damping"} & {*source.varied}  # weights do not follow friction
     seen = theta_weights(source, contact if follow else source.contact, numbers)
     (state, before, works), (last, counts) = layout.unpack(x[1:]), np.split(layout.carried_of(x[1:]), [model.nv])
+    # half of the way before the velocity changes, half after: second order with one evaluation of the dynamics
     state = model.configuration.displace(state, scale(0.5 * dt, state.velocity))
     middle = moving(state, state.velocity + scale(0.5 * dt, last))
     size_of_laws, half = sum(problem.sizes), problem.later(before, x[0] * dt, state, 0.5 * dt)

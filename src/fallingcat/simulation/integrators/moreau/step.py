@@ -174,6 +174,7 @@ def _passive(
     difference = Reactions(bounced.impulses - plain.impulses, bounced.along - plain.along, zero)
     least, curve = work(plain, before, free), work(difference)
     slope = given - least - curve  # of least + slope share + curve share^2
+    # the other form of the root: with 2 c / (b + root) nothing cancels where curve is small
     root = slope + sqrt(maximum(slope * slope - 4.0 * curve * least, zero))
     share = where(less(least, 0.0), -2.0 * least / where(less(0.0, root), root, one), zero)
     share = where(gives, minimum(share, one), one)
@@ -215,7 +216,9 @@ def _rows(
     model, (normal, tangential) = problem.model, contact.ports
     sets: list[ImpulseSet] = list(contact.cones(model))
     levers, wanted, places, ports, J = list(on.levers), list[Any](), list[int](), list[str](), list[Any]()
+    # a point that rests keeps touching: heights of 1e-16 would let it fall and land again
     heights = [where(less(absolute(height), ROUNDING_HEIGHT), 0.0, height) for height in on.heights]
+    # depth is corrected within the whole step, also by its parts: else a part would throw the point out
     heights = [where(less(height, 0.0), (dt / whole) * height, height) for height in heights]
     wanted += contact.wanted(heights, sets, kept.stretch, dt)
     for axes, first, cone in zip(contact.axes(model), contact.first_rows, sets, strict=True):
