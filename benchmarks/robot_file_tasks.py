@@ -146,16 +146,18 @@ def motion(path: str, options: dict[str, Any]) -> Outcome:
 
     `smooth` is the difference without limits and dry friction, of which MuJoCo's are soft.
     """
+    from fallingcat.errors import ModelError
     from fallingcat.io import read
 
     model, said = read(path, **options)
     pair = Pair(path, model)
     found: Outcome = {"ok": True, "nv": model.nv, "actuators": len(model.actuators)}
-    unread = [line.split(": ", 1)[-1][:150] for line in said if "not read" in line or "left out" in line]
+    lines = [line.split(": ", 1)[-1][:150] for line in said if "not read" in line or "left out" in line]
+    unread = [line for line in lines if any(word in line for word in ("damping", "armature", "stiffness", "actuator"))]
     for cause, change in CAUSES:
         try:
             off = pair.apart(**change)
-        except ValueError as error:
+        except (ValueError, ModelError) as error:
             if not cause:
                 found["difference"], found["as_it_is"] = None, str(error)
             continue
@@ -169,7 +171,7 @@ def motion(path: str, options: dict[str, Any]) -> Outcome:
     if "left" not in found:
         raise ValueError(found["as_it_is"])
     if "cause" not in found:
-        found["cause"] = f"not read: {unread[0]}" if unread else "not known"
+        found["cause"] = f"not read: {'; '.join(unread)}" if unread else "not known"
     if "smooth" not in found:
         found["smooth"] = pair.apart(**SMOOTH)
     return found
