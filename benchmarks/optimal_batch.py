@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -61,12 +62,13 @@ def times_of(solver: BatchSolver, starts: fc.State, clock: Callable[[], float]) 
     return found | {"iterations": float(result.iterations.mean()), "most_iterations": int(result.iterations.max())}
 
 
-def on_cpu(problem: fc.optimal.Problem, starts: fc.State) -> dict[str, dict[str, float]]:
+def on_cpu(problem: fc.optimal.Problem, starts: fc.State) -> dict:
     """Processor time of the batch and of the single solver."""
     for kernel in (problem.dynamics.linear, problem.stepping.follow):
         kernel.optimized()
     some = fc.State(*(part[:100] for part in starts))
-    out = {"batch, one thread": times_of(BatchSolver(problem, tolerance=TOLERANCE), starts, time.process_time)}
+    out: dict = {"machine": f"{platform.machine()}, processor time of one thread, shared 2-core machine"}
+    out["batch, one thread"] = times_of(BatchSolver(problem, tolerance=TOLERANCE), starts, time.process_time)
     solver, times = Solver(problem, TOLERANCE, 1e-6), []
     for _ in range(3):
         began = time.process_time()
@@ -77,18 +79,19 @@ def on_cpu(problem: fc.optimal.Problem, starts: fc.State) -> dict[str, dict[str,
     return out | {"single, of 100 problems": {"seconds": statistics.median(times), "least_s": min(times)}}
 
 
-def on_gpu(problem: fc.optimal.Problem, starts: fc.State, reference: np.ndarray) -> dict[str, dict[str, float]]:
+def on_gpu(problem: fc.optimal.Problem, starts: fc.State, reference: np.ndarray) -> dict:
     """Wall time on a GPU, and the largest difference from the optima of the CPU (N m)."""
     import cupy
 
-    out, solver = {}, BatchSolver(problem, tolerance=TOLERANCE, target="cuda", gains=False)
+    solver = BatchSolver(problem, tolerance=TOLERANCE, target="cuda", gains=False)
+    out: dict = {"machine": f"{cupy.cuda.runtime.getDeviceProperties(0)['name'].decode()}, wall time"}
     for count in (PROBLEMS, 4 * PROBLEMS):
         many = fc.State(*(np.concatenate([part] * (count // PROBLEMS)) for part in starts))
         out[f"GPU, {count} problems"] = times_of(solver, many, time.perf_counter)
         print(count, json.dumps(out), flush=True)
     result = solver.solve(starts)
     out["beside the CPU"] = {"forces": float(np.abs(result.forces - reference).max())}
-    print(str(result), out["beside the CPU"], cupy.cuda.runtime.getDeviceProperties(0)["name"], flush=True)
+    print(str(result), out["beside the CPU"], flush=True)
     return out
 
 

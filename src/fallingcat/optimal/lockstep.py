@@ -43,10 +43,12 @@ class Motions:
 
     def __init__(self, problem: Problem, lanes: Lanes) -> None:
         self.problem, self.lanes, self.xp = problem, lanes, lanes.xp
-        self.stepping = stepping = problem.stepping.on(lanes.target)
+        self.stepping, self._kernels = problem._on(lanes.target)
+        stepping = self.stepping
         self.sizes, self.steps, self.nv = stepping.sizes, stepping.steps, problem.model.nv
         count, sizes = lanes.count, self.sizes
         self.rows = [sum(rows) for rows in problem.rows]
+        self._constrained = any(self.rows) or bool(stepping.cones)
         self.equal = [np.arange(sum(rows)) < rows[0] for rows in problem.rows]
         self.at, self.end = self._tables((self.steps, count), 0), self._tables((count,), 1)
         self.contact = self.xp.zeros((self.steps, count, stepping.contacts))
@@ -80,7 +82,7 @@ class Motions:
         self._linear = on(linear, self.at, names)
         next_kernel, names = stepping.next_kernel()
         self._next: Callable[[], Any] = lambda: on(next_kernel, self.at, names)
-        node_terms, final_terms, node_cost, final_cost = self.problem._term_kernels(lanes.target)
+        node_terms, final_terms, node_cost, final_cost = self._kernels
         self._terms, self._last_terms = on(node_terms, self.at), on(final_terms, self.end)
         tried = (lanes.lengths_at_once, count)
         self.trial, self.trial_end = self._tables((steps, *tried), 0), self._tables(tried, 1)
@@ -182,6 +184,8 @@ class Motions:
 
     def _penalized(self) -> None:
         """Put penalties where the kernels look."""
+        if not self._constrained:
+            return
         weight = self.lanes.array(self.weight)
         for nodes, end in ((self.at, self.end), (self.trial, self.trial_end)):
             lead = (slice(None),) if nodes is self.at else (slice(None), None)
@@ -278,6 +282,8 @@ class Motions:
     def _constraints(self) -> tuple[Any, Any]:
         """Largest violation of a constraint, and largest product of an inequality and its multiplier."""
         xp, count = self.xp, self.lanes.count
+        if not self._constrained:
+            return xp.zeros(count), xp.zeros(count)
         worst, products = [xp.zeros((count, 1))], [xp.zeros((count, 1))]
         about = zip((self.node_rows[1:], self.end_rows[None], self.cones), self.multipliers, strict=True)
         for (values, multipliers), equal in zip(about, (*self.equal, None), strict=True):

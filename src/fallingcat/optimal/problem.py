@@ -218,6 +218,17 @@ class Problem:
         kinds = itertools.product((quadratic_terms, penalized_terms), (0, 1))
         return tuple(self._compiled(function, last, target) for function, last in kinds)
 
+    @cached_property
+    def _targets(self) -> dict[str, Any]:
+        return {}
+
+    def _on(self, target: str) -> tuple[Stepping, tuple[Any, ...]]:
+        """Steps and :meth:`_term_kernels` for a target, made once."""
+        if target not in self._targets:
+            self._targets[target] = (self.stepping.on(target), self._term_kernels(target))
+        found: tuple[Stepping, tuple[Any, ...]] = self._targets[target]
+        return found
+
 
 def check_problem(problem: Any) -> None:
     """Raise an error unless this is a :class:`Problem`."""

@@ -202,10 +202,13 @@ class Phased:
         """The same steps for another target."""
         return self if target == self._target else Phased(self.dynamics, target)
 
+    @cached_property
+    def _linear(self) -> Any:
+        return self.dynamics.linear if self._target == "cpu" else self.dynamics._linear_step(self._target)
+
     def linear_kernel(self) -> tuple[Any, tuple[str, ...]]:
         """Kernel of the derivatives, and names of its arguments."""
-        linear = self.dynamics.linear if self._target == "cpu" else self.dynamics._linear_step(self._target)
-        return linear, ("q", "v", "forces", "row")
+        return self._linear, ("q", "v", "forces", "row")
 
     def next_kernel(self) -> tuple[Any, tuple[str, ...]]:
         """Kernel of the steps, and names of its arguments."""
