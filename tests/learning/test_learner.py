@@ -203,7 +203,7 @@ def test_the_view_of_rsl_rl_has_its_tensors():
 @pytest.mark.slow
 def test_a_quadruped_learns_to_walk_on_the_cpu():
     one = Learner(Environment(Walk(ROBOT), 256, library="torch"), USUAL["cpu"])
-    for _ in range(700):  # as many as the command takes in two minutes of a core
+    for _ in range(700):  # two minutes of a core, as the command takes
         row = one.iterate()
     assert row["speed error (m/s)"] < 0.15
     judge = Environment(Walk(ROBOT), 128, library="torch", seed=5)
