@@ -6,7 +6,6 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-import pinocchio
 import pytest
 from defusedxml import ElementTree
 
@@ -222,6 +221,7 @@ def test_places_where_nothing_can_be_written(tmp_path, path):
 
 def test_capsules_are_read_by_urdfdom(tmp_path):
     """Its URDF 1.0 has none: they were left out there, with an error on the terminal alone."""
+    pinocchio = pytest.importorskip("pinocchio")
     shape = Capsule(0.1, 0.3)
     fc.save(
         Model("rod", SE3(), (Link("rod", BODY, visuals=(shape,), collisions=(shape,)),)), file := tmp_path / "r.urdf"

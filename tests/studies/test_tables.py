@@ -51,6 +51,7 @@ def test_the_studies_are_there():
         "revolute-scan",
         "righting-dog",
         "righting-dog-moon",
+        "righting-robot",
     }
     assert set(names()) == wanted
 
