@@ -1,6 +1,7 @@
 """Print docs/technical_report.md as a PDF: `pip install -e '.[docs,video]'`, then `python docs/make_report.py [FILE]`.
 
-The page is the one that Sphinx builds; Chromium prints it, offline.
+The page is the one that Sphinx builds; Chromium prints it, offline.  `python docs/make_report.py FILE FOLDER` takes the
+documentation that is built in a folder already.
 """
 
 from __future__ import annotations
@@ -19,20 +20,24 @@ HIDDEN = ".skip-to-content, .sidebar-drawer, .toc-drawer, .related-pages, .conte
 """What a reader on paper cannot use."""
 
 
-def print_report(file: Path) -> None:
-    """Build the documentation in a temporary folder and print its technical report."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "sphinx", "-q", "-b", "html", str(DOCS), folder], check=True)
-        with sync_playwright() as play:
-            browser = _browser(play.chromium, Error)
-            page = browser.new_page()
-            page.goto((Path(folder) / "technical_report.html").as_uri())
-            page.wait_for_function("document.querySelectorAll('mjx-container').length > 20")
-            page.add_style_tag(content=HIDDEN)
-            margin = dict.fromkeys(("top", "bottom", "left", "right"), "18mm")
-            page.pdf(path=str(file), format="A4", scale=0.8, margin=margin)
-            browser.close()
+def print_report(file: Path, built: Path | None = None) -> None:
+    """Print the technical report of the documentation in a folder; without one, build it in a temporary one."""
+    if built is None:
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-m", "sphinx", "-q", "-b", "html", str(DOCS), folder], check=True)
+            print_report(file, Path(folder))
+        return
+    with sync_playwright() as play:
+        browser = _browser(play.chromium, Error)
+        page = browser.new_page()
+        page.goto((built.resolve() / "technical_report.html").as_uri())
+        page.wait_for_function("document.querySelectorAll('mjx-container').length > 20")
+        page.add_style_tag(content=HIDDEN)
+        margin = dict.fromkeys(("top", "bottom", "left", "right"), "18mm")
+        page.pdf(path=str(file), format="A4", scale=0.8, margin=margin)
+        browser.close()
 
 
 if __name__ == "__main__":
-    print_report(Path(sys.argv[1] if len(sys.argv) > 1 else "technical_report.pdf"))
+    given = [Path(x) for x in sys.argv[1:3]] or [Path("technical_report.pdf")]
+    print_report(*given)

@@ -52,6 +52,8 @@ def test_the_studies_are_there():
         "righting-dog",
         "righting-dog-moon",
         "righting-robot",
+        "astronaut-turn",
+        "planar-turn-bound",
     }
     assert set(names()) == wanted
 

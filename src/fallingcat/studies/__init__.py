@@ -10,6 +10,7 @@ from typing import Any
 from .._deprecated import former_names
 from . import hoppers, identities, tumbling
 from .experiments import (
+    astronaut,
     circling,
     dynamics,
     kinematics,
@@ -22,6 +23,7 @@ from .experiments import (
     righting_robot,
     stepping,
     swing_up,
+    turn_bound,
     turning,
 )
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
@@ -47,6 +49,7 @@ __all__ = [
     "StudyKind",
     "StudyResult",
     "Sweep",
+    "astronaut",
     "circling",
     "dynamics",
     "hoppers",
@@ -74,6 +77,7 @@ __all__ = [
     "sweep",
     "swing_up",
     "tumbling",
+    "turn_bound",
     "turning",
 ]
 
