@@ -162,7 +162,7 @@ def test_damaged_stores_are_one_line(tmp_path, file, content):
 @pytest.mark.parametrize("content", [None, b"", b"1234", bytes(32), bytes(40)], ids=lambda x: f"{x and len(x)} bytes")
 @pytest.mark.parametrize("name", ["x", "stops"])
 def test_coordinates_that_are_damaged_are_written_again(tmp_path, name, content):
-    """A deleted file of coordinates gave NaN for them, without a word; a truncated one a store that nobody could open."""
+    """A deleted file of coordinates gave NaN for them, without a word; a truncated one a store that does not open."""
     out, grid = tmp_path / "out", {"x": [-1.0, 1.0, 2.0, 3.0], "stops": ["", "no such file"]}
     sweep(STUDY, grid, out, workers=0, chunk=4)
     before, file = (out / name / "c" / "0").read_bytes(), out / name / "c" / "0"

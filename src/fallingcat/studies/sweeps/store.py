@@ -340,7 +340,8 @@ def _restore_coordinates(path: Path, points: Points) -> None:
         except Exception as error:  # zarr raises whatever its parsers do
             text = f"the coordinate {name!r} is damaged: {type(error).__name__}: {error}"
             raise FileError(text, file=str(path)) from None
-        warnings.warn(f"{path}: the file of the coordinate {name!r} was damaged: it is written again", RuntimeWarning, 6)
+        text = f"the file of the coordinate {name!r} was damaged: it is written again"
+        warnings.warn(f"{path}: {text}", RuntimeWarning, stacklevel=6)
 
 
 def _differences(begun: Any, now: Any, where: str = "") -> list[str]:
