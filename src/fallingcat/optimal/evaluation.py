@@ -94,6 +94,15 @@ class Evaluation:
             np.zeros((count, sum(rows))) for count, rows in zip((steps, 1), problem.rows, strict=True)
         )
 
+    def __getstate__(self) -> tuple[Problem, int, FloatArray, Point]:
+        """Compiled calls are bound to the arrays of this evaluation: a copy has its own."""
+        return self.problem, self.threads, self.data, self.first
+
+    def __setstate__(self, state: tuple[Problem, int, FloatArray, Point]) -> None:
+        problem, threads, data, first = state
+        self.__init__(problem, threads)  # type: ignore[misc]
+        self.data[:], self.first = data, first
+
     def start_at(self, state: State) -> None:
         """Move the start of all motions."""
         q, v = self.model.flatten(state)

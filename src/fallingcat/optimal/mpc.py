@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,10 @@ class MPC:
         self._due = -np.inf
         self._ahead = 0.0
         """s: by how much the plan's start lies behind the present"""
+
+    def __copy__(self) -> MPC:
+        """Controller with a memory of its own, for the same problem."""
+        return copy.deepcopy(self, {id(self.problem): self.problem})
 
     def __repr__(self) -> str:
         return f"<MPC of {short(self.problem.model.name)}: every {self.period:g} s>"
