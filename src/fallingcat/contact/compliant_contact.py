@@ -121,7 +121,8 @@ class CompliantContact(PointContact):
         Returns:
             Force as a linear function of the velocity.
         """
-        position, velocity = self._seen(point, ahead, seen), point.velocity + seen.damper * (ahead - point.velocity)
+        position = self._predicted_position(point, ahead, seen)
+        velocity = point.velocity + seen.damper * (ahead - point.velocity)
         K, D = self.point_gains(position, velocity)
         gain = seen.damper * D + scale(point.lasts * seen.dt, (0.25 + seen.spring) * K)
         lasts = where(less(position[0], 0.0), point.lasts, 0.0 * point.lasts)

@@ -143,7 +143,7 @@ class QuadrupedWalk:
         plan = _Plan(feet, home, height, self.schedule, self.clearance, gain, self.terrain, flat, sway)
         inputs = {"given": 4 + 8 + 3 * len(feet)}
         references = compile(self.model, walking_references, inputs=inputs, plan=plan)
-        begin = partial(_begin, feet=feet)
+        begin = partial(_initial_memory, feet=feet)
         return WalkingLoop(self.model, references, loop, begin, VelocityCommand() if command is None else command)
 
 
@@ -219,7 +219,7 @@ class _Memory(NamedTuple):
         )
 
 
-def _begin(state: State, t: float, model: Model, feet: tuple[str, ...]) -> FloatArray:
+def _initial_memory(state: State, t: float, model: Model, feet: tuple[str, ...]) -> FloatArray:
     """Memory at the first tick."""
     R, places = state.pose[:3, :3], [link_pose(model, state, foot)[:3, 3] for foot in feet]
     heading = np.arctan2(R[1, 0], R[0, 0])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import arctan2, array, clip, cos, is_numeric, less, scale, sin, where
-from ..arrays.arguments import LARGEST, as_number, shape_of
+from ..arrays.arguments import LARGEST_FLOAT, as_number, shape_of
 from ..arrays.types import Scalar, Vector
 from ..errors import ModelError, NumericsError, describe
 from ..records import concise
@@ -67,7 +67,11 @@ class Schedule:
         ):
             raise ModelError(f"offsets of a schedule must be one number for each foot, got {describe(given)}")
         for x in given:
-            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not -LARGEST <= x <= LARGEST:
+            if (
+                isinstance(x, bool)
+                or not isinstance(x, (int, float, np.number))
+                or not -LARGEST_FLOAT <= x <= LARGEST_FLOAT
+            ):
                 raise ModelError(f"offset of a schedule must be a finite number, got {describe(x)}")
         object.__setattr__(self, "offsets", tuple(float(x) for x in given))
 
@@ -252,6 +256,6 @@ def biped_walk(single: float = 0.5, double: float = 0.15) -> Schedule:
 
 def _number(x: Any, name: str, rule: str) -> float:
     """Positive finite number."""
-    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= LARGEST:
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= LARGEST_FLOAT:
         raise ModelError(f"{name} of a schedule must be {rule}, got {describe(x)}")
     return float(x)

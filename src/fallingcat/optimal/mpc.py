@@ -117,7 +117,7 @@ class MPC:
             still = State(*(np.repeat(np.asarray(part)[None], motion.steps + 1, axis=0) for part in state))
             plan = self._solver.improved(motion.guess(None, still), self.first, self._penalties)
         else:
-            plan = self._solver.improved(self._shifted(self._plan.nodes), self.iterations, self._penalties)
+            plan = self._solver.improved(self._shifted_plan(self._plan.nodes), self.iterations, self._penalties)
         if plan.status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # for the loop or the run around it
         self._plan = plan
@@ -134,7 +134,7 @@ class MPC:
             raise ModelError(f"data must be {count} finite numbers, or {nodes} x {count}, got {describe(data)}")
         return numbers
 
-    def _shifted(self, nodes: Nodes) -> Nodes:
+    def _shifted_plan(self, nodes: Nodes) -> Nodes:
         """Last plan, moved on by the steps that have passed, from the measured state; the end is repeated.
 
         Its nodes are no motion then: the iteration closes the gaps behind the first and before the last.

@@ -44,7 +44,7 @@ SHARE: Final = 0.9
 DELAY, GAIN, HEIGHT = 0.01, 10.0, 0.27
 """s after the planned touchdown at which whole-body control takes over, its gain (1/s), and the height (m) of the
 center of mass over the feet"""
-ANY_SPEED: Final = 1e3
+UNLIMITED_SPEED: Final = 1e3
 """rad/s: with which a first plan is made, from which that within the limits starts"""
 
 
@@ -268,7 +268,7 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         problem, guess = leap_problem(parameters)
         exact: dict[str, Any] = {"tolerance": 1e-4, "constraint_tolerance": 1e-4}
         data = problem.node_data.copy()
-        data[:, SPEED] = ANY_SPEED
+        data[:, SPEED] = UNLIMITED_SPEED
         first = solve(replace(problem, data=data), states=guess, iterations=300, **exact)  # a start, not a minimum
         progress("planning within the speed of the drives", 0.4)
         plan = solve(problem, first.forces, first.states, iterations=1000, **exact)
