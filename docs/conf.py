@@ -44,11 +44,17 @@ html_css_files = ["custom.css"]
 html_title = f"fallingcat {release}"
 
 
+PRIVATE = {"caching", "cli", "escaping", "progress", "qp", "records", "registry"}
+"""Modules of no tier, see `docs/reference/api.md`."""
+FORMER = {"falling", "gaits", "kernels", "live", "views"}
+"""Former names of packages."""
+
+
 def public_modules(name: str) -> Iterator[str]:
     """The layers of the package, and the submodules that a layer names in `__all__`; the package itself comes last."""
     module = importlib.import_module(name)
     for info in pkgutil.iter_modules(getattr(module, "__path__", [])):
-        if info.name.startswith("_"):
+        if info.name.startswith("_") or info.name in PRIVATE | FORMER:
             continue
         exported = info.name in getattr(module, "__all__", ()) and inspect.ismodule(getattr(module, info.name))
         if name == "fallingcat" or exported:
