@@ -76,6 +76,9 @@ class Evaluation:
         threads: Threads that share the nodes.
     """
 
+    first: Point
+    """start of all motions"""
+
     def __init__(self, problem: Problem, threads: int = 1) -> None:
         self.problem, self.model, self.stepping = problem, problem.model, problem.stepping
         self.nv, self.steps, self.sizes = problem.model.nv, problem.stepping.steps, problem.stepping.sizes
@@ -107,7 +110,7 @@ class Evaluation:
         """Move the start of all motions."""
         q, v = self.model.flatten(state)
         memory = self.stepping.begin(state)
-        self.first: Point = (np.asarray(q, dtype=float), np.asarray(v, dtype=float), memory)
+        self.first = (np.asarray(q, dtype=float), np.asarray(v, dtype=float), memory)
 
     # kernels --------------------------------------------------------------------------------------------------
 
