@@ -133,6 +133,7 @@ def map_of(name: str, pushes: int, options: Any, result: dict[str, Any]) -> None
     def progress(found: PushBasin) -> None:
         if time.perf_counter() - saved[0] > SAVED:
             row.update(numbers(found, steps))
+            result["seconds in all"] = time.perf_counter() - BEGAN
             write(options.out, result)
             saved[0] = time.perf_counter()
             print(f"{name}: {found.pushes:,} pushes in {found.seconds:.0f} s", flush=True)
@@ -148,7 +149,6 @@ def map_of(name: str, pushes: int, options: Any, result: dict[str, Any]) -> None
 
 
 def write(out: Path, result: dict[str, Any]) -> None:
-    result["seconds in all"] = time.perf_counter() - BEGAN
     half = out.with_suffix(".part")
     half.write_text(json.dumps(result) + "\n")
     half.replace(out)
@@ -175,6 +175,7 @@ def measure(options: Any) -> dict[str, Any]:
         except Exception as error:  # a machine that is there only once: what is known is kept
             result.setdefault("failures", {})[name] = f"{type(error).__name__}: {error}"
             print(name, result["failures"][name], flush=True)
+    result["seconds in all"] = time.perf_counter() - BEGAN
     write(options.out, result)
     return result
 
