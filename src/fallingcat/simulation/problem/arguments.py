@@ -227,7 +227,7 @@ def joint_forces(given: Any, shape: tuple[int, ...]) -> np.ndarray:
             raise ModelError(f"forces must be numbers of shape {shape}, got {describe(given)}") from None
     if given.shape != shape:
         raise ModelError(f"forces must have shape {shape}, got {describe(given)}")
-    return given  # type: ignore[no-any-return]
+    return given
 
 
 def controller_forces(model: Model, given: Any, size: int, t: float) -> np.ndarray:
