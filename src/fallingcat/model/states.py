@@ -108,7 +108,7 @@ def _broadcast_fields(model: Model, parts: list[Any]) -> list[Any]:
         return parts
     try:
         lead = np.broadcast_shapes(*leads)
-    except ValueError:
+    except (ValueError, RuntimeError):  # the latter: NumPy broadcasts 32 axes at most
         told_leads = ", ".join(f"{name} {x.shape}" for name, x in zip(State._fields, parts, strict=True))
         raise ModelError(f"the fields hold different numbers of states: {told_leads}") from None
     whole = [(x, (*lead, *shape)) for x, shape in zip(parts, shapes, strict=True)]

@@ -12,14 +12,14 @@ import numpy as np
 from ..arrays.types import Scalar, Vector
 from ..contact import Contact
 from ..control import Law
-from ..errors import ModelError, NumericsError, describe
+from ..errors import ModelError, NumericsError
 from ..model import Model, State
 from ..records import short
 from .batch.batch_simulator import BatchSimulator
 from .diagnostics.accuracy import ErrorEstimate
 from .integrators.base import Integrator
 from .integrators.event_located import EventLocatorStepper
-from .problem.arguments import whole
+from .problem.arguments import joint_forces, whole
 from .step_size import DEFAULT_STEP
 
 
@@ -201,10 +201,7 @@ class Simulator:
 
     def _checked(self, forces: Any) -> np.ndarray:
         """Joint forces as an array of ``n`` numbers."""
-        given = np.asarray(forces, dtype=float) if not isinstance(forces, np.ndarray) else forces
-        if given.shape != (self.model.n,):
-            raise ModelError(f"forces must have shape ({self.model.n},), got {describe(forces)}")
-        return given
+        return joint_forces(forces, (self.model.n,))
 
     def _begin(self) -> None:
         """Take over the state that the batch of one robot was given."""

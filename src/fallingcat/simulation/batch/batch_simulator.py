@@ -23,7 +23,7 @@ from ..devices import Cpu
 from ..diagnostics.accuracy import ErrorEstimate, some_of, step_error
 from ..integrators.base import FixedStepIntegrator, Integrator
 from ..integrators.event_located import ATTEMPTS_PER_CALL, EventLocatorStepper
-from ..problem.arguments import check_target, seconds, starts, whole
+from ..problem.arguments import check_target, joint_forces, seconds, starts, whole
 from ..problem.law_parameters import numbers_of, split_parameters
 from ..problem.loop_closure import check_closed
 from ..problem.problem import Problem, held
@@ -281,7 +281,7 @@ class BatchSimulator(CompiledBatch):
         if forces is None:
             return self._on.sent(np.zeros((self.count, 0)))
         model = self.problem.model
-        forces = np.asarray(forces, dtype=float) if isinstance(self._on, Cpu) else forces
+        forces = joint_forces(forces, (self.count, model.n)) if isinstance(self._on, Cpu) else forces
         if tuple(getattr(forces, "shape", ())) != (self.count, model.n):
             raise ModelError(f"forces must have shape ({self.count}, {model.n}), got {describe(forces)}")
         if isinstance(self._on, Cpu) and not np.isfinite(forces).all():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.arguments import shape_of
 from ...arrays.building import is_jax_tracer
 from ...arrays.vectorize import vectorize
 from ...control import Law
@@ -201,18 +202,38 @@ def carry(error: Exception, t: float, result: Any) -> None:
 
 def controller_size(model: Model, given: Any) -> int:
     """Number of forces of a controller: n or nv."""
-    size = np.shape(given)
+    size = shape_of(given)
     if size not in ((model.n,), (model.nv,)):
         wanted = f"{model.n} joint forces" + (f", or {model.nv} with those on the base" if model.m else "")
         said = f"shape {size}" if size else describe(given)
         raise ModelError(f"the controller gives {wanted}, not {said}")
-    return size[0]
+    return len(given)
+
+
+def real_numbers(given: Any) -> np.ndarray:
+    """New array of floats; a TypeError for what is masked, complex, a text, a date or a record."""
+    numbers = np.asarray(given)
+    if isinstance(given, np.ma.MaskedArray) or numbers.dtype.kind not in "biufO":
+        raise TypeError(f"{describe(given)} holds no real numbers")
+    return numbers.astype(float)
+
+
+def joint_forces(given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Joint forces that a caller gives to steps, whatever their values."""
+    if type(given) is not np.ndarray or given.dtype.kind != "f":
+        try:
+            given = real_numbers(given)
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(f"forces must be numbers of shape {shape}, got {describe(given)}") from None
+    if given.shape != shape:
+        raise ModelError(f"forces must have shape {shape}, got {describe(given)}")
+    return given
 
 
 def controller_forces(model: Model, given: Any, size: int, t: float) -> np.ndarray:
     """Forces of a controller: ``size`` finite numbers, or an error that names the time and the joint."""
     try:
-        forces = np.array(given, dtype=float)
+        forces = real_numbers(given)
     except (TypeError, ValueError, OverflowError):
         check_concrete(given)
         raise NumericsError(f"the controller gives {size} numbers, not {given!r}", time=t) from None
