@@ -74,10 +74,10 @@ def columns(function: Callable[..., Any], *matrices: Matrix) -> Matrix:
 
     Args:
         function: Function of matrices with equal numbers of columns, or of one column of each.
-        *matrices: Matrices with equal numbers of columns.
+        *matrices: Matrices (rows x k), all with k columns.
 
     Returns:
-        Matrix of the resulting columns.
+        Matrix (rows x k) of the resulting columns.
 
     Example:
         >>> columns(lambda x, y: np.eye(2) @ x + 2.0 * y, np.ones((2, 3)), np.eye(2, 3))

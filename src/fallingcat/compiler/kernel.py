@@ -272,7 +272,7 @@ class Kernel:
         The first outputs are the first argument of the next time, as in the step of a simulation.
 
         Args:
-            *arguments: First values, with at most one batch axis.
+            *arguments: First values, of the shapes of the inputs, with at most one batch axis.
             rows: Number of outputs that are kept.
             every: Steps from one of them to the next.
             threads: Number of threads.

@@ -199,7 +199,7 @@ class Contact(ABC):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
@@ -235,11 +235,11 @@ class Contact(ABC):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
-            ``d memory / dt``.
+            ``d memory / dt``, of the shape of the memory.
         """
         return np.zeros(len(memory))
 
@@ -250,7 +250,7 @@ class Contact(ABC):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
@@ -267,7 +267,7 @@ class Contact(ABC):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:

@@ -151,6 +151,6 @@ class CompliantContact(PointContact):
             seen: Weights of the step.
 
         Returns:
-            Memory, and the condition that the point is in the ground.
+            Memory (k), and the condition that the point is in the ground.
         """
         return point.anchor, self.inside(point, ahead, seen)

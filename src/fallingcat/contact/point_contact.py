@@ -62,7 +62,7 @@ class PointContact(Contact):
             p: Position (3, world, m).
             J: Jacobian (3 x nv) along normal and tangents.
             velocity: Quasi-velocity (nv).
-            memory: Memory of the point.
+            memory: Memory of the point (k).
 
         Returns:
             Force along normal and tangents, and rate of the memory.
@@ -100,7 +100,7 @@ class PointContact(Contact):
             p: Position (3, world, m).
 
         Returns:
-            Memory without tangential load.
+            Memory (k) without tangential load.
         """
 
     def check_mode(self, mode: Any) -> None:
@@ -128,7 +128,7 @@ class PointContact(Contact):
             model: Robot.
             mode: Mode.
             state: Configuration; velocities are not used.
-            memory: Memory of the contact, not used.
+            memory: Memory of the contact (k), not used.
             applied: Generalized forces (nv), not used.
 
         Returns:
@@ -148,7 +148,7 @@ class PointContact(Contact):
             mode: Mode.
             guard: Index of the point.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv), not used.
 
         Returns:
@@ -173,7 +173,7 @@ class PointContact(Contact):
             state: Configuration; velocities are not used.
 
         Returns:
-            Memory without tangential load.
+            Memory (k) without tangential load.
         """
         p = position(model, state, self.points[i])
         return self.unloaded(i, self.ground(model).site(p), p)
@@ -248,7 +248,7 @@ class PointContact(Contact):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
 
         Returns:
             An entry for each point.
@@ -302,7 +302,7 @@ class PointContact(Contact):
         Args:
             position: Position (3, m: normal, tangents) in the middle of the step at constant velocity.
             velocity: Velocity (3, m/s) at its start.
-            anchor: Memory of the point.
+            anchor: Memory of the point (k).
             dt: Step size (s).
 
         Returns:

@@ -145,8 +145,8 @@ class ContactFilter:
         Args:
             belief: At the start of the period.
             imu: Mean angular velocity (rad/s) and specific force (m/s^2) over the period, 6.
-            joints: Joint angles at its end, n.
-            touching: 1 for feet that were on the ground all the time, 0 for others, N.
+            joints: Joint angles (n) at its end.
+            touching: 1 for feet (N) that were on the ground all the time, 0 for others.
             dt: Period (s).
 
         Returns:
@@ -162,12 +162,12 @@ class ContactFilter:
         Args:
             belief: At the start of the period.
             imu: Mean angular velocity (rad/s) and specific force (m/s^2) over the period, 6.
-            joints: Joint angles at its end, n.
-            touching: 1 for feet that were on the ground all the time, 0 for others, N.
+            joints: Joint angles (n) at its end.
+            touching: 1 for feet (N) that were on the ground all the time, 0 for others.
             dt: Period (s).
 
         Returns:
-            Belief, and the transition matrix of the error.
+            Belief, and the transition matrix (k x k) of the error.
         """
         belief, imu, joints, touching, dt = self._checked(belief, imu, joints, touching, dt)
         return self._predicted(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)

@@ -72,7 +72,7 @@ class IMU:
             model: Robot.
 
         Returns:
-            ``H_base_imu``.
+            Pose (4 x 4) ``H_base_imu``.
         """
         if not self.link:
             return np.eye(4)

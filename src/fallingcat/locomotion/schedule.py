@@ -92,7 +92,7 @@ class Schedule:
             t: Time (s).
 
         Returns:
-            One for each foot, in [0, 1): share of the period.
+            Number (k) for each foot, in [0, 1): share of the period.
         """
         if isinstance(t, float) and not np.isfinite(t):
             raise NumericsError(f"the time of a schedule must be finite (s), got {t}")
@@ -110,7 +110,7 @@ class Schedule:
             t: Time (s).
 
         Returns:
-            One for each foot: 1 where it stands, 0 where it swings.
+            Number (k) for each foot: 1 where it stands, 0 where it swings.
         """
         if self.duty == 1.0:
             return np.ones(len(self.offsets))
@@ -123,7 +123,7 @@ class Schedule:
             t: Time (s).
 
         Returns:
-            One for each foot, in [0, 1]: share of its swing; 0 where it stands.
+            Number (k) for each foot, in [0, 1]: share of its swing; 0 where it stands.
         """
         if self.duty == 1.0:
             return np.zeros(len(self.offsets))

@@ -61,7 +61,7 @@ def lock(self: Model, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
     """Robot with some joints welded.
 
     Args:
-        joints: Coordinates by name, or plain names (or one name) for neutral coordinates.
+        joints: Coordinates (nq of the joint) by name, or plain names (or one name) for neutral coordinates.
 
     Returns:
         Robot.

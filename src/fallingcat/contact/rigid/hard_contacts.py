@@ -292,11 +292,11 @@ class HardContacts(Contact):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
-            Values of all guards of :func:`.guarded`, then the margin of the solution.
+            Values (k) of all guards of :func:`.guarded`, then the margin of the solution.
         """
         return self.touch(model, mode, state, memory, applied).guards
 
@@ -310,7 +310,7 @@ class HardContacts(Contact):
             mode: Mode.
             guard: Index of the guard.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:

@@ -180,7 +180,7 @@ class InverseKinematics:
             *goals: One goal for each task, in order.
 
         Returns:
-            Numbers of all tasks; the array is used again by the next call.
+            Numbers (k) of all tasks; the array is used again by the next call.
         """
         if len(goals) != len(self.tasks):
             raise ModelError(f"an InverseKinematics needs one goal for each task, {len(self.tasks)}, got {len(goals)}")

@@ -56,7 +56,7 @@ class Actuators(Law):
             touching: Names of the points on the ground.
 
         Returns:
-            One number for each actuator, in the order of the model.
+            Number for each actuator (k), in the order of the model.
         """
         return np.zeros(len(model.actuators)) if self.constant is None else array(list(self.constant))
 

@@ -125,7 +125,7 @@ class PrioritizedControl(TorqueLaw):
             model: Robot.
 
         Returns:
-            Goal, feed-forward velocity and acceleration, gain and weight of each task, those that it has, in order.
+            Goal, feed-forward velocity and acceleration, gain and weight of each task in turn, flat (k).
         """
         self.check(model)
         return packed(model, [task for level in self.constant_tasks for task in level])

@@ -45,7 +45,7 @@ class Rule(Integrator):
         Args:
             field: Vector field ``dy/dt``.
             t: Time (s).
-            y: Vector at ``t``.
+            y: Vector (size) at ``t``.
             dt: Step (s).
 
         Returns:

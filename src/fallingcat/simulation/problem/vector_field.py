@@ -175,10 +175,10 @@ class VectorField:
 
         Args:
             t: Time (s).
-            y: Vector.
+            y: Vector (size).
 
         Returns:
-            ``df/dy`` and ``df/dt``.
+            ``df/dy`` (size x size) and ``df/dt`` (size).
         """
         z = concatenate([y, np.reshape(t, 1)])
         if is_numeric(z):
@@ -205,10 +205,10 @@ class VectorField:
         """State, memory and works at a vector.
 
         Args:
-            y: Vector.
+            y: Vector (size).
 
         Returns:
-            State, memory and works (J).
+            State, memory (k) and works (J).
         """
         nv, k = self.nv, self._memory
         return self._at(y[:nv], y[nv : 2 * nv])[0], y[2 * nv : 2 * nv + k], y[2 * nv + k :]
