@@ -47,11 +47,17 @@ def simulation_step(
     **options: Any,
 ) -> Next | NextInContact:
     """Flat vectors ``q, v``, and memory if there is one, a step later."""
+    state = state_of(model, q, v)
+    found = simulation_step_of_state(model, state, memory, forces, inputs, t, **options)
+    after, *full_memory = (found,) if memory is None else found
+    nearest = _nearest(model, q, concatenate([model.base.coordinates(after.pose), after.joints]))
+    return Next(nearest, after.velocity) if memory is None else NextInContact(nearest, after.velocity, *full_memory)
+
+
+def state_of(model: Model, q: Any, v: Any) -> State:
+    """State of flat vectors, whose quaternion may have any length."""
     joints, m = model.base.nq, model.m
-    state = State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])  # a quaternion may have any length
-    after, full_memory = _advanced(model, state, memory, forces, inputs, t, **options)
-    found = _nearest(model, q, concatenate([model.base.coordinates(after.pose), after.joints]))
-    return Next(found, after.velocity) if memory is None else NextInContact(found, after.velocity, full_memory)
+    return State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])
 
 
 def simulation_step_of_state(
@@ -61,30 +67,16 @@ def simulation_step_of_state(
     forces: Any = None,
     inputs: Any = None,
     t: Any = 0.0,
-    **options: Any,
-) -> Any:
-    """A state, and memory if there is one, a step later."""
-    after, full_memory = _advanced(model, state, memory, forces, inputs, t, **options)
-    return after if memory is None else (after, full_memory)
-
-
-def _advanced(
-    model: Model,
-    state: State,
-    memory: Any,
-    forces: Any,
-    inputs: Any,
-    t: Any,
     *,
     code: Callable[..., Any],
     **options: Any,
-) -> tuple[State, Any]:
-    """State and memory that ``code``, a :attr:`.CompiledStepper.code`, leads to."""
+) -> Any:
+    """A state, and memory if there is one, a step later: where ``code``, a :attr:`.CompiledStepper.code`, leads."""
     layout, about, how = packed_arguments(model, state, memory, forces, inputs, t, **options)
     out = code(model, *about, **how)
     packed = out[len(about[0]) - layout.size :]
     after, full_memory, _ = layout.unpack(packed)
-    return after, concatenate([full_memory, layout.carried_of(packed)])
+    return after if memory is None else (after, concatenate([full_memory, layout.carried_of(packed)]))
 
 
 def packed_arguments(

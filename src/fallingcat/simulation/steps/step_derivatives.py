@@ -16,7 +16,7 @@ from ...records import concise
 from ..integrators.base import Integrator
 from ..problem.problem import Problem
 from ..step_size import DEFAULT_STEP
-from .step_code import packed_arguments
+from .step_code import packed_arguments, state_of
 from .step_function import Step, step_problem
 
 
@@ -56,9 +56,7 @@ def differentiated_step(
     **options: Any,
 ) -> Derivatives | ParameterDerivatives:
     """Derivatives of :func:`.simulation_step` at the same arguments."""
-    joints, m = model.base.nq, model.m
-    state = State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])
-    _, about, how = packed_arguments(model, state, memory, forces, inputs, t, places=places, **options)
+    _, about, how = packed_arguments(model, state_of(model, q, v), memory, forces, inputs, t, places=places, **options)
     found = jacobian(model, *about, wanted=places, whole=whole, **how)
     return ParameterDerivatives(*found) if places else Derivatives(*found[:2])
 
