@@ -168,7 +168,7 @@ class Kernel:
         return self
 
     def _slow(self, *arguments: Any, **options: Any) -> Any:
-        """Whatever may be given; :func:`compile` puts a fast way for arrays of one state before it."""
+        """Call with any arguments; :func:`compile` puts a fast path for arrays of one state before it."""
         if arguments and isinstance(arguments[0], State) and self._face.state:
             said = inputs_of(self.model, self._face.state, arguments[0], _flattener)
             return self(*said, *arguments[1:], **options)

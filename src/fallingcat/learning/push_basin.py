@@ -16,7 +16,7 @@ from ..simulation.problem.arguments import whole
 from .controlled_gait import ControlledRobots, SteadyGait, deviation
 from .environment import MAX_SPEED
 from .policy import Policy
-from .walk import LEAST_HEIGHT, MAX_TILT_COSINE, Walk
+from .walk import MIN_HEIGHT_SHARE, MAX_TILT_COSINE, Walk
 
 OUTCOMES: Final = ("recovered", "fallen", "undecided")
 """Outcomes of a push; a robot whose numbers are no longer finite has fallen"""
@@ -307,7 +307,7 @@ class PushedRobots:
         """``N``: outcomes, below zero where they are not known yet."""
         xp, task, now = self.library.xp, self.task, self._robots.now
         speed = xp.amax(xp.abs(xp.concatenate([now.twist, now.rates], axis=1)), axis=1)
-        low = (now.rotation[:, 2, 2] < MAX_TILT_COSINE) | (now.height < LEAST_HEIGHT * task.height)
+        low = (now.rotation[:, 2, 2] < MAX_TILT_COSINE) | (now.height < MIN_HEIGHT_SHARE * task.height)
         near = (xp.abs(deviation(now) - self._mean) < self._calm).all(axis=1)
         self._near = xp.where(near, self._near + 1.0, 0.0 * self._age)
         self._age = self._age + task.period
