@@ -8,9 +8,8 @@ from residuals import agree
 
 import fallingcat as fc
 from fallingcat.contact import impact, switch
-from fallingcat.contact.rigid.event_driven.complementarity import collision_impulses
+from fallingcat.contact.rigid.event_driven.complementarity import Collision
 from fallingcat.geometry.contact_points import point_jacobian, position
-from tests.oracles.collisions import Collision
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -85,7 +84,7 @@ def test_which_points_leave_is_the_answer_of_enumeration(friction, seed):
     G = J @ np.linalg.solve(A @ A.T + np.eye(6), J.T)
     before = rng.normal(size=6) - np.tile([1.0, 0.0], 3)
     rows = ([0, 1], [2, 3], [4, 5])
-    found = before + G @ collision_impulses(G, before, rows, np.zeros(3), [friction] * 3).impulse
+    found = before + G @ Collision(G, before, rows, np.zeros(3), friction).solve().impulse
     answers = []
     for status in product(("open", "stick", 1.0, -1.0), repeat=3):
         held, columns = [], []
@@ -189,8 +188,7 @@ def test_ten_points_of_which_many_depend_on_each_other_keep_the_law(friction, se
         np.zeros(10),
         friction,
     )
-    found = collision_impulses(law.G, law.before, law.rows, law.target, [friction] * 10)
-    assert broken(law, found.impulse) < 1e-6
+    assert broken(law, law.solve().impulse) < 1e-6
 
 
 def test_restitution_and_friction_of_a_ball():
@@ -238,4 +236,4 @@ def test_sweeps_that_diverge_end_by_name():
     """Each point presses the other into the ground, as sliding points near a jam do: it was a LinAlgError, or NaN."""
     G = np.array([[1.0, -3.0], [-3.0, 1.0]])
     with pytest.raises(fc.NumericsError, match="no way was found in which 2 points share an impact"):
-        collision_impulses(G, np.array([-1.0, -1.0]), ([0], [1]), np.zeros(2), [0.5] * 2)
+        Collision(G, np.array([-1.0, -1.0]), ([0], [1]), np.zeros(2), 0.5).solve()

@@ -1,11 +1,11 @@
-"""Impulses that a step solves for: against another solver, which looks at numbers, and in closed form."""
+"""Impulses that a step solves for: against the solver of impacts, which looks at numbers, and in closed form."""
 
 import numpy as np
 import pytest
 
+from fallingcat.contact.rigid.event_driven.complementarity import Collision
 from fallingcat.contact.rigid.solvers.cone_projection import JAMMED_FRICTION, STICKING_FRICTION, Bounded, Closed, Cone
 from fallingcat.contact.rigid.solvers.proximal_newton import Lever, reactions
-from tests.oracles.collisions import Collision
 
 
 def solved(G, short, sets):

@@ -16,7 +16,7 @@ from ..simulation.problem.arguments import whole
 from .controlled_gait import ControlledRobots, SteadyGait, deviation
 from .environment import MAX_SPEED
 from .policy import Policy
-from .walk import MIN_HEIGHT_SHARE, MAX_TILT_COSINE, Walk
+from .walk import MAX_TILT_COSINE, MIN_HEIGHT_SHARE, Walk
 
 OUTCOMES: Final = ("recovered", "fallen", "undecided")
 """Outcomes of a push; a robot whose numbers are no longer finite has fallen"""

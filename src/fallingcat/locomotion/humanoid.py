@@ -25,7 +25,7 @@ from .commands import VelocityCommand, approach
 from .footsteps import dcm_step
 from .loop import Command, WalkingLoop, task_numbers
 from .pendulum import LinearPendulum
-from .quadruped import check_feet, check_walk, turned
+from .quadruped import check_feet, check_solver, check_walk, turned
 from .schedule import Schedule, biped_walk
 from .swing import swing_foot
 
@@ -100,6 +100,7 @@ class HumanoidWalk:
             raise ModelError(f"contacts must be the points of both soles, got {describe(self.contacts)}")
         checked_points(self.model, tuple(place for sole in self.contacts for place in sole))
         check_walk(self)
+        check_solver(self)
         stand = self.model.state(joints=self.posture)
         left, right = (link_pose(self.model, stand, sole)[1, 3] for sole in self.soles)
         if not left > right:

@@ -76,6 +76,9 @@ class Evaluation:
         threads: Threads that share the nodes.
     """
 
+    first: Point
+    """start of all motions"""
+
     def __init__(self, problem: Problem, threads: int = 1) -> None:
         self.problem, self.model, self.stepping = problem, problem.model, problem.stepping
         self.nv, self.steps, self.sizes = problem.model.nv, problem.stepping.steps, problem.stepping.sizes
@@ -94,11 +97,20 @@ class Evaluation:
             np.zeros((count, sum(rows))) for count, rows in zip((steps, 1), problem.rows, strict=True)
         )
 
+    def __getstate__(self) -> tuple[Problem, int, FloatArray, Point]:
+        """Compiled calls are bound to the arrays of this evaluation: a copy has its own."""
+        return self.problem, self.threads, self.data, self.first
+
+    def __setstate__(self, state: tuple[Problem, int, FloatArray, Point]) -> None:
+        problem, threads, data, first = state
+        self.__init__(problem, threads)  # type: ignore[misc]
+        self.data[:], self.first = data, first
+
     def start_at(self, state: State) -> None:
         """Move the start of all motions."""
         q, v = self.model.flatten(state)
         memory = self.stepping.begin(state)
-        self.first: Point = (np.asarray(q, dtype=float), np.asarray(v, dtype=float), memory)
+        self.first = (np.asarray(q, dtype=float), np.asarray(v, dtype=float), memory)
 
     # kernels --------------------------------------------------------------------------------------------------
 

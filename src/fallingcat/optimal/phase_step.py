@@ -96,8 +96,9 @@ class _Equations:
         """Velocity of a point (3 x nv) in the axes of its link, weighted."""
         at, (_, place) = self.links[i], self.points[i]
         rows = at.J[:3] - skew(place) @ at.J[3:]
-        J = np.zeros((3, self.model.nv), dtype=rows.dtype)
-        J[:, at.columns] = scale(self.node.held[i], rows) if rows.dtype != object else self.node.held[i] * rows
+        weighted = scale(self.node.held[i], rows) if rows.dtype != object else self.node.held[i] * rows
+        J = np.zeros((3, self.model.nv), dtype=np.asarray(weighted).dtype)  # traced, though rows of the base are not
+        J[:, at.columns] = weighted
         return J
 
     def _numbers(self, i: int, at: LinkDerivatives) -> Any:

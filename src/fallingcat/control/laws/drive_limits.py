@@ -28,9 +28,9 @@ class DriveLimits(Law):
     drives do not move a joint faster than its limit, while gravity and impacts may.  Limits that are zero mean none, as
     in many files.
 
-    Steps of ``implicit`` find the force at the rates at their end.  Those of ``moreau`` foresee the speed limit by the
-    inertia that a joint carries alone: legs that lift a robot from hard ground accelerate less, as an inertia of
-    ``dt effort / velocity`` more would make them.
+    Steps of ``implicit`` find the force at the rates at their end.  Those of ``moreau`` foresee that end by the least
+    inertia that a joint carries and by the reactions of the step before: a drive near its speed limit whose load jumps
+    has the force of another speed for one step.
 
     Example:
         >>> import fallingcat as fc

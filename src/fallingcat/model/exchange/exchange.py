@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FOLLOWER_TOLERANCE: Final = 1e-2
 """rad or m (or of a cosine): how far a follower may be from where its leader has it, as soft constraints leave it."""
 
+MIN_LENGTH: Final = 1e-10
+"""Length of a quaternion below which its direction is rounding; MuJoCo takes such for the identity."""
+
 
 @dataclass(frozen=True)
 class Writing:
@@ -102,6 +105,8 @@ class Exchange(Frozen):
     """Places in our ``q`` where a quaternion ``xyzw`` begins."""
     followers: tuple[Follower, ...] = ()
     """joints that follow others here and have coordinates there"""
+    normalizes: bool = False
+    """True if the library normalizes quaternions of any length itself (MuJoCo)"""
 
     def to(self, q: Vector, v: Vector | None = None) -> tuple[FloatArray, FloatArray]:
         """Convert to the other library: their ``q`` and ``v``, of ours.
@@ -128,8 +133,9 @@ class Exchange(Frozen):
     def from_(self, q: Vector, v: Vector | None = None) -> tuple[FloatArray, FloatArray]:
         """Convert from the other library: our ``q`` and ``v``, of theirs.
 
-        Quaternions, cosines and sines are brought to length 1.  What misses it by more than 0.01 is refused, there too:
-        it is no rounding, but another number.
+        Quaternions, cosines and sines are brought to length 1.  What misses it by more than 0.01 is refused, as by
+        :meth:`to`: it is no rounding, but another number.  Where the library :attr:`normalizes` quaternions, only those
+        shorter than 1e-10 are.
 
         Args:
             q: Their coordinates, (..., their nq).
@@ -147,7 +153,7 @@ class Exchange(Frozen):
         own[self.cosines + 1] = False  # sines are in the angles
         ours[..., self.q_order[own]] = angles[..., own]
         for at in self.quaternions:
-            ours[..., at : at + 4] = self._unit(ours[..., at : at + 4])
+            ours[..., at : at + 4] = self._unit(self._scaled(ours[..., at : at + 4]))
         for at, start in self.outside:
             inverse = ours[..., at : at + 4] * (-1.0, -1.0, -1.0, 1.0)
             rates[..., start : start + 3] = _rotated(inverse, rates[..., start : start + 3])
@@ -232,6 +238,11 @@ class Exchange(Frozen):
             raise ModelError(f"q or v ({self.library}) of {self.model.name!r} holds a number that is not finite")
         return q, v
 
+    def _scaled(self, quaternions: np.ndarray) -> np.ndarray:
+        """Quaternions as the library takes them: of length 1 where it normalizes those that have a direction."""
+        length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+        return quaternions / np.where(length > MIN_LENGTH, length, 1.0) if self.normalizes else quaternions
+
     def _unit(self, x: np.ndarray, what: str = "a quaternion") -> np.ndarray:
         length = np.linalg.norm(x, axis=-1, keepdims=True)
         if not (np.abs(length - 1.0) <= QUATERNION_TOLERANCE).all():
@@ -240,7 +251,9 @@ class Exchange(Frozen):
         return np.asarray(x / length)
 
 
-def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot]) -> Exchange:
+def exchange(
+    model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot], normalizes: bool = False
+) -> Exchange:
     """Exchange with a library that writes the base and every joint, by name, at the given places."""
     parts = _parts(model, library, base, joints)
     q_order = np.full(sum(len(part.place.writing.q) for part in parts), -1)
@@ -258,7 +271,7 @@ def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str,
         quaternions += [q + names.index("qx")] if "qx" in names else []
         outside += [(q + names.index("qx"), place.v + i) for i in place.writing.outside]
     places = (np.array(cosines, int), tuple(outside), np.array(quaternions, int))
-    return Exchange(model, library, q_order, v_order, *places, _followers(model, joints))
+    return Exchange(model, library, q_order, v_order, *places, _followers(model, joints), normalizes)
 
 
 class _Part(NamedTuple):

@@ -60,21 +60,9 @@ def tuned(laws: Sequence[Law], numbers: Sequence[Any]) -> tuple[Law, ...]:
     return tuple(_with(law, rest, str) for law in laws)
 
 
-def places(blank: Sequence[Law]) -> dict[tuple[str, str], slice]:
-    """Slices of the numbers of each field among those of :func:`split_parameters`, by the names of law and field.
-
-    >>> from fallingcat.control import JointDamper, JointSpring
-    >>> from fallingcat.model import robots
-    >>> places(split_parameters([JointSpring(3.0), JointDamper(0.1)], robots.cat())[0])
-    {('joint springs', 'stiffness'): slice(0, 1, None), ('joint dampers', 'damping'): slice(1, 2, None)}
-    """
-    found, start = {}, 0
-    for law in blank:
-        for name, value in _float_fields(law, str):
-            size = len(_flat(value, str))
-            found[law.name, name] = slice(start, start + size)
-            start += size
-    return found
+def field_sizes(blank: Sequence[Law]) -> dict[str, int]:
+    """Count of numbers of each field of laws without their numbers, by the names of law and field."""
+    return {f"{law.name}.{name}": len(_flat(value, str)) for law in blank for name, value in _float_fields(law, str)}
 
 
 def _float_fields(law: Law, kind: type) -> list[tuple[str, Any]]:

@@ -17,7 +17,7 @@ from ....errors import ModelError, NumericsError
 from ....geometry.contact_points import checked_points, named_points, plane, point_jacobian, stacked
 from ....model import Model, State
 from ....records import concise
-from .complementarity import OPEN, STICK, collision_impulses
+from .complementarity import OPEN, STICK, UNBOUNDED_FRICTION, Collision
 
 MAX_ENERGY_GAIN = 1e-12
 """Kinetic energy, relative to what there was, that rounding may seem to create."""
@@ -60,7 +60,7 @@ def impact(
     ``1/2 v_s' Lambda v_s`` with ``v_s = J v-`` and ``Lambda = (J M^-1 J')^-1``; with it ``v+_n = -restitution v-_n``.
 
     Points push and do not pull: those that would have to are released, and friction bounds the tangential impulses of
-    the others.  Redundant points share the impulses of least norm.  Newton's law can create
+    the others; see :class:`.Collision`.  Redundant points share the impulses of least norm.  Newton's law can create
     energy where normal and tangential motion are coupled: then the restitution is lowered until none is created.
 
     Args:
@@ -184,11 +184,12 @@ def pushing(model: Model, state: State, respond: Response, hit: Touching, elasti
     movable = [i for i, own in enumerate(hit.rows) if own]
     own_rows = tuple(hit.rows[i] for i in movable)
     each = [friction[i] for i in movable] if isinstance(friction, list) else [friction] * len(movable)
+    mu = None if all(x is None for x in each) else np.array([UNBOUNDED_FRICTION if x is None else x for x in each])
 
     def at(share: float) -> Impact:
         target = np.array([-share * elastic[i] * min(float(before[hit.rows[i][0]]), 0.0) for i in movable])
         # rounding makes J M^-1 J' unsymmetric, and the solver factors it as a symmetric matrix
-        found = collision_impulses(0.5 * (G + G.T), before, own_rows, target, each)
+        found = Collision(0.5 * (G + G.T), before, own_rows, target, mu).solve()
         status = [OPEN] * len(hit.rows)
         for i, s in zip(movable, found.status, strict=True):
             status[i] = s
