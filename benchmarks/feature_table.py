@@ -18,7 +18,8 @@ row.
 
 The table does not rate quality, and leaves out what these libraries have and this one does not (cameras, soft bodies,
 general mathematical programs, C++). Add-on packages are not counted: pink and TSID add inverse kinematics and
-whole-body control to Pinocchio, mink adds inverse kinematics to MuJoCo. """
+whole-body control to Pinocchio, mink adds inverse kinematics to MuJoCo.
+"""
 
 
 def table() -> list[str]:

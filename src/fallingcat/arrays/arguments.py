@@ -16,7 +16,7 @@ LARGEST_FLOAT = int(np.finfo(float).max)
 
 
 def as_array(x: Any, shape: tuple[int, ...], what: str) -> Any:
-    """``x`` as an array of the given shape, of floats or of another kind of number; finite if it can be looked at.
+    """``x`` as an array of the given shape, of floats or of another kind of number; finite where values are known.
 
     Example:
         >>> as_array([1, 2], (2,), "joints")

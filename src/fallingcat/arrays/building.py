@@ -36,7 +36,7 @@ def is_jax_tracer(x: Any) -> bool:
 
 
 def is_numeric(x: Any) -> bool:
-    """True if ``x`` holds plain numbers that can be looked at now (checked for NaN, compared, printed).
+    """True if ``x`` holds plain numbers whose values are known now (checked for NaN, compared, printed).
 
     Args:
         x: Array or scalar of any kind.

@@ -1,4 +1,4 @@
-"""Functions said in terms of others, for every kind of number: choices by ``where``, angles by ``arctan2``.
+"""Functions defined by others, for every kind of number: choices by ``where``, angles by ``arctan2``.
 
 They differentiate and compile as what they are made of; at a kink the derivative is that of one side.
 """

@@ -129,7 +129,7 @@ class Kernel:
         table = [f"    {name:<{wide[0]}}  {shape:<{wide[1]}}  {meaning}".rstrip() for name, shape, meaning in rows]
         own, first = inspect.cleandoc(self.function.__doc__ or ""), self._face.state
         also = [f"A State, or a batch of them, may stand for {', '.join(first)}."] if first else []
-        also += ["The velocity does not matter: v may be given after q, and is not looked at."] * (
+        also += ["The velocity does not matter: v may be given after q, and is ignored."] * (
             first == FLAT_STATE_FIELDS[:1]
         )
         return "\n".join([f"{self.name}{self.__signature__} of {self.model.name!r}", "", *table, "", *also, "", own])
@@ -168,7 +168,7 @@ class Kernel:
         return self
 
     def _slow(self, *arguments: Any, **options: Any) -> Any:
-        """Whatever may be given; :func:`compile` puts a fast way for arrays of one state before it."""
+        """Call with any arguments; :func:`compile` puts a fast path for arrays of one state before it."""
         if arguments and isinstance(arguments[0], State) and self._face.state:
             said = inputs_of(self.model, self._face.state, arguments[0], _flattener)
             return self(*said, *arguments[1:], **options)

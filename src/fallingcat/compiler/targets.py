@@ -1,4 +1,4 @@
-"""Targets of kernels beside this processor: one emitter each, imported when it is asked for."""
+"""Targets of kernels beside this processor: one emitter each, imported at its first use."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ Response = Callable[[Any], Any]
 
 
 class ConstraintForces(NamedTuple):
-    """Forces that hold rows of a Jacobian, and what comes of them."""
+    """Constraint forces along the rows of a Jacobian, and the accelerations under them."""
 
     forces: Any
     """one for each row"""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _check(contact: Contact, model: Any, mode: Any, state: Any, memory: Vector, applied: Vector) -> None:
-    """Check the arguments of a method of a contact by kind and shape; values are not looked at."""
+    """Check the arguments of a method of a contact by kind and shape, not by value."""
     check_fields(model, state)
     contact.check_mode(mode)
     for name, x, size in (("memory", memory, contact.memory_size), ("applied", applied, model.nv)):

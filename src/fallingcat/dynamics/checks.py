@@ -26,7 +26,7 @@ def vector(x: Any, length: int, what: str) -> Vector:
 
 
 def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
-    """``x``, if it is an array of the given shape, of any kind of number; finite, if it can be looked at."""
+    """``x``, if it is an array of the given shape, of any kind of number; finite where values are known."""
     if shape_of(x) != shape:
         raise ModelError(f"{what} must have shape {shape}, got {_shape(x)}")
     if not holds_numbers(x):
@@ -36,7 +36,7 @@ def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
 
 
 def check_finite(x: Any, what: str) -> None:
-    """Raise an error that names the first number that is not finite, if they can be looked at."""
+    """Raise an error that names the first number that is not finite, where values are known."""
     # One dot product is finite only if every entry is; large finite ones that overflow go the slow way below.
     with np.errstate(over="ignore"):
         if type(x) is np.ndarray and x.dtype == float and isfinite((flat := x.ravel()).dot(flat)):  # seen at a glance

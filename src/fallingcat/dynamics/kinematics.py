@@ -245,7 +245,7 @@ def end_effector_parameters(
 def _charts(
     model: Model, state: State, position: PositionChart | None, rotation: RotationChart | None
 ) -> tuple[PositionChart, RotationChart]:
-    """The charts that are asked for, or Cartesian and Euler ZYX."""
+    """The given charts, or Cartesian and Euler ZYX."""
     check_robot(model, state)
     position = Cartesian() if position is None else position
     rotation = EulerZYX() if rotation is None else rotation

@@ -122,6 +122,7 @@ class ContactDetector:
         square = J @ J.T
         size = sum(square[i, i] for i in range(len(J))) * (REGULARIZATION / len(J))
         pushes = solve(square + size * np.eye(len(J)), J @ seen.residual).reshape(-1, 3)
+        # two levels (hysteresis): noise about one of them would switch a foot at every step
         levels = where(less(0.5, before.touching), self.released, self.threshold)
         ones = np.ones(len(self.feet))
         return ContactState(seen, pushes, where(less(levels, pushes[:, 2]), ones, 0.0 * ones))

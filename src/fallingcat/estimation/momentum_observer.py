@@ -122,4 +122,5 @@ class MomentumObserver:
 
 def _momentum_and_drift(model: Model, state: State) -> tuple[Vector, Vector]:
     v = state.velocity
+    # dp/dt = dM/dt v + M dv/dt = (C + C') v + tau - C v - g: what is left is C' v - g, for Christoffel's C
     return mass_matrix(model, state) @ v, coriolis_matrix(model, state).T @ v - gravity_forces(model, state)

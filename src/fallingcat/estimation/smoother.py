@@ -62,6 +62,7 @@ def _gain(filter: ContactFilter, readings: Readings, belief: Belief, k: int) -> 
     stance = (readings.touching[k] & readings.touching[k + 1]).astype(float)
     dt = readings.times[1] - readings.times[0]
     predicted, F = filter.predict(belief, readings.imu[k], readings.joints[k + 1], stance, dt)
+    # the covariances are symmetric, so (P+^-1 F P)' is the gain: no inverse is formed
     return predicted, np.linalg.solve(predicted.covariance, F @ belief.covariance).T
 
 

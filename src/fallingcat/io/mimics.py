@@ -15,7 +15,7 @@ from .diagnostics import Located, Reader
 
 
 class MimicRequest(NamedTuple):
-    """Request of a file about a joint: ``q = ratio q_leader + offset``."""
+    """Mimic of a joint in a file: ``q = ratio q_leader + offset``."""
 
     leader: str
     ratio: float

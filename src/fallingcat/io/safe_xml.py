@@ -202,7 +202,7 @@ def _without_last_zeros(data: bytes, reader: Reader) -> bytes:
 
 
 def _check_bytes(data: bytes, reader: Reader) -> None:
-    """Check what can be said before the parser sees anything."""
+    """Checks before the parser runs."""
     if not data.strip():
         reader.fail(None, "the file is empty")
     if b"\0" in data:

@@ -327,7 +327,7 @@ class Environment:
         self.batch.set(kp=kp, kd=kd)
 
     def _push_bases(self) -> None:
-        """Change the horizontal velocity of some bases, now and then."""
+        """Change the horizontal velocity of some bases at random times."""
         limits, n, m = self._limits, self.robots, self.task.model.m
         if not limits.push or m != 6:
             return
@@ -374,7 +374,7 @@ def _seed(seed: Any) -> int:
 
 
 def _check_size(model: Model, count: int, what: str, most: int) -> None:
-    """Refuse numbers of robots that cannot be kept, before they are asked for."""
+    """Refuse numbers of robots that do not fit into memory, before it is allocated."""
     size = 8 * count * COPIES * (model.nq + model.nv)
     if size > most:
         given = f"{describe(count)} {what} of {model.name!r}"

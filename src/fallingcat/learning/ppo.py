@@ -133,6 +133,7 @@ class Learner:
         with torch.no_grad():
             self._data, figures = self._collect()
         figures |= self._improve(self._data)
+        # the plain mean of the first rounds, then an exponential one: the start is forgotten
         self._mean = torch.lerp(self._mean, self.theta, (1.0 / (self._round_count + 1.0)).clamp(min=AVERAGING_SHARE))
         self._round_count = self._round_count + 1.0
         self._names = tuple(figures)
@@ -195,8 +196,10 @@ class Learner:
         last = self._value(value, self._observed.normalized(self._seen))
         advantages = self._advantages(rewards, values, last, ends)
         returns = self._rescaled((advantages + values)[..., None])[..., 0]
+        # unit deviation: the step of the policy does not depend on the scale of the reward
         scaled = (advantages - advantages.mean()) / advantages.std().clamp(min=MIN_ADVANTAGE_DEVIATION)
         flat = (x.flatten(0, 1) for x in (seen, actions, chance, means, returns, scaled))
+        # after the round: a normalization that changed within it would change the probabilities of its actions
         self._observed.update(torch.cat(raw), (1.0 / (self._round_count + 2.0)).clamp(min=1e-2))
         figures = {
             "reward": gained / s.steps,

@@ -274,7 +274,7 @@ def frozen_pose(x: Any, what: str) -> np.ndarray:
 
 
 def _frozen_expressions(H: np.ndarray, what: str) -> np.ndarray:
-    """A pose with expressions: what is a number is looked at."""
+    """Pose with expressions; entries that are numbers are checked."""
     if not all(is_numeric(x) and x == e for x, e in zip(H[3], (0.0, 0.0, 0.0, 1.0), strict=True)):
         raise ModelError(f"{what} is not a rigid transformation: its last row is 0, 0, 0, 1")
     if not any(map(is_expression, H[:3, :3].flat)):

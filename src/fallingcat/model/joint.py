@@ -24,7 +24,7 @@ MIN_MIMIC_RATIO = 1e-100
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a joint of one degree of freedom; infinite where nothing is said.
+    """Limits of a joint of one degree of freedom; infinite by default.
 
     Example:
         >>> Limits(lower=-1.0, upper=2.0, effort=30.0).velocity

@@ -1,4 +1,4 @@
-"""The words that arguments take, each said once; another word is an error that lists these.
+"""Literal types of arguments; another word is an error that lists these.
 
 ===================  ================  ==================================================================
 word                 answers           about which point, along which axes

@@ -34,7 +34,7 @@ class Shape(Frozen):
 
     placement: np.ndarray = field(default_factory=lambda: np.eye(4), kw_only=True)
     color: Color | None = field(default=None, kw_only=True)
-    """None where nothing is said."""
+    """None by default."""
     surface: Surface | None = field(default=None, kw_only=True)
     """friction and margin of its contacts; None: those of the contact that is simulated"""
 

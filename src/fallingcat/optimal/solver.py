@@ -200,9 +200,9 @@ class Solver:
             (old.final, rows.final, final),
             (old.cones, rows.cones, False),
         ):
-            moved = m + weight * c
+            moved = m + weight * c  # of inequalities never negative: they push one way only
             new.append(np.where(equal, moved, np.maximum(0.0, moved)))
-        new[0][:1] = 0.0
+        new[0][:1] = 0.0  # the start is given: forces cannot change its rows
         return Penalties(PENALTY_GROWTH * weight if grow else weight, Rows(*new))
 
     def complementarity(self, found: Expansion, penalties: Penalties) -> float:
@@ -217,6 +217,7 @@ class Solver:
     def searched(self, nodes: Nodes, about: Expansion, policy: Policy, penalties: Penalties) -> Nodes | None:
         """First of the step lengths that lowers cost and gaps together."""
         gap = about.gaps
+        # a price above the largest multiplier makes the merit exact: no cost is worth an open gap
         price = 10.0 * float(np.abs(policy.adjoint).max()) if gap > 1e-9 else 0.0
         merit = about.cost + price * gap
         filled: Policy | None = policy

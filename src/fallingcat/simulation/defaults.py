@@ -180,7 +180,7 @@ def _follows_swings(problem: Problem, state: State, dt: float) -> bool:
 
 
 def asks_function(problem: Problem) -> bool:
-    """True if a function of the caller is asked within steps."""
+    """True if a function of the caller is evaluated within steps."""
     return problem.controller is not None and problem.sampling is None and problem.controller is not held
 
 

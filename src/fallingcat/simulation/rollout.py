@@ -152,7 +152,7 @@ def _method(
 
 
 def _check_controller(problem: Problem) -> None:
-    """Refuse plain functions, which would be asked robot by robot."""
+    """Refuse plain functions, which would be evaluated robot by robot."""
     sampled = None if problem.sampling is None else problem.sampling.sampled
     if problem.controller is not None and not (sampled is not None and (sampled.laws or sampled.batch_forces)):
         raise ModelError(

@@ -1,4 +1,4 @@
-"""Every study once more, into one page: what was published, what we find, what may be said of the two, and why."""
+"""Every study again, on one page: published and own results, the verdict on them, and its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of study that simulate a motion: what any motion can be asked, and how any motion is shown."""
+"""Kinds of study that simulate a motion: measures and figures of any motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of files that are not trusted: what pydantic checks, said in our words, all in one error."""
+"""Tables of files that are not trusted: checked by pydantic, with messages of our own, all in one error."""
 
 from __future__ import annotations
 

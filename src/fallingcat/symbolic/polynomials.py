@@ -30,7 +30,7 @@ Rational = int | Fraction
 
 
 class Ring:
-    """The generators of polynomials, in the order in which they were asked for."""
+    """Generators of polynomials, in the order of their first use."""
 
     def __init__(self) -> None:
         self.names: list[str] = []

@@ -154,7 +154,7 @@ def printsimmat(M: Any, symbols: Sequence[Any], variable: str = "y", first: int 
 
 
 def symmat(X: Any) -> Any:
-    """Anything as a matrix whose entries can be asked for."""
+    """Argument as a matrix with readable entries."""
     return X if isinstance(X, sympy.MatrixBase) else sympy.ImmutableMatrix(X if isinstance(X, (list, tuple)) else [X])
 
 

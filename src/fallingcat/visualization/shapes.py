@@ -132,7 +132,7 @@ class Solid:
     """from 0 to 1"""
 
     def data(self) -> dict[str, object]:
-        """Plain numbers; the triangles are told apart from it, since several may share them.
+        """Plain numbers without the triangles, since several solids may share them.
 
         Returns:
             Data for JSON.

@@ -33,6 +33,7 @@ def thinned(x: Vector, lines: Sequence[Vector]) -> tuple[np.ndarray, list[np.nda
         keep = picked(count)
         return x[keep], [y[keep] for y in values]
     grid = np.searchsorted(x, np.linspace(x[0], x[-1], INTERVALS + 1)[1:-1])
+    # intervals of one sample at both ends: the first and the last point stay
     edges = np.unique([0, 1, *grid.tolist(), count - 1, count])
     ends = np.stack([edges[:-1], edges[1:] - 1], axis=1)
     return x[ends].ravel(), [_extremes(y, edges).ravel() for y in values]

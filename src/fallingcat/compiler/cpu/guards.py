@@ -1,4 +1,4 @@
-"""LLVM text of guards: tests whether a condition holds for any state at hand, and calls of what it asks for."""
+"""LLVM text of guards: tests whether a condition holds for any state of a block, and the code that depends on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine code of one kernel: each way in is made when it is first asked for, and runs on flat arrays."""
+"""Machine code of one kernel: each entry point is compiled at its first use, and runs on flat arrays."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class MachineCode:
         return self._library("single", text, ("single", "work_size"), quick=True)
 
     def better_single(self) -> native.Library:
-        """:attr:`single` after :meth:`quick_single`, for another thread: nobody waits while LLVM makes it."""
+        """:attr:`single` after :meth:`quick_single`, for a background thread: no call waits for LLVM."""
         text = self._waiting or self.source
         self._waiting = ""
         return native.Library(self._code("single", lambda: text, False), ("single", "work_size"))

@@ -55,7 +55,7 @@ def binding() -> Any:
 
 
 def object_code(text: str) -> bytes:
-    """The object files of an LLVM module, for this processor; Ctrl-C is heard after each."""
+    """The object files of an LLVM module, for this processor; Ctrl-C takes effect after each."""
     return packed(_object_code(part) for part in modules(text))
 
 

@@ -68,7 +68,7 @@ def run_parts(function: Callable[[T], None], parts: Sequence[T]) -> None:
 
 
 def later(make: Callable[..., None], *arguments: Any) -> None:
-    """``make(*arguments)`` in a thread of its own, for code that nobody waits for."""
+    """``make(*arguments)`` in a background thread, for code that no call waits for."""
     with suppress(RuntimeError):  # the interpreter shuts down, or there are too many threads
         threading.Thread(target=make, args=arguments, name="fallingcat compiler").start()
 

@@ -279,7 +279,7 @@ class _Body:
         return [read, *(f"fc_to({entry}, v{x}_{k}, t, out, n);" for k, entry in enumerate(entry_of))]
 
     def _prefetches(self) -> dict[int, list[int]]:
-        """Line -> what is asked for before it: rows once, long before their first use, shared numbers before each."""
+        """Line -> loads before it: rows once, long before their first use, shared numbers before each."""
         stage = self._stage
         asked: dict[int, list[int]] = {}
         seen: dict[int, int] = {}

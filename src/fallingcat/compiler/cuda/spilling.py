@@ -1,4 +1,4 @@
-"""Which values of a straight line a thread keeps at hand, and which it lays aside for a while.
+"""Register allocation of straight-line code: values that a thread keeps in registers, and values that it spills.
 
 A GPU thread has 255 registers.  What does not fit the compiler would spill to memory far away; here the value whose
 next use is farthest goes to the thread's places in shared memory instead, and comes back before that use.  Inputs are
@@ -41,7 +41,7 @@ class Planner:
         self._lines, self._inputs, self._next_uses = lines, inputs, _next_uses(lines)
 
     def plan(self, keep: int) -> Plan:
-        """With at most ``keep`` values at hand (a few more where one line needs them)."""
+        """Steps with at most ``keep`` values in registers (a few more where one line needs them)."""
         found = self.plan_within(keep, inf)
         assert found is not None
         return found
@@ -64,7 +64,7 @@ class Planner:
 
 
 class _Registers:
-    """Values that a thread has at hand, and the moves so far."""
+    """Values in the registers of a thread, and the moves so far."""
 
     def __init__(self, inputs: dict[int, Input], keep: int) -> None:
         self.steps: list[Step] = []
@@ -77,7 +77,7 @@ class _Registers:
         self._free: list[int] = []
 
     def hold(self, value: int, following: int | None) -> None:
-        """The value is at hand until its ``following`` use; without one it is gone."""
+        """Keep the value in a register until its ``following`` use; drop it if there is none."""
         if following is None:
             self.next_use.pop(value, None)
         else:
@@ -136,7 +136,7 @@ def _next_uses(lines: Sequence[Instruction]) -> list[tuple[dict[int, int | None]
 
 
 def prefetched(steps: list[Step], far: int) -> list[Step]:
-    """With inputs asked for so many instructions before they are used, where the compiler does not move that itself."""
+    """Steps with inputs loaded so many instructions before their use, where the compiler does not move loads itself."""
     out: list[Step] = []
     for step in steps:
         moves = step.kind == "read"
@@ -154,7 +154,7 @@ def _load_place(steps: list[Step], far: int, stop: tuple[str, int]) -> int:
 
 
 def _reload_early(steps: list[Step]) -> list[Step]:
-    """Steps where what comes back is asked for some instructions before it is used: memory takes its time."""
+    """Steps with reloads some instructions before the use of the value, which hides the latency of memory."""
     out: list[Step] = []
     read: set[int] = set()
     for step in steps:

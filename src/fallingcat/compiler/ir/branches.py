@@ -105,7 +105,7 @@ def outer_guards(
     results: Iterable[Any],
     elsewhere: Mapping[int, set[int | None]] | None = None,
 ) -> dict[int, int]:
-    """Guard that each guard is within, where there is one: all of its choices are asked for under that alone."""
+    """Guard that each guard is within, where there is one: all of its choices are needed under that alone."""
     choices = {line.value: line.operands[0] for line in lines if line.op == "select" and line.value in owner}
     choices = {x: guard for x, guard in choices.items() if owner[x] == guard}
     asked, known = uses(lines, owner, choices), {x for x in results if type(x) is int}
@@ -169,7 +169,7 @@ def _levels_after(
 
 
 def needed(lines: list[Instruction], results: Iterable[Any]) -> list[Instruction]:
-    """Without the instructions whose results nobody asks for."""
+    """Instructions without those whose results are not used."""
     wanted = set(results)
     for line in reversed(lines):
         if line.value in wanted:

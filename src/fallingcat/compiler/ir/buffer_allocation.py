@@ -13,7 +13,7 @@ class _Area(NamedTuple):
 
 
 class Areas:
-    """Asked for one by one under provisional places, then settled.
+    """Memory areas, requested one by one under provisional places, then placed.
 
     Example:
         >>> areas = Areas()

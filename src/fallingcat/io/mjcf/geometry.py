@@ -73,7 +73,7 @@ TYPES: Final = (*_SHAPES, *_FLAT, *_FROM_FILE)
 
 @dataclass(frozen=True)
 class Geom:
-    """A geom that was checked; what it weighs is asked only where it counts."""
+    """Checked geom; its mass is computed only where it is used."""
 
     element: Element
     kind: str

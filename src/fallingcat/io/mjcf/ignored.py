@@ -1,4 +1,4 @@
-"""Tally of what was passed over, told once for each kind of thing instead of once for each thing."""
+"""Tally of ignored elements: one warning for each kind instead of one for each element."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _anchor(element: Element, H: np.ndarray, reader: FilesReader) -> tuple[np.nd
 
 
 def _axis(element: Element, H: np.ndarray, reader: FilesReader, tally: Tally) -> np.ndarray:
-    """A unit vector in the frame of the body; ``(0, 0, 1)`` where nothing is said."""
+    """A unit vector in the frame of the body; ``(0, 0, 1)`` by default."""
     given = vector(reader, element, "axis", 3, default=(0.0, 0.0, 1.0))
     axis = unit(element, "axis", given, reader)
     if abs(np.abs(given @ axis) - 1.0) > _UNIT_TOLERANCE:

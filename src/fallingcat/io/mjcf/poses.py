@@ -35,7 +35,7 @@ def pose(element: Element, settings: Settings, reader: Reader) -> np.ndarray:
 
 
 def position(element: Element, attribute: str, reader: Reader) -> np.ndarray:
-    """Three numbers (m), zero where nothing is said."""
+    """Three numbers (m), zero by default."""
     p = vector(reader, element, attribute, 3, default=(0.0, 0.0, 0.0))
     if np.abs(p).max() > MAX_LENGTH:
         reader.fail(element, f"{attribute!r} is within {MAX_LENGTH:g} m")
@@ -43,7 +43,7 @@ def position(element: Element, attribute: str, reader: Reader) -> np.ndarray:
 
 
 def orientation(element: Element, settings: Settings, reader: Reader) -> np.ndarray:
-    """``3 x 3``, the identity where nothing is said."""
+    """``3 x 3``, the identity by default."""
     given = [name for name in ORIENTATIONS if name in element.attributes]
     if not given:
         return np.eye(3)

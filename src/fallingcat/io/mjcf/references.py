@@ -41,7 +41,7 @@ class References:
         self._collect()
 
     def check(self, tally: Tally) -> None:
-        """Names that are referred to exist; what is not read is said."""
+        """Check that names that are referred to exist; warn of what is not read."""
         for section in ("equality", "tendon", "actuator", "sensor", "contact"):
             for element in self.root.all(section):
                 for inner in all_below(element):

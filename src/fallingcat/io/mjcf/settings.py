@@ -25,7 +25,7 @@ _FLUID: Final = ("density", "viscosity", "wind")
 
 @dataclass(frozen=True)
 class Settings:
-    """The compiler's settings that change what a file means; MuJoCo's own values where nothing is said."""
+    """The compiler's settings that change what a file means; MuJoCo's defaults where they are left out."""
 
     angle: float = math.pi / 180.0
     """Radians per unit of an angle in the file: degrees, unless it says otherwise."""

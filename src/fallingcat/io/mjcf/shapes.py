@@ -91,7 +91,7 @@ def _one(element: Element, attribute: str, default: float) -> float:
 
 
 def _numbers(element: Element, attribute: str, default: tuple[float, ...]) -> tuple[float, ...]:
-    """The numbers of something that moves nothing; where they are wrong, as if nothing was said."""
+    """The numbers of something that moves nothing; where they are wrong, as if they were left out."""
     values = [parse_number(word) for word in element.get(attribute).split()]
     known = tuple(value for value in values if value is not None)
     return known if len(known) == len(values) == len(default) else default

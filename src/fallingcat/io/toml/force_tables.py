@@ -21,7 +21,7 @@ from .values import Interval, Name, Point, numbers, wrong
 
 
 class ActuatorTable(Table):
-    """Drive of a joint, a tendon or a site; unlimited where nothing is said."""
+    """Drive of a joint, a tendon or a site; unlimited by default."""
 
     name: Name
     joint: Name | None = None

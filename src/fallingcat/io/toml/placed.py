@@ -59,7 +59,7 @@ Coordinates = Annotated[
 
 
 class StartTable(Placed):
-    """Pose in which the robot starts: of its base, and of joints by name; neutral where nothing is said."""
+    """Pose in which the robot starts: of its base, and of joints by name; neutral by default."""
 
     joints: Coordinates = {}
 

@@ -154,7 +154,7 @@ class LinkTable(Table):
 
 
 class LimitsTable(Table):
-    """Limits of a joint; infinite where nothing is said."""
+    """Limits of a joint; infinite by default."""
 
     lower: FiniteFloat | None = None
     upper: FiniteFloat | None = None
@@ -169,7 +169,7 @@ class LimitsTable(Table):
 
 
 class PassiveTable(Table):
-    """Passive forces on a joint; nothing where nothing is said."""
+    """Passive forces on a joint; none by default."""
 
     damping: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0
     friction: Annotated[FiniteFloat, Field(ge=0.0)] = 0.0

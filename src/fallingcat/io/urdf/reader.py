@@ -275,7 +275,7 @@ def _link_of_end(joint: Element, side: str, reader: Reader) -> str:
 
 
 def _axis(joint: Element, kind: str, reader: Reader) -> tuple[float, float, float]:
-    """A unit vector; ``(1, 0, 0)`` where nothing is said, as URDF defines.  Only read where the joint has one."""
+    """A unit vector; ``(1, 0, 0)`` by default, as URDF defines.  Only read where the joint has one."""
     element = only(reader, joint, "axis")
     if element is None:
         if kind == "planar":
@@ -307,7 +307,7 @@ def _z_to(axis: tuple[float, float, float]) -> np.ndarray:
 
 
 def _limits(joint: Element, kind: str, reader: Reader) -> Limits:
-    """Range, speed and force of a joint of one degree of freedom; infinite where nothing is said, with a warning."""
+    """Range, speed and force of a joint of one degree of freedom; infinite by default, with a warning."""
     limit = only(reader, joint, "limit")
     if limit is None:
         if kind in ("revolute", "prismatic"):

@@ -96,7 +96,7 @@ class Strays:
             self.reader.warn(element, text if times == 1 else f"{text} ({times} times in the file)")
 
     def _xacro(self, element: Element) -> None:
-        """A macro that nobody expanded: who knows which links are in it."""
+        """Refuse a macro that was not expanded: its links are unknown."""
         if self.reader.options.xacro != "skip" and self.reader.options.faults != "warn":
             hint = 'pass over it with xacro="skip", or expand it with xacro="expand", if you trust the file'
             self.reader.fail(element, "this is xacro, not URDF", hint)

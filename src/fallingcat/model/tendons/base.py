@@ -18,7 +18,7 @@ from ..force_elements import Arm, LinkMotion, finite
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TendonForces:
-    """Springs, damping, dry friction and limits along a tendon; none where nothing is said.
+    """Springs, damping, dry friction and limits along a tendon; none by default.
 
     Example:
         >>> float(TendonForces(stiffness=10.0, rest=(0.25, 0.5)).pull(0.75))

@@ -284,7 +284,7 @@ def _strongest(sizes: np.ndarray) -> int:
 
 
 def _with_others_locked(model: Model, joints: tuple[str, str]) -> Model:
-    """The robot with all other joints locked at neutral: what they could do is not asked, and would cost time."""
+    """The robot with all other joints locked at neutral: their motion is not used, and would cost time."""
     for name in joints:
         model.leading_index(name)  # a name that does not exist is an error that says so
     return model.lock([name for name in model.joint_names if name not in joints]).merge_fixed()

@@ -54,7 +54,7 @@ def late_switches(
 
 
 def asking(problem: Problem, t: float, state: State) -> list[Law]:
-    """The laws that ask which points of a compliant contact touch; it is looked at once."""
+    """The laws that depend on which points of a compliant contact touch; found once."""
     floor, model = problem.contact, problem.model
     if floor is None or not offers(floor, LinearizedForces):
         return []

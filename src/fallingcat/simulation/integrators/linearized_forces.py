@@ -114,14 +114,14 @@ def _saturated_force(
 
 
 def _forces(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any]) -> Any:
-    """``nv``: of a law, whatever touches."""
+    """Forces (nv) of a law, whichever points touch."""
     return by_contact_branches(lambda known: law.forces(model, t, state, known), touching)
 
 
 def _resisting_impedance(
     impedances: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any
 ) -> Any:
-    """Stiffness and damping (n each) that a law has said; what is negative of them stays explicit, it is not stable."""
+    """Stiffness and damping (n each) that a law declares; negative parts stay explicit, for stability."""
     K, D = by_contact_branches(lambda known: impedances(model, t, state, known, dt), touching)
     return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
 

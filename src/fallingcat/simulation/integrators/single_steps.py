@@ -11,7 +11,7 @@ from .base import Step
 
 
 class SingleSteps(NamedTuple):
-    """Steps of one robot, one by one, as error estimates repeat them: a function of the user's is asked in them.
+    """Steps of one robot, one by one, as error estimates repeat them: a function of the user is evaluated in them.
 
     States are ``[steps so far, ...; packed state]``, with ``head`` numbers first; it is its own device.
     """

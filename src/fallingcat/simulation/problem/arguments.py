@@ -66,7 +66,7 @@ def countable(duration: float, dt: float) -> None:
 
 
 def keepable(samples: float, numbers: int) -> None:
-    """An error if samples of so many numbers each are more than memory should be asked for."""
+    """Raise an error if samples of so many numbers each need too much memory."""
     size = 8.0 * numbers * samples
     if size > MAX_RECORD_BYTES:
         enough = 10 ** int(np.ceil(np.log10(size / MAX_RECORD_BYTES)))

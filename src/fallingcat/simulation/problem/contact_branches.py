@@ -1,4 +1,4 @@
-"""A law may ask what touches, as plain data; where that is not known while code is made, it is asked in every case."""
+"""Laws that depend on which points touch: code of every case, where the points are not known while it is generated."""
 
 from __future__ import annotations
 

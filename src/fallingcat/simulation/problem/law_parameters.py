@@ -112,7 +112,7 @@ def _takes_arguments(law: Law, without: Law, own: list[float], model: Model) -> 
 
 
 class _EveryPoint(frozenset[str]):
-    """All points touch, whatever they are called."""
+    """Set of names that contains every name: all points touch."""
 
     def __contains__(self, name: object) -> bool:
         return True

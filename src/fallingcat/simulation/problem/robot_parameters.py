@@ -90,7 +90,7 @@ def masses(parameters: Parameters, model: Model) -> np.ndarray:
 
 
 def total_masses(parameters: Parameters, model: Model, floor: Contact) -> tuple[np.ndarray, np.ndarray]:
-    """``N`` each: the mass (kg) of each robot, and how its points give way (1/kg, :func:`.effective_mass`)."""
+    """``N`` each: the mass (kg) of each robot, and the mobility of its points (1/kg, :func:`.effective_mass`)."""
     names, numbers = parameters
     usual = Parameters(names, nominal(model, floor, names)[None])
     whole = model.mass + masses(parameters, model) - masses(usual, model)
@@ -109,7 +109,7 @@ def _behind(model: Model, names: tuple[str, ...], numbers: np.ndarray) -> np.nda
 
 
 def _mobilities(model: Model, floor: Contact, names: tuple[str, ...], numbers: np.ndarray) -> np.ndarray:
-    """``N x 1``: how the points of each robot give way."""
+    """``N x 1``: mobility of the points of each robot."""
     about, neutral = point_mobility(model, floor), [model.neutral()]
     found = (largest_mobility(at[0], *about) for at in _masses(model, neutral, names, numbers))
     return np.concatenate([np.zeros(0), *found])[:, None]
@@ -148,7 +148,7 @@ def edited(model: Model, contact: Any, names: Sequence[str], numbers: Any) -> tu
 
 @dataclass(frozen=True, eq=False)
 class _AnyBody(Body):
-    """A body whose numbers may be of any kind, and are not looked at."""
+    """Body whose numbers may be of any kind, and are not checked."""
 
     def __post_init__(self) -> None:
         pass

@@ -116,7 +116,7 @@ class Batch(Runner[Rollout]):
     # moving ---------------------------------------------------------------------------------------------------
 
     def advance(self) -> End:
-        """Some steps of all, up to where a sampled controller is asked again."""
+        """Some steps of all, up to the next sample of a controller."""
         simulator, sampling = self.simulator, self.sampling
         if sampling is None:
             forces = simulator._applied(None)

@@ -129,12 +129,12 @@ class Run(Stepping):
         )
 
     def _sample(self) -> None:
-        """The controller looks, or what it said arrives: what was tried under the old forces is forgotten."""
+        """The controller samples, or delayed forces begin to act: steps tried under the old forces are dropped."""
         if self.duration - self.t > TIME_TOLERANCE and self.sample(self.packed[None]):
             self._tried = self.packed, {}
 
     def _compiled_steps(self, simulator: BatchSimulator) -> bool:
-        """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
+        """Whole steps in machine code, up to the next sample of a controller, if there are any such steps."""
         dt, at = self.dt, round(self.t / self.dt)
         whole = abs(self.t - at * dt) <= TIME_TOLERANCE and not self.eases
         until = min(self.steps, at + self._steps_until_sample()) if whole else at
@@ -154,7 +154,7 @@ class Run(Stepping):
         return sound > 0
 
     def _steps_until_sample(self) -> int:
-        """Steps before a controller is asked again; 0: it looks within a step."""
+        """Steps before the next sample of a controller; 0: it samples within a step."""
         if self.problem.controller is None:
             return MAX_STEPS
         ahead = 1.0 if self.problem.sampling is None else (self.instant - self.t) / self.dt

@@ -40,7 +40,7 @@ class BatchRuns(ABC):
 
     @abstractmethod
     def says(self, arrived: Any) -> Any:
-        """Verdicts (N) on those that have ``arrived`` (N truth values) at a look; what others get is not heard."""
+        """Verdicts (N) on those that have ``arrived`` (N truth values) at a check; those of others are ignored."""
 
     def advanced(self, until: Any) -> Any:
         """Advance every run up to its time ``until`` (N, s); True (N) for runs that have arrived there."""

@@ -1,4 +1,4 @@
-"""A study over a grid or a sample of its parameters: begun, gone on with, on this machine or on a cluster."""
+"""A study over a grid or a sample of its parameters, resumable, on this machine or on a cluster."""
 
 from __future__ import annotations
 

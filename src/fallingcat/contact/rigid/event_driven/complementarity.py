@@ -85,10 +85,10 @@ class Collision:
         if not self.speed > 0.0:
             return Impulses(np.zeros(len(self.before)), (OPEN,) * len(self.rows))
         with np.errstate(all="ignore"):  # steps that diverge are no answer
-            held = self._held()
+            held = self._sticking_impulses()
             best = self._newton(held)
             if best.left > ACCEPTED_RESIDUAL and self.friction is None:
-                return self._held_along()
+                return self._sticking_tangential_impulses()
             symmetric = bool(np.abs(self.scaled - self.scaled.T).max() < 1e-9)
             for steps, rho in SPLITTINGS + (
                 LONG_SPLITTINGS if symmetric and (np.diag(self.scaled) >= 0.0).all() else []
@@ -103,7 +103,7 @@ class Collision:
             raise NumericsError(f"no way was found in which {len(self.rows)} points share an impact", value=best.left)
         return Impulses(self.spread @ best.x, best.status)
 
-    def _held(self) -> np.ndarray:
+    def _sticking_impulses(self) -> np.ndarray:
         """The shortest impulses with which all points are held; takes away what no impulse can bring about."""
         U, s, Vt = np.linalg.svd(self.scaled)
         rank = int((s > MIN_SINGULAR_VALUE * s[0]).sum())
@@ -184,7 +184,7 @@ class Collision:
         share = np.where(inside, 1.0, self.mu * push / np.where(inside | (size == 0.0), 1.0, size))
         return np.concatenate([push[:, None], share[:, None] * t], axis=1).reshape(-1)
 
-    def _held_along(self) -> Impulses:
+    def _sticking_tangential_impulses(self) -> Impulses:
         """``min x' G x / 2 + x' (v- - target)`` over ``x_n >= 0``: tangential impulses are free."""
         n = [rows[0] for rows in self.rows]
         t = [row for rows in self.rows for row in rows[1:]]

@@ -137,7 +137,7 @@ class Bounded(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """All impulses: a row that is held whatever that takes."""
+    """All impulses: a row that is held by any impulse."""
 
     rows: int = 1
 

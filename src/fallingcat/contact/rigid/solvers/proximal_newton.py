@@ -246,7 +246,7 @@ class _Round(NamedTuple):
 
 
 class _Evaluation(NamedTuple):
-    """Impulses, and what comes of them."""
+    """Impulses, with the velocities and the residual that follow."""
 
     x: list[Any]
     V: Any

@@ -170,7 +170,7 @@ class CompiledStepper:
         return refined(on, x, after, np.full(self.clock, dt), steps, forces) if self._layout.carried else after
 
     def repeated(self, on: Any, x: np.ndarray, dt: float, steps: int) -> Any:
-        """:meth:`taken` from ``x`` (N x size); a function, of a single robot, is asked before every step."""
+        """:meth:`taken` from ``x`` (N x size); a function, of a single robot, is evaluated before every step."""
         if self.problem.controller is None:
             return self.taken(on, on.sent(x), dt, steps, on.sent(np.zeros((len(x), 0))))
         step = copy(self)

@@ -87,7 +87,7 @@ class MomentumRungeKutta(FixedStepIntegrator):
         return problem if self.divisions == 1 or not dt else problem.resolved(max(STEP, dt / self.divisions))
 
     def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
-        """Machine code for whole flights, unless a controller is asked at every stage."""
+        """Machine code for whole flights, unless a controller is evaluated at every stage."""
         if problem.controller is None or problem.sampling is not None:
             return self.compiled_stepper(problem, memory)
         self.check(problem)
@@ -129,7 +129,7 @@ class MomentumMidpoint(FixedStepIntegrator):
     damped = True
 
     def stepper(self, problem: Problem, mode: Mode, memory: int) -> Step:
-        """Machine code for whole flights, unless a controller is asked within steps."""
+        """Machine code for whole flights, unless a controller is evaluated within steps."""
         if problem.controller is None or problem.sampling is not None:
             return self.compiled_stepper(problem, memory)
         check(problem)
@@ -201,7 +201,7 @@ class MidpointFlight(Flight):
 
 
 class ControlledStages:
-    """Runge-Kutta steps at whose stages a controller is asked."""
+    """Runge-Kutta steps at whose stages a controller is evaluated."""
 
     def __init__(self, problem: Problem, divisions: int) -> None:
         self.problem, self.layout, self.carried = problem, layout_of(problem, 0), np.zeros(0)
@@ -225,7 +225,7 @@ class ControlledStages:
 
 
 class ControlledFlight:
-    """Steps within which a controller is asked what it gives at the midpoint."""
+    """Steps within which a controller is evaluated at the midpoint."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.layout, self.carried = problem, layout_of(problem, 0), np.zeros(0)
