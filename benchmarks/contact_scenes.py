@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import os
 import platform
 import threading
 import time
@@ -49,6 +50,13 @@ def least(run: Callable[[], Any], repeats: int) -> float:
         run()
         times.append(time.process_time() - began)
     return min(times)
+
+
+def machine() -> str:
+    """Processor of this machine."""
+    info = Path("/proc/cpuinfo")
+    names = [line.partition(":")[2] for line in info.read_text().splitlines() if line.startswith("model name")]
+    return f"one core of a {os.cpu_count()}-core {names[0].strip() if names else platform.processor()}"
 
 
 def go2(points: int) -> contact.Scene:
@@ -168,10 +176,11 @@ def main() -> None:
     options = parser.parse_args()
     asked = options.only or ["landing", "trees", "random"]
     before = json.loads(options.output.read_text()) if options.output.exists() else {}
-    result: dict[str, Any] = before | {"python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
+    result: dict[str, Any] = before | {"python": platform.python_version()}
 
     def measured(title: str, rows: Iterable[dict[str, Any]]) -> None:
-        result[title] = []
+        result[title], about = [], {"date": time.strftime("%Y-%m-%d"), "machine": machine(), "load": os.getloadavg()[0]}
+        result["measured"] = result.get("measured", {}) | {title: about}
         for row in rows:
             result[title].append(row)
             print(title, json.dumps(row), flush=True)

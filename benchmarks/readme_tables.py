@@ -61,7 +61,9 @@ def scenes() -> Iterator[str]:
     """Landings of a Go2 on more and more points, and robots under random torques."""
     result = load("contact_scenes")
     yield "A Go2 lands on the lowest points of its collision geometry, steps of 1 ms; simulated s per s beside MuJoCo"
-    yield f"(Euler, 1 ms); runs of 1 s are whole calls of `simulate` ({result['date']}, {MACHINE}):"
+    about = result["measured"]["landing of a Go2"]
+    yield f"(Euler, 1 ms); runs of 1 s are whole calls of `simulate` ({about['date']},"
+    yield f"{about['machine']}, load {about['load']:.0f}, processor time):"
     yield from (
         "",
         "| ground, points | 10 s | 1 s | first call | error after 1 s | MuJoCo, its error |",
@@ -70,14 +72,19 @@ def scenes() -> Iterator[str]:
     for row in result["landing of a Go2"]:
         speed, short, theirs = row["simulated s per s"], row["simulated s per s, runs of 1 s"], row["MuJoCo"]
         errors = [f"{1e3 * x['error after 1 s (m)']:.2g} mm" for x in (row, theirs)]
-        ratio = speed / theirs["simulated s per s"]
+        ratio, of_short = row["speed over MuJoCo"], row["runs of 1 s over MuJoCo"]
         yield (
-            f"| {row['ground']}, {row['points']} | {number(speed)} ({ratio:.1f} times) | {number(short)} | "
+            f"| {row['ground']}, {row['points']} | {number(speed)} ({ratio:.1f} times) | "
+            f"{number(short)} ({of_short:.1f} times) | "
             f"{row['first call (s)']:.2g} s | {errors[0]} | {number(theirs['simulated s per s'])}, {errors[1]} |"
         )
+    long = [f"{row['ground']}, {row['points']}" for row in result["landing of a Go2"] if row["status"] != "finished"]
+    if long:
+        yield from ("", f"Runs that report too long steps, by their largest error at any time: {'; '.join(long)}.")
     yield ""
     yield "Robots under random torques within their effort limits, 10 s: how many are not finite, and the speed of"
-    yield f"the fastest joint of the median robot in units of its limit ({result['date']}, {MACHINE}):"
+    about = result["measured"]["quadruped under random torques"]
+    yield f"the fastest joint of the median robot in units of its limit ({about['date']}, {about['machine']}):"
     yield from ("", "| | step | not finite | fastest joint | steps per s and core |", "|---" * 5 + "|")
     for name in ("quadruped", "humanoid"):
         for row in result[f"{name} under random torques"]:

@@ -82,6 +82,9 @@ class Jacobian(Protocol):
     def of(self, v: Any) -> Any:
         """Velocities ``J v``."""
 
+    def joint_impulses(self, f: Any) -> Any:
+        """Impulses (n) on joints by those along the rows, ``J' f`` without the base."""
+
     @property
     def size(self) -> int:
         """Rows."""
@@ -103,6 +106,10 @@ class DenseJacobian(NamedTuple):
     def of(self, v: Any) -> Any:
         """Velocities ``J v``."""
         return self.J @ v
+
+    def joint_impulses(self, f: Any) -> Any:
+        """Impulses (n) on joints by those along the rows."""
+        return self.J[:, self.model.m :].T @ f
 
     @property
     def size(self) -> int:

@@ -79,6 +79,10 @@ class TreeJacobian(NamedTuple):
         root = factored(M, places_above(self.model))
         return JointSpaceResponse(self, M, root, root.inward(pushed), self.times(root.inverse))
 
+    def joint_impulses(self, f: Any) -> Any:
+        """Impulses (n) on joints by those along the rows."""
+        return self.forces(f)[self.model.m :]
+
     def forces(self, f: Any) -> Any:
         """``J' f`` in world axes."""
         end = 6 * len(self.links)

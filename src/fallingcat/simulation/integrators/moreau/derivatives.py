@@ -25,6 +25,7 @@ from ....dynamics.spatial import wrench_to_parent
 from ....dynamics.sweeps import places_above
 from ....errors import ModelError
 from ....lie import SE3
+from ..drive_speeds import DriveSpeeds
 from ..law_jacobian import body_numbers, law_forces, law_memory
 from ..linearized_forces import linearized_forces
 from ..step_arguments import StepArguments, of_arguments
@@ -40,7 +41,7 @@ from ..step_jacobian import (
     row_slices,
     side_by_side,
 )
-from .step import Start, dry_friction_law, solve_step, unpacked
+from .step import COUNTED, Start, carried, dry_friction_law, solve_step, unpacked
 from .straight_motion import straight, turned, turning
 
 RELATIVE_COMPLIANCE = 1e-11
@@ -58,12 +59,11 @@ def step_jacobian(source: StepArguments, *, digits: Digits = DIGITS["float64"], 
         raise ModelError("derivatives of steps of 'moreau' are for points on the ground, not yet for pairs of bodies")
     if any(source.contact.restitutions):
         raise ModelError("derivatives of steps of 'moreau' are for contacts without restitution")
-    source = source._replace(carried=2)
     _, _, t, full_memory, start = unpacked(source)
-    return _Solved(start, source, t, full_memory, solve_step(start, digits)).jacobian(whole)
+    return _ConvergedStep(start, source, t, full_memory, solve_step(start, digits)).jacobian(whole)
 
 
-class _Solved:
+class _ConvergedStep:
     """A step whose velocities obey the contact law."""
 
     def __init__(self, start: Start, source: StepArguments, t: Any, memory: Any, end: Any) -> None:
@@ -213,10 +213,11 @@ class _Solved:
         )
 
     def _counted(self, J: Any, ends: Any) -> StepJacobian:
-        """With the counts of steps, which stay as they are."""
-        k = self.source.carried
+        """With what is carried: counts of steps stay as they are, what speed limits foresee has no part in the law."""
+        counts, rest = len(COUNTED), carried(self.model, self.start.problem.laws) - len(COUNTED)
+        k, stay = rest + counts, np.diag([*[0.0] * rest, *[1.0] * counts])
         state = side_by_side(J[:, : ends[2]], np.zeros((len(J), k)))
-        state = concatenate([state, side_by_side(np.zeros((k, ends[2])), np.eye(k))])
+        state = concatenate([state, side_by_side(np.zeros((k, ends[2])), stay)])
         J = concatenate([J, np.zeros((k, J.shape[1]))])
         return StepJacobian(state, J[:, ends[2] : ends[3]], J[:, ends[3] :])
 
@@ -252,7 +253,10 @@ class _Solved:
 
         def linear_forces(problem: Any, state: Any, memory: Any, asked: Any) -> Any:
             name = friction_law.name if friction_law else None
-            return linearized_forces(problem.with_memory(memory)[0], self.t, state, asked, touching, name, self.dt)
+            problem, change = problem.with_memory(memory)[0], scale(self.dt, self.a[self.model.m :])
+            found = linearized_forces(problem, self.t, state, asked, touching, name, self.dt, speeds=True)
+            drives = DriveSpeeds.begun(problem, state, found)
+            return found if drives is None else drives.moved(change).limited(found)
 
         return law_forces(self.source, self.state, self.memory, self.a, linear_forces, self.kinds, self.dt)
 

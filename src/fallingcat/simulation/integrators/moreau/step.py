@@ -16,11 +16,13 @@ from ....contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions,
 from ....contact.rigid.time_stepping.contact_jacobian import StackedJacobian
 from ....contact.rigid.time_stepping.stepped_contacts import ContactMemory, SteppedContacts
 from ....control import Law
+from ....control.laws.drive_limits import limited, limits_speeds
 from ....dynamics import inverse_dynamics
 from ....model import Model, State
 from ...problem.loop_closure import LOOPS
 from ...problem.problem import Problem
 from ...problem.vector_field import Layout, layout_of
+from ..drive_speeds import DriveSpeeds
 from ..implicit.step import moving
 from ..linearized_forces import LinearizedForce, end_forces, linearized_forces, powers_of
 from ..refinement import coarse
@@ -31,6 +33,8 @@ ROUNDING_HEIGHT = 1e-12
 """m or rad: heights that are rounding."""
 ROUNDING_WORK = 1e-9
 """Work of reactions, relative to that along the velocities before, that is rounding."""
+COUNTED = ("refined", "coarse")
+"""Kinds of steps that are counted."""
 Solver = Callable[[Any, Any], Reactions]
 """``(short, start) -> reactions``"""
 
@@ -80,6 +84,8 @@ class Start(NamedTuple):
     kept: ContactMemory
     works: Any
     linear_forces: dict[str, LinearizedForce]
+    drives: DriveSpeeds | None
+    """drives with speed limits"""
     rows: Rows
     dt: Any
 
@@ -99,37 +105,52 @@ def stepped(source: StepArguments, *, digits: Digits = DIGITS["float64"]) -> Any
     It is a part of a step of ``clock[-1]``.
     """
     x, dt = source.x, source.clock[0]
-    layout, problem, t, full_memory, start = unpacked(source._replace(carried=2))
+    layout, problem, t, full_memory, start = unpacked(source)
     model, end = problem.model, solve_step(start, digits)
     kept, after = _next_memory(start, end.found), displaced(model, start.state, end.velocity, dt)
     memory_after = concatenate([*kept, problem.later(full_memory, t, moving(start.state, end.velocity), dt)])
     again = where(less(0.5, _touched(start, end)), 1.0 + 0.0 * dt, coarse(model, end.velocity, dt))
-    counts = layout.carried_of(x[1:]) + array([0.0, again])
-    packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
+    *_, refined, counted = layout.carried_of(x[1:])
+    load = np.zeros(0)
+    if start.drives is not None:
+        load = scale(1.0 / dt, start.rows.jacobian.joint_impulses(end.found.along)[start.drives.rates])
+    carried_on = concatenate([load, array([refined, counted + again])])
+    packed = layout.pack(after, memory_after, start.works + _works(start, end), carried_on)
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
 def unpacked(source: StepArguments) -> tuple[Layout, Problem, Any, Any, Start]:
     """Layout, problem, time (s), memory and start of the step from ``x``."""
+    source = source._replace(carried=carried(source.model, source.laws))
     (problem, _), t = source.problem(source.values), source.x[0] * source.clock[0]
     layout, contact = layout_of(problem, source.memory), problem.contact
     state, memory, works = layout.unpack(source.x[1:])
-    recalled = problem.with_memory(memory)[0]
-    start = begin_step(recalled, contact, t, state, memory, works, source.forces, source.clock)  # type: ignore[arg-type]
+    recalled, load = problem.with_memory(memory)[0], layout.carried_of(source.x[1:])[: -len(COUNTED)]
+    start = begin_step(recalled, contact, t, state, memory, works, source.forces, source.clock, load)  # type: ignore[arg-type]
     return layout, problem, t, memory, start
 
 
 def begin_step(
-    problem: Problem, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, clock: Any
+    problem: Problem,
+    contact: SteppedContacts,
+    t: Any,
+    state: State,
+    memory: Any,
+    works: Any,
+    forces: Any,
+    clock: Any,
+    load: Any,
 ) -> Start:
     """Start of a step of ``clock[0]`` (s)."""
     dt, whole = clock[0], clock[-1]
     kept, friction_law = contact.unpack_memory(memory), dry_friction_law(problem)
-    linear_forces = linearized_forces(
-        problem, t, state, forces, contact.touched(memory), friction_law.name if friction_law else None, dt
-    )
+    name = friction_law.name if friction_law else None
+    linear_forces = linearized_forces(problem, t, state, forces, contact.touched(memory), name, dt, speeds=True)
+    drives = DriveSpeeds.begun(problem, state, linear_forces)
+    if drives is not None:
+        linear_forces = drives.limited(linear_forces, drives.foreseen(load, dt))
     rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, friction_law, dt, whole)
-    return Start(problem, contact, state, kept, works, linear_forces, rows, dt)
+    return Start(problem, contact, state, kept, works, linear_forces, drives, rows, dt)
 
 
 def solve_step(start: Start, digits: Digits) -> End:
@@ -187,6 +208,12 @@ def _passive(
 def dry_friction_law(problem: Problem) -> Law | None:
     """The first law of dry friction."""
     return next((law for law in problem.laws if law.dry_friction(problem.model) is not None), None)
+
+
+def carried(model: Model, laws: Sequence[Law]) -> int:
+    """Numbers that a step gives to the next one beside the state: loads of drives by reactions, and :data:`COUNTED`."""
+    drives = any(limits_speeds(law, model) for law in laws)
+    return int(np.count_nonzero(limited(model, "velocity"))) * drives + len(COUNTED)
 
 
 def further_rows(problem: Problem) -> int:
