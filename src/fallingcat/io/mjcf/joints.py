@@ -158,6 +158,8 @@ def _effort(element: Element, reader: FilesReader, tally: Tally) -> float:
     if lower != -upper or upper < 0.0:
         tally.note("'actuatorfrcrange' is not read where it differs from one direction to the other", element)
         return math.inf
+    if choice(reader, element, "actuatorgravcomp", ("true", "false"), "false") == "true":
+        tally.note("'actuatorgravcomp' is not read: 'actuatorfrcrange' does not limit gravity compensation", element)
     return float(upper)
 
 
