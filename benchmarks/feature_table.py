@@ -17,9 +17,8 @@ release, the date, and the evidence of each cell. `benchmarks/features.py` makes
 row.
 
 The table does not rate quality, and leaves out what these libraries have and this one does not (cameras, soft bodies,
-muscles, optimisers, C++). Add-on packages are not counted: pink and TSID add inverse kinematics and whole-body control
-to Pinocchio, mink adds inverse kinematics to MuJoCo.
-"""
+general mathematical programs, C++). Add-on packages are not counted: pink and TSID add inverse kinematics and
+whole-body control to Pinocchio, mink adds inverse kinematics to MuJoCo. """
 
 
 def table() -> list[str]:

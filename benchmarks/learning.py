@@ -27,7 +27,7 @@ import torch  # noqa: E402
 
 import fallingcat as fc  # noqa: E402
 from fallingcat.learning import Environment, Learner, Randomization, Settings, Walk, evaluate  # noqa: E402
-from fallingcat.learning.training import ROBOTS, USUAL  # noqa: E402
+from fallingcat.learning.training import DEFAULT_ROBOTS, DEFAULT_SETTINGS  # noqa: E402
 
 RESULT = Path(__file__).parent / "results" / "learning.json"
 HARD = Randomization(mass=(0.8, 1.2), friction=(0.4, 1.2), push=0.5, push_period=5.0)
@@ -41,7 +41,7 @@ def task(robot: str, randomization: Randomization = HARD) -> Walk:
 
 
 def settings(options: Any) -> Settings:
-    return replace(USUAL[options.target], **json.loads(options.settings))
+    return replace(DEFAULT_SETTINGS[options.target], **json.loads(options.settings))
 
 
 def synchronize(target: str) -> None:
@@ -55,7 +55,7 @@ def machine(target: str) -> str:
 
 def walk(options: Any) -> dict[str, Any]:
     """Train for some seconds, evaluate policies on robots that differ."""
-    robots = options.robots or ROBOTS[options.target]
+    robots = options.robots or DEFAULT_ROBOTS[options.target]
     world = Environment(task(options.robot), robots, target=options.target, library="torch", seed=options.seed)
     synchronize(options.target)
     result: dict[str, Any] = {

@@ -38,8 +38,8 @@ def peer_model(path: str, _: dict[str, Any]) -> Outcome:
     import fallingcat as fc
 
     theirs = pin.buildModelFromUrdf(path) if path.endswith(".urdf") else pin.buildModelFromMJCF(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         model = fc.from_pinocchio_model(theirs)
     exchange = fc.exchange.pinocchio(model, theirs)
     state = model.random_state(np.random.default_rng(0))
@@ -53,8 +53,12 @@ def peer_model(path: str, _: dict[str, Any]) -> Outcome:
         bias = pin.nonLinearEffects(theirs, data, q_theirs, v_theirs)
         T = np.asarray(exchange.velocity_map(q))  # ours to theirs
         found["mass_matrix"] = relative(T.T @ (M + np.triu(M, 1).T) @ T, fc.mass_matrix(model, state))
-        found["bias"] = relative(T.T @ bias, fc.bias_forces(model, state))
-    return {"ok": True, "differences": found, "kinds": sorted({joint.shortname() for joint in theirs.joints[1:]})}
+        size = np.abs(fc.mass_matrix(model, state)).max() * np.abs(v).max(initial=1.0) ** 2  # of terms that may cancel
+        off = np.abs(T.T @ bias - fc.bias_forces(model, state)).max(initial=0.0)
+        found["bias"] = float(off / max(np.abs(bias).max(initial=0.0), size))
+    kinds = sorted({joint.shortname() for joint in theirs.joints[1:]})
+    cause = [line for line in left_out(said) if max(found.values()) > 1e-9]
+    return {"ok": True, "differences": found, "kinds": kinds, **({"cause": "; ".join(cause)} if cause else {})}
 
 
 def written_mjcf(path: str, options: dict[str, Any]) -> Outcome:

@@ -44,11 +44,17 @@ html_css_files = ["custom.css"]
 html_title = f"fallingcat {release}"
 
 
+PRIVATE = {"caching", "cli", "escaping", "progress", "qp", "records", "registry"}
+"""Modules of no tier, see `docs/reference/api.md`."""
+FORMER = {"falling", "gaits", "kernels", "live", "views"}
+"""Former names of packages."""
+
+
 def public_modules(name: str) -> Iterator[str]:
     """The layers of the package, and the submodules that a layer names in `__all__`; the package itself comes last."""
     module = importlib.import_module(name)
     for info in pkgutil.iter_modules(getattr(module, "__path__", [])):
-        if info.name.startswith("_"):
+        if info.name.startswith("_") or info.name in PRIVATE | FORMER:
             continue
         exported = info.name in getattr(module, "__all__", ()) and inspect.ismodule(getattr(module, info.name))
         if name == "fallingcat" or exported:
@@ -126,9 +132,26 @@ def plain_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, line
         lines.clear()
 
 
+def inherited_sections(name: str, lines: list[str]) -> list[str]:
+    """Args and Returns of the method that a method overrides, where it gives only a summary: shapes are said there."""
+    module, owner, method = name.rsplit(".", 2)
+    kind = getattr(importlib.import_module(module), owner, None) if module.startswith("fallingcat") else None
+    if not inspect.isclass(kind) or any(line.strip() in ("Args:", "Returns:") for line in lines):
+        return []
+    for base in kind.__mro__[1:]:
+        text = inspect.cleandoc(getattr(vars(base).get(method), "__doc__", None) or "")
+        found = re.search(r"^(Args|Returns):\n.*?(?=^(?:Example|Raises):|\Z)", text, re.MULTILINE | re.DOTALL)
+        if found:
+            return ["", *found.group().rstrip().split("\n"), ""]
+    return []
+
+
 def sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Args, Returns and Raises of functions and classes as lists; napoleon itself would read attributes as types."""
     titles = {"Args:", "Returns:", "Yields:", "Raises:", "Example:"}
+    if what == "method":
+        place = next((i for i, line in enumerate(lines) if line.strip() in titles), len(lines))
+        lines[place:place] = inherited_sections(name, lines)
     if what in ("function", "method", "class", "exception") and titles & set(map(str.strip, lines)):
         lines[:] = GoogleDocstring(lines, Config(), app, what, name, obj, options).lines()
 

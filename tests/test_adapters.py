@@ -4,6 +4,7 @@ import adam
 import casadi
 import jax
 import mujoco
+import mujoco_kinematics as on_ours
 import numpy as np
 import pinocchio as pin
 import pinocchio_algorithms as ours
@@ -259,3 +260,74 @@ def test_coordinates_that_only_pinocchio_takes(peer):
     far = ours.difference(model, q, np.full(model.nq, np.inf))
     assert np.isfinite(far).all()
     assert far[6:].min() > 1e8
+
+
+# MuJoCo -------------------------------------------------------------------------------------------------------------
+
+SCENE = """
+<mujoco><worldbody>
+  <site name="origin"/>
+  <body name="goal" mocap="true" pos="1 2 3" quat="0.5 0.5 0.5 -0.5"><site name="goal"/></body>
+  <body name="trunk"><freejoint/><geom name="box" type="box" size="0.3 0.2 0.1" pos="0.1 0 0" euler="10 20 30"/>
+    <body name="arm" pos="0.3 0.1 0"><joint axis="0 1 1"/><geom name="rod" size="0.1 0.3" type="capsule"/>
+      <body name="camera" pos="0 0 0.3" euler="0 90 0"><site name="lens" pos="0.1 0 0" euler="0 0 30"/></body>
+      <body name="hand" pos="0 0 0.4"><joint type="ball" pos="0 0 0.1"/><geom size="0.1"/>
+        <body name="finger" pos="0.1 0 0"><joint type="slide" axis="1 0 0"/><geom size="0.05"/></body>
+      </body>
+    </body>
+  </body>
+</worldbody></mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """A model of MuJoCo, its data after MuJoCo's kinematics and after ours; quaternions are of any length."""
+    peer, rng = mujoco.MjModel.from_xml_string(SCENE), np.random.default_rng(0)
+    theirs, own = mujoco.MjData(peer), mujoco.MjData(peer)
+    own.qpos[:] = theirs.qpos[:] = rng.normal(size=peer.nq)
+    mujoco.mj_kinematics(peer, theirs)
+    mujoco.mj_comPos(peer, theirs)
+    on_ours.mj_kinematics(peer, own)
+    on_ours.mj_comPos(peer, own)
+    return peer, theirs, own
+
+
+def test_poses_are_those_of_mujoco(scene):
+    _, theirs, own = scene
+    for name in ("xpos", "xmat", "xipos", "ximat", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat", "subtree_com"):
+        close(getattr(own, name), getattr(theirs, name))
+    close(own.xquat * np.sign(own.xquat[:, :1]), theirs.xquat * np.sign(theirs.xquat[:, :1]))
+
+
+@pytest.mark.parametrize(("name", "size"), [("mj_jacBody", "nbody"), ("mj_jacGeom", "ngeom"), ("mj_jacSite", "nsite")])
+def test_jacobians_are_those_of_mujoco(scene, name, size):
+    peer, theirs, own = scene
+    for i in range(getattr(peer, size)):
+        J, K = np.ones((2, 6, peer.nv))
+        getattr(mujoco, name)(peer, theirs, J[:3], J[3:], i)
+        getattr(on_ours, name)(peer, own, K[:3], K[3:], i)
+        close(K, J)
+
+
+def test_jacobians_of_centers_of_mass_are_those_of_mujoco(scene):
+    peer, theirs, own = scene
+    for i in np.flatnonzero(peer.body_subtreemass):  # MuJoCo divides by zero for others
+        J, K = np.ones((2, 3, peer.nv))
+        mujoco.mj_jacSubtreeCom(peer, theirs, J, i)
+        on_ours.mj_jacSubtreeCom(peer, own, K, i)
+        close(K, J)
+
+
+def test_steps_of_configurations_are_those_of_mujoco(scene):
+    peer, theirs, _ = scene
+    start, velocity = theirs.qpos.copy(), np.random.default_rng(1).normal(size=peer.nv)
+    mujoco.mj_normalizeQuat(peer, start)
+    ends = start.copy(), start.copy()
+    mujoco.mj_integratePos(peer, ends[0], velocity, 0.3)
+    on_ours.mj_integratePos(peer, ends[1], velocity, 0.3)
+    close(ends[1], ends[0])
+    rates = np.zeros((2, peer.nv))
+    mujoco.mj_differentiatePos(peer, rates[0], 0.3, start, ends[0])
+    on_ours.mj_differentiatePos(peer, rates[1], 0.3, start, ends[0])
+    close(rates[1], rates[0], 1e-11)

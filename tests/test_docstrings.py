@@ -123,6 +123,51 @@ def test_public_names_are_documented(name):
     assert not faults, "\n".join(["", *faults])
 
 
+ARRAY = re.compile(r"\b(Vector|Matrix|Tensor|FloatArray|BoolArray)\b")
+SHAPE = re.compile(
+    r"\((?:[^()]*\b)?(?:\d+|[a-zA-Z]|n[qv]|N\d|dim|size|count|[a-z]+s)\b|\w x \w|shape|[Aa]s in|:meth:"
+    r"|``(?:\d+|n[qv]?|[mkN]|dim|[^`]*(?:,| x )[^`]*)``"
+)
+
+
+def shape_faults(name, function):
+    """Arrays among arguments and results whose texts do not say their shapes, where there are such texts."""
+    text = inspect.getdoc(function) or ""
+    entries = dict(re.findall(r"^    \*{0,2}(\w+): +(.*(?:\n        .*)*)", section(text, "Args"), re.MULTILINE))
+    signature = inspect.signature(function)
+    kinds = {key: str(each.annotation) for key, each in signature.parameters.items()}
+    entries["returns"], kinds["returns"] = section(text, "Returns"), str(signature.return_annotation)
+    for key, said in entries.items():
+        if said and ARRAY.search(kinds.get(key, "")) and not SHAPE.search(said):
+            yield f"{name}: {key}: {said.strip()!r}"
+
+
+@pytest.mark.parametrize("name", sorted(public().keys() - UNFINISHED))
+def test_arrays_say_their_shapes(name):
+    faults = []
+    for label, thing in public()[name].items():
+        functions = [(label, thing)]
+        if inspect.isclass(thing):
+            functions = [(each, function_of(member)) for each, member, _ in members(thing) if not is_property(member)]
+        faults += [x for each, f in functions if package(f) is not None for x in shape_faults(each, inspect.unwrap(f))]
+    assert not faults, "\n".join(["", *sorted({*faults})])
+
+
+def test_an_array_without_a_shape_is_found():
+    def bare(x: "Vector", y: "Matrix") -> "Vector":  # noqa: F821
+        """Product.
+
+        Args:
+            x: Right side (n).
+            y: Left side.
+
+        Returns:
+            Product.
+        """
+
+    assert list(shape_faults("bare", bare)) == ["bare: y: 'Left side.'", "bare: returns: 'Product.'"]
+
+
 def test_a_fault_is_found():
     def bare(model, gain=1.0) -> float:
         """How it is."""

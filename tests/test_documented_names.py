@@ -60,6 +60,18 @@ def test_names_exist(place, suffix):
     assert sorted(pair for pair in names if not resolves(pair[1])) == []
 
 
+FORMER = {f"{module}.{name}".removeprefix("fallingcat.") for module, names in RENAMED.items() for name in names}
+NAMED_ANYHOW = {"tests/test_documented_names.py", "tests/testing/test_additions.py"}  # the latter: an entry point
+
+
+@pytest.mark.parametrize("place", ["tests", "examples", "benchmarks", "tools"])
+def test_no_former_name_is_used(place):
+    """Slow tests and benchmarks would find it after hours."""
+    names = {(where, name) for where, text in texts(place, ".py") for name in dotted_names(text)}
+    used = {(where, name) for where, name in names if any(f"{name}.".startswith(f"{old}.") for old in FORMER)}
+    assert sorted(pair for pair in used if pair[0] not in NAMED_ANYHOW) == []
+
+
 def test_wrong_and_former_names_are_found():
     names = dotted_names("`fc.model.Bodi`, {func}`fallingcat.gaits`; fc.State.stack, fallingcat/model, fallingcat.zarr")
     assert names == {"model.Bodi", "gaits", "State.stack"}

@@ -205,12 +205,12 @@ def test_the_rest_is_estimated_after_seconds(monkeypatch):
             notice.tell(share)
 
     with pytest.warns(progress.SlowWarning) as said:
-        tell(progress._Notice("a run"), (9.0, 0.0), (10.0, 1e-3), (10.5, 0.1), (14.0, 1.1e-2), (15.0, 2e-2))
+        tell(progress._SlowNotice("a run"), (9.0, 0.0), (10.0, 1e-3), (10.5, 0.1), (14.0, 1.1e-2), (15.0, 2e-2))
     (warning,) = said
     assert str(warning.message) == "a run has done 1.1 % in 14 s: at this pace about 7 min are left"
     clock.now = 0.0
     with pytest.warns(progress.SlowWarning, match=r"a run has done 0 % in 31 s$"):
-        tell(progress._Notice("a run"), (2.0, 0.0), (31.0, 0.0))
+        tell(progress._SlowNotice("a run"), (2.0, 0.0), (31.0, 0.0))
 
 
 def test_a_package_that_others_have_imported_makes_no_notebook(monkeypatch):

@@ -41,7 +41,7 @@ def test_the_version_is_the_same_everywhere():
 
 def test_only_pythons_that_were_tried_are_named():
     """3.12 and 3.13: the wheel, and tests of models, contacts, identification and sweeps, on 2026-11-17.  3.14.10: the
-    wheel and its commands, and 1,900 tests of kernels, files and errors, on 2026-11-18.
+    wheel and its commands with minimum and newest versions on 2026-11-19, 1,900 tests of kernels, files and errors.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {name.rpartition(" :: ")[2] for name in project["classifiers"] if "Python :: 3." in name}

@@ -16,9 +16,9 @@ EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "walking" 
 def test_a_quadruped_trots(speed):
     run = EXAMPLE["trot"](speed, duration=3.0)
     last = run.times > 2.0
-    assert run.code is fc.simulation.Code.FINISHED
+    assert run.code is fc.simulation.StatusCode.FINISHED
     # feet that touch down a step later: the estimate of sampled runs is about its threshold of 5 % at these steps
-    assert {warning.kind for warning in run.warnings} <= {fc.simulation.Kind.STEP_ERROR}
+    assert {warning.kind for warning in run.warnings} <= {fc.simulation.DiagnosticKind.STEP_ERROR}
     assert abs(np.polyfit(run.times[last], run.poses[last, 0, 3], 1)[0] - speed) < 0.05 * speed  # m/s
     assert run.poses[:, 2, 3].min() > 0.28  # m
     assert np.abs(run.port_forces["controller"][:, 6:]).max() <= 30.0 + 1e-9  # N m

@@ -54,10 +54,11 @@ def usable(python: str) -> bool:
 
 
 def wanted(which: str) -> list[str]:
-    """The requirements of the library, at their minimum or as they are."""
+    """The requirements of the library, at their minimum or as they are; pip takes those of its Python."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert all(re.fullmatch(r"[\w-]+>=[\d.]+", each) for each in project["dependencies"]), "each has a minimum"
-    return [each.replace(">=", "==") if which == "minimum" else each for each in project["dependencies"]]
+    requirement = re.compile(r"[\w-]+>=[\d.]+(; python_version [<>=]+ '[\d.]+')?")
+    assert all(requirement.fullmatch(each) for each in project["dependencies"]), "each has a minimum"
+    return [each.replace(">=", "==", 1) if which == "minimum" else each for each in project["dependencies"]]
 
 
 def smoke(python: str, which: str) -> bool:
@@ -67,7 +68,7 @@ def smoke(python: str, which: str) -> bool:
         own = executable(Path(folder) / "venv")
         code = CORE + "fc.save(fc.robots.planar_arm(), 'arm.toml')\n"
         return (
-            run(own, "-m", "pip", "install", "--quiet", *wanted(which))
+            run(own, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *wanted(which))
             and run(own, "-m", "pip", "install", "--quiet", ROOT)
             and run(own, "-I", "-c", code, cwd=folder)
             and all(run(own.with_name("fallingcat" + own.suffix), *command, cwd=folder) for command in COMMANDS)

@@ -75,7 +75,7 @@ def telling(what: str, wanted: bool | None = None, advice: str = "") -> Iterator
     is removed when the block ends, in whatever way, and is not shown while another one is.
     """
     if not (watched() if wanted is None else wanted):
-        yield None if wanted is False else _Notice(what, advice).tell
+        yield None if wanted is False else _SlowNotice(what, advice).tell
         return
     bar = _Bar(what)
     timer = threading.Timer(BAR_DELAY, bar.show)
@@ -88,7 +88,7 @@ def telling(what: str, wanted: bool | None = None, advice: str = "") -> Iterator
         bar.hide()
 
 
-class _Notice:
+class _SlowNotice:
     """A warning, once, if something takes long."""
 
     def __init__(self, what: str, advice: str = "") -> None:

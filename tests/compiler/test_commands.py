@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import fallingcat as fc
 from fallingcat import cli
-from fallingcat.cli.export_file import _named, _offered
+from fallingcat.cli.export_file import _exportable_functions, _function_of_name
 from fallingcat.compiler import compare
 from fallingcat.compiler.cache import files as cache
 from fallingcat.compiler.ir.trace import Recipe, trace
@@ -49,13 +49,13 @@ def test_the_command_without_a_cache(monkeypatch):
 
 def test_what_export_offers_can_be_exported():
     model = fc.robots.revolute_hopper()
-    offered = _offered()
+    offered = _exportable_functions()
     assert {"inverse_dynamics", "reduced_equations", "link_pose"} <= set(offered)
     assert not {"integrability", "certify_reduced", "simulate", "mass_condition", "potential_forces"} & set(offered)
     options = dict.fromkeys(("place", "link"), model.link_names[-1])
     refused = {}
     for name in offered:
-        function = _named(name)
+        function = _function_of_name(name)
         given = {k: v for k, v in options.items() if k in inspect.signature(function).parameters}
         try:
             assert trace(Recipe(model, function, options=given)).outputs

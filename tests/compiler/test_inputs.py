@@ -156,7 +156,7 @@ def test_options_that_make_no_sense(model):
 
 
 def test_a_function_that_is_too_large_is_left_where_it_gets_so(model, monkeypatch):
-    monkeypatch.setattr(trace_module, "LARGEST", 50)
+    monkeypatch.setattr(trace_module, "MAX_OPERATIONS", 50)
     graphs, original = [], trace_module.Graph
     monkeypatch.setattr(trace_module, "Graph", lambda *given: graphs.append(original(*given)) or graphs[-1])
     with pytest.warns(RuntimeWarning, match=r"<lambda> of .* has more than 50 operations, the most of a kernel"):

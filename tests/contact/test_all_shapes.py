@@ -7,7 +7,7 @@ import fallingcat as fc
 from fallingcat.errors import ModelError
 from fallingcat.geometry.collision_points import collision_points
 from fallingcat.geometry.contact_points import positions
-from fallingcat.geometry.reduced_points import DEPTH, RELATIVE_DEPTH, reduced, shape_points
+from fallingcat.geometry.reduced_points import MAX_DEPTH, MAX_RELATIVE_DEPTH, reduced, shape_points
 from fallingcat.lie import SE3
 from fallingcat.model import Body, Joint, Limits, Link, Model, Revolute
 from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
@@ -112,7 +112,7 @@ def test_few_points_stand_for_many():
         return (centers @ ways.T + np.array(points.radii)[:, None]).max(axis=0)
 
     extent = (support(whole) + support(whole)).max()
-    assert (support(whole) - support(few)).max() < max(DEPTH, RELATIVE_DEPTH * extent)
+    assert (support(whole) - support(few)).max() < max(MAX_DEPTH, MAX_RELATIVE_DEPTH * extent)
 
 
 def test_a_robot_without_shapes_is_named():

@@ -58,7 +58,7 @@ def test_velocities_are_those_of_the_careful_way(monkeypatch, base):
     for limits in ([], [hand]):
         fast = velocities(robot, state, tasks, limits=limits)
         with monkeypatch.context() as patch:
-            patch.setattr(priorities, "_sorted", lambda *given: None)
+            patch.setattr(priorities, "_warm_started", lambda *given: None)
             careful = velocities(robot, state, tasks, limits=limits)
         assert np.abs(fast.velocity - careful.velocity).max() < 1e-10 * max(1.0, np.abs(careful.velocity).max())
         assert (fast.ranks, fast.status, fast.unmet) == (careful.ranks, careful.status, careful.unmet)

@@ -122,7 +122,7 @@ def test_a_correction_is_the_best_linear_one(error, rng):
     A = np.eye(filter.size) - K @ H
     expected = A @ P @ A.T + K @ N @ K.T
     correction = K @ (seen(belief) - np.concatenate([positions[i] for i in (0, 1, 3)]))
-    found = filter._corrected(belief, positions, noises, touching)
+    found = filter._with_feet_on_the_ground(belief, positions, noises, touching)
     np.testing.assert_allclose(found.covariance, expected, rtol=0, atol=1e-6 * np.abs(P).max())
     gone = error_of(filter, belief, found)
     np.testing.assert_allclose(gone, correction, rtol=0, atol=2e-2 * np.abs(correction).max())

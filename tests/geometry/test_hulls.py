@@ -12,7 +12,7 @@ import fallingcat as fc
 from fallingcat.contact import BodyContacts, body_pairs
 from fallingcat.geometry.body_touch import body_touches
 from fallingcat.geometry.collision_pairs import Side
-from fallingcat.geometry.hull_contact import HullMeeting, _across_edges, _through_face
+from fallingcat.geometry.hull_contact import HullMeeting, _edge_edge_direction, _through_face
 from fallingcat.geometry.hulls import MAX_VERTICES, Hull, box_hull, hull_of, mesh_hull, reduced_hull
 from fallingcat.geometry.manifold import manifolds
 from fallingcat.geometry.signed_distance import Solid
@@ -77,7 +77,7 @@ def test_depths_of_polyhedra_are_those_of_all_separating_axes(seed):
         ways = (
             _through_face(a, b.vertices @ R.T + d),
             _through_face(b, (a.vertices - d) @ R),
-            _across_edges(a, b, R, d)[0],
+            _edge_edge_direction(a, b, R, d)[0],
         )
         assert max(way.apart for way in ways) == pytest.approx(expected, abs=1e-15)
         found = HullMeeting(a, b).manifold(H, NONE, 0.0, G, NONE, 0.0)

@@ -8,7 +8,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from fallingcat.geometry.collision_pairs import Side
-from fallingcat.geometry.manifold import FAR, manifolds, point_count, tangent_axes
+from fallingcat.geometry.manifold import NO_CONTACT_HEIGHT, manifolds, point_count, tangent_axes
 from fallingcat.geometry.signed_distance import Solid
 
 CUBE = Solid((0.05, 0.05, 0.05), 0.0)
@@ -78,7 +78,7 @@ def test_crossed_edges_touch_in_one_point():
     first, second = pose((0.0, 0.0, 0.0), (np.pi / 4, 0.0, 0.0)), pose((0.01, 0.0, 0.2), (0.0, np.pi / 4, 0.0))
     found = touched(CUBE, first, CUBE, second)
     gap = 0.2 - 2 * 0.05 * np.sqrt(2.0)
-    assert np.allclose(found.heights, [gap, FAR, FAR, FAR])
+    assert np.allclose(found.heights, [gap, NO_CONTACT_HEIGHT, NO_CONTACT_HEIGHT, NO_CONTACT_HEIGHT])
     assert np.allclose(np.abs(found.normal), [0.0, 0.0, 1.0])
     assert np.allclose(found.points[0, :2], [0.01, 0.0], atol=1e-12)
 

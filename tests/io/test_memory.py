@@ -91,11 +91,18 @@ def test_names_limits_and_gravity():
     assert model.gravity.tolist() == [0.0, 0.0, -1.62]
 
 
-def test_the_armature_of_a_base_is_refused():
+def test_the_armature_of_a_base_is_left_out_with_a_warning():
+    """As of a free joint in MJCF: Pinocchio gives it to every joint of such a file, and no rotor turns a base."""
     peer = robot(np.random.default_rng(0), pin.JointModelFreeFlyer())
     peer.armature[3] = 0.1
-    with pytest.raises(ModelError, match="'root_joint' is the base here, and a base has no armature"):
-        fc.from_pinocchio_model(peer)
+    with pytest.warns(fc.io.FileWarning, match="joint 'root_joint': the armature of the base is not read"):
+        model = fc.from_pinocchio_model(peer)
+    peer.armature[3] = 0.0
+    state, like = model.random_state(np.random.default_rng(1)), fc.exchange.pinocchio(model, peer)
+    q = like.to(*model.flatten(state))[0]
+    M = np.triu(pin.crba(peer, peer.createData(), q))
+    order = np.ix_(like.v_order, like.v_order)
+    np.testing.assert_allclose(fc.mass_matrix(model, state)[order], M + np.triu(M, 1).T, atol=1e-12)
 
 
 def test_a_root_that_stands_elsewhere_is_a_joint():

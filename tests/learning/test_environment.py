@@ -130,7 +130,7 @@ def test_pushes_are_horizontal_in_the_world():
     env.reset(0)
     before = env.batch.part("twist").copy()
     rotation = env.now.rotation.copy()
-    env._push()
+    env._push_bases()
     change = np.einsum("nij,nj->ni", rotation, (env.batch.part("twist") - before)[:, :3])
     np.testing.assert_allclose(change[:, 2], 0.0, atol=1e-12)
     assert (np.abs(change[:, :2]).max(axis=1) > 1e-3).all()

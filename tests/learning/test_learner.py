@@ -14,7 +14,7 @@ from fallingcat.learning import Environment, Policy, Randomization, Walk, evalua
 
 torch = pytest.importorskip("torch")
 from fallingcat.learning import Learner, RslRlView, Settings  # noqa: E402
-from fallingcat.learning.training import USUAL  # noqa: E402
+from fallingcat.learning.training import DEFAULT_SETTINGS  # noqa: E402
 
 torch.set_num_threads(1)
 ROBOT = fc.robots.quadruped()
@@ -202,7 +202,7 @@ def test_the_view_of_rsl_rl_has_its_tensors():
 
 @pytest.mark.slow
 def test_a_quadruped_learns_to_walk_on_the_cpu():
-    one = Learner(Environment(Walk(ROBOT), 256, library="torch"), USUAL["cpu"])
+    one = Learner(Environment(Walk(ROBOT), 256, library="torch"), DEFAULT_SETTINGS["cpu"])
     for _ in range(700):  # two minutes of a core, as the command takes
         row = one.iterate()
     assert row["speed error (m/s)"] < 0.15

@@ -186,15 +186,33 @@ def test_the_mass_matrix_travels_by_the_velocity_map(mujoco_model):
 
 @pytest.mark.parametrize(("length", "good"), [(1.0 + 9e-3, True), (1.0 - 9e-3, True), (1.02, False), (0.0, False)])
 def test_quaternions_are_brought_to_length_one_within_a_hundredth(length, good):
-    model, theirs = robots.free_body(), exchange.mujoco(robots.free_body())
-    qpos = np.concatenate([np.zeros(3), length * np.array([0.5, 0.5, -0.5, 0.5])])
+    model, theirs = robots.free_body(), exchange.ros(robots.free_body(), [])
+    q = np.concatenate([np.zeros(3), length * np.array([0.5, -0.5, 0.5, 0.5])])
     if not good:
         with pytest.raises(ModelError, match="a quaternion of length"):
-            theirs.from_(qpos)
+            theirs.from_(q)
         return
-    close(theirs.from_(qpos)[0][3:], [0.5, -0.5, 0.5, 0.5])
+    close(theirs.from_(q)[0][3:], [0.5, -0.5, 0.5, 0.5])
     ours = np.concatenate([np.zeros(3), length * np.array([0.5, 0.5, -0.5, 0.5])])
     close(model.unflatten(ours).pose, model.unflatten(np.array([0.0, 0.0, 0.0, 0.5, 0.5, -0.5, 0.5])).pose)
+
+
+@pytest.mark.parametrize("length", [1e-6, 0.3, 2.0, 1e3])
+def test_quaternions_of_mujoco_have_any_length(length):
+    """MuJoCo normalizes them: the pose and the velocity are those that it computes from the same numbers."""
+    ball = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body name='ball'><freejoint/><geom size='0.1'/></body></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(ball)
+    data.qpos[:], data.qvel[:] = [1.0, 2.0, 3.0, *(length * np.array([0.1, -0.7, 0.5, 0.5]))], [4, 5, 6, 7, 8, 9]
+    state = fc.from_mujoco_model(ball).from_mujoco(data.qpos, data.qvel)
+    mujoco.mj_forward(ball, data)
+    close(state.pose[:3, :3], data.xmat[1].reshape(3, 3))
+    velocity = np.zeros(6)  # angular, linear, in the axes of the body
+    mujoco.mj_objectVelocity(ball, data, mujoco.mjtObj.mjOBJ_XBODY, 1, velocity, 1)
+    close(state.twist, np.concatenate([velocity[3:], velocity[:3]]))
+    with pytest.raises(ModelError, match="a quaternion of length 0, not 1"):
+        fc.from_mujoco_model(ball).from_mujoco(np.zeros(7))
 
 
 def test_lengths_are_looked_at_both_ways():

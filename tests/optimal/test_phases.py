@@ -15,7 +15,7 @@ from fallingcat.errors import ModelError, NumericsError
 from fallingcat.lie import Trivial
 from fallingcat.model.joints import Prismatic
 from fallingcat.model.robots.shapes import box_link
-from fallingcat.optimal import MPC, ContactPhases, Phase, Problem, Status, solve, task_residual
+from fallingcat.optimal import MPC, ContactPhases, Horizon, Phase, Problem, Status, solve, task_residual
 from fallingcat.optimal.phase_step import friction_cone, linear_phase_step, phase_step
 from fallingcat.optimal.solver import Solver
 from fallingcat.studies.experiments.pushed import BENT, LASTS, Push, standing_dog
@@ -209,6 +209,54 @@ def test_phases_and_their_problem_have_the_same_steps():
     problem = Problem(two, cart().neutral(), cost=rest, data=[1.0])
     with pytest.raises(ModelError, match="would have to move on"):
         MPC(problem)
+
+
+def reach_up(model, state, forces, data):
+    return concatenate([0.02 * forces, 0.05 * state.rates, 10.0 * (state.pose[:3, 3] - data)])
+
+
+def test_contacts_of_a_tick_are_those_of_phases():
+    """A controller that is told contacts plans as a problem with these phases; the problem stays as it is."""
+    start = DOG.state(position=[0.0, 0.0, 0.3], joints=np.array([0.0, 0.6, -1.2] * 4))
+    goal, pair = [0.02, 0.0, 0.31], FEET[::3]
+    phases = ContactPhases(DOG, [Phase(6, FEET)], 0.02)
+    problem = Problem(phases, start, cost=reach_up, final_cost=reach_up, data=goal)
+    contacts = np.ones((6, 4))
+    contacts[3:, 1:3] = 0.0
+    mpc = MPC(problem, first=100, horizon=lambda t, state: Horizon(contacts))
+    other, tau = MPC(problem), mpc(0.0, start)
+    told = dataclasses.replace(phases, phases=[Phase(3, FEET), Phase(3, pair)])
+    wanted = solve(dataclasses.replace(problem, dynamics=told))
+    np.testing.assert_allclose(tau, wanted.forces[0], atol=1e-3)  # N m, of 8
+    np.testing.assert_allclose(mpc.result.cost, wanted.cost, rtol=1e-8)
+    assert not mpc.result.contact_forces[3:, 1:3].any()
+    assert (other.problem.stepping.rows[:, 1:5] == 1.0).all()
+    assert (problem.stepping.rows[:, 1:5] == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("contacts", "message"),
+    [
+        (np.ones((5, 4)), r"contacts must be zeros and ones of shape \(6, 4\)"),
+        (np.full((6, 4), 0.5), "contacts must be zeros and ones"),
+        (np.full((6, 4), np.nan), "contacts must be zeros and ones"),
+        ("all", "contacts must be zeros and ones of shape"),
+    ],
+)
+def test_bad_contacts_of_a_tick_are_named(contacts, message):
+    problem = Problem(ContactPhases(DOG, [Phase(6, FEET)], 0.02), DOG.neutral(), cost=reach_up, data=np.zeros(3))
+    with pytest.raises(ModelError, match=message):
+        MPC(problem).tick(DOG.neutral(), contacts=contacts)
+
+
+def test_a_bad_horizon_is_named():
+    problem = Problem(ContactPhases(cart(), [Phase(5)], 0.05), cart().neutral(), cost=rest, data=[1.0])
+    with pytest.raises(ModelError, match="the problem has none"):
+        MPC(problem).tick(cart().neutral(), contacts=np.ones((5, 0)))
+    with pytest.raises(ModelError, match=r"horizon must be a function \(t, state\) -> Horizon"):
+        MPC(problem, horizon=3.0)
+    with pytest.raises(ModelError, match=r"horizon at t = 0 s must be a fc.optimal.Horizon"):
+        MPC(problem, horizon=lambda t, state: [1.0])(0.0, cart().neutral())
 
 
 @pytest.mark.slow

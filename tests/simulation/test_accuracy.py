@@ -16,8 +16,8 @@ from fallingcat.simulation.diagnostics.accuracy import (
     STEPS_PER_PART,
     Checkpoints,
     ErrorEstimate,
-    _chosen,
-    _few,
+    _repeated_count,
+    _selected_parts,
     halvings,
 )
 
@@ -308,13 +308,13 @@ def test_parts_stand_for_all_of_a_run():
     """A fifth is repeated, the most active parts among them; weights add up to the number of parts."""
     activity = np.ones(1000)
     activity[[17, 500]] = 50.0
-    chosen = _chosen(activity, _few(1000, 100_000))
+    chosen = _selected_parts(activity, _repeated_count(1000, 100_000))
     assert 0.15 * 1000 < len(chosen) < 0.25 * 1000
     assert {(17, 1.0), (500, 1.0)} <= set(chosen)
     assert sum(weight for _, weight in chosen) == pytest.approx(1000.0)
-    assert _chosen(np.ones(3), 2) == [(0, 1.0), (1, 2.0)]
-    assert _chosen(np.array([1.0, 3.0, 0.0]), 1) == [(1, 4.0 / 3.0)]
-    assert [_few(count, 250 * count) for count in (1, 2, 5, 6)] == [1, 1, 1, 2]
+    assert _selected_parts(np.ones(3), 2) == [(0, 1.0), (1, 2.0)]
+    assert _selected_parts(np.array([1.0, 3.0, 0.0]), 1) == [(1, 4.0 / 3.0)]
+    assert [_repeated_count(count, 250 * count) for count in (1, 2, 5, 6)] == [1, 1, 1, 2]
     assert (MIN_MOTION > 0.0).all()
 
 

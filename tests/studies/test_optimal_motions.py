@@ -28,3 +28,14 @@ def test_motions_hold_what_they_promise(name, tmp_path):
     assert result.holds, [(row.name, row.ours) for row in result.rows if row.holds is False]
     assert result.trajectory.status == "finished"
     assert "timeline" in result.page().write(tmp_path / f"{name}.html").read_text()
+
+
+@pytest.mark.slow
+def test_predictive_control_survives_harder_pushes_than_whole_body_control(tmp_path):
+    result = run("pushed-trot")
+    assert result.holds, [(row.name, row.ours) for row in result.rows if row.holds is False]
+    survived = result.observed.survived
+    assert survived["predictive"]["left"] >= survived["plain"]["left"] + 10.0
+    for direction, largest in survived["plain"].items():
+        assert survived["predictive"][direction] >= largest - 5.0
+    assert "timeline" in result.page().write(tmp_path / "trot.html").read_text()

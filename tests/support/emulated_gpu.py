@@ -91,7 +91,7 @@ class Module:
 
     def get_function(self, _):
         def kernel(grid, block, arguments, shared_mem):
-            assert shared_mem <= machine.SHARED
+            assert shared_mem <= machine.SHARED_MEMORY
             arrays = [x for x in arguments if isinstance(x, np.ndarray)]
             assert all(x.flags.c_contiguous for x in arrays)
             pointers = [ctypes.c_void_p(x.ctypes.data) for x in arrays]

@@ -3,6 +3,7 @@
 import itertools
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,18 +12,23 @@ from nasty_page import nasty_page
 
 import fallingcat as fc
 from fallingcat import studies
+from fallingcat.learning import Policy, Walk
+from fallingcat.learning.curve_page import curve_page
 from fallingcat.planning import righting
 from fallingcat.planning.gaits.survey import survey
 from fallingcat.planning.gaits.survey_page import survey_page
 from fallingcat.planning.righting.page import drop_page
 from fallingcat.studies.reproduction import Reproduction, ReproductionResult
+from fallingcat.studies.righting_atlas import STUDY, Atlas, AtlasRow
 from fallingcat.studies.study import run_study
+from fallingcat.studies.sweeps.sweep import Sweep
 from fallingcat.viewer.posed_robot import PosedRobot
 from fallingcat.visualization.svg import text as words
 
 pytest.importorskip("viser")
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+WALK = Path(__file__).parents[2] / "examples" / "learning" / "quadruped_walk.npz"
 LOUD = "--enable-unsafe-swiftshader"
 
 
@@ -81,13 +87,14 @@ def test_a_browser_shows_it_and_asks_nobody_else(viewer):
 
 def renamed(model):
     """The same robot, all of whose names are hostile."""
-    new = dict(zip(model.link_names, SCRIPTS, strict=False))
+    new = {name: f"{SCRIPTS[k % len(SCRIPTS)]}{k}" for k, name in enumerate(model.link_names)}
     links = [replace(link, name=new[link.name]) for link in model.links]
+    frames = [replace(frame, link=new[frame.link], name=f"{new[frame.link]}_foot") for frame in model.frames]
     joints = [
-        replace(joint, name=f"j{name}", parent=new[joint.parent], child=new[joint.child])
-        for joint, name in zip(model.joints, reversed(SCRIPTS), strict=False)
+        replace(joint, name=f"j{SCRIPTS[-1 - k % len(SCRIPTS)]}{k}", parent=new[joint.parent], child=new[joint.child])
+        for k, joint in enumerate(model.joints)
     ]
-    return replace(model, name=NAMES[0], links=tuple(links), joints=tuple(joints))
+    return replace(model, name=NAMES[0], links=tuple(links), joints=tuple(joints), frames=tuple(frames))
 
 
 def hostile_study(name):
@@ -111,7 +118,16 @@ def hostile_pages(cat):
     broken = ReproductionResult(SCRIPTS[1], SCRIPTS[2], f"[Mishra] {SCRIPTS[3]}", error=SCRIPTS[1])
     good = ReproductionResult(SCRIPTS[4], SCRIPTS[5], f"[Feurstein] {SCRIPTS[6]}", rows=result.rows)
     fall = righting.drop(model=cat)
+    task = Walk(renamed(fc.robots.quadruped()), posture=Walk(fc.robots.quadruped()).posture)
+    policy = Policy.load(WALK)
+    curve = [{"seconds": t, "actions": t, "reward": t} | {f"reward: {x}": t for x in SCRIPTS} for t in (1.0, 2.0)]
+    numbers = dict.fromkeys(studies.load(STUDY).kind.measures, 1.0)
+    rows = [AtlasRow(f"/{x}/{x}.urdf", numbers) for x in NAMES] + [AtlasRow(f"/{x}.urdf", {}, x) for x in NAMES]
     return {
+        "policy": policy.page(task),
+        "learning": curve_page(replace(policy, about={"robot": SCRIPTS[1], "task": SCRIPTS[7]}), curve),
+        "atlas": Atlas(tuple(rows), Sweep(WALK, done=len(NAMES), failed=len(NAMES), total=len(rows))).page(),
+        "played": fc.visualization.play(cat, [cat.neutral()] * 3),
         "animation": run.animate(),
         "plots": run.plot(),
         "gaits": survey_page(survey(cat, cat.joint_names, 0.5, best=False)),

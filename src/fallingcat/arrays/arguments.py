@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ModelError, describe
 from .building import array, is_numeric
 
-LARGEST = int(np.finfo(float).max)
+LARGEST_FLOAT = int(np.finfo(float).max)
 """Largest number: whole ones are compared with it exactly."""
 
 
@@ -55,25 +55,25 @@ def as_number(x: Any, what: str, *, real: bool = False) -> Any:
     """
     if isinstance(x, (int, float, complex, np.number)):
         size: Any = abs(x)
-        good = not isinstance(x, bool) and size <= LARGEST and not (real and np.iscomplexobj(x))
+        good = not isinstance(x, bool) and size <= LARGEST_FLOAT and not (real and np.iscomplexobj(x))
     else:
-        good = getattr(x, "shape", ()) in ((), (1, 1)) and _is_of_a_kind(x)
+        good = getattr(x, "shape", ()) in ((), (1, 1)) and _is_number_of_any_kind(x)
     if not good:
         raise ModelError(f"{what} must be a finite number, got {describe(x)}")
     return x
 
 
-def look_first(kind: type[Any], looks: Mapping[str, Callable[..., None]]) -> None:
+def check_arguments_first(kind: type[Any], looks: Mapping[str, Callable[..., None]]) -> None:
     """Make the methods that the class ``kind`` defines begin with ``looks[name]``, which takes what they take."""
     for name in looks.keys() & vars(kind).keys():
         method = vars(kind)[name]
         if isinstance(method, classmethod):
-            setattr(kind, name, classmethod(_looking(method.__func__, looks[name])))
+            setattr(kind, name, classmethod(_with_argument_check(method.__func__, looks[name])))
         elif callable(method) and not getattr(method, "__isabstractmethod__", False):
-            setattr(kind, name, _looking(method, looks[name]))
+            setattr(kind, name, _with_argument_check(method, looks[name]))
 
 
-def _looking(method: Callable[..., Any], look: Callable[..., None]) -> Callable[..., Any]:
+def _with_argument_check(method: Callable[..., Any], look: Callable[..., None]) -> Callable[..., Any]:
     @wraps(method)
     def looking(*given: Any, **named: Any) -> Any:
         look(*given, **named)
@@ -122,7 +122,7 @@ def holds_numbers(x: Any) -> bool:
     )
 
 
-def _is_of_a_kind(x: Any) -> bool:
+def _is_number_of_any_kind(x: Any) -> bool:
     """True for one number in an array, or one that is traced or symbolic."""
     if isinstance(x, np.ndarray):
         return holds_numbers(x) and (not is_numeric(x) or bool(np.isfinite(x).all()))

@@ -135,10 +135,10 @@ def block(rows: Sequence[Sequence[Matrix]]) -> Matrix:
     """Matrix with the given rows of blocks.
 
     Args:
-        rows: Rows of matrices; equal heights in a row, equal total widths.
+        rows: Rows of matrices (k x n each): equal heights in a row, equal total widths.
 
     Returns:
-        Matrix of all blocks.
+        Matrix (rows x columns) of all blocks.
 
     Example:
         >>> block([[np.eye(2), np.zeros((2, 1))], [np.zeros((1, 2)), np.eye(1)]])
@@ -171,8 +171,8 @@ def cross(a: Vector, b: Vector) -> Vector:
     """Cross product of two 3-vectors.
 
     Args:
-        a: Vector, 3.
-        b: Vector, 3.
+        a: Vector (3).
+        b: Vector (3).
 
     Returns:
         ``a x b``, 3.
@@ -195,7 +195,7 @@ def skew(w: Vector) -> Matrix:
     """Matrix of the cross product: ``skew(w) @ x = w x x``.
 
     Args:
-        w: Vector, 3.
+        w: Vector (3).
 
     Returns:
         ``3 x 3`` matrix, skew.

@@ -203,7 +203,7 @@ def _chain(node: Traced, slopes: list[Slopes]) -> Slopes:
     return out
 
 
-def _remade(name: str) -> Callable[..., Any]:
+def _rebuilding(name: str) -> Callable[..., Any]:
     def function(*xs: Any) -> Any:
         folds = not any(isinstance(x, Traced) for x in xs)
         return OPERATIONS[name].evaluate(*xs) if folds else getattr(traced, name)(*xs)
@@ -218,5 +218,5 @@ MAKE: Final[dict[str, Callable[..., Any]]] = {
     "div": lambda a, b: a / b,
     "neg": lambda a: -a,
     "select": traced.select,
-    **{name: _remade(name) for name in (*CONDITIONS, *FUNCTIONS)},
+    **{name: _rebuilding(name) for name in (*CONDITIONS, *FUNCTIONS)},
 }

@@ -37,7 +37,7 @@ def solve(a: Matrix, b: Vector | Matrix) -> Vector | Matrix:
         return jnp.linalg.solve(a, b)
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype == object or b.dtype == object:
-        return _Eliminated(a).solve(b)
+        return _GaussElimination(a).solve(b)
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
@@ -59,7 +59,7 @@ def solver(a: Matrix) -> Callable[[Any], Any]:
         >>> solver(np.array([[2.0, 0.0], [1.0, 1.0]]))(np.array([2.0, 3.0]))
         array([1., 2.])
     """
-    return _Eliminated(a).solve if isinstance(a, np.ndarray) and a.dtype == object else lambda b: solve(a, b)
+    return _GaussElimination(a).solve if isinstance(a, np.ndarray) and a.dtype == object else lambda b: solve(a, b)
 
 
 def solve_tree(a: Matrix, b: Vector | Matrix, parents: Sequence[int]) -> Vector | Matrix:
@@ -195,7 +195,7 @@ def factored(a: Matrix, parents: Sequence[int]) -> TreeFactors:
     return TreeFactors(factors, array(inverses))
 
 
-class _Eliminated:
+class _GaussElimination:
     """Gauss elimination of expressions, once for all right sides."""
 
     def __init__(self, a: np.ndarray) -> None:

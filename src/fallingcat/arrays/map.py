@@ -59,7 +59,7 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
         if len(members) < MIN_LOOP_SIZE:
             done = [function(*columns[k]) for k in members]
         else:
-            done = _together(graph, function, form, [numbers[k] for k in members])
+            done = _looped(graph, function, form, [numbers[k] for k in members])
         for k, result in zip(members, done, strict=True):
             results[k] = result
     return results
@@ -74,10 +74,10 @@ def columns(function: Callable[..., Any], *matrices: Matrix) -> Matrix:
 
     Args:
         function: Function of matrices with equal numbers of columns, or of one column of each.
-        *matrices: Matrices with equal numbers of columns.
+        *matrices: Matrices (rows x k), all with k columns.
 
     Returns:
-        Matrix of the resulting columns.
+        Matrix (rows x k) of the resulting columns.
 
     Example:
         >>> columns(lambda x, y: np.eye(2) @ x + 2.0 * y, np.ones((2, 3)), np.eye(2, 3))
@@ -90,7 +90,7 @@ def columns(function: Callable[..., Any], *matrices: Matrix) -> Matrix:
     return stack(map_each(function, *(list(x.T) for x in matrices)), axis=1)
 
 
-def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: list[list[Any]]) -> list[Any]:
+def _looped(graph: Graph, function: Callable[..., Any], form: Any, columns: list[list[Any]]) -> list[Any]:
     """The results of one loop over ``columns`` of numbers, each to be put together by ``form``."""
     given, rows = _symbols(graph, columns)
     graph.recording = True
@@ -104,7 +104,7 @@ def _together(graph: Graph, function: Callable[..., Any], form: Any, columns: li
     conditions = any(isinstance(x, Traced) and x.op in CONDITIONS for row in (made, *rows.values()) for x in row)
     if conditions or not graph.keeps(body):  # conditions are no numbers
         return [function(*_rebuild(form, iter(column))) for column in columns]
-    return [_rebuild(shape, iter(numbers)) for numbers in _parts(graph, body, made, [*rows.values()])]
+    return [_rebuild(shape, iter(numbers)) for numbers in _pass_results(graph, body, made, [*rows.values()])]
 
 
 def _symbols(graph: Graph, columns: list[list[Any]]) -> tuple[list[Any], dict[Traced, tuple[Any, ...]]]:
@@ -124,7 +124,7 @@ def _symbols(graph: Graph, columns: list[list[Any]]) -> tuple[list[Any], dict[Tr
     return [seen[row] for row in given], rows
 
 
-def _parts(graph: Graph, body: LoopBody, made: list[Any], rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+def _pass_results(graph: Graph, body: LoopBody, made: list[Any], rows: list[tuple[Any, ...]]) -> list[list[Any]]:
     """The results of each pass: numbers that are passed on, and parts of one loop where there is something to do."""
     loop = graph.node("loop", body, *body.shared, *(x for row in rows for x in row)) if body.nodes else None
     inner, place = set(body.nodes), {symbol: r for r, symbol in enumerate(body.symbols)}

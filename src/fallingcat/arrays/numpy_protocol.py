@@ -55,9 +55,9 @@ def of_ufunc(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> A
         )
     xs = [_entries(x) for x in inputs]
     if own is None and ufunc.__name__ not in ENTRY_BY_ENTRY and hasattr(np, ufunc.__name__):
-        raise _untaken(f"np.{ufunc.__name__}")
+        raise _unsupported(f"np.{ufunc.__name__}")
     if own is None:
-        result = _asked(getattr(ufunc, method), ufunc.__name__, [elementwise._wrap(x) for x in xs], options)
+        result = _entrywise(getattr(ufunc, method), ufunc.__name__, [elementwise._wrap(x) for x in xs], options)
     elif method == "reduce":
         along = options.get("axis", 0)
         rows = np.ravel(xs[0]) if along is None else np.moveaxis(xs[0], along, 0)
@@ -65,7 +65,7 @@ def of_ufunc(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> A
     else:
         result = own(*xs)
     if out is None:
-        return _as_given(result, inputs)
+        return _match_arguments(result, inputs)
     out[0][...] = result
     return out[0]
 
@@ -74,24 +74,24 @@ def of_function(function: Any, given: Any, named: dict[str, Any]) -> Any:
     """Result of NumPy's ``function(*given, **named)`` where an argument holds expressions."""
     own = FUNCTIONS.get(function)
     if own is not None:
-        return _as_given(own(*map(_entries, given), **named), given)
+        return _match_arguments(own(*map(_entries, given), **named), given)
     name = f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
-    return _as_given(_asked(function._implementation, name, given, named), given)
+    return _match_arguments(_entrywise(function._implementation, name, given, named), given)
 
 
-def _asked(function: Callable[..., Any], name: str, given: Any, named: dict[str, Any]) -> Any:
+def _entrywise(function: Callable[..., Any], name: str, given: Any, named: dict[str, Any]) -> Any:
     """Result of a function of NumPy on expressions, entry by entry; an error with its name where it takes none."""
     try:
         return function(*given, **named)
     except (TypeError, ValueError) as error:
-        if isinstance(error, TracedValueError) and name.removeprefix("np.") not in INSTEAD:
+        if isinstance(error, TracedValueError) and name.removeprefix("np.") not in REPLACEMENTS:
             raise
-        raise _untaken(name) from error
+        raise _unsupported(name) from error
 
 
-def _untaken(name: str) -> TracedValueError:
+def _unsupported(name: str) -> TracedValueError:
     """The error of a function by its name, and what to write instead of it."""
-    return TracedValueError(f"{name} takes no expressions: {INSTEAD.get(name.removeprefix('np.'), _OURS)}")
+    return TracedValueError(f"{name} takes no expressions: {REPLACEMENTS.get(name.removeprefix('np.'), _OURS)}")
 
 
 def _entries(x: Any) -> Any:
@@ -99,7 +99,7 @@ def _entries(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, np.ndarray) else array(x) if isinstance(x, (list, tuple)) else x
 
 
-def _as_given(result: Any, given: Any) -> Any:
+def _match_arguments(result: Any, given: Any) -> Any:
     """Expressions, if some of the arguments were."""
     if isinstance(result, np.ndarray) and result.ndim == 0:
         return result[()]
@@ -114,7 +114,7 @@ def _equal(a: Any, b: Any) -> Any:
     raise TracedValueError(f"whether expressions are equal is not known yet: {_EQUAL}")
 
 
-def _kept_between(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+def _clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low, high = a_min if min is None else min, a_max if max is None else max
     x = x if low is None else composed.maximum(x, low)
     return x if high is None else composed.minimum(x, high)
@@ -124,7 +124,7 @@ def _zeros_like(x: Any, *_: Any, **__: Any) -> Any:
     return np.full(np.shape(x), 0.0, dtype=object)  # whatever type was wanted: expressions are to be put there
 
 
-def _no_pivots(*_: Any) -> Any:
+def _refuse_pivoting(*_: Any) -> Any:
     raise TracedValueError(
         "among expressions no pivot is found: write solve(A, b) of fallingcat.arrays, for definite A"
     )
@@ -132,7 +132,7 @@ def _no_pivots(*_: Any) -> Any:
 
 _OURS: Final = "write it with functions of fallingcat.arrays"
 
-INSTEAD: Final[dict[str, str]] = {
+REPLACEMENTS: Final[dict[str, str]] = {
     **dict.fromkeys(
         ("floor", "ceil", "rint", "trunc", "fix", "round", "around", "floor_divide", "fmod", "modf"), _STEPS
     ),
@@ -153,7 +153,7 @@ UFUNCS: Final[dict[str, Callable[..., Any]]] = {
     **dict.fromkeys(("degrees", "rad2deg"), lambda x: x * (180.0 / np.pi)),
     "tan": lambda x: elementwise.sin(x) / elementwise.cos(x),
     "hypot": lambda x, y: elementwise.sqrt(x * x + y * y),
-    "clip": _kept_between,
+    "clip": _clip,
     "less": elementwise.less,
     "less_equal": elementwise.less_equal,
     "greater": lambda a, b: elementwise.less(b, a),
@@ -174,9 +174,9 @@ ENTRY_BY_ENTRY: Final = {
 
 FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     np.where: elementwise.where,
-    np.clip: _kept_between,
+    np.clip: _clip,
     np.zeros_like: _zeros_like,
-    np.linalg.solve: _no_pivots,
-    np.linalg.inv: _no_pivots,
+    np.linalg.solve: _refuse_pivoting,
+    np.linalg.inv: _refuse_pivoting,
 }
 """NumPy functions beyond the elementwise ones, with their counterparts here."""

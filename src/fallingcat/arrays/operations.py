@@ -43,13 +43,13 @@ def _comparison(holds: Callable[[float, float], bool], numpy: str, casadi: str, 
     return Operation(lambda a, b: holds(a.real, b.real), lambda _, a, b: (), names)
 
 
-def _either(name: str) -> Callable[..., Any]:
+def _float_or_complex(name: str) -> Callable[..., Any]:
     """Python's function of floats, or that of complex numbers."""
     on_floats, on_complex = getattr(math, name), getattr(cmath, name)
     return lambda x: on_complex(x) if isinstance(x, complex) else on_floats(x)
 
 
-def _other(name: str) -> Callable[[Any], Any]:
+def _function_of_table(name: str) -> Callable[[Any], Any]:
     """A function of this table, of any kind of number."""
 
     def function(x: Any) -> Any:
@@ -60,7 +60,7 @@ def _other(name: str) -> Callable[[Any], Any]:
     return function
 
 
-def _by_inverse(result: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def _quotient_slopes(result: Any, a: Any, b: Any) -> tuple[Any, Any]:
     inverse = 1.0 / b
     return inverse, -(result * inverse)
 
@@ -73,7 +73,7 @@ def _angle(y: Any, x: Any) -> Any:
     return complex(angle, (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2))
 
 
-def _around(_: Any, y: Any, x: Any) -> tuple[Any, Any]:
+def _angle_slopes(_: Any, y: Any, x: Any) -> tuple[Any, Any]:
     square = x * x + y * y
     return x / square, -y / square
 
@@ -84,7 +84,9 @@ ARITHMETIC: Final[dict[str, Operation]] = {
     "add": Operation(operator.add, lambda _, a, b: (1.0, 1.0), {"numpy": "add", "c": "{} + {}", "llvm": "fadd"}),
     "sub": Operation(operator.sub, lambda _, a, b: (1.0, -1.0), {"numpy": "subtract", "c": "{} - {}", "llvm": "fsub"}),
     "mul": Operation(operator.mul, lambda _, a, b: (b, a), {"numpy": "multiply", "c": "{} * {}", "llvm": "fmul"}),
-    "div": Operation(operator.truediv, _by_inverse, {"numpy": "divide", "c": "{} / {}", "llvm": "fdiv"}, cost=(4, 12)),
+    "div": Operation(
+        operator.truediv, _quotient_slopes, {"numpy": "divide", "c": "{} / {}", "llvm": "fdiv"}, cost=(4, 12)
+    ),
     "neg": Operation(operator.neg, lambda _, a: (-1.0,), {"numpy": "negative", "c": "-{}", "llvm": "fneg"}),
     "less": _comparison(operator.lt, "less", "lt", "<", "olt"),
     "less_equal": _comparison(operator.le, "less_equal", "le", "<=", "ole"),
@@ -98,13 +100,13 @@ ARITHMETIC: Final[dict[str, Operation]] = {
 """Operations that fold: the rules are in ``arrays.traced``, the generated text in each emitter."""
 
 FUNCTIONS: Final[dict[str, Operation]] = {
-    "sin": _function("sin", _either("sin"), lambda _, x: (_other("cos")(x),), cost=(11, 25)),
-    "cos": _function("cos", _either("cos"), lambda _, x: (-_other("sin")(x),), cost=(11, 25)),
-    "sqrt": _function("sqrt", _either("sqrt"), lambda y, x: (0.5 / y,), cost=(8, 12)),
-    "exp": _function("exp", _either("exp"), lambda y, x: (y,), cost=(20, 40)),
-    "log": _function("log", _either("log"), lambda _, x: (1.0 / x,), cost=(25, 40)),
-    "tanh": _function("tanh", _either("tanh"), lambda y, x: (1.0 - y * y,), cost=(30, 60)),
-    "arctan2": _function("arctan2", _angle, _around, (60, 100), 2, casadi="atan2", sympy="atan2", c="atan2"),
+    "sin": _function("sin", _float_or_complex("sin"), lambda _, x: (_function_of_table("cos")(x),), cost=(11, 25)),
+    "cos": _function("cos", _float_or_complex("cos"), lambda _, x: (-_function_of_table("sin")(x),), cost=(11, 25)),
+    "sqrt": _function("sqrt", _float_or_complex("sqrt"), lambda y, x: (0.5 / y,), cost=(8, 12)),
+    "exp": _function("exp", _float_or_complex("exp"), lambda y, x: (y,), cost=(20, 40)),
+    "log": _function("log", _float_or_complex("log"), lambda _, x: (1.0 / x,), cost=(25, 40)),
+    "tanh": _function("tanh", _float_or_complex("tanh"), lambda y, x: (1.0 - y * y,), cost=(30, 60)),
+    "arctan2": _function("arctan2", _angle, _angle_slopes, (60, 100), 2, casadi="atan2", sympy="atan2", c="atan2"),
 }
 """Elementary functions, by the name that they have in ``arrays``."""
 

@@ -151,7 +151,7 @@ def _turn(R: Rotation) -> Turn | None:
     if not (isinstance(R, np.ndarray) and R.dtype == object):
         return None
     for j in range(3):
-        i = [row for row in range(3) if _is_one(R[row, j])]
+        i = [row for row in range(3) if _is_unit(R[row, j])]
         a, b = (j + 1) % 3, (j + 2) % 3
         if len(i) != 1 or any(_is_number(R[i[0], k]) is False or R[i[0], k] != 0.0 for k in (a, b)):
             continue
@@ -174,5 +174,5 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (float, int, np.number))
 
 
-def _is_one(x: Any) -> bool:
+def _is_unit(x: Any) -> bool:
     return _is_number(x) and abs(x) == 1.0

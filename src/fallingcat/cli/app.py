@@ -75,7 +75,7 @@ def on_the_command_line(text: str) -> str:
     return _OPTION.sub(lambda option: f"--{option[1]} {shlex.quote(option[2])}", text)
 
 
-def _say(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     typer.echo(plain(on_the_command_line(f"warning: {message}")), err=True)
 
 
@@ -87,7 +87,7 @@ def errors_in_one_line() -> Iterator[None]:
     """
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _say
+            warnings.showwarning = _print_warning
             yield
     except FallingCatError as error:
         typer.echo(on_the_command_line(str(error)), err=True)

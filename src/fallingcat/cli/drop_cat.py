@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from ..planning import Drop
 
-FALLERS = ("humanoid", "quadruped", "two_cylinder_cat")
+SAMPLE_ROBOTS = ("humanoid", "quadruped", "two_cylinder_cat")
 """Robots of the library that have a name here."""
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open the page in a browser.")]
 
@@ -36,7 +36,7 @@ def drop(
         typer.Option(
             "--model",
             metavar="FILE",
-            help=f"A robot file instead of the cat, or one of {', '.join(FALLERS)}.",
+            help=f"A robot file instead of the cat, or one of {', '.join(SAMPLE_ROBOTS)}.",
             show_default=False,
         ),
     ] = None,
@@ -75,7 +75,7 @@ def _robot(file: str | None) -> Model | None:
     from .. import robots
     from ..io import load
 
-    if file in FALLERS:
+    if file in SAMPLE_ROBOTS:
         made: Model = getattr(robots, file)()
         return made
     return None if file is None else load(file)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..model import Model
 
 TARGETS: Final = ("c", "cuda", "llvm")
-UNWRITTEN: Final = ("casadi", "jax")
+TARGETS_WITHOUT_TEXT: Final = ("casadi", "jax")
 """Targets of :func:`fallingcat.compile` that have no text; those of other packages may have."""
 
 
@@ -63,9 +63,11 @@ def exported(model: Model, function: str, out: str, target: str, dtype: str, opt
     from ..compiler import compile
     from ..compiler.targets import TARGETS as ALL
 
-    if target not in (known := (*TARGETS, *(name for name in ALL if name not in UNWRITTEN and name not in TARGETS))):
+    if target not in (
+        known := (*TARGETS, *(name for name in ALL if name not in TARGETS_WITHOUT_TEXT and name not in TARGETS))
+    ):
         raise ModelError(f"target must be one of {', '.join(known)}, got {target!r}")
-    named = _named(function)
+    named = _function_of_name(function)
     given: dict[str, Any] = dict(_option(text) for text in options)
     _check_options(model, named, given)
     folder = Path(out)
@@ -114,16 +116,16 @@ def controller_exported(model: Model, controller: str, out: str, dtype: str) -> 
         raise ModelError(f"cannot write to {out!r}: {error.strerror}") from None
 
 
-def _named(name: str) -> Callable[..., Any]:
+def _function_of_name(name: str) -> Callable[..., Any]:
     """Function of the library that kernels can be made of."""
-    known = _of_a_robot()
+    known = _robot_functions()
     if name not in known:
-        hint = meant(name, known) or f"; there are {', '.join(_offered())}"
+        hint = meant(name, known) or f"; there are {', '.join(_exportable_functions())}"
         raise ModelError(f"there is no function {name!r} of a robot{hint}")
     return known[name]
 
 
-def _of_a_robot() -> dict[str, Callable[..., Any]]:
+def _robot_functions() -> dict[str, Callable[..., Any]]:
     """The public functions of a model and a state: dynamics, formulations, and changes of velocity."""
     import inspect
 
@@ -138,11 +140,13 @@ def _of_a_robot() -> dict[str, Callable[..., Any]]:
     }
 
 
-def _offered() -> list[str]:
+def _exportable_functions() -> list[str]:
     """Functions that a command can make kernels of."""
     from ..arrays import why_numbers_only
 
-    return [each for each, f in _of_a_robot().items() if why_numbers_only(f) is None and not _needed(f)[1]]
+    return [
+        each for each, f in _robot_functions().items() if why_numbers_only(f) is None and not _required_arguments(f)[1]
+    ]
 
 
 def _check_options(model: Model, function: Callable[..., Any], given: dict[str, Any]) -> None:
@@ -151,7 +155,7 @@ def _check_options(model: Model, function: Callable[..., Any], given: dict[str, 
 
     if why_numbers_only(function) is not None:
         return  # compile says so
-    texts, others = _needed(function)
+    texts, others = _required_arguments(function)
     if others:
         rule = f"{function.__name__} takes {' and '.join(others)}, which no option can be"
         raise ModelError(f"{rule}: see compile(..., target='c') in Python, whose inputs= and keywords can")
@@ -161,7 +165,7 @@ def _check_options(model: Model, function: Callable[..., Any], given: dict[str, 
         raise ModelError(f"{function.__name__} needs {' and '.join(missing)}, one of {places}")
 
 
-def _needed(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
+def _required_arguments(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
     """Arguments of a function beside numbers of known size: names of places, and those that no text can express."""
     import inspect
 

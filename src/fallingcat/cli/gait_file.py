@@ -84,10 +84,14 @@ def _print(console: Console, found: Survey, file: str, page: str | None) -> None
         f"{unit.factor * x:.3g} {unit.name}" for unit, x in zip(found.units, found.middle + found.center, strict=True)
     )
     radius = f"{found.bend.factor * found.circle.radius:.3g} {found.bend.name}"
-    circle = f"{_far(found.circle, found)} around ({a}, {b}) with radius {radius}".replace("degrees", "deg")
+    circle = f"{_displacement_text(found.circle, found)} around ({a}, {b}) with radius {radius}".replace(
+        "degrees", "deg"
+    )
     rows = {"robot": found.model.name, "file": file, "joints": " and ".join(found.joints), "best circle": circle}
     if found.optimum is not None and found.best is not None:
-        rows["best gait"] = f"{_far(found.best, found)} ({found.optimum.message}, {found.optimum.iterations} steps)"
+        rows["best gait"] = (
+            f"{_displacement_text(found.best, found)} ({found.optimum.message}, {found.optimum.iterations} steps)"
+        )
     elif find_spec("casadi") is None:
         rows["best gait"] = f"of any form: {how_to_get('casadi')}"
     summary(console, rows)
@@ -105,7 +109,7 @@ def _print(console: Console, found: Survey, file: str, page: str | None) -> None
         console.print(shown(page), soft_wrap=True)
 
 
-def _far(row: Cycle, found: Survey) -> str:
+def _displacement_text(row: Cycle, found: Survey) -> str:
     from ..planning.gaits.survey import COMPONENTS, visible
 
     far, name = visible(row.exact, found.component), COMPONENTS[found.component]

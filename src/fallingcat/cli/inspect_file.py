@@ -146,7 +146,7 @@ def _axis(joint: Joint, which: str) -> list[float] | None:
 
 def checks(model: Model) -> list[tuple[str, list[str]]]:
     """Rules of a model with the links that break them; rules that a reader enforces hold."""
-    moving = [link for link, welded in zip(model.links, _welded(model), strict=True) if not welded]
+    moving = [link for link, welded in zip(model.links, _immobile(model), strict=True) if not welded]
     heavy = [link for link in moving if link.body.mass > 0.0]
     massless = [f"link {link.name!r} has none" for link in moving if link.body.mass == 0.0]
     bodies = [f"link {link.name!r}: {problem}" for link in heavy for problem in link.body.problems()]
@@ -158,7 +158,7 @@ def checks(model: Model) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _welded(model: Model) -> list[bool]:
+def _immobile(model: Model) -> list[bool]:
     return [model.m == 0, *(joint.kind.nv == 0 for joint in model.joints)]
 
 
@@ -171,10 +171,10 @@ def _print_all(console: Console, found: Examined, file: str, everything: bool) -
     _print_summary(console, model, file)
     _print_rows(console, _link_table(), [_link_row(link.name, link.body) for link in model.links], most, "links")
     if model.joints:
-        said = [name for name, text in _SOMETIMES.items() if any(text(joint) != "-" for joint in model.joints)]
-        rows = [[*_joint_row(joint), *(_SOMETIMES[name](joint) for name in said)] for joint in model.joints]
+        said = [name for name, text in _OPTIONAL_COLUMNS.items() if any(text(joint) != "-" for joint in model.joints)]
+        rows = [[*_joint_row(joint), *(_OPTIONAL_COLUMNS[name](joint) for name in said)] for joint in model.joints]
         _print_rows(console, _joint_table(said), rows, most, "joints")
-    if followers := [[joint.name, _followed(joint.mimic)] for joint in model.joints if joint.mimic]:
+    if followers := [[joint.name, _mimic_text(joint.mimic)] for joint in model.joints if joint.mimic]:
         out = table("joint")
         out.add_column("follows", overflow="fold")
         _print_rows(console, out, followers, most, "followers")
@@ -201,12 +201,12 @@ def _print_summary(console: Console, model: Model, file: str) -> None:
         rows["loops"] = (
             f"{len(model.loops):,}: {names}; fallingcat.constraints and runs close them, all else sees the open tree"
         )
-    if kept := _kept(model):
+    if kept := _passive_text(model):
         rows["in runs"] = kept
     summary(console, rows)
 
 
-def _kept(model: Model) -> str:
+def _passive_text(model: Model) -> str:
     """Text of springs, friction and other properties of joints that act in simulations."""
     tests: dict[str, Callable[[Joint], float]] = {
         "end stops": lambda joint: math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper),
@@ -258,13 +258,13 @@ def _inertias(armature: np.ndarray) -> str:
     return "\n".join(dict.fromkeys(map(moment, armature))) if armature.any() else "-"
 
 
-def _followed(mimic: Mimic) -> str:
+def _mimic_text(mimic: Mimic) -> str:
     """``-0.5 knee + 0.1``."""
     ratio = {1.0: "", -1.0: "-"}.get(mimic.ratio, f"{mimic.ratio:.4g} ")
     return f"{ratio}{mimic.leader}" + (f" {mimic.offset:+.4g}" if mimic.offset else "")
 
 
-_SOMETIMES: Final[dict[str, Callable[[Joint], str]]] = {
+_OPTIONAL_COLUMNS: Final[dict[str, Callable[[Joint], str]]] = {
     "speed": lambda joint: limit(joint.limits.velocity),
     "effort": lambda joint: limit(joint.limits.effort),
     "armature": lambda joint: _inertias(joint.armature),
@@ -277,7 +277,7 @@ def _print_rows(console: Console, table: Table, rows: Sequence[Sequence[str]], m
         table.add_row(*map(shown, row))
     console.print()
     console.print(table)
-    _print_rest(console, len(rows), most, what)
+    _print_omitted(console, len(rows), most, what)
 
 
 def _print_frames(console: Console, model: Model, most: int | None) -> None:
@@ -293,7 +293,7 @@ def _print_frames(console: Console, model: Model, most: int | None) -> None:
         out.add_row(shown(link), shown(", ".join(names)))
     console.print()
     console.print(out)
-    _print_rest(console, len(model.frames), most, "frames")
+    _print_omitted(console, len(model.frames), most, "frames")
 
 
 def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> None:
@@ -353,10 +353,10 @@ def _print_warnings(console: Console, texts: Sequence[str], everything: bool) ->
 
     for text in texts[:most]:
         console.print(Padding(shown(on_the_command_line(text)), (0, 0, 0, 2)))
-    _print_rest(console, len(texts), most, "warnings")
+    _print_omitted(console, len(texts), most, "warnings")
 
 
-def _print_rest(console: Console, number: int, most: int | None, what: str) -> None:
+def _print_omitted(console: Console, number: int, most: int | None, what: str) -> None:
     if most is not None and number > most:
         console.print(f"  ... and {number - most:,} more {what}; --all shows them")
 

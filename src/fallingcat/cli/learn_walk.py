@@ -154,9 +154,9 @@ def _simulated(task: Any, policy: Any, command: Any, seconds: float) -> Any:
 
 def _fall(task: Any, run: Any) -> str:
     """Time of a fall, by the same criterion as in training."""
-    from ..learning.walk import LEAST_HEIGHT, MAX_TILT_COSINE
+    from ..learning.walk import MAX_TILT_COSINE, MIN_HEIGHT_SHARE
 
-    down = (run.poses[:, 2, 2] < MAX_TILT_COSINE) | (run.poses[:, 2, 3] < LEAST_HEIGHT * task.height)
+    down = (run.poses[:, 2, 2] < MAX_TILT_COSINE) | (run.poses[:, 2, 3] < MIN_HEIGHT_SHARE * task.height)
     return f"after {run.times[down.argmax()]:.1f} s; a longer training may help" if down.any() else "no"
 
 

@@ -64,7 +64,7 @@ def spread(times: list[float]) -> Spread:
 
 def take_turns(calls: Mapping[str, Call], rounds: int = 15, round_s: float = 2e-3) -> dict[str, Spread]:
     """Times of several calls, measured in turn, so that a busy moment of the machine hits all of them."""
-    counts = {name: _enough(call, round_s) for name, call in calls.items()}
+    counts = {name: _calls_lasting(call, round_s) for name, call in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
@@ -79,7 +79,7 @@ def _seconds(call: Call, count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def _enough(call: Call, seconds: float) -> int:
+def _calls_lasting(call: Call, seconds: float) -> int:
     """Number of calls that last about ``seconds``; the first call is warm-up."""
     call()
     return max(1, int(seconds / max(_seconds(call, 1), 1e-8)))

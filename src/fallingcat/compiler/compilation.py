@@ -18,7 +18,7 @@ from .cpu import numpy_backend as plain
 from .cpu.operation import ELEMENTS
 from .cpu.single_calls import single_calls
 from .ir.inputs import Shape, check_inputs, given_state, named, parameters_of
-from .ir.trace import Recipe, TooLarge, Trace, trace, tried, undisturbed
+from .ir.trace import Recipe, TooLarge, Trace, trace, tried, without_garbage_collection
 from .kernel import Kernel
 
 
@@ -88,7 +88,7 @@ def compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
     """Kernel of a recipe, or what another target makes of it; ``single`` makes code for calls of one state."""
     if recipe.dtype not in ELEMENTS:
         raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
-    with undisturbed(), telling(f"compiling {named(recipe.function)} of {recipe.model.name!r}"):
+    with without_garbage_collection(), telling(f"compiling {named(recipe.function)} of {recipe.model.name!r}"):
         return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
 
 

@@ -21,14 +21,14 @@ from .cpu.single_calls import improve
 from .cpu.state_blocks import aligned
 from .cpu.threads import once
 from .ir.inputs import (
-    FLAT,
+    FLAT_STATE_FIELDS,
     Argument,
     batch_shape,
+    bound_arguments,
     check_batch,
     check_count,
     flat_state,
     inputs_of,
-    taken,
 )
 from .ir.program import Program
 from .ir.results import Leaf, rebuild, size
@@ -82,12 +82,12 @@ class Kernel:
         return self._face.arguments
 
     @once
-    def _runner(self) -> MachineCode | plain.ByNumPy:
+    def _runner(self) -> MachineCode | plain.NumPyRunner:
         """Machine code, or NumPy where there is none."""
         if self._face.operations is None:
-            return plain.Uncompiled(self._recipe, self._face)
+            return plain.UntracedFunction(self._recipe, self._face)
         if self._memory is None:
-            return plain.Plain(self._tracing())
+            return plain.TracedProgram(self._tracing())
         return MachineCode(self._recipe, self._face, self._tracing, self._memory.code, seldom=not self._single_calls)
 
     @property
@@ -129,7 +129,9 @@ class Kernel:
         table = [f"    {name:<{wide[0]}}  {shape:<{wide[1]}}  {meaning}".rstrip() for name, shape, meaning in rows]
         own, first = inspect.cleandoc(self.function.__doc__ or ""), self._face.state
         also = [f"A State, or a batch of them, may stand for {', '.join(first)}."] if first else []
-        also += ["The velocity does not matter: v may be given after q, and is not looked at."] * (first == FLAT[:1])
+        also += ["The velocity does not matter: v may be given after q, and is not looked at."] * (
+            first == FLAT_STATE_FIELDS[:1]
+        )
         return "\n".join([f"{self.name}{self.__signature__} of {self.model.name!r}", "", *table, "", *also, "", own])
 
     def __repr__(self) -> str:
@@ -175,12 +177,12 @@ class Kernel:
     def _of_arrays(self, *arguments: Any, threads: int = 1, out: np.ndarray | None = None, **by_name: Any) -> Any:
         """Any array-likes of the right shapes, with any leading batch shape."""
         rows, lead = self._prepared(self._taken(arguments, by_name) if by_name else arguments, threads)
-        flat = self._empty(lead) if out is None else self._room(out, lead, rows)
+        flat = self._empty(lead) if out is None else self._result_buffer(out, lead, rows)
         if flat.size:
             self._runner.batch(rows, flat, threads)
         return rebuild(self._face.result, flat.reshape((*lead, self._size))) if out is None else out
 
-    def _room(self, out: Any, lead: tuple[int, ...], rows: Sequence[np.ndarray]) -> np.ndarray:
+    def _result_buffer(self, out: Any, lead: tuple[int, ...], rows: Sequence[np.ndarray]) -> np.ndarray:
         """``(count, size)``: where results go that are one array."""
         if not isinstance(self._face.result, Leaf):
             raise ModelError(f"{self.name} gives a record, which cannot be written into one array")
@@ -212,15 +214,15 @@ class Kernel:
         if leads.count(lead) < len(leads):
             lead = batch_shape(leads)
             check_batch(lead, self._size)
-            arrays = [self._repeated(x, (*lead, *a.shape)) for x, a in zip(arrays, self.signature, strict=True)]
+            arrays = [self._tiled(x, (*lead, *a.shape)) for x, a in zip(arrays, self.signature, strict=True)]
         check_batch(lead, self._size)
         count = math.prod(lead)
         return [x.reshape(count, size) for x, size in zip(arrays, self._sizes, strict=True)], lead
 
     def _taken(self, arguments: Sequence[Any], by_name: Mapping[str, Any] | None = None) -> Sequence[Any]:
-        return taken(self.name, self.model, self.signature, self._face.state, arguments, by_name)
+        return bound_arguments(self.name, self.model, self.signature, self._face.state, arguments, by_name)
 
-    def _repeated(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    def _tiled(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         if x.shape == shape:
             return x
         whole = np.empty(shape, dtype=self.dtype)  # half the time of np.broadcast_to
@@ -270,7 +272,7 @@ class Kernel:
         The first outputs are the first argument of the next time, as in the step of a simulation.
 
         Args:
-            *arguments: First values, with at most one batch axis.
+            *arguments: First values, of the shapes of the inputs, with at most one batch axis.
             rows: Number of outputs that are kept.
             every: Steps from one of them to the next.
             threads: Number of threads.
@@ -367,14 +369,14 @@ class Kernel:
 
     def _single(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The memory of one state's arguments."""
-        taken = self._taken(arrays)
-        check_count(self.name, self.signature, taken)
-        for argument, x in zip(self.signature, taken, strict=True):
+        bound_arguments = self._taken(arrays)
+        check_count(self.name, self.signature, bound_arguments)
+        for argument, x in zip(self.signature, bound_arguments, strict=True):
             if not isinstance(x, np.ndarray) or x.dtype != self.dtype or not x.flags.c_contiguous:
                 raise ModelError(f"{argument.name} is no contiguous {self.dtype} array")
             if argument.lead(x.shape):
                 raise ModelError(f"{argument.name} is that of one state, without batch axes")
-        return [x.reshape(1, -1) for x in taken]
+        return [x.reshape(1, -1) for x in bound_arguments]
 
 
 def _real(argument: Argument, given: Any) -> np.ndarray:

@@ -138,11 +138,11 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
         if not np.isfinite(rows.error).all():
             break
         if np.abs(rows.error).max(initial=0.0) <= MAX_LOOP_GAP:
-            return _kept_closed(model, state, rows.jacobian, moves)
+            return _with_closed_loops(model, state, rows.jacobian, moves)
         x = _shortest(rows.jacobian, -rows.error, moves)
         left = np.abs(rows.error + rows.jacobian @ x).max()
         if np.abs(x).max() <= MAX_LOOP_GAP and left <= MAX_ROUNDED_GAP:
-            return _kept_closed(model, state, rows.jacobian, moves)
+            return _with_closed_loops(model, state, rows.jacobian, moves)
         state = model.configuration.displace(state, x / max(1.0, np.abs(x).max() / MAX_ASSEMBLY_STEP))
     names, worst = _row_names(model), int(np.abs(rows.error).argmax())
     raise NumericsError(f"loop {names[worst]!r} cannot be closed from here: it stays open", value=rows.error[worst])
@@ -174,10 +174,10 @@ def forward_dynamics(
         >>> bool(np.isclose(moved.acceleration[1], -2.0 * moved.acceleration[0]))
         True
     """
-    return held_motion(model, state, forces, stabilization)[0]
+    return constrained_motion(model, state, forces, stabilization)[0]
 
 
-def held_motion(
+def constrained_motion(
     model: Model, state: State, forces: Vector, stabilization: float
 ) -> tuple[ConstrainedDynamicsResult, Matrix]:
     """:func:`forward_dynamics`, and the Jacobian of the loops."""
@@ -286,7 +286,7 @@ def _shortest(J: Matrix, wanted: Vector, moves: np.ndarray) -> Vector:
     return x
 
 
-def _kept_closed(model: Model, state: State, J: Matrix, moves: np.ndarray) -> State:
+def _with_closed_loops(model: Model, state: State, J: Matrix, moves: np.ndarray) -> State:
     """The state with the nearest velocity that keeps the loops closed; an error if what is held opens one."""
     v = state.velocity + _shortest(J, -J @ state.velocity, moves)
     opening = J @ v

@@ -40,7 +40,7 @@ ROUNDING_ACCELERATION = 1e-9
 Response = Callable[[Any], Any]
 
 
-class Held(NamedTuple):
+class ConstraintForces(NamedTuple):
     """Forces that hold rows of a Jacobian, and what comes of them."""
 
     forces: Any
@@ -51,7 +51,7 @@ class Held(NamedTuple):
     """negative where the forces do not bring about what they should: they could not be resolved"""
 
 
-def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) -> Held:
+def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) -> ConstraintForces:
     """The forces ``x`` with ``J (free + M^-1 K' x) = demand``.
 
     Where rows of ``J`` depend on each other it is the one in the range of ``J``: for ``K = J`` the least.
@@ -69,9 +69,9 @@ def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) 
     array([9.81, 9.81])
     """
     if isinstance(J, np.ndarray) and not any_nonzero(J):  # no rows, or of links that cannot move beside each other
-        return Held(np.zeros(len(J)), free, 1.0)
+        return ConstraintForces(np.zeros(len(J)), free, 1.0)
     filled, beyond = regular(J, respond.between(J, K) if isinstance(respond, TreeResponse) else J @ respond(K.T))
-    symmetric = K is J and _of_expressions(filled)  # half the operations of an elimination
+    symmetric = K is J and _is_symbolic(filled)  # half the operations of an elimination
     solved = factored(filled, range(-1, len(J) - 1)).solve if symmetric else solver(filled)
     demand = demand - beyond(demand)
     x = np.zeros(len(J))
@@ -83,7 +83,7 @@ def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) 
             break
     motion = free + respond(K.T @ x)
     missed, wanted = J @ motion - demand, J @ free - demand
-    return Held(x, motion, MAX_RESIDUAL**2 * (wanted @ wanted) + ROUNDING_ACCELERATION**2 - missed @ missed)
+    return ConstraintForces(x, motion, MAX_RESIDUAL**2 * (wanted @ wanted) + ROUNDING_ACCELERATION**2 - missed @ missed)
 
 
 def regular(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
@@ -109,7 +109,7 @@ def regular(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
 def _blocks(A: Any) -> list[np.ndarray]:
     """Sets of rows of a symmetric matrix of expressions without entries between them; numbers are one set."""
     n = len(A)
-    if not _of_expressions(A):
+    if not _is_symbolic(A):
         return [np.arange(n)]
     home = list(range(n))
     for i in range(n):
@@ -123,7 +123,7 @@ def _blocks(A: Any) -> list[np.ndarray]:
     return [rows[np.argsort(-degree[rows], kind="stable")] for rows in sets]
 
 
-def _of_expressions(A: Any) -> bool:
+def _is_symbolic(A: Any) -> bool:
     return isinstance(A, np.ndarray) and A.dtype == object
 
 
@@ -136,7 +136,7 @@ def _block_diagonal(blocks: Sequence[np.ndarray], parts: Sequence[Any]) -> Any:
     return whole
 
 
-def resolved(held: Held, points: Sequence[str], what: str) -> Held:
+def resolved(held: ConstraintForces, points: Sequence[str], what: str) -> ConstraintForces:
     """The same, or an error that names the points where forces could not be resolved; on numbers only."""
     if is_numeric(held.reserve) and not np.real(held.reserve) >= 0.0:
         raise NumericsError(f"{what} of {', '.join(points)} cannot be resolved: their masses or levers differ too much")
@@ -156,7 +156,7 @@ class TreeResponse:
     @cached_property
     def _root(self) -> TreeFactors | None:
         """Factors of a matrix of expressions; None: numbers are solved by libraries."""
-        return factored(self.mass, self.above) if _of_expressions(self.mass) else None
+        return factored(self.mass, self.above) if _is_symbolic(self.mass) else None
 
     def __call__(self, forces: Any) -> Any:
         """Accelerations that generalised forces cause."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._deprecated import former_methods
-from ..arrays.arguments import look_first
+from ..arrays.arguments import check_arguments_first
 from ..arrays.types import FloatArray, Matrix, Scalar, Vector
 from ..caching import cached_property
 from ..errors import ModelError, NumericsError, describe
@@ -102,7 +102,7 @@ class Contact(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         former_methods(cls)
-        look_first(cls, ARGUMENT_CHECKS)
+        check_arguments_first(cls, ARGUMENT_CHECKS)
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
@@ -199,7 +199,7 @@ class Contact(ABC):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
@@ -235,11 +235,11 @@ class Contact(ABC):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
-            ``d memory / dt``.
+            ``d memory / dt``, of the shape of the memory.
         """
         return np.zeros(len(memory))
 
@@ -250,7 +250,7 @@ class Contact(ABC):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
@@ -267,7 +267,7 @@ class Contact(ABC):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
@@ -381,4 +381,4 @@ class Contact(ABC):
         return ""
 
 
-look_first(Contact, ARGUMENT_CHECKS)
+check_arguments_first(Contact, ARGUMENT_CHECKS)

@@ -16,7 +16,7 @@ from ..compiler.compilation import compile_step
 from ..constraints.redundant_constraints import plane_axes
 from ..dynamics.checks import positive
 from ..errors import ModelError, describe
-from ..geometry.body_pairs import BodyPair, way_apart
+from ..geometry.body_pairs import BodyPair, overlap_advice
 from ..geometry.body_touch import body_touches
 from ..geometry.contact_points import Ground
 from ..lie.group import constant
@@ -234,7 +234,9 @@ class SteppedBodies(SteppedContacts):
             if heights[robot, i] < -allowed:
                 which = f" of scene {robot}" if len(heights) > 1 else ""
                 between = self._count <= i < len(self.points)
-                way = way_apart(model, self._pairs, i - self._count) if between else "give a state in touch or apart"
+                way = (
+                    overlap_advice(model, self._pairs, i - self._count) if between else "give a state in touch or apart"
+                )
                 raise ModelError(f"{name!r}{which} starts {-heights[robot, i]:.3g} m deep: {way}")
 
     # rows -------------------------------------------------------------------------------------------------------

@@ -33,11 +33,11 @@ class HybridModes(Protocol):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
-            Values of all guards.
+            Values (k) of all guards.
         """
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
@@ -48,7 +48,7 @@ class HybridModes(Protocol):
             mode: Mode.
             guard: Index of the guard.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
@@ -84,7 +84,7 @@ class LinearizedForces(Protocol):
         Args:
             position: Position (3, m: normal, tangents) in the middle of the step at constant velocity.
             velocity: Velocity (3, m/s) at its start.
-            anchor: Memory of the point.
+            anchor: Memory of the point (k).
             dt: Step size (s).
 
         Returns:
@@ -125,7 +125,7 @@ class LinearizedForces(Protocol):
             seen: Weights of the step.
 
         Returns:
-            Memory, and the condition that the point is in the ground.
+            Memory (k), and the condition that the point is in the ground.
         """
 
     def rolls(self, i: int) -> bool:
@@ -147,7 +147,7 @@ class LinearizedForces(Protocol):
             p: Position (3, world, m).
 
         Returns:
-            Memory without tangential load.
+            Memory (k) without tangential load.
         """
 
 

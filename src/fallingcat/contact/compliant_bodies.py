@@ -12,7 +12,7 @@ from ..arrays import array
 from ..arrays.types import FloatArray, Matrix, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
-from ..geometry.body_pairs import BodyPair, way_apart
+from ..geometry.body_pairs import BodyPair, overlap_advice
 from ..geometry.body_touch import body_touches
 from ..geometry.contact_points import Ground, Site
 from ..model import Model, State
@@ -225,7 +225,7 @@ class CompliantBodies(SpringDamperContact):
 
     def way_out(self, model: Model, i: int) -> str:
         """Advice to a user whose bodies start in each other."""
-        return way_apart(model, self.pairs, i)
+        return overlap_advice(model, self.pairs, i)
 
     def impedance(self, model: Model, state: State) -> tuple[FloatArray, FloatArray]:
         """Stiffness and damping of all points, as if all touched."""

@@ -121,7 +121,8 @@ class CompliantContact(PointContact):
         Returns:
             Force as a linear function of the velocity.
         """
-        position, velocity = self._seen(point, ahead, seen), point.velocity + seen.damper * (ahead - point.velocity)
+        position = self._predicted_position(point, ahead, seen)
+        velocity = point.velocity + seen.damper * (ahead - point.velocity)
         K, D = self.point_gains(position, velocity)
         gain = seen.damper * D + scale(point.lasts * seen.dt, (0.25 + seen.spring) * K)
         lasts = where(less(position[0], 0.0), point.lasts, 0.0 * point.lasts)
@@ -150,6 +151,6 @@ class CompliantContact(PointContact):
             seen: Weights of the step.
 
         Returns:
-            Memory, and the condition that the point is in the ground.
+            Memory (k), and the condition that the point is in the ground.
         """
         return point.anchor, self.inside(point, ahead, seen)

@@ -84,14 +84,14 @@ def body_springs(
                [  100.,   100.]])
     """
     check_model(model)
-    heaviest = max(_moved_mass(model, model.link_index(name)) for pair in pairs for name in (pair.first, pair.second))
+    heaviest = max(_branch_mass(model, model.link_index(name)) for pair in pairs for name in (pair.first, pair.second))
     omega = min(BODY_FREQUENCY, MAX_FREQUENCY_STEP / positive(step, "step"))
     share = heaviest / max(pair.points for pair in pairs)
     K, D = share * omega**2, 2.0 * DAMPING_RATIO * share * omega
     return (K, K), (D, D)
 
 
-def _moved_mass(model: Model, link: int) -> float:
+def _branch_mass(model: Model, link: int) -> float:
     """Mass (kg) of the robot or body that a link is part of: all on the same branch of a fixed world."""
     if model.m:
         return float(model.nominal.mass)

@@ -62,7 +62,7 @@ class PointContact(Contact):
             p: Position (3, world, m).
             J: Jacobian (3 x nv) along normal and tangents.
             velocity: Quasi-velocity (nv).
-            memory: Memory of the point.
+            memory: Memory of the point (k).
 
         Returns:
             Force along normal and tangents, and rate of the memory.
@@ -100,7 +100,7 @@ class PointContact(Contact):
             p: Position (3, world, m).
 
         Returns:
-            Memory without tangential load.
+            Memory (k) without tangential load.
         """
 
     def check_mode(self, mode: Any) -> None:
@@ -112,7 +112,7 @@ class PointContact(Contact):
     def begin(self, model: Model, state: State) -> tuple[Mode, np.ndarray]:
         """Points that start below the ground touch where they are: their springs start without tangential load."""
         checked_points(model, self.points)
-        ground, (places,) = self.ground(model), point_coordinates(model, *_one(state), self.points, np.eye(3))
+        ground, (places,) = self.ground(model), point_coordinates(model, *_single_state(state), self.points, np.eye(3))
         sites = [ground.site(p, r) for p, r in zip(places, self.radii, strict=True)]
         starts = [self.unloaded(i, site, p) for i, (site, p) in enumerate(zip(sites, places, strict=True))]
         return tuple(bool(site.height < 0.0) for site in sites), np.concatenate([np.zeros(0), *starts])
@@ -128,7 +128,7 @@ class PointContact(Contact):
             model: Robot.
             mode: Mode.
             state: Configuration; velocities are not used.
-            memory: Memory of the contact, not used.
+            memory: Memory of the contact (k), not used.
             applied: Generalized forces (nv), not used.
 
         Returns:
@@ -148,7 +148,7 @@ class PointContact(Contact):
             mode: Mode.
             guard: Index of the point.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv), not used.
 
         Returns:
@@ -173,7 +173,7 @@ class PointContact(Contact):
             state: Configuration; velocities are not used.
 
         Returns:
-            Memory without tangential load.
+            Memory (k) without tangential load.
         """
         p = position(model, state, self.points[i])
         return self.unloaded(i, self.ground(model).site(p), p)
@@ -182,7 +182,7 @@ class PointContact(Contact):
         """Refuse states in which the springs of the ground hold too much energy."""
         ground, air = self.ground(model), (False,) * len(self.points)
         if ground.flat:
-            heights = level_heights(model, ground, *_one(state), self.points, self.radii)[0]
+            heights = level_heights(model, ground, *_single_state(state), self.points, self.radii)[0]
         else:
             heights = self.guards(model, air, state, np.zeros(self.memory_size or 0), np.zeros(model.nv))
         self.check_heights(model, np.asarray(heights, dtype=float)[None])
@@ -248,7 +248,7 @@ class PointContact(Contact):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
 
         Returns:
             An entry for each point.
@@ -276,7 +276,7 @@ class PointContact(Contact):
         """
         return False
 
-    def _seen(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
+    def _predicted_position(self, point: Any, ahead: Any, seen: ThetaWeights) -> Any:
         """The place (3) at which springs see a point in a step that ends with the velocity ``ahead`` (3)."""
         return point.position + scale(point.lasts, seen.beyond(point.velocity, ahead))
 
@@ -291,7 +291,7 @@ class PointContact(Contact):
         Returns:
             Condition of any kind of number.
         """
-        return less(self._seen(point, ahead, seen)[0], 0.0)
+        return less(self._predicted_position(point, ahead, seen)[0], 0.0)
 
     def touchdown(self, position: Vector, velocity: Vector, anchor: Vector, dt: Scalar) -> Landing:
         """Landing of a point within a step.
@@ -302,7 +302,7 @@ class PointContact(Contact):
         Args:
             position: Position (3, m: normal, tangents) in the middle of the step at constant velocity.
             velocity: Velocity (3, m/s) at its start.
-            anchor: Memory of the point.
+            anchor: Memory of the point (k).
             dt: Step size (s).
 
         Returns:
@@ -315,7 +315,7 @@ class PointContact(Contact):
         return Landing(position + scale(0.5 * dt - half, velocity), anchor, lands, lasts)
 
 
-def _one(state: State) -> tuple[np.ndarray, np.ndarray]:
+def _single_state(state: State) -> tuple[np.ndarray, np.ndarray]:
     """Pose and joints of a batch of one state."""
     return np.asarray(state.pose)[None], np.asarray(state.joints)[None]
 

@@ -151,13 +151,13 @@ class SpringDamperContact(PointContact):
 
         Beside them the parts of the step in which the ground pushes the point and may hold it.
         """
-        free, gain = self._pull(point, seen)
+        free, gain = self._spring_damper_force(point, seen)
         full = free + gain * (ahead - point.velocity)
         lasts = where(less(point.position[0], 0.0), point.lasts, 0.5 * point.lasts)
         inside = where(self.inside(point, ahead, seen), lasts, 0.0 * full[0])
         return full, gain, where(less(full[0], 0.0), inside, 0.0 * full[0]), inside
 
-    def _pull(self, point: Any, seen: ThetaWeights) -> tuple[Any, Any]:
+    def _spring_damper_force(self, point: Any, seen: ThetaWeights) -> tuple[Any, Any]:
         """Force of spring and damper of a point against its velocity, and its derivative by the velocity (3 each).
 
         A point that is above the ground in the middle of the step may come through it by the velocity ``w`` that it
@@ -174,7 +174,7 @@ class SpringDamperContact(PointContact):
     def inside(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Any:
         """Condition: a point is in the ground in the middle of a step, or enters it by its velocity ``ahead`` (3)."""
         height, end = point.position[0], point.position[0] + 0.5 * seen.dt * ahead[0]
-        return less(where(less(height, 0.0), self._seen(point, ahead, seen)[0], end), 0.0)
+        return less(where(less(height, 0.0), self._predicted_position(point, ahead, seen)[0], end), 0.0)
 
     def touchdown(self, position: Any, velocity: Any, anchor: Any, dt: Any) -> Landing:
         """Landing of a point, whose anchor is where it comes through the ground."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import is_numeric
-from ..arrays.arguments import LARGEST, holds_numbers, shape_of
+from ..arrays.arguments import LARGEST_FLOAT, holds_numbers, shape_of
 from ..arrays.types import Vector
 from ..errors import ModelError, describe
 from ..model import Model, State
@@ -123,7 +123,7 @@ def choice(x: Any, options: tuple[str, ...], what: str) -> str:
 def positive(x: Any, what: str, *, zero: bool = False) -> float:
     """``x`` if it is a finite number above zero, or not below it."""
     x = x.item() if isinstance(x, np.number) else x  # a float32 beside a larger number would warn
-    good = isinstance(x, (int, float)) and not isinstance(x, bool) and (zero if x == 0 else 0 < x <= LARGEST)
+    good = isinstance(x, (int, float)) and not isinstance(x, bool) and (zero if x == 0 else 0 < x <= LARGEST_FLOAT)
     if not good:
         raise ModelError(
             f"{what} is a {'number that is not negative' if zero else 'positive number'}, not {describe(x)}"

@@ -148,7 +148,7 @@ def identify(
         forces: ``k``, or ``samples x nv`` (N m, N).
         prior: Weight of the model, relative to the forces.
         iterations: Newton steps at most.
-        joints: Columns of :func:`joint_regressor`, with the rows of ``regressor``; None: joints have none of these.
+        joints: Columns (rows x k) of :func:`joint_regressor`, with the rows of ``regressor``; None: there are none.
         terms: Those that ``joints`` was made with.
 
     Returns:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, less, solve, where
-from ..arrays.arguments import LARGEST
+from ..arrays.arguments import LARGEST_FLOAT
 from ..arrays.types import Matrix, Scalar, Vector
 from ..dynamics import jacobian
 from ..errors import ModelError, describe
@@ -82,7 +82,7 @@ class ContactDetector:
         for name, x in (("threshold", self.threshold), ("release", self.release)):
             if x is None and name == "release":
                 continue
-            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= LARGEST:
+            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= LARGEST_FLOAT:
                 raise ModelError(f"{name} of a ContactDetector must be positive (N), got {describe(x)}")
         if self.released > self.threshold:
             raise ModelError(f"release must be at most the threshold ({self.threshold:g} N), got {self.released:g} N")

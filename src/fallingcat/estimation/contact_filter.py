@@ -120,7 +120,7 @@ class ContactFilter:
         check_deviations(rotation, velocity, position, gyro_bias, accelerometer_bias)
         count, placement = len(self.feet), self.imu.placement(self.model)
         H = np.asarray(state.pose) @ placement
-        v = _at_imu(state.twist, placement)
+        v = _imu_twist(state.twist, placement)
         X = self.group.identity()
         X[:3, :3], X[:3, 3], X[:3, 4] = H[:3, :3], H[:3, 3], H[:3, :3] @ v[:3]
         floor = 1e-9  # a positive definite covariance, also of what is taken to be known
@@ -129,7 +129,9 @@ class ContactFilter:
         # the guess is off by differences of position and velocity, whatever the filter's coordinates are
         T = self._to_filter(COORDINATES["additive"].change(self.group, X), X)
         belief = Belief(X, np.zeros(6), T @ P @ T.T)
-        return self._lifted(belief, *leg_positions(self, self.model, np.asarray(state.joints)), np.zeros(count))[0]
+        return self._with_feet_in_the_air(
+            belief, *leg_positions(self, self.model, np.asarray(state.joints)), np.zeros(count)
+        )[0]
 
     def _to_filter(self, T: Matrix, X: Matrix) -> Matrix:
         """Change from additive errors to those of the filter, with the biases."""
@@ -143,8 +145,8 @@ class ContactFilter:
         Args:
             belief: At the start of the period.
             imu: Mean angular velocity (rad/s) and specific force (m/s^2) over the period, 6.
-            joints: Joint angles at its end, n.
-            touching: 1 for feet that were on the ground all the time, 0 for others, N.
+            joints: Joint angles (n) at its end.
+            touching: 1 for feet (N) that were on the ground all the time, 0 for others.
             dt: Period (s).
 
         Returns:
@@ -160,12 +162,12 @@ class ContactFilter:
         Args:
             belief: At the start of the period.
             imu: Mean angular velocity (rad/s) and specific force (m/s^2) over the period, 6.
-            joints: Joint angles at its end, n.
-            touching: 1 for feet that were on the ground all the time, 0 for others, N.
+            joints: Joint angles (n) at its end.
+            touching: 1 for feet (N) that were on the ground all the time, 0 for others.
             dt: Period (s).
 
         Returns:
-            Belief, and the transition matrix of the error.
+            Belief, and the transition matrix (k x k) of the error.
         """
         belief, imu, joints, touching, dt = self._checked(belief, imu, joints, touching, dt)
         return self._predicted(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
@@ -180,14 +182,14 @@ class ContactFilter:
     def _step(self, model: Model, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
         legs = leg_positions(self, model, joints)
         predicted, _ = self._predicted(model, belief, imu, legs, touching, dt)
-        return self._corrected(predicted, *legs, touching)
+        return self._with_feet_on_the_ground(predicted, *legs, touching)
 
     def _predicted(
         self, model: Model, belief: Belief, imu: Vector, legs: Legs, touching: Vector, dt: Scalar
     ) -> tuple[Belief, Matrix]:
         """Belief before the feet on the ground are seen, and the transition matrix of the error."""
         moved, F = self._integrated(model, belief, imu, dt)
-        lifted, G = self._lifted(moved, *legs, touching)
+        lifted, G = self._with_feet_in_the_air(moved, *legs, touching)
         return lifted, G @ F
 
     def _integrated(self, model: Model, belief: Belief, imu: Vector, dt: Scalar) -> tuple[Belief, Matrix]:
@@ -226,7 +228,7 @@ class ContactFilter:
         N = out @ (scale(1.0 / dt, (B * white) @ B.T) + scale(dt, np.diag(slip))) @ out.T
         return block([[N, np.zeros((len(N), 6))], [np.zeros((6, len(N))), scale(dt, np.diag(walks))]])
 
-    def _lifted(
+    def _with_feet_in_the_air(
         self, belief: Belief, positions: Matrix, noises: Sequence[Matrix], touching: Vector
     ) -> tuple[Belief, Matrix]:
         """Feet in the air are where the legs say, ``xi_d = xi_p + R n``, whatever was believed before."""
@@ -247,7 +249,9 @@ class ContactFilter:
         N = on_diagonal(blocks, 6, self.size)
         return Belief(after, belief.bias, mirror(F @ belief.covariance @ F.T + N)), F
 
-    def _corrected(self, belief: Belief, positions: Matrix, noises: Sequence[Matrix], touching: Vector) -> Belief:
+    def _with_feet_on_the_ground(
+        self, belief: Belief, positions: Matrix, noises: Sequence[Matrix], touching: Vector
+    ) -> Belief:
         """See the feet on the ground: ``z = R^ y + p^ - d^ = xi_p - xi_d + R n``."""
         X, group, count = belief.element, self.group, len(self.feet)
         if not count:
@@ -260,9 +264,9 @@ class ContactFilter:
             parts.append(touching[i] * (R @ positions[i] + X[:3, 3] - X[:3, 5 + i]))
         H = block([[block(rows) @ self.coordinates.change(group, X), np.zeros((3 * count, 6))]])
         noise = on_diagonal([R @ noise @ R.T for noise in noises], 0, 3 * count)
-        return self._updated(belief, concatenate(parts), H, noise)
+        return self._kalman_update(belief, concatenate(parts), H, noise)
 
-    def _updated(self, belief: Belief, z: Vector, H: Matrix, noise: Matrix) -> Belief:
+    def _kalman_update(self, belief: Belief, z: Vector, H: Matrix, noise: Matrix) -> Belief:
         """Kalman update with ``z = H error + noise``."""
         P = belief.covariance
         PH = P @ H.T
@@ -297,7 +301,9 @@ class ContactFilter:
         H[:3, :3] = H[3:, group.dim - 3 : group.dim] = np.eye(3)
         H[:3, group.dim - 3 : group.dim] = -skew(X[:3, 3])
         H[:, : group.dim] = H[:, : group.dim] @ self.coordinates.change(group, X)
-        return self._updated(belief, error, H, np.diag(np.repeat(np.minimum([position, rotation], 1e100) ** 2, 3)))
+        return self._kalman_update(
+            belief, error, H, np.diag(np.repeat(np.minimum([position, rotation], 1e100) ** 2, 3))
+        )
 
     # runs -----------------------------------------------------------------------------------------------------
 
@@ -395,6 +401,6 @@ def _compiled_step(
     return filter._step(model, Belief(element, bias, covariance), imu, joints, touching, dt)
 
 
-def _at_imu(twist: Vector, placement: Pose) -> Vector:
+def _imu_twist(twist: Vector, placement: Pose) -> Vector:
     """Twist of the unit, in its own axes."""
     return SE3().Ad(np.linalg.inv(placement)) @ np.asarray(twist)

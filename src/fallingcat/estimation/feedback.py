@@ -211,7 +211,7 @@ class EstimatedFeedback:
         """One step of the filter."""
         before, dt = self._delayed(self._last, self.imu.delay), t - self._last
         self._samples.append(self._sampled(t, state))
-        self._forget(self._last)
+        self._drop_old_samples(self._last)
         now = self._delayed(t, self.imu.delay)
         rotations, velocities = np.array([before.rotation, now.rotation]), np.array([before.velocity, now.velocity])
         ideal = mean_readings(rotations, velocities, np.asarray(self.filter.model.gravity), dt)[0]
@@ -252,7 +252,7 @@ class EstimatedFeedback:
                 return sample
         return self._samples[0]
 
-    def _forget(self, t: float) -> None:
+    def _drop_old_samples(self, t: float) -> None:
         """Drop samples that no sensor will see again."""
         oldest = t - max(self.imu.delay, self.encoders.delay, self.contact_delay)
         while len(self._samples) > 1 and self._samples[1].time < oldest - TIME_ROUNDING:

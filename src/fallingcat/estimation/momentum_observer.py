@@ -106,7 +106,7 @@ class MomentumObserver:
 
         Args:
             state: Configuration.
-            residual: Estimate of the external forces, nv.
+            residual: Estimate of the external forces (nv).
             feet: Frames or links.
 
         Returns:

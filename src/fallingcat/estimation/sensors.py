@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._deprecated import former_arguments
-from ..arrays.arguments import LARGEST, shape_of
+from ..arrays.arguments import LARGEST_FLOAT, shape_of
 from ..arrays.types import BoolArray, FloatArray, Matrix
 from ..dynamics import link_pose, link_twist
 from ..errors import ModelError, describe
@@ -21,7 +21,7 @@ from ..simulation import Trajectory
 
 MAX_READINGS = 10_000_000
 """Largest number of readings of a run"""
-UNEVEN = 1e-9
+PERIOD_ROUNDING = 1e-9
 """s: largest difference of the periods of readings, by rounding"""
 
 
@@ -30,7 +30,7 @@ def _check(sensor: object) -> None:
     for name, x in vars(sensor).items():
         if isinstance(x, str):
             continue
-        if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x <= LARGEST:
+        if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x <= LARGEST_FLOAT:
             kind = type(sensor).__name__
             raise ModelError(f"{name} of {kind} must be a finite number that is not negative, got {describe(x)}")
 
@@ -72,7 +72,7 @@ class IMU:
             model: Robot.
 
         Returns:
-            ``H_base_imu``.
+            Pose (4 x 4) ``H_base_imu``.
         """
         if not self.link:
             return np.eye(4)
@@ -237,7 +237,7 @@ def deviations(imu: IMU, dt: float) -> tuple[FloatArray, FloatArray]:
 
 def _times(run: Trajectory, rate: float) -> FloatArray:
     duration = float(run.times[-1] - run.times[0])
-    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not 0.0 < rate <= LARGEST:
+    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not 0.0 < rate <= LARGEST_FLOAT:
         raise ModelError(f"rate must be a positive number of readings per second, got {describe(rate)}")
     # a run of whole periods whose product rounds down has its last reading all the same
     count = int(min(duration * rate, 2.0 * MAX_READINGS) + 1e-9)
@@ -295,7 +295,7 @@ def check_sensors(imu: Any, encoders: Any, contacts: Any = None) -> None:
 def check_deviations(*given: Any, name: str = "a standard deviation") -> None:
     """Raise an error where one is no standard deviation."""
     for x in given:
-        if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x <= LARGEST:
+        if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x <= LARGEST_FLOAT:
             raise ModelError(f"{name} must be a finite number that is not negative, got {describe(x)}")
 
 
@@ -335,7 +335,7 @@ def check_readings(readings: Any) -> None:
     if not isinstance(readings, Readings):
         raise ModelError(f"readings must be Readings, such as of fc.estimation.read, got {describe(readings)}")
     times, count = readings.times, len(readings.times)
-    if np.ndim(times) != 1 or count < 2 or not (np.diff(times) > 0.0).all() or np.ptp(np.diff(times)) > UNEVEN:
+    if np.ndim(times) != 1 or count < 2 or not (np.diff(times) > 0.0).all() or np.ptp(np.diff(times)) > PERIOD_ROUNDING:
         raise ModelError("times of the readings must grow evenly, a filter has one period: resample them")
     for name, length in (("imu", count - 1), ("joints", count), ("touching", count)):
         if len(getattr(readings, name)) != length:

@@ -44,7 +44,7 @@ def smooth(filter: ContactFilter, readings: Readings, start: Belief, lag: int | 
     if lag is None:
         path = [beliefs[last]]
         for k in reversed(range(last)):
-            path.append(_before(filter, beliefs[k], *gains[k], path[-1]))
+            path.append(_smoothing_step(filter, beliefs[k], *gains[k], path[-1]))
         path.reverse()
     else:
         path = []
@@ -52,7 +52,7 @@ def smooth(filter: ContactFilter, readings: Readings, start: Belief, lag: int | 
             end = min(k + lag, last)
             belief = beliefs[end]
             for j in reversed(range(k, end)):
-                belief = _before(filter, beliefs[j], *gains[j], belief)
+                belief = _smoothing_step(filter, beliefs[j], *gains[j], belief)
             path.append(belief)
     return filter.estimates(readings, Belief(*(np.array(part) for part in zip(*path, strict=True))))
 
@@ -65,7 +65,7 @@ def _gain(filter: ContactFilter, readings: Readings, belief: Belief, k: int) -> 
     return predicted, np.linalg.solve(predicted.covariance, F @ belief.covariance).T
 
 
-def _before(filter: ContactFilter, belief: Belief, predicted: Belief, C: Matrix, after: Belief) -> Belief:
+def _smoothing_step(filter: ContactFilter, belief: Belief, predicted: Belief, C: Matrix, after: Belief) -> Belief:
     """Smoothed belief at a time, from the one of one period later."""
     group, coordinates = filter.group, filter.coordinates
     error = coordinates.error(group, predicted.element, after.element)

@@ -177,7 +177,7 @@ def worst(error: Matrix, size: Matrix) -> float:
 
     Args:
         error: Residual, any shape.
-        size: Natural sizes of its entries, broadcast against ``error``.
+        size: Natural sizes of its entries, of a shape that broadcasts against ``error``.
 
     Returns:
         Largest ratio; infinite where an entry without size has an error.

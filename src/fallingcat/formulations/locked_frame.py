@@ -77,7 +77,7 @@ def locked_angle(model: Model, joints: Vector, reference: Vector | None = None, 
     Args:
         model: Robot with a planar base.
         joints: Shape, flat coordinates (rad, m).
-        reference: Shape at which the angle is zero; None: the neutral one.
+        reference: Joint coordinates (n) at which the angle is zero; None: the neutral one.
         tolerance: Largest relative curvature that counts as zero.
 
     Returns:
@@ -121,7 +121,7 @@ def locked_frame(
     Args:
         model: Robot.
         joints: Shape, flat coordinates (rad, m).
-        reference: Shape to start from; None: the neutral one.
+        reference: Joint coordinates (n) to start from; None: the neutral one.
         start: ``H_bc`` there (4 x 4); None: the identity.
         steps: Steps of the series.
         tolerance: Largest relative curvature that counts as zero.

@@ -22,7 +22,7 @@ from .hulls import mesh_hull
 from .manifold import point_count
 from .signed_distance import Solid, meet, thick
 
-FREE = 6
+FREE_JOINT_DIMENSION = 6
 """Degrees of freedom of a joint that moves a body on its own."""
 
 
@@ -79,18 +79,18 @@ def body_pairs(model: Model, links: Sequence[tuple[str, str]] | None = None) -> 
     if links is not None:
         check_pairs(links)
         links = tuple((a, b) for a, b in links)
-    return _found(model.nominal, links)
+    return _pairs_of_links(model.nominal, links)
 
 
 @lru_cache(maxsize=16)
-def _found(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[BodyPair, ...]:
-    named = _all(model) if links is None else [_named(model, *pair) for pair in links]
+def _pairs_of_links(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[BodyPair, ...]:
+    named = _candidate_pairs(model) if links is None else [_link_indices(model, *pair) for pair in links]
     poses = outward(nodes(model, model.neutral()), np.eye(4), lambda node, H: H @ node.H)
     found = []
     for i, j in named:
         own, other = (_sides(model, k) for k in (i, j))
         surfaces = [[shape.surface or Surface() for shape in side_shapes(model, k)] for k in (i, j)]
-        alone = _alone(model, i, j)
+        alone = _is_free_between(model, i, j)
         for (m, a), (n, b) in product(enumerate(own), enumerate(other)):
             if a.solid.reach + b.solid.reach == 0.0:  # two points of meshes never meet
                 continue
@@ -98,7 +98,7 @@ def _found(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[Bod
             if not first_surface.touches(second_surface):
                 continue
             margin = first_surface.mixed(second_surface).margin
-            if alone or links is not None or (_apart(a, b, poses, margin) and reachable(model, a, b, margin)):
+            if alone or links is not None or (_are_separated(a, b, poses, margin) and reachable(model, a, b, margin)):
                 swapped = a.solid.extent < b.solid.extent  # what is more of a box comes first
                 first, second = ((j, n), (i, m)) if swapped else ((i, m), (j, n))
                 names = model.link_names[first[0]], model.link_names[second[0]]
@@ -108,26 +108,34 @@ def _found(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[Bod
     return tuple(found)
 
 
-def way_apart(model: Model, pairs: Sequence[BodyPair], point: int) -> str:
+def overlap_advice(model: Model, pairs: Sequence[BodyPair], point: int) -> str:
     """Advice to a user whose bodies start in each other, at one of the points of all pairs."""
     pair = [pair for pair in pairs for _ in range(pair.points)][point]
     between = joints_between(model, model.link_index(pair.first), model.link_index(pair.second))
-    joint = next((joint.name for joint in reversed(between) if joint.kind.nv == FREE), between[-1].name)
-    given = "[x, y, z, 0, 0, 0, 1]" if any(x.name == joint and x.kind.nv == FREE for x in between) else "..."
+    joint = next((joint.name for joint in reversed(between) if joint.kind.nv == FREE_JOINT_DIMENSION), between[-1].name)
+    given = (
+        "[x, y, z, 0, 0, 0, 1]"
+        if any(x.name == joint and x.kind.nv == FREE_JOINT_DIMENSION for x in between)
+        else "..."
+    )
     call = f"model.state(joints={{{joint!r}: {given}}})"
     near = "overlap, or are nearer than their margin, there" if any(pair_margins(model, (pair,))) else "overlap there"
     return f"{pair.first!r} and {pair.second!r} {near}, start in touch or apart, as {call} says"
 
 
-def _all(model: Model) -> list[tuple[int, int]]:
+def _candidate_pairs(model: Model) -> list[tuple[int, int]]:
     """Pairs of links that may touch."""
     excluded = {frozenset(pair) for pair in model.contact_exclusions}
     shaped = [i for i, link in enumerate(model.links) if link.collisions]
-    moving = [pair for pair in combinations(shaped, 2) if _alone(model, *pair) or len(joints_between(model, *pair)) > 1]
+    moving = [
+        pair
+        for pair in combinations(shaped, 2)
+        if _is_free_between(model, *pair) or len(joints_between(model, *pair)) > 1
+    ]
     return [(i, j) for i, j in moving if frozenset((model.link_names[i], model.link_names[j])) not in excluded]
 
 
-def _named(model: Model, first: str, second: str) -> tuple[int, int]:
+def _link_indices(model: Model, first: str, second: str) -> tuple[int, int]:
     i, j = model.link_index(first), model.link_index(second)
     for k in (i, j):
         if not model.links[k].collisions:
@@ -137,9 +145,9 @@ def _named(model: Model, first: str, second: str) -> tuple[int, int]:
     return i, j
 
 
-def _alone(model: Model, i: int, j: int) -> bool:
+def _is_free_between(model: Model, i: int, j: int) -> bool:
     """True if a free joint is between two links."""
-    return any(joint.kind.nv == FREE for joint in joints_between(model, i, j))
+    return any(joint.kind.nv == FREE_JOINT_DIMENSION for joint in joints_between(model, i, j))
 
 
 @lru_cache(maxsize=64)
@@ -213,7 +221,7 @@ def _sides(model: Model, i: int) -> list[Side]:
     return sides
 
 
-def _apart(a: Side, b: Side, poses: Sequence[Any], margin: float) -> bool:
+def _are_separated(a: Side, b: Side, poses: Sequence[Any], margin: float) -> bool:
     """True if two shapes are no nearer than a margin (m) where links have these poses."""
     (H, *_), (G, *_) = a.at(poses), b.at(poses)
     return bool(meet(H, a.solid, G, b.solid).distance >= margin)

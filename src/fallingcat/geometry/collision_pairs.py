@@ -104,7 +104,7 @@ def pushing_pairs(model: Model, pairs: Sequence[tuple[str, str]] | None = None) 
         True
     """
     check_model(model)
-    return _found(model, None if pairs is None else _checked(model, pairs))
+    return _default_pairs(model, None if pairs is None else _checked(model, pairs))
 
 
 def _checked(model: Model, pairs: Any) -> tuple[tuple[str, str], ...]:
@@ -120,7 +120,7 @@ def _checked(model: Model, pairs: Any) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=16)
-def _found(model: Model, named: tuple[tuple[str, str], ...] | None) -> SelfPairs:
+def _default_pairs(model: Model, named: tuple[tuple[str, str], ...] | None) -> SelfPairs:
     sides = [_sides(model, i) for i in range(len(model.links))]
     unknown = tuple(
         link.name for link, known in zip(model.links, sides, strict=True) if len(known) < len(link.collisions)
@@ -156,10 +156,10 @@ def _ordered(a: Side, b: Side) -> Couple:
 def meetings(pairs: Sequence[Couple], poses: Sequence[Any]) -> list[Proximity]:
     """Nearest points of pairs of shapes, given the poses of links in one frame, in which the results are."""
     given = [(*a.at(poses), *b.at(poses)) for a, b in pairs]
-    return [Proximity(x[0], x[1:4], x[4:]) for x in for_all(pairs, _met, given)]
+    return [Proximity(x[0], x[1:4], x[4:]) for x in for_all(pairs, _meeting_vector, given)]
 
 
-def _met(kind: Callable[..., Proximity], *given: Any) -> Any:
+def _meeting_vector(kind: Callable[..., Proximity], *given: Any) -> Any:
     distance, normal, point = kind(*given)
     return concatenate([np.reshape(distance, 1), normal, point])
 
@@ -175,17 +175,17 @@ def for_all(pairs: Sequence[Couple], function: Callable[..., Any], given: Sequen
         kinds.setdefault(meeting(a.solid, b.solid), []).append(i)
     for kind, members in kinds.items():
         rows = [given[i] for i in members]
-        together = _at_once if all(is_numeric(x) for row in rows for x in row) else _in_turn
+        together = _evaluated_together if all(is_numeric(x) for row in rows for x in row) else _evaluated_each
         for i, result in zip(members, together(partial(function, kind), rows), strict=True):
             found[i] = result
     return found
 
 
-def _in_turn(function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+def _evaluated_each(function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
     return map_each(function, *zip(*rows, strict=True))
 
 
-def _at_once(function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+def _evaluated_together(function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
     shapes = [np.shape(x) for x in rows[0]]
     ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
     flat = np.array([np.concatenate([np.ravel(x) for x in row]) for row in rows])
@@ -200,7 +200,7 @@ def _at_once(function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> l
 # joints between links -----------------------------------------------------------------------------------------------
 
 
-def _ways(model: Model, i: int, j: int) -> tuple[list[Joint], list[Joint]]:
+def _paths_to_common_link(model: Model, i: int, j: int) -> tuple[list[Joint], list[Joint]]:
     """The joints from each of two links inward, up to what both hang on."""
 
     def inward(k: int) -> list[int]:
@@ -219,13 +219,15 @@ def _ways(model: Model, i: int, j: int) -> tuple[list[Joint], list[Joint]]:
 
 def joints_between(model: Model, i: int, j: int) -> list[Joint]:
     """The joints that move two links against each other."""
-    first, second = _ways(model, i, j)
+    first, second = _paths_to_common_link(model, i, j)
     return [joint for joint in (*first, *second) if joint.kind.nv]
 
 
 def reachable(model: Model, a: Side, b: Side, margin: float = 0.0) -> bool:
     """True if two shapes may come nearer than a margin (m): balls that hold them, wherever hinges turn them, do."""
-    (p, r), (q, s) = (_ball(way, side) for way, side in zip(_ways(model, a.link, b.link), (a, b), strict=True))
+    (p, r), (q, s) = (
+        _ball(way, side) for way, side in zip(_paths_to_common_link(model, a.link, b.link), (a, b), strict=True)
+    )
     return bool(np.linalg.norm(p - q) <= r + s + margin)
 
 

@@ -13,12 +13,31 @@ import numpy as np
 
 from ..arrays import absolute, array, concatenate, is_numeric, less, map_each, scale, skew, sqrt, stack, where
 from .hulls import Hull, box_hull
-from .manifold import ALIGNED, EDGE_BIAS, FAR, INSIDE, Corner, Manifold, carrying, smallest, tangent_axes
-from .signed_distance import FLAT, NEVER, SHORTEST, Pose, Proximity, Solid, along_line, nearest_of_segments
+from .manifold import (
+    ALIGNED_COSINE,
+    CORNER_TOLERANCE,
+    EDGE_BIAS,
+    NO_CONTACT_HEIGHT,
+    Corner,
+    Manifold,
+    carrying,
+    smallest,
+    tangent_axes,
+)
+from .signed_distance import (
+    MIN_LENGTH,
+    NO_SEPARATION,
+    PARALLEL_SINE,
+    Pose,
+    Proximity,
+    Solid,
+    along_line,
+    nearest_of_segments,
+)
 
-SHORTEST_EDGE = 1e-12
+MIN_EDGE_LENGTH = 1e-12
 """m: below this an edge of a face is none"""
-UPRIGHT = 0.05
+PERPENDICULAR_COSINE = 0.05
 """cosine of the angle between two faces that touch up to which corners of the one are sought on the other"""
 
 
@@ -77,8 +96,8 @@ def _hulls(a: Hull, H_a: Pose, b: Hull, H_b: Pose) -> Manifold:
     A = H_a[:3, :3]
     R, d = A.T @ H_b[:3, :3], A.T @ (H_b[:3, 3] - H_a[:3, 3])
     of_a, of_b = _through_face(a, b.vertices @ R.T + d), _through_face(b, (a.vertices - d) @ R)
-    over_edges, met = _across_edges(a, b, R, d)
-    second = less(of_a.apart + INSIDE, of_b.apart)
+    over_edges, met = _edge_edge_direction(a, b, R, d)
+    second = less(of_a.apart + CORNER_TOLERANCE, of_b.apart)
     least = EDGE_BIAS * min(a.inradius, b.inradius)
     crossing = less(where(second, of_b.apart, of_a.apart) + least, over_edges.apart)
     n = where(second, -1.0 * (R @ of_b.normal), of_a.normal)
@@ -95,7 +114,7 @@ def _hulls(a: Hull, H_a: Pose, b: Hull, H_b: Pose) -> Manifold:
     heights, points = [], []
     for k, (x, y, z) in enumerate(carrying(corners)):
         at = face.corners[0] + axes.T @ array([x, y, 0.5 * z])
-        heights.append(where(crossing, over_edges.apart if k == 0 else FAR, z))
+        heights.append(where(crossing, over_edges.apart if k == 0 else NO_CONTACT_HEIGHT, z))
         points.append(H_a[:3, 3] + A @ where(crossing, met, at))
     return Manifold(array(heights), A @ where(crossing, over_edges.normal, n), points)
 
@@ -107,22 +126,22 @@ def _through_face(hull: Hull, points: Any) -> _Separation:
     for row in rows[1:]:
         least = where(less(row, least), row, least)
     heights = least - hull.offsets
-    best = _first_highest(heights, _beside_column(heights, hull.normals))
+    best = _row_of_largest(heights, _with_column(heights, hull.normals))
     return _Separation(best[0], best[1:])
 
 
 def _facing(hull: Hull, n: Any, count: int) -> _Face:
     """Face with the vertex that is farthest along ``n``; of several, the one whose normal is nearest to ``n``."""
     along, slopes = hull.vertices @ n, hull.normals @ n
-    low = smallest(list(-1.0 * along)) + INSIDE * hull.reach
+    low = smallest(list(-1.0 * along)) + CORNER_TOLERANCE * hull.reach
     ends = array([smallest([-1.0 * along[i] for i in face]) for face in hull.faces])
-    scores = where(less(ends, low + 0.0 * ends), slopes, NEVER)
+    scores = where(less(ends, low + 0.0 * ends), slopes, NO_SEPARATION)
     rows = np.concatenate([hull.normals, hull.padded(count).reshape(len(hull.faces), -1)], axis=1)
-    best = _first_highest(scores, rows)
+    best = _row_of_largest(scores, rows)
     return _Face(best[:3], np.reshape(best[3:], (count, 3)))
 
 
-def _first_highest(scores: Any, rows: Any) -> Any:
+def _row_of_largest(scores: Any, rows: Any) -> Any:
     """The row with the highest score, of several the first."""
     if is_numeric(scores) and is_numeric(rows):
         return rows[np.argmax(scores)]
@@ -133,27 +152,27 @@ def _first_highest(scores: Any, rows: Any) -> Any:
     return best
 
 
-def _beside_column(column: Any, rows: Any) -> Any:
+def _with_column(column: Any, rows: Any) -> Any:
     return concatenate([np.reshape(column, (len(rows), 1)), rows], axis=1)
 
 
 # edges ----------------------------------------------------------------------------------------------------------------
 
 
-def _across_edges(a: Hull, b: Hull, R: Any, d: Any) -> tuple[_Separation, Any]:
+def _edge_edge_direction(a: Hull, b: Hull, R: Any, d: Any) -> tuple[_Separation, Any]:
     """Direction across an edge of each, and the point of the first hull's edge that is nearest to the other's."""
 
     def beside(q: Any, f: Any, left: Any, right: Any, R: Any, d: Any) -> Any:
-        return _beside_edge(a, R @ q + d, R @ f, R @ left, R @ right)
+        return _edge_height(a, R @ q + d, R @ f, R @ left, R @ right)
 
     columns = [list(x) for x in b.edge_arrays]
     rows = map_each(beside, *columns, [R] * len(columns[0]), [d] * len(columns[0]))
-    best = _first_highest(array([row[0] for row in rows]), stack(rows))
+    best = _row_of_largest(array([row[0] for row in rows]), stack(rows))
     normal, p, e, q, f = (best[k : k + 3] for k in (1, 4, 7, 10, 13))
     return _Separation(best[0], normal), p + scale(along_line(p - q, e, f), e)
 
 
-def _beside_edge(a: Hull, q: Any, f: Any, left: Any, right: Any) -> Any:
+def _edge_height(a: Hull, q: Any, f: Any, left: Any, right: Any) -> Any:
     """``16``: height and normal of the edge of a hull that is farthest from an edge through ``q`` along ``f``.
 
     Then a point and the direction of each.  ``left`` and ``right`` are normals of the faces beside the other edge.
@@ -163,11 +182,11 @@ def _beside_edge(a: Hull, q: Any, f: Any, left: Any, right: Any) -> Any:
     N = E @ skew(f)  # rows e x f
     squares = (N * N) @ np.ones(3)
     # arcs between normals of faces cross each other on the sphere of directions
-    there = less(0.0 * x, smallest([-1.0 * x * y, -1.0 * s * t, -1.0 * x * t, squares - FLAT * FLAT]))
+    there = less(0.0 * x, smallest([-1.0 * x * y, -1.0 * s * t, -1.0 * x * t, squares - PARALLEL_SINE * PARALLEL_SINE]))
     lengths = sqrt(where(there, squares, 1.0))
     sides = where(less((N * P) @ np.ones(3), 0.0 * x), -1.0, 1.0) / lengths  # out of the hull
-    heights = where(there, sides * (N @ q - (N * P) @ np.ones(3)), NEVER)
-    best = _first_highest(heights, concatenate([_beside_column(heights, N), _beside_column(sides, P), E], axis=1))
+    heights = where(there, sides * (N @ q - (N * P) @ np.ones(3)), NO_SEPARATION)
+    best = _row_of_largest(heights, concatenate([_with_column(heights, N), _with_column(sides, P), E], axis=1))
     return concatenate([best[:1], scale(best[4], best[1:4]), best[5:11], q, f])
 
 
@@ -186,11 +205,11 @@ def _overlap(face: Any, other: Any, normal: Any) -> list[Corner]:
         for t in (low, high):
             place = c + scale(t, u)
             found.append(Corner(place, turn @ place[:2], there))
-    upright = less(normal[2], -UPRIGHT)
+    upright = less(normal[2], -PERPENDICULAR_COSINE)
     for p in flat:
         out = _outside(p, seen, back)
         z = other[0][2] - (normal[:2] @ (p - seen[0])) / where(upright, normal[2], -1.0)
-        there = less(where(upright, out - INSIDE, 1.0), 0.0)
+        there = less(where(upright, out - CORNER_TOLERANCE, 1.0), 0.0)
         found.append(Corner(concatenate([p, np.reshape(z, 1)]), turn @ p, there))
     return found
 
@@ -204,7 +223,7 @@ def _sides(polygon: Any, turn: float) -> list[Any]:
 def _direction(x: Any) -> Any:
     """Unit vector, or zero."""
     square = x @ x
-    there = less(SHORTEST_EDGE * SHORTEST_EDGE, square)
+    there = less(MIN_EDGE_LENGTH * MIN_EDGE_LENGTH, square)
     return scale(where(there, 1.0 / sqrt(where(there, square, 1.0)), 0.0), x)
 
 
@@ -215,15 +234,15 @@ def _outside(p: Any, polygon: Any, sides: list[Any]) -> Any:
 
 def _clipped(c: Any, u: Any, polygon: Any, sides: list[Any]) -> tuple[Any, Any, Any]:
     """Between which ``t`` in [0, 1] ``c + t u`` is in a polygon, and whether it is there at all."""
-    low, high, beyond = 0.0, 1.0, NEVER
+    low, high, beyond = 0.0, 1.0, NO_SEPARATION
     for out, corner in zip(sides, polygon, strict=True):
         height, slope = out @ (c - corner), out @ u
-        level = less(absolute(slope), SHORTEST_EDGE)
+        level = less(absolute(slope), MIN_EDGE_LENGTH)
         t = -height / where(level, 1.0, slope)
         low = _larger(low, where(level, 0.0, where(less(slope, 0.0), t, 0.0)))
         high = -_larger(-high, where(level, -1.0, where(less(0.0, slope), -t, -1.0)))
-        beyond = _larger(beyond, where(level, height - INSIDE, -1.0))
-    return low, high, less(_larger(beyond, low - high - INSIDE), 0.0)
+        beyond = _larger(beyond, where(level, height - CORNER_TOLERANCE, -1.0))
+    return low, high, less(_larger(beyond, low - high - CORNER_TOLERANCE), 0.0)
 
 
 def _larger(x: Any, y: Any) -> Any:
@@ -245,10 +264,12 @@ def _nearest(hull: Hull, c: Any) -> tuple[Any, Any]:
     """Signed distance of a point from a hull, and the direction out of it."""
     heights = hull.normals @ c - hull.offsets
     way = _through_face(hull, np.reshape(c, (1, 3)))
-    best, foot = -NEVER, c
+    best, foot = -NO_SEPARATION, c
     for height, normal, corners, sides in zip(heights, hull.normals, hull.polygons, hull.face_sides, strict=True):
         over = -smallest([-1.0 * x for x in ((c - corners) * sides) @ np.ones(3)])
-        here = where(less(over, INSIDE), where(less(height, 0.0), -NEVER, height * height), -NEVER)
+        here = where(
+            less(over, CORNER_TOLERANCE), where(less(height, 0.0), -NO_SEPARATION, height * height), -NO_SEPARATION
+        )
         better = less(here, best)
         best, foot = where(better, here, best), where(better, c - scale(height, normal), foot)
     P, E, _, _ = hull.edge_arrays
@@ -259,7 +280,7 @@ def _nearest(hull: Hull, c: Any) -> tuple[Any, Any]:
         better = less(here, best)
         best, foot = where(better, here, best), where(better, x, foot)
     # nearer than that the direction to the foot is rounding: the normal of the face serves
-    outside = less(SHORTEST * SHORTEST, where(less(0.0, way.apart), best, 0.0))
+    outside = less(MIN_LENGTH * MIN_LENGTH, where(less(0.0, way.apart), best, 0.0))
     length = sqrt(where(outside, best, 1.0))
     return where(outside, length, way.apart), where(outside, scale(1.0 / length, c - foot), way.normal)
 
@@ -277,7 +298,7 @@ def _hull_and_capsule(hull: Hull, H_a: Pose, H_b: Pose, half: Any, radius: Any) 
     inside = smallest([distance for distance, _, _ in found])
     for side in (-1.0, 1.0):
         distance, normal, place = _over_edges(hull, c, u, half[2], side)
-        found.append((where(less(inside, 0.0), FAR, distance), normal, place))
+        found.append((where(less(inside, 0.0), NO_CONTACT_HEIGHT, distance), normal, place))
     least, n = found[0][:2]
     for distance, normal, _ in found[1:]:
         better = less(distance, least)
@@ -285,14 +306,14 @@ def _hull_and_capsule(hull: Hull, H_a: Pose, H_b: Pose, half: Any, radius: Any) 
     heights, points = [], []
     for distance, normal, place in found:
         # one normal for all points: those whose own points elsewhere belong to another face, and are far
-        heights.append(where(less(ALIGNED, n @ normal), distance - radius, FAR))
+        heights.append(where(less(ALIGNED_COSINE, n @ normal), distance - radius, NO_CONTACT_HEIGHT))
         points.append(H_a[:3, 3] + R @ (place - scale(0.5 * (distance + radius), normal)))
     return Manifold(array(heights), R @ n, points)
 
 
 def _over_edges(hull: Hull, c: Any, u: Any, half: Any, side: float) -> tuple[Any, Any, Any]:
     """Distance, normal and place of the part of a segment on one side of its middle that is nearest to an edge."""
-    best, normal, place = FAR, u, c
+    best, normal, place = NO_CONTACT_HEIGHT, u, c
     P, E, _, _ = hull.edge_arrays
     for p, e, length in zip(P, E, hull.edge_lengths, strict=True):
         middle = p + scale(0.5 * length, e)
@@ -301,9 +322,11 @@ def _over_edges(hull: Hull, c: Any, u: Any, half: Any, side: float) -> tuple[Any
         square = (y - x) @ (y - x)
         # the ends of the capsule have points of their own: here they would count twice
         within = less(absolute(t), (1.0 - 1e-3) * half)
-        there = less(0.0, smallest([where(within, 1.0, -1.0), side * t + (INSIDE if side > 0.0 else 0.0), square]))
+        there = less(
+            0.0, smallest([where(within, 1.0, -1.0), side * t + (CORNER_TOLERANCE if side > 0.0 else 0.0), square])
+        )
         gap = sqrt(where(there, square, 1.0))
-        here = where(there, gap, FAR)
+        here = where(there, gap, NO_CONTACT_HEIGHT)
         better = less(here, best)
         best, place = where(better, here, best), where(better, y, place)
         normal = where(better, scale(1.0 / gap, y - x), normal)

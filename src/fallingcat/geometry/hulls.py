@@ -104,7 +104,7 @@ class Hull:
     @cached_property
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
         """``E x 2``: vertices of each edge, and the faces left and right of it, seen from outside."""
-        left = _directed(self.faces)
+        left = _face_of_edge(self.faces)
         pairs = [(pair, (left[pair], left[pair[::-1]])) for pair in left if pair[0] < pair[1]]
         return np.array([pair for pair, _ in pairs]), np.array([faces for _, faces in pairs])
 
@@ -131,7 +131,7 @@ def hull_of(points: np.ndarray) -> Hull:
     size = float(np.abs(points).max())
     for flatness in FLATNESS:
         faces = _faces(points, flatness * size)
-        left = _directed(faces)
+        left = _face_of_edge(faces)
         corners = sorted({i for face in faces for i in face})
         closed = all(pair[::-1] in left for pair in left) and sum(map(len, faces)) == len(left)
         if faces and closed and len(corners) - len(left) // 2 + len(faces) == 2:  # Euler's formula
@@ -162,11 +162,11 @@ def mesh_hull(shape: Mesh) -> tuple[np.ndarray, Hull]:
         hull = reduced_hull(vertices - middle)
     except ModelError as error:
         raise ModelError(f"the mesh {shape.path!r}: {error}; give the link a simpler collision shape") from None
-    _remark(shape, hull, len(vertices))
+    _hull_warning(shape, hull, len(vertices))
     return middle, hull
 
 
-def _remark(shape: Mesh, hull: Hull, count: int) -> None:
+def _hull_warning(shape: Mesh, hull: Hull, count: int) -> None:
     """A warning where a hull is not what its mesh is."""
     remarks = []
     filled = _volume(shape) / hull.volume
@@ -205,10 +205,10 @@ def _faces(points: np.ndarray, tolerance: float) -> list[tuple[int, ...]]:
                 on = frozenset(np.flatnonzero(np.abs(heights) <= tolerance).tolist())
                 found.setdefault(on, side * normal)
     whole = [on for on in found if not any(on < other for other in found)]
-    return [_ordered(points, sorted(on), found[on]) for on in whole]
+    return [_face_corners(points, sorted(on), found[on]) for on in whole]
 
 
-def _ordered(points: np.ndarray, on: list[int], normal: np.ndarray) -> tuple[int, ...]:
+def _face_corners(points: np.ndarray, on: list[int], normal: np.ndarray) -> tuple[int, ...]:
     """Corners of a face counterclockwise about its normal, without points on its edges."""
     own = points[on] - points[on].mean(axis=0)
     first = own[np.argmax(np.linalg.norm(own, axis=1))]
@@ -224,7 +224,7 @@ def _ordered(points: np.ndarray, on: list[int], normal: np.ndarray) -> tuple[int
     return tuple(corner for corner, turn in zip(ring, turns, strict=True) if turn > 1e-9 * size * size)
 
 
-def _directed(faces: list[tuple[int, ...]] | tuple[tuple[int, ...], ...]) -> dict[tuple[int, int], int]:
+def _face_of_edge(faces: list[tuple[int, ...]] | tuple[tuple[int, ...], ...]) -> dict[tuple[int, int], int]:
     """The face left of each directed edge."""
     return {(face[i - 1], face[i]): k for k, face in enumerate(faces) for i in range(len(face))}
 

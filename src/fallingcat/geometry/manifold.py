@@ -16,21 +16,21 @@ import numpy as np
 
 from ..arrays import absolute, array, concatenate, less, scale, sqrt, stack, where
 from .collision_pairs import Couple, for_all
-from .signed_distance import FLAT, NEVER, Pose, Proximity, Solid, meeting, separations
+from .signed_distance import NO_SEPARATION, PARALLEL_SINE, Pose, Proximity, Solid, meeting, separations
 
-FAR = 1.0
+NO_CONTACT_HEIGHT = 1.0
 """m: height of a point without a partner"""
-INSIDE = 1e-9
+CORNER_TOLERANCE = 1e-9
 """m: by which corners may be outside of a face that they are on"""
 EDGE_BIAS = 0.02
 """Margin, relative to the smallest half size, by which two edges must be farther apart than faces to touch in one
 point: faces that are nearly parallel keep their four points."""
-ALIGNED = 0.999
+ALIGNED_COSINE = 0.999
 """cosine of the angle between a face and the direction of a capsule's contact up to which it lies on the face"""
-WAYS = np.array([[np.cos(a), np.sin(a)] for a in np.deg2rad([56.0, 146.0, 236.0, 326.0])])
+EXTREME_DIRECTIONS = np.array([[np.cos(a), np.sin(a)] for a in np.deg2rad([56.0, 146.0, 236.0, 326.0])])
 """``4 x 2``: directions along which the corners of a polygon that carry are farthest.  Every rectangle has its own four
 corners there, unless it is turned by 56 degrees to the face exactly."""
-DEEPER = 1e-6
+MIN_DEPTH_DIFFERENCE = 1e-6
 """m: by which another corner has to be deeper than these four to take the place of the highest."""
 
 
@@ -88,12 +88,12 @@ def _box_and_capsule(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r
     met = BOX_AND_CAPSULE(H_a, half_a, r_a, H_b, half_b, r_b)
     R = H_a[:3, :3]
     c, u, n = R.T @ (H_b[:3, 3] - H_a[:3, 3]), scale(half_b[2], R.T @ H_b[:3, 2]), R.T @ met.normal
-    faces = [where(less(ALIGNED, absolute(n[i])), 1.0, 0.0) for i in range(3)]
+    faces = [where(less(ALIGNED_COSINE, absolute(n[i])), 1.0, 0.0) for i in range(3)]
     beside = half_a + scale(1e3, array(faces))  # along the normal of the face nothing is clipped
     low, high, there = _clipped(c, u, beside)
     flat = less(0.5, sum(faces) * where(there, 1.0, 0.0))
     heights, points = [], []
-    for t, other in ((low, met.distance), (high, FAR)):
+    for t, other in ((low, met.distance), (high, NO_CONTACT_HEIGHT)):
         x = c + scale(t, u)
         over = n @ x - absolute(n) @ half_a - r_b
         heights.append(where(flat, over, other))
@@ -104,7 +104,7 @@ def _box_and_capsule(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r
 def _clipped(c: Any, u: Any, half: Any) -> tuple[Any, Any, Any]:
     """Between which ``t`` in [-1, 1] ``c + t u`` is in a box, and whether it is there at all."""
     low, high, there = -1.0, 1.0, None
-    size = FLAT * FLAT * (u @ u)
+    size = PARALLEL_SINE * PARALLEL_SINE * (u @ u)
     for x, d, h in zip(c, u, half, strict=True):
         # along a face there is no crossing to divide for: whether it is within is all that counts
         parallel = less(d * d, size)
@@ -112,9 +112,9 @@ def _clipped(c: Any, u: Any, half: Any) -> tuple[Any, Any, Any]:
         first, last = (-h - side * x) / step, (h - side * x) / step
         low = _larger(low, where(parallel, -1.0, first))
         high = -_larger(-high, where(parallel, -1.0, -last))
-        outside = where(parallel, absolute(x) - h - INSIDE, -1.0)
+        outside = where(parallel, absolute(x) - h - CORNER_TOLERANCE, -1.0)
         there = outside if there is None else _larger(there, outside)
-    return low, high, less(_larger(there, low - high - INSIDE), 0.0)
+    return low, high, less(_larger(there, low - high - CORNER_TOLERANCE), 0.0)
 
 
 # boxes ------------------------------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ class _Face(NamedTuple):
         Q, t = self.axes @ H[:3, :3], self.axes @ (H[:3, 3] - self.origin)
         sizes = absolute(Q[2])
         # ties go to the first axis, so that equal faces do not change places by rounding
-        first = less(_larger(sizes[1], sizes[2]), sizes[0] + INSIDE)
-        second = less(sizes[2], sizes[1] + INSIDE)
+        first = less(_larger(sizes[1], sizes[2]), sizes[0] + CORNER_TOLERANCE)
+        second = less(sizes[2], sizes[1] + CORNER_TOLERANCE)
         x = where(first, 1.0, 0.0)
         y = where(first, 0.0, where(second, 1.0, 0.0))
         out = array([x, y, 1.0 - x - y])
@@ -156,7 +156,7 @@ class _Face(NamedTuple):
 def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Manifold:
     """Corners of the polygon in which two faces overlap; or the point where two edges cross."""
     of_a, of_b, edges = separations(H_a, half_a, H_b, half_b)
-    second = less(of_a.apart + INSIDE, of_b.apart)
+    second = less(of_a.apart + CORNER_TOLERANCE, of_b.apart)
     least = smallest(concatenate([half_a, half_b]))
     # faces first: an edge that wins by rounding would replace four points by one, and the box would tip
     crossing = less(where(second, of_b.apart, of_a.apart) + EDGE_BIAS * least, edges.apart)
@@ -167,7 +167,7 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     met, heights, points = H_a[:3, 3] + H_a[:3, :3] @ edges.place, [], []
     for k, (x, y, z) in enumerate(carrying(corners)):
         at = face.origin + face.axes.T @ array([x, y, face.half[2] + 0.5 * z])
-        heights.append(where(crossing, edges.apart if k == 0 else FAR, z))
+        heights.append(where(crossing, edges.apart if k == 0 else NO_CONTACT_HEIGHT, z))
         points.append(where(crossing, met, at))
     normal = where(crossing, H_a[:3, :3] @ edges.normal, scale(where(second, -1.0, 1.0), face.axes[2]))
     return Manifold(array(heights), normal, points)
@@ -201,17 +201,17 @@ def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[Corner]:
     for side_x, side_y in product((-1.0, 1.0), repeat=2):
         x, y = side_x * h[0] - c[0], side_y * h[1] - c[1]
         s, t = (x * q[1] - y * q[0]) * inverse, (p[0] * y - p[1] * x) * inverse
-        there = less(where(upright, _larger(absolute(s), absolute(t)) - 1.0 - INSIDE, 1.0), 0.0)
+        there = less(where(upright, _larger(absolute(s), absolute(t)) - 1.0 - CORNER_TOLERANCE, 1.0), 0.0)
         place = array([side_x * h[0], side_y * h[1], c[2] + s * p[2] + t * q[2]])
         found.append(Corner(place, size * array([s, t]), there))
     return found
 
 
 def carrying(corners: Sequence[Corner]) -> list[Any]:
-    """Places of four corners: those farthest along :data:`WAYS`, and always the deepest."""
-    places = [_most([way @ x.seen for x in corners], corners) for way in WAYS]
-    deepest = _most([-x.place[2] for x in corners], corners)
-    deeper = less(deepest[2] + DEEPER, smallest([place[2] for place in places]))
+    """Places of four corners: those farthest along :data:`EXTREME_DIRECTIONS`, and always the deepest."""
+    places = [_extreme_corner([way @ x.seen for x in corners], corners) for way in EXTREME_DIRECTIONS]
+    deepest = _extreme_corner([-x.place[2] for x in corners], corners)
+    deeper = less(deepest[2] + MIN_DEPTH_DIFFERENCE, smallest([place[2] for place in places]))
     highest = -smallest([-place[2] for place in places])
     found, taken = [], 0.0
     for place in places:
@@ -221,11 +221,11 @@ def carrying(corners: Sequence[Corner]) -> list[Any]:
     return found
 
 
-def _most(scores: Sequence[Any], corners: Sequence[Corner]) -> Any:
+def _extreme_corner(scores: Sequence[Any], corners: Sequence[Corner]) -> Any:
     """The place (3) of the corner with the highest score; one that is far above the face if none is there."""
-    most, best = NEVER, array([0.0, 0.0, FAR])
+    most, best = NO_SEPARATION, array([0.0, 0.0, NO_CONTACT_HEIGHT])
     for score, corner in zip(scores, corners, strict=True):
-        here = where(corner.there, score, NEVER)
+        here = where(corner.there, score, NO_SEPARATION)
         better = less(most, here)
         most, best = where(better, here, most), where(better, corner.place, best)
     return best

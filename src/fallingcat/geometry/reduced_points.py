@@ -11,14 +11,14 @@ import numpy as np
 from ..model import Model
 from .collision_points import EXTREME_DIRECTIONS, CollisionPoints, collision_points
 
-DEPTH: Final = 3e-3
+MAX_DEPTH: Final = 3e-3
 """m: how far what is left out may be below the points of its link, on a plane in any direction."""
-RELATIVE_DEPTH: Final = 0.05
+MAX_RELATIVE_DEPTH: Final = 0.05
 """The same relative to the extent of the points of a link, if that is more."""
 DIRECTIONS: Final = 400
 
 
-def reduced(points: CollisionPoints, depth: float = DEPTH) -> CollisionPoints:
+def reduced(points: CollisionPoints, depth: float = MAX_DEPTH) -> CollisionPoints:
     """The points of each link that stand for all: on a plane no other is lower by more than ``depth``.
 
     A plane touches the convex hull of a link, so most points of a link with many shapes never do.  Points are taken
@@ -27,7 +27,7 @@ def reduced(points: CollisionPoints, depth: float = DEPTH) -> CollisionPoints:
 
     Args:
         points: Points and balls of a robot.
-        depth: m, or :data:`RELATIVE_DEPTH` of the extent of a link, whichever is more.
+        depth: m, or :data:`MAX_RELATIVE_DEPTH` of the extent of a link, whichever is more.
 
     Returns:
         Some of the points, in their order; the model is the same.
@@ -72,10 +72,10 @@ def _by_link(points: CollisionPoints) -> list[list[int]]:
 def _extreme(points: CollisionPoints, mine: list[int], depth: float) -> list[int]:
     """Indices of the points of one link that are kept."""
     centers = np.array([points.model.frame(points.points[i]).placement[:3, 3] for i in mine])
-    ways = _ways()
+    ways = _unit_directions()
     reach = centers @ ways.T + np.array([points.radii[i] for i in mine])[:, None]  # points x directions
     support = reach.max(axis=0)
-    enough = max(depth, RELATIVE_DEPTH * float((support + (-centers @ ways.T).max(axis=0)).max()))
+    enough = max(depth, MAX_RELATIVE_DEPTH * float((support + (-centers @ ways.T).max(axis=0)).max()))
     taken = [int(reach[:, 0].argmax())]
     best = reach[taken[0]]
     while (missing := support - best).max() > enough:
@@ -85,7 +85,7 @@ def _extreme(points: CollisionPoints, mine: list[int], depth: float) -> list[int
 
 
 @functools.lru_cache(maxsize=1)
-def _ways() -> np.ndarray:
+def _unit_directions() -> np.ndarray:
     """Unit vectors all around, along axes and diagonals first (n x 3)."""
     k = np.arange(DIRECTIONS) + 0.5
     # Fibonacci spiral: turns of the golden angle cover a sphere evenly, without a pole

@@ -19,15 +19,15 @@ from ..arrays.types import Vector
 from ..errors import ModelError
 from ..model.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
-SHORTEST = 1e-12
+MIN_LENGTH = 1e-12
 """m: below this two points have no direction between them, and no normal"""
-FLAT = 1e-9
+PARALLEL_SINE = 1e-9
 """sine of the angle below which edges and faces are parallel: then they meet in their middles"""
-TIE = 1e-9
+EDGE_MARGIN = 1e-9
 """m: by which edges have to be farther apart than faces to count"""
-BOX = 3
+BOX_EXTENT = 3
 """extent of a box, see :attr:`.Solid.extent`"""
-NEVER = -1e9
+NO_SEPARATION = -1e9
 """m: the separation along an axis that is none"""
 
 
@@ -98,7 +98,7 @@ def meeting(first: Solid, second: Solid) -> Callable[[Pose, Any, Any, Pose, Any,
 
     The first is no less a box than the second.  A convex hull (:class:`.Hull`) has a function of its own.
     """
-    if first.extent > BOX:
+    if first.extent > BOX_EXTENT:
         return first.meeting(second)  # type: ignore[attr-defined]
     try:
         return _MEETINGS[first.extent, second.extent]
@@ -130,7 +130,7 @@ def _balls(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
 
 def _capsule_and_ball(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
     p, u, q = H_a[:3, 3], scale(half_a[2], H_a[:3, 2]), H_b[:3, 3]
-    t = _held((q - p) @ u / (half_a[2] * half_a[2]), 1.0)
+    t = _clamped((q - p) @ u / (half_a[2] * half_a[2]), 1.0)
     return _thick(p + scale(t, u), r_a, q, r_b)
 
 
@@ -147,11 +147,11 @@ def nearest_of_segments(w: Any, e: Any, a: Any, f: Any, b: Any) -> tuple[Any, An
     """
     turn, d, g = e @ f, e @ w, f @ w
     sine = 1.0 - turn * turn
-    parallel = less(sine, FLAT * FLAT)
-    low, high = _held(-d - absolute(turn) * b, a), _held(absolute(turn) * b - d, a)
-    s = where(parallel, 0.5 * (low + high), _held((turn * g - d) / where(parallel, 1.0, sine), a))
-    t = _held(turn * s + g, b)
-    return where(parallel, s, _held(turn * t - d, a)), t
+    parallel = less(sine, PARALLEL_SINE * PARALLEL_SINE)
+    low, high = _clamped(-d - absolute(turn) * b, a), _clamped(absolute(turn) * b - d, a)
+    s = where(parallel, 0.5 * (low + high), _clamped((turn * g - d) / where(parallel, 1.0, sine), a))
+    t = _clamped(turn * s + g, b)
+    return where(parallel, s, _clamped(turn * t - d, a)), t
 
 
 def _thick(x: Any, r_x: Any, y: Any, r_y: Any) -> Proximity:
@@ -163,7 +163,7 @@ def _thick(x: Any, r_x: Any, y: Any, r_y: Any) -> Proximity:
 def _direction(way: Any) -> tuple[Any, Any]:
     """Length and direction, which is zero where there is none."""
     square = way @ way
-    there = less(SHORTEST * SHORTEST, square)
+    there = less(MIN_LENGTH * MIN_LENGTH, square)
     length = sqrt(where(there, square, 1.0))
     return where(there, length, 0.0), scale(where(there, 1.0 / length, 0.0), way)
 
@@ -199,7 +199,7 @@ def _box_and_capsule(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r
     u = scale(half_b[2], R.T @ H_b[:3, 2])
     way = _through_faces(half_a, c, u)
     for k in range(3):
-        way = way.or_rather(_over_edge(half_a, c, u, k), TIE)
+        way = way.or_rather(_over_edge(half_a, c, u, k), EDGE_MARGIN)
     t = where(less(way.apart, 0.0), way.place, _nearest_of_segment(half_a, c, u))
     x = c + scale(t, u)
     distance, normal = _out_of_box(half_a, x, way)
@@ -214,7 +214,7 @@ def _thrown_out(H: Pose, R: Any, x: Any, normal: Any, distance: Any, radius: Any
 
 def _out_of_box(half: Any, x: Any, inside: Separation) -> tuple[Any, Any]:
     """Distance of ``x`` from a box, and its direction; or as ``inside`` has it."""
-    length, normal = _direction(x - _held(x, half))
+    length, normal = _direction(x - _clamped(x, half))
     deep = less(inside.apart, 0.0)
     there = where(deep, 0.0, length)
     return where(deep, inside.apart, length), where(less(0.0, there), normal, inside.normal)
@@ -224,7 +224,7 @@ def _through_faces(half: Any, c: Any, u: Any) -> Separation:
     """The face nearest to the deeper end of the segment ``c + t u``, ``|t| <= 1``."""
     ways = []
     for i, unit in enumerate(np.eye(3)):
-        side = _side(c[i])
+        side = _sign(c[i])
         ways.append(Separation(side * c[i] - absolute(u[i]) - half[i], scale(side, unit), -side * _sign_or_none(u[i])))
     return ways[0].or_rather(ways[1]).or_rather(ways[2])
 
@@ -233,15 +233,15 @@ def _over_edge(half: Any, c: Any, u: Any, k: int) -> Separation:
     """The edges along axis ``k``, seen along ``k``: there the segment is one too, and the edge a corner."""
     i, j = (k + 1) % 3, (k + 2) % 3
     square = u[i] * u[i] + u[j] * u[j]
-    crossing = less(FLAT * FLAT * (u @ u), square)
+    crossing = less(PARALLEL_SINE * PARALLEL_SINE * (u @ u), square)
     length = sqrt(where(crossing, square, 1.0))
     n_i, n_j = -u[j] / length, u[i] / length
-    side = _side(n_i * c[i] + n_j * c[j])
+    side = _sign(n_i * c[i] + n_j * c[j])
     n_i, n_j = side * n_i, side * n_j
-    apart = n_i * (c[i] - _side(n_i) * half[i]) + n_j * (c[j] - _side(n_j) * half[j])
-    t = (_side(n_i) * half[i] - c[i]) * u[i] + (_side(n_j) * half[j] - c[j]) * u[j]
+    apart = n_i * (c[i] - _sign(n_i) * half[i]) + n_j * (c[j] - _sign(n_j) * half[j])
+    t = (_sign(n_i) * half[i] - c[i]) * u[i] + (_sign(n_j) * half[j] - c[j]) * u[j]
     normal = array([n_i if axis == i else n_j if axis == j else 0.0 * n_i for axis in range(3)])
-    return Separation(where(crossing, apart, NEVER), normal, t / (length * length))
+    return Separation(where(crossing, apart, NO_SEPARATION), normal, t / (length * length))
 
 
 def _nearest_of_segment(half: Any, c: Any, u: Any) -> Any:
@@ -250,16 +250,19 @@ def _nearest_of_segment(half: Any, c: Any, u: Any) -> Any:
     Half the squared distance has the slope ``u . (x - x held in the box)``, which rises, and is straight but for kinks
     where the segment passes the plane of a face: it is zero between two of these, or at an end.
     """
-    size = FLAT * FLAT * (u @ u)
+    size = PARALLEL_SINE * PARALLEL_SINE * (u @ u)
     steps = where(less(u * u, size), np.ones(3), u)
-    kinks = [_held((side * half[i] - c[i]) / steps[i], 1.0) for i in range(3) for side in (-1.0, 1.0)]
-    low, slope_low, high, slope_high = -1.0, NEVER, 1.0, -NEVER
+    kinks = [_clamped((side * half[i] - c[i]) / steps[i], 1.0) for i in range(3) for side in (-1.0, 1.0)]
+    low, slope_low, high, slope_high = -1.0, NO_SEPARATION, 1.0, -NO_SEPARATION
     for t in (-1.0, 1.0, *kinks):
         x = c + scale(t, u)
-        slope = u @ (x - _held(x, half))
+        slope = u @ (x - _clamped(x, half))
         falls, rises = less(slope, size), less(-size, slope)
-        low, slope_low = _larger(low, where(falls, t, -1.0)), _larger(slope_low, where(falls, slope, NEVER))
-        high, slope_high = -_larger(-high, where(rises, -t, -1.0)), -_larger(-slope_high, where(rises, -slope, NEVER))
+        low, slope_low = _larger(low, where(falls, t, -1.0)), _larger(slope_low, where(falls, slope, NO_SEPARATION))
+        high, slope_high = (
+            -_larger(-high, where(rises, -t, -1.0)),
+            -_larger(-slope_high, where(rises, -slope, NO_SEPARATION)),
+        )
     between = less(2.0 * size, slope_high - slope_low)
     t = low - slope_low * (high - low) / where(between, slope_high - slope_low, 1.0)
     return where(between, t, 0.5 * (low + high))
@@ -273,7 +276,7 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     apart, n = where(second, of_b.apart, of_a.apart), where(second, R @ of_b.normal, of_a.normal)
     corner_a = half_a * _sign_or_none(n)  # or the middle of an edge or face, if all of it is as far
     corner_b = d - R @ (half_b * _sign_or_none(R.T @ n))
-    across = less(apart + TIE, edges.apart)
+    across = less(apart + EDGE_MARGIN, edges.apart)
     point = where(across, edges.place, where(second, corner_a, corner_b))
     return Proximity(where(across, edges.apart, apart), A @ where(across, edges.normal, n), A @ point + H_a[:3, 3])
 
@@ -287,8 +290,8 @@ def separations(H_a: Pose, half_a: Vector, H_b: Pose, half_b: Vector) -> tuple[S
     A = H_a[:3, :3]
     d, R = A.T @ (H_b[:3, 3] - H_a[:3, 3]), A.T @ H_b[:3, :3]
     edges, e, f = _edges(half_a, half_b, R, d)
-    p = half_a * _side(edges.normal) * (1.0 - e)
-    q = d - R @ (half_b * _side(R.T @ edges.normal) * (1.0 - f))
+    p = half_a * _sign(edges.normal) * (1.0 - e)
+    q = d - R @ (half_b * _sign(R.T @ edges.normal) * (1.0 - f))
     crossing = edges._replace(place=p + scale(along_line(p - q, e, R @ f), e))
     return _faces(half_a, half_b, R, d), _faces(half_b, half_a, R.T, R.T @ d), crossing
 
@@ -296,7 +299,7 @@ def separations(H_a: Pose, half_a: Vector, H_b: Pose, half_b: Vector) -> tuple[S
 def _faces(half: Any, other: Any, R: Any, d: Any) -> Separation:
     """Separation along a face normal of the first of two boxes, towards the second."""
     ways = [
-        Separation(absolute(d[i]) - half[i] - other @ absolute(R[i]), scale(_side(d[i]), unit), 0.0)
+        Separation(absolute(d[i]) - half[i] - other @ absolute(R[i]), scale(_sign(d[i]), unit), 0.0)
         for i, unit in enumerate(np.eye(3))
     ]
     return ways[0].or_rather(ways[1]).or_rather(ways[2])
@@ -307,18 +310,18 @@ def _edges(half_a: Any, half_b: Any, R: Any, d: Any) -> tuple[Separation, Any, A
 
     Along ``e_i x f_j`` the axes of the boxes are entries of ``R``, so that this takes few operations.
     """
-    S, apart, first, second = absolute(R), NEVER, 0.0, 0.0
+    S, apart, first, second = absolute(R), NO_SEPARATION, 0.0, 0.0
     for i, j in product(range(3), repeat=2):
         k, m, o, n = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
         square = R[k, j] * R[k, j] + R[m, j] * R[m, j]
-        crossing = less(FLAT * FLAT, square)
+        crossing = less(PARALLEL_SINE * PARALLEL_SINE, square)
         reach = half_a[k] * S[m, j] + half_a[m] * S[k, j] + half_b[o] * S[i, n] + half_b[n] * S[i, o]
         gap = (absolute(d[m] * R[k, j] - d[k] * R[m, j]) - reach) / sqrt(where(crossing, square, 1.0))
-        better = less(apart, where(crossing, gap, NEVER))
+        better = less(apart, where(crossing, gap, NO_SEPARATION))
         apart, first, second = where(better, gap, apart), where(better, 1.0 * i, first), where(better, 1.0 * j, second)
     e, f = _unit(first), _unit(second)
     _, normal = _direction(cross(e, R @ f))
-    return Separation(apart, scale(_side(normal @ d), normal), 0.0), e, f
+    return Separation(apart, scale(_sign(normal @ d), normal), 0.0), e, f
 
 
 def _unit(number: Any) -> Any:
@@ -330,25 +333,25 @@ def along_line(w: Any, e: Any, f: Any) -> Any:
     """``s`` of the point ``p + s e`` of a line that is nearest to another, ``q + t f``; ``w = p - q``."""
     turn = e @ f
     sine = 1.0 - turn * turn
-    crossing = less(FLAT * FLAT, sine)
+    crossing = less(PARALLEL_SINE * PARALLEL_SINE, sine)
     return where(crossing, (turn * (f @ w) - e @ w) / where(crossing, sine, 1.0), 0.0)
 
 
-def _side(x: Any) -> Any:
+def _sign(x: Any) -> Any:
     """1 or -1."""
     return where(less(x, 0.0), -1.0, 1.0)
 
 
 def _sign_or_none(x: Any) -> Any:
     """1 or -1; 0 where it is next to nothing."""
-    return where(less(x, -FLAT), -1.0, where(less(FLAT, x), 1.0, 0.0))
+    return where(less(x, -PARALLEL_SINE), -1.0, where(less(PARALLEL_SINE, x), 1.0, 0.0))
 
 
 def _larger(x: Any, y: Any) -> Any:
     return where(less(x, y), y, x)
 
 
-def _held(x: Any, most: Any) -> Any:
+def _clamped(x: Any, most: Any) -> Any:
     """``x`` between ``-most`` and ``most``."""
     return where(less(most, x), most, where(less(x, -most), -most, x))
 

@@ -75,7 +75,7 @@ class Terrain(ABC):
         Returns:
             Height (m), first (1) and second (1/m) derivatives.
         """
-        return Slopes(*_replayed(*_derived(self), [x, y]))
+        return Slopes(*_evaluated_trace(*_derived(self), [x, y]))
 
     def check_radius(self, radius: float) -> None:  # noqa: B027 (most cannot say)
         """Refuse balls that do not fit into a hollow: they would touch at two places.
@@ -109,7 +109,7 @@ class Uneven(NamedTuple):
         near = less(flat, 2.0 * radius)
         top = at.h + where(near, straight, 0.0 * straight)
         for _ in range(NEWTON_STEPS if radius else 1):
-            x, y = _nearer(x, y, c, top - at.h, at)
+            x, y = _newton_step(x, y, c, top - at.h, at)
             at = self.terrain.slopes(x, y)
         axes = _axes(at)
         away = axes[0] @ array([top - at.h, c[1] - x, c[2] - y])
@@ -131,7 +131,7 @@ def check_terrain(terrain: Any) -> None:
         raise ModelError(f"terrain is a Terrain, such as a HeightField, not {describe(terrain)}")
 
 
-def _nearer(x: Any, y: Any, c: Any, above: Any, at: Slopes) -> tuple[Any, Any]:
+def _newton_step(x: Any, y: Any, c: Any, above: Any, at: Slopes) -> tuple[Any, Any]:
     """A step of Newton's method to where ``c`` is straight ``above`` along the normal."""
     f, g = x - c[1] - above * at.x, y - c[2] - above * at.y
     xx, xy, yy = 1.0 + at.x * at.x - above * at.xx, at.x * at.y - above * at.xy, 1.0 + at.y * at.y - above * at.yy
@@ -162,16 +162,16 @@ def _derived(terrain: Terrain) -> tuple[list[Any], np.ndarray]:
     return [h, *first, second[0, 0], second[0, 1], second[1, 1]], at
 
 
-def _replayed(outputs: list[Any], inputs: np.ndarray, values: Sequence[Any]) -> list[Any]:
+def _evaluated_trace(outputs: list[Any], inputs: np.ndarray, values: Sequence[Any]) -> list[Any]:
     """Values of traced ``outputs`` when their ``inputs`` are ``values``, numbers of any kind."""
     known: dict[Any, Any] = dict(zip(inputs, values, strict=True))
     for node in inputs[0].graph.needed(outputs):
         if node not in known:
-            known[node] = DOES[node.op](*(known.get(a, a) for a in node.args))
+            known[node] = TRACE_OPERATIONS[node.op](*(known.get(a, a) for a in node.args))
     return [known.get(x, x) for x in outputs]
 
 
-DOES: Final[dict[str, Callable[..., Any]]] = {
+TRACE_OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
@@ -272,10 +272,10 @@ def _numbers(given: Any) -> np.ndarray:
 @functools.lru_cache(maxsize=64)
 def _coefficients(heights: tuple[tuple[float, ...], ...]) -> np.ndarray:
     """Coefficients of the B-splines of the natural spline through ``heights``, one more row and column on each side."""
-    return _filtered(_filtered(np.array(heights)).T).T
+    return _knot_values(_knot_values(np.array(heights)).T).T
 
 
-def _filtered(heights: np.ndarray) -> np.ndarray:
+def _knot_values(heights: np.ndarray) -> np.ndarray:
     """Along the first axis: ``(c[i-1] + 4 c[i] + c[i+1]) / 6 = h[i]``, without curvature at the ends."""
     n = len(heights)
     T = np.eye(n)

@@ -121,7 +121,7 @@ class Examined(NamedTuple):
 def examine(path: str | os.PathLike[str], **options: Any) -> Examined:
     """Load a robot as :func:`read` does, with all that was ignored."""
     check_path(path)
-    path = _found(path)
+    path = _located_file(path)
     reader = Reader(path, _options(path, **options))
     try:
         return Examined(_read(reader), reader.warnings, dict(reader.ignored))
@@ -302,7 +302,7 @@ WRITERS = Registry[Callable[[Model, "str | os.PathLike[str]"], None]]("writer", 
 """By ending: ``write(model, path)``."""
 
 
-def _found(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+def _located_file(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """The file of a path, or of the name of a robot that is installed."""
     if PurePath(path).suffix:
         return path

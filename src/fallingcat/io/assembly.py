@@ -62,7 +62,7 @@ def assemble(parts: Parts, reader: Reader) -> Model:
     check_numbers(parts, reader)
     top = check_tree(parts, reader)
     if isinstance(parts.base, SE3):
-        _remark_on_a_free_world(parts, top, reader)
+        _warn_of_free_world_link(parts, top, reader)
     model = parts.model()
     if parts.needs_mass:
         _refuse_massless(_merged(model), parts, reader)
@@ -75,7 +75,7 @@ def weld_idle(model: Model, parts: Parts, reader: Reader) -> tuple[Model, Model]
     """The model, and what it is with its fixed joints merged; those that move no mass are fixed where that is asked."""
     merged = _merged(model)
     if merged.idle_links and reader.options.massless == "weld":
-        model = _welded(model, merged.idle_links, parts, reader)
+        model = _with_idle_joints_fixed(model, merged.idle_links, parts, reader)
         merged = _merged(model)
     return model, merged
 
@@ -93,7 +93,7 @@ def _refuse_massless(merged: Model, parts: Parts, reader: Reader) -> None:
         reader.fail(parts.link_places[name], f"{NEEDS_MASS}, and {name!r} has none", "give it one, or weld it")
 
 
-def _welded(model: Model, idle: Sequence[str], parts: Parts, reader: Reader) -> Model:
+def _with_idle_joints_fixed(model: Model, idle: Sequence[str], parts: Parts, reader: Reader) -> Model:
     """The robot with the joints of massless links fixed, where they stand at neutral."""
     still = [i for i, joint in enumerate(model.joints) if joint.child in idle]
     for i in still:
@@ -144,7 +144,7 @@ def _no_cycle(parts: Parts, carrier: Mapping[str, Joint], roots: Sequence[str], 
         grounded.update(way)
 
 
-def _remark_on_a_free_world(parts: Parts, top: str, reader: Reader) -> None:
+def _warn_of_free_world_link(parts: Parts, top: str, reader: Reader) -> None:
     """A root called world, without a mass, with one link fixed to it: few who write that mean a robot that flies."""
     below = [joint for joint in parts.joints if joint.parent == top]
     massless = next(link.body.mass for link in parts.links if link.name == top) == 0.0

@@ -69,7 +69,7 @@ class Options:
 
 
 @dataclass
-class _Remark:
+class _GroupedWarning:
     """A warning about several places of a file."""
 
     index: int
@@ -133,7 +133,7 @@ class Reader:
         if len(self.warnings) == MAX_WARNINGS:
             place, text = None, f"there are more than {MAX_WARNINGS:,} warnings: the others are left out"
         message = str(self._error(place, text, None))  # an error is one line, whatever names the file holds
-        self._seen[kind or text] = _Remark(len(self.warnings), message, {_where(place)})
+        self._seen[kind or text] = _GroupedWarning(len(self.warnings), message, {_where(place)})
         self.warnings.append(message)
 
     def fault(self, place: Located | None, rule: str, taken: str) -> None:
@@ -156,7 +156,7 @@ class Reader:
         for place, problem in problems:
             self.warn(place, problem, kind="physics")
 
-    _seen: dict[str, _Remark] = field(default_factory=dict, repr=False)
+    _seen: dict[str, _GroupedWarning] = field(default_factory=dict, repr=False)
     ignored: Counter[str] = field(default_factory=Counter)
     """Valid statements of the file that nothing here makes use of: number of each."""
 

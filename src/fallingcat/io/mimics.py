@@ -14,7 +14,7 @@ from ..model.tree import followed
 from .diagnostics import Located, Reader
 
 
-class Asked(NamedTuple):
+class MimicRequest(NamedTuple):
     """Request of a file about a joint: ``q = ratio q_leader + offset``."""
 
     leader: str
@@ -23,11 +23,13 @@ class Asked(NamedTuple):
     place: Located
 
 
-def mimicking(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Reader) -> tuple[list[Joint], list[Couple]]:
+def mimicking(
+    joints: Sequence[Joint], asked: Mapping[str, MimicRequest], reader: Reader
+) -> tuple[list[Joint], list[Couple]]:
     """The joints as followers; with ``loops="open"`` or ``"close"`` as they are, and what couples them if closed."""
     asked = _possible(joints, asked, reader)
     if reader.options.loops is None:
-        return _with_room(followed(_followers(joints, asked, reader)), asked, reader), []
+        return _with_compatible_limits(followed(_followers(joints, asked, reader)), asked, reader), []
     if reader.options.loops == "close":
         couples = [
             Couple(f"{name} mimics {one.leader}", name, one.leader, (one.offset, one.ratio))
@@ -40,7 +42,7 @@ def mimicking(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Reade
     return [*joints], []
 
 
-def _possible(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Reader) -> dict[str, Asked]:
+def _possible(joints: Sequence[Joint], asked: Mapping[str, MimicRequest], reader: Reader) -> dict[str, MimicRequest]:
     """Followers with one coordinate; leaders must exist, and must not follow themselves in the end."""
     by_name, found = {joint.name: joint for joint in joints}, {}
     for name, one in asked.items():
@@ -62,7 +64,7 @@ def _role(joint: Joint, follower: str) -> str:
     return "mimic" if joint.name == follower else "be mimicked"
 
 
-def _no_circle(asked: Mapping[str, Asked], reader: Reader) -> None:
+def _no_circle(asked: Mapping[str, MimicRequest], reader: Reader) -> None:
     done: set[str] = set()
     for start in asked:
         way: set[str] = set()
@@ -75,7 +77,7 @@ def _no_circle(asked: Mapping[str, Asked], reader: Reader) -> None:
         done |= way
 
 
-def _followers(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Reader) -> list[Joint]:
+def _followers(joints: Sequence[Joint], asked: Mapping[str, MimicRequest], reader: Reader) -> list[Joint]:
     """Joints that follow moving ones; what follows a fixed joint, or at the ratio 0, is welded where it then stands."""
     still, found = _standing(joints, asked), []
     for joint in joints:
@@ -91,7 +93,7 @@ def _followers(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Read
     return found
 
 
-def _standing(joints: Sequence[Joint], asked: Mapping[str, Asked]) -> dict[str, float]:
+def _standing(joints: Sequence[Joint], asked: Mapping[str, MimicRequest]) -> dict[str, float]:
     """The coordinates of joints that do not move: of fixed ones, and of what follows them, or at the ratio 0."""
     still, seen = {joint.name: 0.0 for joint in joints if not joint.kind.nv}, set()
     for start in asked:
@@ -107,7 +109,7 @@ def _standing(joints: Sequence[Joint], asked: Mapping[str, Asked]) -> dict[str, 
     return still
 
 
-def _with_room(joints: Sequence[Joint], asked: Mapping[str, Asked], reader: Reader) -> list[Joint]:
+def _with_compatible_limits(joints: Sequence[Joint], asked: Mapping[str, MimicRequest], reader: Reader) -> list[Joint]:
     """The joints without those limits of followers that would leave their leaders no room at all."""
     limits, found = {joint.name: joint.limits for joint in joints}, []
     for joint in joints:

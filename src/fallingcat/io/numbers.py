@@ -50,7 +50,7 @@ def number(reader: Reader, element: Element, attribute: str, default: float | No
         return default
     value = parse_number(text.strip(_SPACE))
     return (
-        _meant(reader, element, f"{attribute!r} is one finite number, not {text[:80]!r}", text)
+        _salvaged_number(reader, element, f"{attribute!r} is one finite number, not {text[:80]!r}", text)
         if value is None
         else value
     )
@@ -91,11 +91,13 @@ def vector(
         reader.fault(element, rule, f"the first {high} are taken")
     values = [parse_number(word) for word in words[:high]]
     for i in (i for i, value in enumerate(values) if value is None):
-        values[i] = _meant(reader, element, f"{attribute!r} holds finite numbers, not {words[i][:80]!r}", words[i])
+        values[i] = _salvaged_number(
+            reader, element, f"{attribute!r} holds finite numbers, not {words[i][:80]!r}", words[i]
+        )
     return np.array(values, dtype=float)
 
 
-def _meant(reader: Reader, element: Element, rule: str, text: str) -> float:
+def _salvaged_number(reader: Reader, element: Element, rule: str, text: str) -> float:
     """The number before a stray comma or dot, ``-1.57.`` or ``0.07,``, which is a fault; others are errors."""
     value = parse_number(text.strip(_SPACE)[:-1]) if text.strip(_SPACE)[-1:] in (",", ".") else None
     if value is None:

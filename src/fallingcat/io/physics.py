@@ -13,7 +13,7 @@ from ..model.joint_inertia import Resistance, resistances
 from .diagnostics import Located, Reader
 from .limits import MAX_MASS_RATIO
 
-IMMATERIAL: Final = 1e-9
+MAX_INERTIA_CHANGE: Final = 1e-9
 """Largest relative change of the inertia that a joint feels when impossible bodies are replaced by the nearest possible
 ones: then they cannot matter."""
 
@@ -40,7 +40,7 @@ def check_physics(
         if part.body.inertia.any() and _problem(part.body):  # among others, a point mass is a fine part
             reader.warn(places[part.name], "no body has this inertia alone, but together with what is fixed to it")
     light = [link.name for link in wholes if link.body.mass == 0.0 and link.name not in virtual]
-    _remark_on_massless(merged, light, places, needs_mass, reader)
+    _warn_of_massless(merged, light, places, needs_mass, reader)
     check_ratio([(link.body.mass, link.name) for link in wholes if link.body.mass > 0.0], places, reader)
 
 
@@ -78,8 +78,8 @@ def _check_wholes(
     if not wrong:
         return
     guilty = [part for part in parts if _problem(part.body)] or wrong
-    missing = {part.name: _missing(part.body) for part in guilty}
-    felt = () if needs_mass else _felt_alike(merged, wrong)
+    missing = {part.name: _missing_inertia(part.body) for part in guilty}
+    felt = () if needs_mass else _changed_inertias(merged, wrong)
     if not felt:
         worst_first = sorted(guilty, key=lambda part: -missing[part.name])
         reader.physics([(places[part.name], _problem(part.body) or "") for part in worst_first])
@@ -90,17 +90,17 @@ def _check_wholes(
             reader.warn(places[link.name], "a mass without extent on its own axis: the mass matrix is singular")
 
 
-def _missing(body: Body) -> float:
+def _missing_inertia(body: Body) -> float:
     """Inertia that a body lacks to be one (kg m^2); without a mass, all."""
     return float("inf") if body.mass == 0.0 else float(np.abs(body.possible.inertia - body.inertia).max())
 
 
 _UNFELT: Final = (
-    f"no body has this inertia, but no joint feels more than {IMMATERIAL:g} of what it misses: taken as it is"
+    f"no body has this inertia, but no joint feels more than {MAX_INERTIA_CHANGE:g} of what it misses: taken as it is"
 )
 
 
-def _felt_alike(merged: Model, wrong: Sequence[Link]) -> Sequence[Resistance]:
+def _changed_inertias(merged: Model, wrong: Sequence[Link]) -> Sequence[Resistance]:
     """Inertias at the base and the joints with the wrong bodies and with possible ones; nothing if they differ."""
     if any(link.body.mass == 0.0 for link in wrong):
         return ()
@@ -110,12 +110,12 @@ def _felt_alike(merged: Model, wrong: Sequence[Link]) -> Sequence[Resistance]:
     felt = resistances(merged, bodies, mended)
     for given, able in (at.free for at in felt):
         size = np.sqrt(np.abs(np.diag(able)))
-        if (np.abs(able - given) > IMMATERIAL * np.outer(size, size)).any():
+        if (np.abs(able - given) > MAX_INERTIA_CHANGE * np.outer(size, size)).any():
             return ()
     return felt
 
 
-def _remark_on_massless(
+def _warn_of_massless(
     merged: Model, massless: Sequence[str], places: Mapping[str, Located | None], needs_mass: bool, reader: Reader
 ) -> None:
     idle = merged.idle_links
@@ -126,10 +126,10 @@ def _remark_on_massless(
     for name in between if not needs_mass else ():
         text = "a massless link between joints: the mass matrix is singular where their axes line up"
         reader.warn(places[name], text)
-    remark_on_idle(merged, places, reader)
+    warn_of_idle_links(merged, places, reader)
 
 
-def remark_on_idle(merged: Model, places: Mapping[str, Located | None], reader: Reader) -> None:
+def warn_of_idle_links(merged: Model, places: Mapping[str, Located | None], reader: Reader) -> None:
     """Warn of links that nothing resists: there are no dynamics."""
     idle = merged.idle_links
     if idle == merged.link_names[:1]:

@@ -75,7 +75,8 @@ def from_pinocchio_model(peer: Any) -> Model:
         links += [Link(joint.child) for joint in chain[:-1]]
     base = _BASES[first[0].name] if floats else Trivial()
     if floats and _armature(peer, chains[roots[0]][0], first[0]).any():
-        raise ModelError(f"Pinocchio's joint {peer.names[roots[0]]!r} is the base here, and a base has no armature")
+        place = Place(label=f"joint {peer.names[roots[0]]!r}")
+        reader.warn(place, "the armature of the base is not read: no rotor drives it, though Pinocchio adds one")
     gravity, frames = np.array(peer.gravity.linear), tuple(_frames(peer, names, floats))
     for message in reader.warnings:
         warnings.warn(FileWarning(message), stacklevel=3)

@@ -33,11 +33,11 @@ def path_of(name: str) -> str:
     module = _installed(name if name.endswith(_ENDING) else name + _ENDING)
     missing = _missing_files(name, module) if module is not None else None
     if module is not None and missing is None:
-        return _described(name, module)
+        return _description_file(name, module)
     return _example(name, missing)
 
 
-def _described(name: str, module: str) -> str:
+def _description_file(name: str, module: str) -> str:
     """File of an installed description."""
     with _no_network():
         try:

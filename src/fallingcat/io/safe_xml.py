@@ -28,7 +28,7 @@ _UNBOUND: Final = expat.errors.XML_ERROR_UNBOUND_PREFIX
 _PREFIX: Final = re.compile(rb"[<\s/]([A-Za-z_][A-Za-z0-9_.-]{0,40}):[A-Za-z_]")
 _TAG: Final = re.compile(rb"<[^\s/>]+")
 _MAX_PREFIXES: Final = 32
-_LATEST: Final = 4096  # bytes before an XML declaration that should have been the first
+_MAX_LEADING_BYTES: Final = 4096  # bytes before an XML declaration that should have been the first
 _COMMENT: Final = re.compile(rb"<!--.*?-->", re.DOTALL)
 _ENCODING: Final = re.compile(rb"encoding\s*=\s*[\"']([^\"']*)")
 
@@ -111,7 +111,7 @@ def _parsed(data: bytes, reader: Reader, lenient: bool = True) -> Element:
     except SyntaxError as error:  # ElementTree.ParseError is one
         if lenient and builder.root is not None and expat.ErrorString(getattr(error, "code", 0)) == _UNBOUND:
             return _parsed(_with_prefixes(data, builder.start_of_root, reader), reader, lenient=False)
-        reader.fail(Place(getattr(error, "position", (None,))[0]), *_explained(error))
+        reader.fail(Place(getattr(error, "position", (None,))[0]), *_error_text(error))
     if root is None:
         reader.fail(None, "there is no root element")
     return root
@@ -180,7 +180,7 @@ def _with_prefixes(data: bytes, root: int, reader: Reader) -> bytes:
 
 def _without_late_declaration(data: bytes, reader: Reader) -> bytes:
     """The file with ``<?xml ... ?>`` blanked where blanks or comments stand before it, which XML does not allow."""
-    start = data.find(b"<?xml", 0, _LATEST)
+    start = data.find(b"<?xml", 0, _MAX_LEADING_BYTES)
     end = data.find(b"?>", start, start + 200) + 2
     before = data[: max(start, 0)].removeprefix(codecs.BOM_UTF8)
     if not before or end < start or _COMMENT.sub(b"", before).strip():
@@ -220,7 +220,7 @@ def _place(data: bytes, position: int) -> Place:
     return Place(data.count(b"\n", 0, position) + 1)
 
 
-def _explained(error: SyntaxError) -> tuple[str, str | None]:
+def _error_text(error: SyntaxError) -> tuple[str, str | None]:
     """The parser's complaint in words, and a hint for the frequent ones."""
     code = getattr(error, "code", 0)
     names = expat.errors

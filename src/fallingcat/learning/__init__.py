@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .controlled_gait import SteadyGait, steady_gait
 from .environment import Environment, StepResult
 from .evaluation import Evaluation, evaluate
 from .policy import Policy
 from .ppo import Learner
+from .push_basin import PushBasin, PushedRobots, Pushes, PushGrid
 from .rsl_rl_view import RslRlView
 from .settings import Settings
 from .task import Randomization, Snapshot, Task
@@ -21,16 +23,22 @@ __all__ = [
     "GymnasiumView",
     "Learner",
     "Policy",
+    "PushBasin",
+    "PushGrid",
+    "PushedRobots",
+    "Pushes",
     "Randomization",
     "RslRlView",
     "Settings",
     "Snapshot",
+    "SteadyGait",
     "StepResult",
     "Task",
     "Training",
     "Walk",
     "evaluate",
     "learn",
+    "steady_gait",
 ]
 
 

@@ -17,7 +17,7 @@ from .delay import Delay
 from .libraries import Library, library_of
 from .task import Snapshot, Task
 
-BANK = 1024
+BANK_SIZE = 1024
 """Starts, and parameters of robots, from which resets draw, unless another number is given."""
 COPIES, MAX_BYTES = 20, {"cpu": 8_000_000_000, "cuda": 100_000_000_000}
 """Numbers of a robot that are kept, as a multiple of those of its state, and bytes that all of them may take"""
@@ -95,7 +95,7 @@ class Environment:
         seed: int = 0,
         threads: int = 1,
         dtype: str | None = None,
-        bank: int = BANK,
+        bank: int = BANK_SIZE,
     ) -> None:
         if not isinstance(task, Task):
             raise ModelError(f"task must be a fc.learning.Task, got {describe(task)}")
@@ -197,7 +197,7 @@ class Environment:
         memory = {name: xp.zeros_like(x) for name, x in task.remember(blank.with_(inputs=inputs)).items()}
         self._now = blank.with_(inputs=inputs, memory=memory)
         self._delays[0].restart(everybody, self._lag(limits.action_delay), no_action)
-        return self._seen(everybody)
+        return self._sensor_observations(everybody)
 
     def step(self, actions: Any, *, details: bool = False) -> StepResult:
         """Apply actions for a period.
@@ -213,7 +213,7 @@ class Environment:
         actions = xp.clip(self._checked(actions), -task.limit, task.limit)
         inputs = task.control(self._delays[0](actions), before)
         self.batch.step(self.steps, **{name: self.library.sent(x) for name, x in inputs.items()})
-        self._push()
+        self._push_bases()
         self._age = self._age + task.period
         self._points = self.library.given(self.batch.points_of())
         after = self._snapshot(
@@ -229,7 +229,7 @@ class Environment:
         last = self._observed(after) if details else None
         metrics = {name: xp.where(broken, none, x) for name, x in task.metrics(after).items()} if details else {}
         self._now = after.with_(memory=task.remember(after))
-        observations = self._begin_anew(terminated | truncated)
+        observations = self._reset_ended(terminated | truncated)
         self._counts = self._counts + xp.stack([(terminated | truncated).sum(), terminated.sum(), broken.sum()])
         return StepResult(observations, rewards, terminated, truncated, broken, terms, last, metrics)
 
@@ -284,7 +284,7 @@ class Environment:
             self.library.xp, self._age, pose[:, :, :3], pose[:, :, 3], joints, twist, rates, **about, **fields
         )
 
-    def _begin_anew(self, ended: Any) -> Any:
+    def _reset_ended(self, ended: Any) -> Any:
         """Observations, after episodes that have ended are started anew."""
         task, xp, now = self.task, self.library.xp, self._now
         row = ended[:, None]
@@ -301,7 +301,7 @@ class Environment:
         self._now = self._snapshot(
             actions=actions, last_actions=last, commands=commands, inputs=now.inputs, memory=memory
         )
-        return self._seen(ended)
+        return self._sensor_observations(ended)
 
     def _restart(self, ended: Any) -> None:
         """Put some robots where episodes start, with parameters of their own."""
@@ -326,7 +326,7 @@ class Environment:
         kp, kd = (self.library.sent(x) for x in self._kp_kd)
         self.batch.set(kp=kp, kd=kd)
 
-    def _push(self) -> None:
+    def _push_bases(self) -> None:
         """Change the horizontal velocity of some bases, now and then."""
         limits, n, m = self._limits, self.robots, self.task.model.m
         if not limits.push or m != 6:
@@ -347,7 +347,7 @@ class Environment:
     def _observed(self, now: Snapshot) -> Any:
         return self.library.xp.concatenate(list(self.task.observe(now).values()), axis=1)
 
-    def _seen(self, ended: Any) -> Any:
+    def _sensor_observations(self, ended: Any) -> Any:
         """Observations as sensors give them: with noise, and late."""
         seen = self._observed(self._now)
         if self.task.noise:

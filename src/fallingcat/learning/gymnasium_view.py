@@ -59,7 +59,7 @@ class GymnasiumView(VectorEnv):
         """
         if seed is not None and not isinstance(seed, (int, np.integer)):
             raise ModelError(f"seed must be one whole number for all robots, got {describe(seed)}")
-        return self._fetched(self.environment.reset(seed)), {}
+        return self._as_floats(self.environment.reset(seed)), {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Apply actions.
@@ -76,8 +76,8 @@ class GymnasiumView(VectorEnv):
         infos: dict[str, Any] = {"broken": broken} if broken.any() else {}
         ended = terminated | truncated
         if ended.any():
-            infos |= {"final_obs": self._fetched(result.last), "_final_obs": ended}
+            infos |= {"final_obs": self._as_floats(result.last), "_final_obs": ended}
         return seen.astype(float), rewards.astype(float), terminated, truncated, infos
 
-    def _fetched(self, x: Any) -> np.ndarray:
+    def _as_floats(self, x: Any) -> np.ndarray:
         return np.array(self.environment.library.fetched(x), dtype=float)

@@ -66,6 +66,10 @@ class Library(ABC):
     def indices(self, below: int, count: int) -> Any:
         """Random whole numbers from 0 to ``below - 1``."""
 
+    def whole(self, x: Any) -> Any:
+        """Numbers rounded toward zero, as integers."""
+        return x.astype("int64")
+
     @abstractmethod
     def fetched(self, x: Any) -> np.ndarray:
         """NumPy array in this computer's memory."""
@@ -156,6 +160,10 @@ class Torch(Library):
     def indices(self, below: int, count: int) -> Any:
         """Tensor of whole numbers."""
         return self.xp.randint(0, below, (count,), generator=self.random, device=self.target)
+
+    def whole(self, x: Any) -> Any:
+        """Tensor of integers."""
+        return x.long()
 
     def fetched(self, x: Any) -> np.ndarray:
         """Array in this computer's memory."""

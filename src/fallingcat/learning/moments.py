@@ -9,7 +9,7 @@ try:
 except ImportError:  # the learner says so when it is made
     torch: Any = None  # type: ignore[no-redef]
 
-CONSTANT = 1e-5
+CONSTANT_DEVIATION = 1e-5
 """Deviation, as a part of the mean, below which a quantity counts as constant."""
 
 
@@ -41,7 +41,7 @@ class Moments:
     def scale(self) -> Any:
         """Deviations; 1 for columns that are constant."""
         deviation = self.arrays[1].sqrt()
-        return torch.where(deviation > CONSTANT * self.mean.abs(), deviation, torch.ones_like(deviation))
+        return torch.where(deviation > CONSTANT_DEVIATION * self.mean.abs(), deviation, torch.ones_like(deviation))
 
     def update(self, rows: Any, weight: Any) -> None:
         """Take in new data.

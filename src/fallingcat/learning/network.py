@@ -85,7 +85,7 @@ class Adam:
         return theta - size * mean / (spread + 1e-8)
 
 
-class Recorded:
+class RecordedLoop:
     """Loop body on a GPU as a CUDA graph: its launches are recorded once, and replayed by every call.
 
     What the body changes from call to call are the arrays that ``get`` lists; other arrays it may change in place.

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ExtraMissingError, ModelError, NumericsError, describe
 from .environment import Environment
 from .moments import Moments
-from .network import Adam, Network, Recorded, perceptron
+from .network import Adam, Network, RecordedLoop, perceptron
 from .policy import Policy
 from .settings import Settings
 
@@ -19,11 +19,11 @@ except ImportError:  # the learner says so when it is made
     torch: Any = None  # type: ignore[no-redef]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-TINY = 1e-30
+MIN_ADVANTAGE_DEVIATION = 1e-30
 """Least deviation of advantages by which they are divided."""
 MIN_DEVIATION = 0.05
 """Least standard deviation of actions while learning."""
-AVERAGED = 0.05
+AVERAGING_SHARE = 0.05
 """Share of the last round in the parameters of the policy that is given: a running mean walks more steadily."""
 RATES = (1e-5, 1e-2)
 """Learning rates between which the divergence of the policy steers."""
@@ -81,7 +81,7 @@ class Learner:
             torch.zeros((), device=device),
         )
         self.random = torch.Generator(device).manual_seed(seed)
-        self._recorded: Recorded | None = None
+        self._recorded: RecordedLoop | None = None
         self._data: Any = None  # of the last round
         self._names: tuple[str, ...] = ()  # of the figures of a round
         self.rounds, self.actions_taken = 0, 0
@@ -120,18 +120,20 @@ class Learner:
     def _figures(self) -> Any:
         """Figures of the next round, which on a GPU is replayed from a recording."""
         if not (self.settings.graph and self.theta.is_cuda and self._names):
-            return self._round()
+            return self._training_round()
         if self._recorded is None:
             generators = self.random, self.environment.library.random
-            self._recorded = Recorded(self._round, lambda: self._carried, self._carry, generators)
+            self._recorded = RecordedLoop(
+                self._training_round, lambda: self._loop_arrays, self._set_loop_arrays, generators
+            )
         return self._recorded()
 
-    def _round(self) -> Any:
+    def _training_round(self) -> Any:
         """Collect data and improve the policy; nothing waits for the device."""
         with torch.no_grad():
             self._data, figures = self._collect()
         figures |= self._improve(self._data)
-        self._mean = torch.lerp(self._mean, self.theta, (1.0 / (self._round_count + 1.0)).clamp(min=AVERAGED))
+        self._mean = torch.lerp(self._mean, self.theta, (1.0 / (self._round_count + 1.0)).clamp(min=AVERAGING_SHARE))
         self._round_count = self._round_count + 1.0
         self._names = tuple(figures)
         return torch.stack([torch.as_tensor(x, device=self.theta.device).float() for x in figures.values()])
@@ -152,11 +154,11 @@ class Learner:
         self._adam.arrays, self._observed.arrays, self._returned.arrays = others[:3], others[3:5], others[5:]
 
     @property
-    def _carried(self) -> list[Any]:
+    def _loop_arrays(self) -> list[Any]:
         """Arrays from which the next round goes on."""
         return [*self.state, self._seen, *self.environment.carried]
 
-    def _carry(self, arrays: Any) -> None:
+    def _set_loop_arrays(self, arrays: Any) -> None:
         """Go on from such arrays."""
         size = len(self.state)
         self.take(arrays[:size])
@@ -193,7 +195,7 @@ class Learner:
         last = self._value(value, self._observed.normalized(self._seen))
         advantages = self._advantages(rewards, values, last, ends)
         returns = self._rescaled((advantages + values)[..., None])[..., 0]
-        scaled = (advantages - advantages.mean()) / advantages.std().clamp(min=TINY)
+        scaled = (advantages - advantages.mean()) / advantages.std().clamp(min=MIN_ADVANTAGE_DEVIATION)
         flat = (x.flatten(0, 1) for x in (seen, actions, chance, means, returns, scaled))
         self._observed.update(torch.cat(raw), (1.0 / (self._round_count + 2.0)).clamp(min=1e-2))
         figures = {
@@ -258,7 +260,7 @@ class Learner:
         theta = self.theta.detach().requires_grad_()
         loss, figures = self._loss(theta, part, old)
         (gradient,) = torch.autograd.grad(loss, theta)
-        self._rate = self._steered(self._rate, figures[0])
+        self._rate = self._adapted_rate(self._rate, figures[0])
         gradient = gradient * (self.settings.gradient / (gradient.norm() + 1e-6)).clamp(max=1.0)
         self.theta = self._adam.step(theta.detach(), gradient, self._rate)
         self.theta[-self.network.actions :].clamp_(min=float(np.log(MIN_DEVIATION)))
@@ -278,7 +280,7 @@ class Learner:
         divergence = (log_deviation.detach() - old + 0.5 * moved - 0.5).sum(dim=1).mean()
         return error - gain - s.entropy * entropy, [divergence, error.detach(), gain.detach()]
 
-    def _steered(self, rate: Any, divergence: Any) -> Any:
+    def _adapted_rate(self, rate: Any, divergence: Any) -> Any:
         """Learning rate: smaller after a policy that changed too much, larger after one that changed little."""
         low, high = 0.5 * self.settings.divergence, 2.0 * self.settings.divergence
         return torch.where(divergence > high, rate / 1.5, torch.where(divergence < low, rate * 1.5, rate)).clamp(*RATES)

@@ -27,9 +27,9 @@ from .policy import Policy, read_arrays
 from .settings import Settings
 from .task import Task
 
-ROBOTS = {"cpu": 256, "cuda": 8192}
+DEFAULT_ROBOTS = {"cpu": 256, "cuda": 8192}
 """Number of robots, unless another is given."""
-USUAL = {
+DEFAULT_SETTINGS = {
     "cpu": Settings(hidden=(128, 64), deviation=0.4, divergence=0.03),
     "cuda": Settings(steps=8, discount=0.98, deviation=1.0),
 }
@@ -110,16 +110,21 @@ def learn(
     limit = checked_seconds(seconds, "seconds")
     if resume and file is None:
         raise ModelError("resume=True takes the file from which to go on")
-    choice(target, tuple(ROBOTS), "target")
+    choice(target, tuple(DEFAULT_ROBOTS), "target")
     if settings is not None and not isinstance(settings, Settings):
         raise ModelError(f"settings must be fc.learning.Settings, got {describe(settings)}")
     if file is not None:
         check_path(file)
     threads = whole(threads, "threads")
-    settings = USUAL[target] if settings is None else settings
+    settings = DEFAULT_SETTINGS[target] if settings is None else settings
     begun = time.monotonic()
     environment = Environment(
-        task, ROBOTS[target] if robots is None else robots, target=target, library="torch", seed=seed, threads=threads
+        task,
+        DEFAULT_ROBOTS[target] if robots is None else robots,
+        target=target,
+        library="torch",
+        seed=seed,
+        threads=threads,
     )
     learner = Learner(environment, settings, seed)
     curve: list[dict[str, float]] = _restore(learner, file) if resume else []

@@ -24,19 +24,19 @@ from .task import Randomization, Snapshot, Task
 
 SOLE = (0.2, 0.1)
 """m: length and width of the soles of the sample humanoid"""
-DRIVEN: dict[str, tuple[str, ...]] = {"humanoid": ("hip", "knee", "ankle", "waist")}
+WALKING_JOINTS: dict[str, tuple[str, ...]] = {"humanoid": ("hip", "knee", "ankle", "waist")}
 """Parts of the names of the joints that walk, where not all do."""
 FOOT_NAMES = ("foot", "sole", "toe")
 """Ends of the names of frames that touch the ground."""
-SPREAD = 0.1
+START_DEVIATION = 0.1
 """rad and rad/s, m/s: joints and velocities of starts differ by up to that"""
 MAX_TILT_COSINE = 0.5
 """An episode ends when the base tilts by more than 60 degrees."""
-LEAST_HEIGHT = 0.5
+MIN_HEIGHT_SHARE = 0.5
 """Part of the standing height below which an episode ends."""
 START_SQUARE = 10.0
 """m: side of the square of terrain in which robots start, unless it is a height field"""
-CLOCK = 0.7
+CLOCK_PERIOD = 0.7
 """s: period of the clock of robots on two feet"""
 STEP_HEIGHT = 0.08
 """m: height to which the clock asks feet to be raised"""
@@ -51,7 +51,7 @@ WEIGHTS: dict[str, float] = {
     "clock": 0.5,
 }
 """Weights of the terms of the reward."""
-TRACKING = 0.25
+TRACKING_SCALE = 0.25
 """(m/s)^2 and (rad/s)^2: errors of velocities at which their reward has fallen to 37 %"""
 SAMPLE_MASS = 18.0
 """kg: robot for which the weight of torques is meant; it falls with the square of the mass"""
@@ -136,7 +136,7 @@ class Walk(Task):
         if unknown:
             raise ModelError(f"weights are those of {', '.join(WEIGHTS)}, not of {min(unknown)!r}")
         put(self, "weights", WEIGHTS | dict(self.weights))
-        put(self, "gait", CLOCK if self.gait is None and len(self.legs) == 2 else self.gait)
+        put(self, "gait", CLOCK_PERIOD if self.gait is None and len(self.legs) == 2 else self.gait)
 
     def _check(self) -> None:
         """Refuse fields that are no names, or no numbers of their kind."""
@@ -233,14 +233,14 @@ class Walk(Task):
         turn[:, 0, 0] = turn[:, 1, 1] = np.cos(yaw)
         turn[:, 1, 0], turn[:, 0, 1], turn[:, 2, 2] = np.sin(yaw), -np.sin(yaw), 1.0
         pose[:, :3, :3] = turn @ here.pose[:3, :3]
-        pose[:, 2, 3] += up + SPREAD * 0.2 * self.height
+        pose[:, 2, 3] += up + START_DEVIATION * 0.2 * self.height
         if self.terrain is not None:
-            self._put_on(pose, rng)
-        joints = here.joints + SPREAD * rng.uniform(-1.0, 1.0, (count, len(here.joints)))
-        twist, rates = (SPREAD * rng.uniform(-1.0, 1.0, (count, k)) for k in (6, n))
+            self._placed_on_terrain(pose, rng)
+        joints = here.joints + START_DEVIATION * rng.uniform(-1.0, 1.0, (count, len(here.joints)))
+        twist, rates = (START_DEVIATION * rng.uniform(-1.0, 1.0, (count, k)) for k in (6, n))
         return State(pose, joints, twist, rates)
 
-    def _put_on(self, pose: np.ndarray, rng: np.random.Generator) -> None:
+    def _placed_on_terrain(self, pose: np.ndarray, rng: np.random.Generator) -> None:
         """Spread poses of bases over the terrain, so high that no foot is in it."""
         (low, high), inverse = _extent(self.terrain), np.linalg.inv(self.stance.pose)
         pose[:, :2, 3] += rng.uniform(low, high, (len(pose), 2))
@@ -262,14 +262,14 @@ class Walk(Task):
     def observe(self, now: Snapshot) -> Mapping[str, Any]:
         """Velocities, gravity, command, joints, rates and last action, scaled to sizes around 1."""
         xp, (q, v) = now.xp, self._parts
-        angles = _taken(xp, now.joints, q) - self._constant(now, "posture", self._at(self.joints or ()))
+        angles = _columns(xp, now.joints, q) - self._constant(now, "posture", self._at(self.joints or ()))
         seen = {
             "velocity": 2.0 * now.twist[:, :3],
             "angular velocity": 0.25 * now.twist[:, 3:],
             "gravity": now.gravity,
             "command": now.commands * self._constant(now, "command", (2.0, 2.0, 0.25)),
             "joints": angles,
-            "rates": 0.05 * _taken(xp, now.rates, v),
+            "rates": 0.05 * _columns(xp, now.rates, v),
             "action": now.actions,
         }
         if self.gait is not None:
@@ -281,15 +281,15 @@ class Walk(Task):
         xp, (q, v) = now.xp, self._parts
         twist, gravity = now.twist, now.gravity
         off, turn = twist[:, :2] - now.commands[:, :2], twist[:, 5] - now.commands[:, 2]
-        rates = _taken(xp, now.rates, v)
+        rates = _columns(xp, now.rates, v)
         kp, kd = (self._constant(now, name, getattr(self, name)) for name in ("kp", "kd"))
         most = self._constant(now, "most", self._efforts)
-        torque = kp * (now.inputs["targets"] - _taken(xp, now.joints, q)) - kd * rates
+        torque = kp * (now.inputs["targets"] - _columns(xp, now.joints, q)) - kd * rates
         torque = xp.minimum(xp.maximum(torque, -most), most)
         change = now.actions - now.last_actions
         terms = {
-            "velocity": xp.exp(-(off * off).sum(axis=1) / TRACKING),
-            "turning": xp.exp(-turn * turn / TRACKING),
+            "velocity": xp.exp(-(off * off).sum(axis=1) / TRACKING_SCALE),
+            "turning": xp.exp(-turn * turn / TRACKING_SCALE),
             "vertical velocity": twist[:, 2] * twist[:, 2],
             "rolling": (twist[:, 3:5] * twist[:, 3:5]).sum(axis=1),
             "torque": (torque * torque).sum(axis=1) * (SAMPLE_MASS / self.model.mass) ** 2,
@@ -307,7 +307,7 @@ class Walk(Task):
 
     def done(self, now: Snapshot) -> Any:
         """Bases that tilt by more than 60 degrees, or are too low."""
-        return (now.rotation[:, 2, 2] < MAX_TILT_COSINE) | (now.height < LEAST_HEIGHT * self.height)
+        return (now.rotation[:, 2, 2] < MAX_TILT_COSINE) | (now.height < MIN_HEIGHT_SHARE * self.height)
 
     def metrics(self, now: Snapshot) -> Mapping[str, Any]:
         """Errors of velocities."""
@@ -378,7 +378,7 @@ def _extent(terrain: Any) -> tuple[np.ndarray, np.ndarray]:
     return low + 0.1 * size, low + 0.9 * size
 
 
-def _taken(xp: Any, x: Any, runs: list[slice]) -> Any:
+def _columns(xp: Any, x: Any, runs: list[slice]) -> Any:
     """Some columns, by runs of them: no indices have to be on the device."""
     return x[:, runs[0]] if len(runs) == 1 else xp.concatenate([x[:, run] for run in runs], axis=1)
 
@@ -400,7 +400,7 @@ def _runs(places: Sequence[int]) -> list[slice]:
 
 def _walking(model: Model) -> tuple[str, ...]:
     """Joints that actions move, unless they are named."""
-    parts = DRIVEN.get(model.name)
+    parts = WALKING_JOINTS.get(model.name)
     return tuple(name for name in driven_joints(model) if parts is None or any(part in name for part in parts))
 
 

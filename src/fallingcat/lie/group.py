@@ -10,7 +10,7 @@ import numpy as np
 
 from .._deprecated import former_attribute
 from ..arrays import concatenate, is_numeric, scale
-from ..arrays.arguments import check_rng, is_scalar, look_first, shape_of
+from ..arrays.arguments import check_arguments_first, check_rng, is_scalar, shape_of
 from ..arrays.types import FloatArray, Matrix, Pose, Scalar, Vector
 from ..caching import cached_property
 from ..errors import ModelError, describe
@@ -47,7 +47,7 @@ class Group(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_shapes(cls, GROUP_ARGUMENTS)
-        look_first(cls, {"random_coordinates": lambda self, rng, *batch: check_rng(rng, batch)})
+        check_arguments_first(cls, {"random_coordinates": lambda self, rng, *batch: check_rng(rng, batch)})
 
     # identity, compose, inverse -------------------------------------------------------------------------------
 

@@ -144,7 +144,7 @@ class Product(Group):
             x: Algebra vector, ``m``.
 
         Returns:
-            One part for each factor.
+            Part (``dim`` of the factor) for each factor.
         """
         return self._split(x, [f.dim for f in self.factors])
 
@@ -155,7 +155,7 @@ class Product(Group):
             q: Flat coordinates, ``nq``.
 
         Returns:
-            One part for each factor.
+            Part (``dim`` of the factor) for each factor.
         """
         return self._split(q, [f.nq for f in self.factors])
 
@@ -163,10 +163,10 @@ class Product(Group):
         """Elements of the factors in a block-diagonal element.
 
         Args:
-            g: Block-diagonal element.
+            g: Block-diagonal element (k x k).
 
         Returns:
-            One element for each factor.
+            Element (k x k) for each factor.
         """
         sizes = [len(f.identity()) for f in self.factors]
         ends = list(accumulate(sizes))

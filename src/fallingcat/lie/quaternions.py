@@ -100,7 +100,7 @@ def rotate(q: Vector, r: Vector) -> Vector:
 
     Args:
         q: Quaternion ``xyzw``, 4.
-        r: Vector, 3.
+        r: Vector (3).
 
     Returns:
         Turned vector, 3.

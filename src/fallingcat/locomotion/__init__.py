@@ -5,6 +5,7 @@ from .footsteps import dcm_step, ground_plane, on_plane, raibert
 from .humanoid import HumanoidWalk
 from .loop import WalkingLoop
 from .pendulum import LinearPendulum, PendulumMotion
+from .predictive import PredictiveWalk
 from .quadruped import QuadrupedWalk
 from .rigid_body_mpc import PredictedForces, RigidBodyMPC
 from .schedule import Schedule, biped_walk, bound, gallop, pace, stand, trot, walk
@@ -16,6 +17,7 @@ __all__ = [
     "LinearPendulum",
     "PendulumMotion",
     "PredictedForces",
+    "PredictiveWalk",
     "QuadrupedWalk",
     "RigidBodyMPC",
     "Schedule",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import clip, scale
-from ..arrays.arguments import LARGEST, as_number
+from ..arrays.arguments import LARGEST_FLOAT, as_number
 from ..arrays.types import FloatArray, Scalar, Vector
 from ..errors import ModelError, describe
 from ..records import concise
@@ -38,7 +38,11 @@ class VelocityCommand:
         """Check the fields."""
         for name, unit in (("forward", "m/s"), ("sideways", "m/s"), ("turning", "rad/s")):
             x: Any = getattr(self, name)
-            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not -LARGEST <= x <= LARGEST:
+            if (
+                isinstance(x, bool)
+                or not isinstance(x, (int, float, np.number))
+                or not -LARGEST_FLOAT <= x <= LARGEST_FLOAT
+            ):
                 raise ModelError(f"{name} of a VelocityCommand must be finite ({unit}), got {describe(x)}")
 
     @property

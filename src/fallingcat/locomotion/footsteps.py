@@ -102,7 +102,7 @@ def on_plane(plane: Vector, center: Vector, position: Vector) -> Scalar:
     """Height of a plane of :func:`ground_plane`.
 
     Args:
-        plane: ``[c, a, b]``.
+        plane: Coefficients ``[c, a, b]`` (3).
         center: Its center (2, m).
         position: Horizontal position (2, m).
 

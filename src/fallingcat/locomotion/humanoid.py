@@ -25,7 +25,7 @@ from .commands import VelocityCommand, approach
 from .footsteps import dcm_step
 from .loop import Command, WalkingLoop, task_numbers
 from .pendulum import LinearPendulum
-from .quadruped import check_feet, check_walk, turned
+from .quadruped import check_feet, check_solver, check_walk, turned
 from .schedule import Schedule, biped_walk
 from .swing import swing_foot
 
@@ -39,7 +39,7 @@ SWING_WEIGHT = 10.0
 """Weight of a swinging foot beside 1 of center of mass and trunk."""
 SOLE_SHARE = 0.7
 """Share of length and width of a sole that the point of zero moment may use."""
-REACH = (0.35, 0.6, 2.4)
+REACH_SHARES = (0.35, 0.6, 2.4)
 """Largest step forward (m), least and largest lateral distance of feet, as shares of that of the posture."""
 CONTACT_DAMPING = 20.0
 """1/s: decay of velocities of soles that stand"""
@@ -100,6 +100,7 @@ class HumanoidWalk:
             raise ModelError(f"contacts must be the points of both soles, got {describe(self.contacts)}")
         checked_points(self.model, tuple(place for sole in self.contacts for place in sole))
         check_walk(self)
+        check_solver(self)
         stand = self.model.state(joints=self.posture)
         left, right = (link_pose(self.model, stand, sole)[1, 3] for sole in self.soles)
         if not left > right:
@@ -139,7 +140,7 @@ class HumanoidWalk:
         plan = self._plan(stand, tuple(task for level in tasks for task in level))
         inputs = {"given": 4 + 6 + 8}
         references = compile(self.model, walking_references, inputs=inputs, plan=plan)
-        begin = partial(_begin, soles=tuple(self.soles))
+        begin = partial(_initial_memory, soles=tuple(self.soles))
         return WalkingLoop(self.model, references, loop, begin, VelocityCommand() if command is None else command)
 
     def _plan(self, stand: State, tasks: tuple[Task, ...]) -> _Plan:
@@ -226,7 +227,7 @@ def _foothold(model: Model, state: State, sole: str, heading: Scalar) -> Vector:
     return concatenate([H[:3, 3], array([heading + arctan2(ahead[1], ahead[0])])])
 
 
-def _begin(state: State, t: float, model: Model, soles: tuple[str, ...]) -> FloatArray:
+def _initial_memory(state: State, t: float, model: Model, soles: tuple[str, ...]) -> FloatArray:
     """Memory at the first tick."""
     R = state.pose[:3, :3]
     heading = np.arctan2(R[1, 0], R[0, 0])
@@ -283,7 +284,7 @@ def _step(
     left, period, R = less(phase, 0.5), plan.schedule.period, turned(heading)
     side = where(left, 1.0, -1.0)
     stride = R @ (moving[:2] * (0.5 * period))
-    lateral = absolute(moving[1]) * (0.5 * period) - (1.0 - REACH[1]) * plan.width  # feet must not meet
+    lateral = absolute(moving[1]) * (0.5 * period) - (1.0 - REACH_SHARES[1]) * plan.width  # feet must not meet
     sway = R @ array([0.0, side * (plan.width + maximum(lateral, 0.0))])
     offset = plan.pendulum.walking_offset(stride, -1.0 * sway, plan.single, plan.double)
     new, old = where(left, footholds[0], footholds[1])[:2], where(left, footholds[1], footholds[0])[:2]
@@ -305,7 +306,7 @@ def _center_of_mass(
     """
     p = center_of_mass(model, state)
     dcm = plan.pendulum.dcm(p[:2], (center_of_mass_jacobian(model, state) @ state.velocity)[:2])
-    zero_moment, wanted = _wanted_dcm(plan, step)
+    zero_moment, wanted = _reference_dcm(plan, step)
     gain, R = 1.0 + DCM_GAIN / plan.pendulum.rate, turned(heading)
     error, left = dcm - wanted, 0.5 * plan.schedule.period - step.time
     correction = R @ clip(R.T @ scale(gain, error), plan.sole[0], plan.sole[1])
@@ -321,7 +322,7 @@ def _center_of_mass(
     return {"goal": goal, "acceleration": concatenate([acceleration, np.zeros(1)])}, landing
 
 
-def _wanted_dcm(plan: _Plan, step: _Step) -> tuple[Vector, Vector]:
+def _reference_dcm(plan: _Plan, step: _Step) -> tuple[Vector, Vector]:
     """Point of zero moment and divergent component in the wanted walk: back in time from the next touchdown."""
     w, double = plan.pendulum.rate, plan.double
     shifting, way = less(step.time, double), step.new - step.old
@@ -348,8 +349,8 @@ def _swings(
     found = []
     for k, progress in enumerate(plan.schedule.swing(clock)):
         side = 1.0 - 2.0 * k
-        lateral = np.sort(side * plan.width * np.array(REACH[1:]))
-        reach = (np.array([-REACH[0], lateral[0]]), np.array([REACH[0], lateral[1]]))
+        lateral = np.sort(side * plan.width * np.array(REACH_SHARES[1:]))
+        reach = (np.array([-REACH_SHARES[0], lateral[0]]), np.array([REACH_SHARES[0], lateral[1]]))
         land = dcm_step(landing, step.offset, step.new, reach, R)
         other = footholds[1 - k]
         z = other[2] if plan.terrain is None else plan.terrain.height(land[0], land[1])

@@ -34,6 +34,12 @@ def task_numbers(model: Model, tasks: Sequence[Task], given: Sequence[Mapping[st
     return concatenate(parts)
 
 
+def check_command(command: Any) -> None:
+    """Raise an error unless this is a velocity command or a function."""
+    if not isinstance(command, VelocityCommand) and not callable(command):
+        raise ModelError(f"command must be a VelocityCommand or a function of time, got {describe(command)}")
+
+
 class WalkingLoop:
     """Compiled walking controller with its memory: ``tau = loop(q, v, t)``.
 
@@ -85,8 +91,7 @@ class WalkingLoop:
 
     @command.setter
     def command(self, command: Command) -> None:
-        if not isinstance(command, VelocityCommand) and not callable(command):
-            raise ModelError(f"command must be a VelocityCommand or a function of time, got {describe(command)}")
+        check_command(command)
         self._command = command
         self._constant = command.array if isinstance(command, VelocityCommand) else None
 

@@ -105,6 +105,7 @@ class QuadrupedWalk:
         check_model(self.model)
         check_feet(self.model, self.feet, self.schedule)
         check_walk(self)
+        check_solver(self)
         if self.gain is not None:
             positive(self.gain, "gain")
 
@@ -143,7 +144,7 @@ class QuadrupedWalk:
         plan = _Plan(feet, home, height, self.schedule, self.clearance, gain, self.terrain, flat, sway)
         inputs = {"given": 4 + 8 + 3 * len(feet)}
         references = compile(self.model, walking_references, inputs=inputs, plan=plan)
-        begin = partial(_begin, feet=feet)
+        begin = partial(_initial_memory, feet=feet)
         return WalkingLoop(self.model, references, loop, begin, VelocityCommand() if command is None else command)
 
 
@@ -160,14 +161,18 @@ def check_feet(model: Model, feet: Any, schedule: Any) -> None:
         raise ModelError(f"a schedule of {len(schedule.offsets)} feet does not fit {len(feet)} feet: {', '.join(feet)}")
 
 
-def check_walk(walk: Any) -> None:
-    """Check what walks on point feet and on soles have in common: posture, clearance, friction, terrain, rounds."""
-    model = walk.model
-    positive(walk.clearance, "clearance")
-    positive(walk.friction, "friction")
+def check_solver(walk: Any) -> None:
+    """Check terrain and rounds of a walk by whole-body control."""
     check_terrain(walk.terrain)
     if isinstance(walk.rounds, bool) or not isinstance(walk.rounds, (int, np.integer)) or walk.rounds < 1:
         raise ModelError(f"rounds must be a positive integer, got {describe(walk.rounds)}")
+
+
+def check_walk(walk: Any) -> None:
+    """Check what all walks have in common: posture, clearance, friction."""
+    model = walk.model
+    positive(walk.clearance, "clearance")
+    positive(walk.friction, "friction")
     joints = model.state(joints=walk.posture).joints
     for name, limit, place in zip(model.joint_names, model.limits, model.q_slices, strict=True):
         angle = joints[place]
@@ -219,7 +224,7 @@ class _Memory(NamedTuple):
         )
 
 
-def _begin(state: State, t: float, model: Model, feet: tuple[str, ...]) -> FloatArray:
+def _initial_memory(state: State, t: float, model: Model, feet: tuple[str, ...]) -> FloatArray:
     """Memory at the first tick."""
     R, places = state.pose[:3, :3], [link_pose(model, state, foot)[:3, 3] for foot in feet]
     heading = np.arctan2(R[1, 0], R[0, 0])

@@ -17,7 +17,7 @@ from ..qp.least_squares import Level
 from ..qp.warm_started_hqp import Stack, solve_warm_started
 from ..records import concise
 
-STATE = 12
+STATE_SIZE = 12
 """Numbers of a state: rotation vector, position, angular velocity, velocity; world axes."""
 WEIGHTS = (50.0, 50.0, 50.0, 50.0, 50.0, 50.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 """Weights of errors of a state (1/rad^2, 1/m^2, s^2/rad^2, s^2/m^2)."""
@@ -94,8 +94,8 @@ class RigidBodyMPC:
         object.__setattr__(self, "inertia", inertia)
         if isinstance(self.horizon, bool) or not isinstance(self.horizon, int) or self.horizon < 1:
             raise ModelError(f"horizon must be a positive number of periods, got {describe(self.horizon)}")
-        if np.shape(self.weights) != (STATE,) or not (np.asarray(self.weights) >= 0.0).all():
-            raise ModelError(f"weights must be {STATE} numbers, not negative, got {describe(self.weights)}")
+        if np.shape(self.weights) != (STATE_SIZE,) or not (np.asarray(self.weights) >= 0.0).all():
+            raise ModelError(f"weights must be {STATE_SIZE} numbers, not negative, got {describe(self.weights)}")
 
     def solve(self, state: Any, reference: Any, feet: Any, contacts: Any) -> PredictedForces:
         """Forces over the horizon.
@@ -110,33 +110,36 @@ class RigidBodyMPC:
         Returns:
             Forces (horizon x feet x 3), predicted states and the residual of the optimality conditions.
         """
-        x0, wanted = _given(state, (STATE,), "state"), _given(reference, (self.horizon, STATE), "reference")
+        x0, wanted = (
+            _checked_array(state, (STATE_SIZE,), "state"),
+            _checked_array(reference, (self.horizon, STATE_SIZE), "reference"),
+        )
         given = np.asarray(contacts)
         if given.ndim == 2 and not np.isin(given, (0, 1)).all():
             raise ModelError("contacts must be 0 or 1: the mask of the feet that stand in each period")
         mask = given > 0
-        places = _given(feet, (*mask.shape, 3), "feet") if mask.ndim == 2 else np.zeros(0)
+        places = _checked_array(feet, (*mask.shape, 3), "feet") if mask.ndim == 2 else np.zeros(0)
         if len(places) != self.horizon:
             raise ModelError(f"contacts must have shape ({self.horizon}, feet), got {np.shape(contacts)}")
         stands = [(k, int(i)) for k in range(self.horizon) for i in np.flatnonzero(mask[k])]
         drift, B = self._prediction(x0, wanted, places, stands)
-        found, optimality = self._least(B, (wanted - drift).reshape(-1), len(stands))
+        found, optimality = self._optimal_forces(B, (wanted - drift).reshape(-1), len(stands))
         forces = np.zeros((*mask.shape, 3))
         for j, (k, i) in enumerate(stands):
             forces[k, i] = found[3 * j : 3 * j + 3]
-        return PredictedForces(forces, drift + (B @ found).reshape(-1, STATE), optimality)
+        return PredictedForces(forces, drift + (B @ found).reshape(-1, STATE_SIZE), optimality)
 
     def _prediction(
         self, x0: FloatArray, wanted: FloatArray, places: FloatArray, stands: list[tuple[int, int]]
     ) -> tuple[FloatArray, FloatArray]:
         """States without forces (horizon x 12), and their derivative along forces (12 horizon x 3 stands)."""
         dt, eye = self.dt, np.eye(3)
-        A = np.eye(STATE)
+        A = np.eye(STATE_SIZE)
         A[:6, 6:] = dt * np.eye(6)
-        fall = np.zeros(STATE)
+        fall = np.zeros(STATE_SIZE)
         fall[5], fall[11] = -0.5 * dt**2 * self.gravity, -dt * self.gravity
-        drift, x = np.zeros((self.horizon, STATE)), x0
-        B, now = np.zeros((self.horizon * STATE, 3 * len(stands))), np.zeros((STATE, 3 * len(stands)))
+        drift, x = np.zeros((self.horizon, STATE_SIZE)), x0
+        B, now = np.zeros((self.horizon * STATE_SIZE, 3 * len(stands))), np.zeros((STATE_SIZE, 3 * len(stands)))
         for k in range(self.horizon):
             x, now = A @ x + fall, A @ now
             R = _rotation(wanted[k, :3])
@@ -147,10 +150,10 @@ class RigidBodyMPC:
                     now[:, 3 * j : 3 * j + 3] += np.vstack(
                         [0.5 * dt**2 * spin, 0.5 * dt**2 * push, dt * spin, dt * push]
                     )
-            drift[k], B[STATE * k : STATE * (k + 1)] = x, now
+            drift[k], B[STATE_SIZE * k : STATE_SIZE * (k + 1)] = x, now
         return drift, B
 
-    def _least(self, B: FloatArray, error: FloatArray, stands: int) -> tuple[FloatArray, float]:
+    def _optimal_forces(self, B: FloatArray, error: FloatArray, stands: int) -> tuple[FloatArray, float]:
         """Forces that make the cost least within the pyramids, and the residual of the optimality conditions."""
         n, mu = 3 * stands, self.friction / np.sqrt(2.0)
         if not n:
@@ -168,7 +171,7 @@ class RigidBodyMPC:
         return scale * slow.x, slow.residual
 
 
-def _given(x: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+def _checked_array(x: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     """Finite numbers of a shape."""
     try:
         found = np.asarray(x, dtype=float)

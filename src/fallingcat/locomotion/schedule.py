@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import arctan2, array, clip, cos, is_numeric, less, scale, sin, where
-from ..arrays.arguments import LARGEST, as_number, shape_of
+from ..arrays.arguments import LARGEST_FLOAT, as_number, shape_of
 from ..arrays.types import Scalar, Vector
 from ..errors import ModelError, NumericsError, describe
 from ..records import concise
@@ -67,7 +67,11 @@ class Schedule:
         ):
             raise ModelError(f"offsets of a schedule must be one number for each foot, got {describe(given)}")
         for x in given:
-            if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not -LARGEST <= x <= LARGEST:
+            if (
+                isinstance(x, bool)
+                or not isinstance(x, (int, float, np.number))
+                or not -LARGEST_FLOAT <= x <= LARGEST_FLOAT
+            ):
                 raise ModelError(f"offset of a schedule must be a finite number, got {describe(x)}")
         object.__setattr__(self, "offsets", tuple(float(x) for x in given))
 
@@ -88,7 +92,7 @@ class Schedule:
             t: Time (s).
 
         Returns:
-            One for each foot, in [0, 1): share of the period.
+            Number (k) for each foot, in [0, 1): share of the period.
         """
         if isinstance(t, float) and not np.isfinite(t):
             raise NumericsError(f"the time of a schedule must be finite (s), got {t}")
@@ -106,7 +110,7 @@ class Schedule:
             t: Time (s).
 
         Returns:
-            One for each foot: 1 where it stands, 0 where it swings.
+            Number (k) for each foot: 1 where it stands, 0 where it swings.
         """
         if self.duty == 1.0:
             return np.ones(len(self.offsets))
@@ -119,7 +123,7 @@ class Schedule:
             t: Time (s).
 
         Returns:
-            One for each foot, in [0, 1]: share of its swing; 0 where it stands.
+            Number (k) for each foot, in [0, 1]: share of its swing; 0 where it stands.
         """
         if self.duty == 1.0:
             return np.zeros(len(self.offsets))
@@ -252,6 +256,6 @@ def biped_walk(single: float = 0.5, double: float = 0.15) -> Schedule:
 
 def _number(x: Any, name: str, rule: str) -> float:
     """Positive finite number."""
-    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= LARGEST:
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x <= LARGEST_FLOAT:
         raise ModelError(f"{name} of a schedule must be {rule}, got {describe(x)}")
     return float(x)

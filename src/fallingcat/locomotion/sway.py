@@ -15,7 +15,7 @@ SAMPLES = 256
 """Times in a period at which the schedule is looked at."""
 HARMONICS = 8
 """Harmonics of the sway; they decay with the cube of their number."""
-SURROUNDING = 3
+MIN_SUPPORTING_FEET = 3
 """Feet that stand between which a trunk need not sway."""
 MIN_SWAY = 1e-4
 """m: smaller harmonics are left out"""
@@ -84,7 +84,7 @@ def _middles(schedule: Schedule, home: FloatArray) -> FloatArray:
     times = (np.arange(SAMPLES) + 0.5) * (schedule.period / SAMPLES)
     masks = np.array([np.asarray(schedule.contacts(float(t))) for t in times])
     count = masks.sum(axis=1, keepdims=True)
-    if count.min() >= SURROUNDING:
+    if count.min() >= MIN_SUPPORTING_FEET:
         return np.zeros((SAMPLES, 2))
     middle = np.where(count > 0.0, masks @ home / np.maximum(count, 1.0), home.mean(axis=0))
     return np.asarray(middle - middle.mean(axis=0))

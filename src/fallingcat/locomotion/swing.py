@@ -12,7 +12,7 @@ from ..errors import ModelError, describe
 from ..records import concise
 from .footsteps import as_arrays, check_numbers
 
-LONGEST = 1e6
+MAX_DURATION = 1e6
 """Longest duration (s) of a swing, and one over the shortest: squares of others are no numbers"""
 
 
@@ -57,7 +57,7 @@ def swing_foot(start: Vector, end: Vector, progress: Scalar, duration: float, cl
     """
     start, end = as_arrays((3,), start=start, end=end)
     check_numbers(progress=progress, duration=duration, clearance=clearance)
-    if is_numeric(duration) and not 1.0 / LONGEST <= np.real(duration) <= LONGEST:
+    if is_numeric(duration) and not 1.0 / MAX_DURATION <= np.real(duration) <= MAX_DURATION:
         raise ModelError(f"duration of a swing must be positive (s), got {describe(duration)}")
     s, r, way = progress, 1.0 - progress, end - start
     along = s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)

@@ -47,7 +47,7 @@ def matrix(model: Model) -> np.ndarray:
     eye = np.eye(model.n)
     rows = [
         eye[places[one]] if isinstance(one, str) else sum(factor * eye[places[name]] for name, factor in one)
-        for one in (_by_default(model) if model.driven is None else model.driven)
+        for one in (_default_drives(model) if model.driven is None else model.driven)
     ]
     joints = np.concatenate([np.zeros((0, model.n)), *rows])
     if len(joints) and np.linalg.matrix_rank(joints, RANK_TOLERANCE) < len(joints):
@@ -63,7 +63,7 @@ def without(driven: Drives | None, still: Set[str]) -> Drives | None:
     return tuple(one for one in kept if one and one not in still)
 
 
-def _by_default(model: Model) -> Drives:
+def _default_drives(model: Model) -> Drives:
     """The joints that actuators move, or those that lead them, and mixes of joints under fixed tendons.
 
     All joints, where there are no actuators.  Sites and spatial tendons have no constant row.

@@ -34,7 +34,7 @@ def _rebuilt(kind: Any, *values: Any) -> Any:
     return kind(**{each.name: value for each, value in zip(_given(kind), values, strict=True)})
 
 
-LARGEST = 1e100
+MAX_BODY_NUMBER = 1e100
 """Largest number of a body, in SI units: squares and quotients stay finite."""
 
 
@@ -82,9 +82,9 @@ class Body(Frozen):
         sizes: dict[str, Any] = {"mass": self.mass, "inertia": self.inertia}
         for what, x in sizes.items():
             size = float(np.abs(x).max()) if is_numeric(x) else 0.0
-            if size and not 1.0 / LARGEST < size < LARGEST:
+            if size and not 1.0 / MAX_BODY_NUMBER < size < MAX_BODY_NUMBER:
                 raise ModelError(f"the {what} of a body is 0 or between 1e-100 and 1e100, not {size:.3g}")
-        if is_numeric(self.center) and float(abs(self.center).max()) > LARGEST:
+        if is_numeric(self.center) and float(abs(self.center).max()) > MAX_BODY_NUMBER:
             raise ModelError(f"the center of a body is no further than 1e100 m, not at {self.center.tolist()}")
 
     @property

@@ -101,15 +101,15 @@ class Configuration:
 
     def integrate(self, q: Vector, x: Vector) -> Vector:
         """Coordinates ``q`` (..., nq) moved by ``x`` (..., nv), body-fixed: Pinocchio's ``integrate``."""
-        return _joined(
-            _mapped(group.moved, add if group.additive else None, a, b)
+        return _broadcast_joined(
+            _batched(group.moved, add if group.additive else None, a, b)
             for group, a, b in zip(self._factors, self._points(q, "q"), self._vectors(x, "x"), strict=True)
         )
 
     def between(self, q: Vector, p: Vector) -> Vector:
         """Vector ``x`` (..., nv) that :meth:`integrate` takes ``q`` to ``p`` with: Pinocchio's ``difference``."""
-        return _joined(
-            _mapped(group.between, _back if group.additive else None, a, b)
+        return _broadcast_joined(
+            _batched(group.between, _back if group.additive else None, a, b)
             for group, a, b in zip(self._factors, self._points(q, "q"), self._points(p, "p"), strict=True)
         )
 
@@ -143,7 +143,7 @@ def _back(q: Vector, p: Vector) -> Vector:
     return p - q
 
 
-def _mapped(function: Any, plain: Any, a: Any, b: Any) -> Any:
+def _batched(function: Any, plain: Any, a: Any, b: Any) -> Any:
     """A function of one sample of both, over what stands before; where there is a ``plain`` one, by that."""
     if a.ndim == b.ndim == 1:
         return function(a, b)
@@ -152,7 +152,7 @@ def _mapped(function: Any, plain: Any, a: Any, b: Any) -> Any:
     return vectorize(function, a, b)
 
 
-def _joined(parts: Iterable[Vector]) -> Vector:
+def _broadcast_joined(parts: Iterable[Vector]) -> Vector:
     """Parts side by side, each as often as the most numerous."""
     whole = list(parts)
     shape = np.broadcast_shapes(*(part.shape[:-1] for part in whole))

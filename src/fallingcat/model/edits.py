@@ -61,7 +61,7 @@ def lock(self: Model, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
     """Robot with some joints welded.
 
     Args:
-        joints: Coordinates by name, or plain names (or one name) for neutral coordinates.
+        joints: Coordinates (nq of the joint) by name, or plain names (or one name) for neutral coordinates.
 
     Returns:
         Robot.
@@ -117,7 +117,7 @@ def merge_fixed(self: Model) -> Model:
     for frame in self.frames:
         link, H = home[frame.link]
         frames.append(Frame(frame.name, link, H @ frame.placement))
-    links = tuple(_welded(parts[part.name]) for part in self.links if part.name in parts)
+    links = tuple(_merged_links(parts[part.name]) for part in self.links if part.name in parts)
     return replace(
         self,
         links=links,
@@ -137,7 +137,7 @@ def _remaining_exclusions(model: Model, parts: Mapping[str, Sequence[Link]]) -> 
     )
 
 
-def _welded(parts: Sequence[Link]) -> Link:
+def _merged_links(parts: Sequence[Link]) -> Link:
     """Links of one frame as one: the first, with the bodies and shapes of all."""
     first, *others = parts
     if not others:

@@ -141,7 +141,7 @@ def to_mujoco(self: Model, state: State) -> tuple[FloatArray, FloatArray]:
         state: State of this robot.
 
     Returns:
-        ``qpos`` and ``qvel``.
+        Vectors ``qpos`` (nq) and ``qvel`` (nv).
     """
     return exchange.mujoco(self).to(*self.flatten(state))
 
@@ -150,8 +150,8 @@ def from_mujoco(self: Model, qpos: Vector, qvel: Vector | None = None) -> State:
     """State with MuJoCo's ``qpos`` and ``qvel``; the inverse of :meth:`to_mujoco`.
 
     Args:
-        qpos: MuJoCo's coordinates.
-        qvel: MuJoCo's velocities; None: zero.
+        qpos: MuJoCo's coordinates (nq).
+        qvel: MuJoCo's velocities (nv); None: zero.
 
     Returns:
         State of this robot.
@@ -167,7 +167,7 @@ def to_pinocchio(self: Model, state: State, like: Any) -> tuple[FloatArray, Floa
         like: ``pinocchio.Model`` of the same robot.
 
     Returns:
-        ``q`` and ``v``.
+        Vectors ``q`` (its nq) and ``v`` (nv).
     """
     return exchange.pinocchio(self, like).to(*self.flatten(state))
 
@@ -176,8 +176,8 @@ def from_pinocchio(self: Model, q: Vector, v: Vector | None = None, *, like: Any
     """State with Pinocchio's ``q`` and ``v``; the inverse of :meth:`to_pinocchio`.
 
     Args:
-        q: Pinocchio's coordinates.
-        v: Pinocchio's velocities; None: zero.
+        q: Pinocchio's coordinates (its nq).
+        v: Pinocchio's velocities (nv); None: zero.
         like: ``pinocchio.Model`` of the same robot.
 
     Returns:

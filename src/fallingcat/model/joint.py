@@ -243,7 +243,7 @@ class Joint(Frozen):
             q: Coordinates of the joint, or of its leader (rad, m, unit quaternions).
 
         Returns:
-            Coordinates of the joint.
+            Coordinates (nq) of the joint.
         """
         return q if self.mimic is None else scale(self.mimic.ratio, q) + self.mimic.offset
 

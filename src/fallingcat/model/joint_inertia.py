@@ -67,12 +67,12 @@ def idle_links(model: Model) -> tuple[str, ...]:
         return ()
     light = set(massless)
     if any(joint.mimic for joint in model.joints):
-        return _idle_together(model, light)
+        return _idle_links_with_mimics(model, light)
     felt = resistances(model, [link.body.possible for link in model.links])
     return tuple(link.name for link, at in zip(model.links, felt, strict=True) if link.name in light and at.none[0])
 
 
-def _idle_together(model: Model, light: set[str]) -> tuple[str, ...]:
+def _idle_links_with_mimics(model: Model, light: set[str]) -> tuple[str, ...]:
     """As :func:`idle_links`, where joints follow others: the massless links that a motion without inertia moves."""
     M, places = _mass(model), [range(model.m), *(range(model.m + v.start, model.m + v.stop) for v in model.v_slices)]
     # a diagonal of 1, so that one threshold serves kg and kg m^2; rows of zeros stay rows of zeros

@@ -355,8 +355,8 @@ class Model(Frozen):
             twist: Body-fixed base velocity, ``m`` (m/s, rad/s).
             rates: Joint rates in the model's order, or a mapping from joint names (rad/s, m/s).
             position: Position of the base, 3 (m).
-            quaternion: Rotation of the base, 4 (``xyzw``).
-            rpy: Rotation of the base, 3 (rad): roll, pitch, yaw, as in URDF.
+            quaternion: Rotation of the base (4, ``xyzw``).
+            rpy: Rotation of the base (3, rad): roll, pitch, yaw, as in URDF.
 
         Returns:
             State of this robot.
@@ -370,7 +370,7 @@ class Model(Frozen):
 
         Args:
             ground: Contact such as :class:`fallingcat.contact.CompliantFloor`.
-            joints: As in :meth:`state`.
+            joints: Coordinates (nq of the joints), or some by name, as in :meth:`state`.
             **base: ``position``, ``quaternion``, ``rpy`` or ``pose``, as in :meth:`state`.
 
         Returns:

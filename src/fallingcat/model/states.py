@@ -43,7 +43,7 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     ]
     check_pose(model, made[0])
     made[1] = _checked_joints(model, made[1])
-    return State(*_side_by_side(model, made))
+    return State(*_broadcast_fields(model, made))
 
 
 def pose_of(
@@ -100,7 +100,7 @@ def checked_field(x: Any, shape: tuple[int, ...], what: str) -> Any:
     return x
 
 
-def _side_by_side(model: Model, parts: list[Any]) -> list[Any]:
+def _broadcast_fields(model: Model, parts: list[Any]) -> list[Any]:
     """The fields of many states, each as often as the most numerous; those of one state as they are."""
     shapes = shapes_of(model)
     leads = {x.shape[: x.ndim - len(shape)] for x, shape in zip(parts, shapes, strict=True)}

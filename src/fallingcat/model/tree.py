@@ -37,7 +37,7 @@ def ordered(links: Sequence[str], joints: Sequence[Joint]) -> list[Joint]:
         stack.extend(children[joint.child][::-1])
     if len(found) < len(joints):
         lost = sorted({j.child for j in joints} - {j.child for j in found})
-        raise ModelError(f"the joints form a cycle: {_listed(lost)} cannot be reached from the root {top!r}")
+        raise ModelError(f"the joints form a cycle: {_name_list(lost)} cannot be reached from the root {top!r}")
     return found
 
 
@@ -50,7 +50,7 @@ def root(links: Sequence[str], joints: Sequence[Joint]) -> str:
     if not roots:
         raise ModelError("the joints form a cycle: every link is the child of a joint, there is no root")
     if len(roots) > 1:
-        raise ModelError(f"the robot is in {len(roots)} pieces, with the roots {_listed(roots)}")
+        raise ModelError(f"the robot is in {len(roots)} pieces, with the roots {_name_list(roots)}")
     return roots[0]
 
 
@@ -64,7 +64,7 @@ def followed(joints: Sequence[Joint]) -> list[Joint]:
             way[joint.name] = joint.mimic
             joint = _leader(joint.name, joint.mimic, by_name)
             if joint.name in way:
-                raise ModelError(f"joints follow each other in a circle: {_listed([*way, joint.name])}")
+                raise ModelError(f"joints follow each other in a circle: {_name_list([*way, joint.name])}")
         for name, mimic in reversed(way.items()):
             first = found.get(mimic.leader)
             found[name] = mimic if first is None else mimic.behind(first)
@@ -81,6 +81,6 @@ def _leader(name: str, mimic: Mimic, joints: Mapping[str, Joint]) -> Joint:
     return leader
 
 
-def _listed(names: Sequence[str], most: int = 5) -> str:
+def _name_list(names: Sequence[str], most: int = 5) -> str:
     shown = ", ".join(map(repr, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

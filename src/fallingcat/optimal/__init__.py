@@ -1,7 +1,7 @@
 """Optimal control: problems on the configuration group, differential dynamic programming, predictive control."""
 
 from .batch import BatchResult, BatchSolver, solve_batch
-from .mpc import MPC
+from .mpc import MPC, Horizon
 from .phases import ContactPhases, Phase
 from .problem import Problem
 from .result import KKT, MotionCheck, OptimalResult, Status
@@ -14,6 +14,7 @@ __all__ = [
     "BatchResult",
     "BatchSolver",
     "ContactPhases",
+    "Horizon",
     "MotionCheck",
     "OptimalResult",
     "Phase",

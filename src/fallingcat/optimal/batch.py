@@ -214,6 +214,10 @@ class BatchSolver:
     def __repr__(self) -> str:
         return f"<BatchSolver of {short(self.problem.model.name)} for {self.target}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is bound to the arrays of this solver."""
+        return self.__dict__ | {"_runners": []}
+
     def _prepared(self, count: int) -> list[Runner]:
         """Runners for so many problems: those of the last batch, if it was of this size."""
         lanes, threads = count, 1

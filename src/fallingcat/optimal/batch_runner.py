@@ -19,7 +19,6 @@ from .result import Status
 from .solver import (
     DAMPING_DECAY,
     DAMPING_GROWTH,
-    ENOUGH_SHRINKING,
     FIRST_DAMPING,
     INITIAL_PENALTY,
     MAX_DAMPING,
@@ -28,6 +27,7 @@ from .solver import (
     MAX_PENALTY,
     MIN_DAMPING,
     PENALTY_GROWTH,
+    SUFFICIENT_DECREASE,
 )
 
 STATUSES = tuple(Status)
@@ -65,7 +65,7 @@ class Batch:
         if sizes.kept:
             memory[:] = [begin(problem.start if one else starts.at(i)) for i in range(count)]
         self.first = np.concatenate([np.broadcast_to(x, (count, x.shape[-1])) for x in (q, v, memory)], axis=-1)
-        self.states = None if states is None else self._guessed(states, steps)
+        self.states = None if states is None else self._initial_guess(states, steps)
         self.waiting, self.stopped = deque(range(count)), threading.Event()
         shapes: dict[str, tuple[int, ...]] = {"q": (nodes, model.nq), "v": (nodes, model.nv)}
         shapes["memory"] = (nodes, sizes.kept)
@@ -93,7 +93,7 @@ class Batch:
             raise ModelError(f"{name} must be {wanted}, got {describe(given)}")
         return x
 
-    def _guessed(self, states: State, steps: int) -> list[FloatArray]:
+    def _initial_guess(self, states: State, steps: int) -> list[FloatArray]:
         """Configurations, velocities and memories of guessed states, from the starts."""
         model, sizes = self.problem.model, self.problem.stepping.sizes
         if states.batch[1] != steps + 1:
@@ -141,7 +141,7 @@ class Runner:
                 self.batch.stopped.set()
             if self.batch.stopped.is_set():
                 self._set(self.running, Status.INTERRUPTED)
-                self._keep(self.motions.expanded())
+                self._store_results(self.motions.expanded())
 
     def _run(self) -> None:
         self._load()
@@ -151,7 +151,7 @@ class Runner:
             self._set(self.running & (self.iterations >= self.most), Status.MAX_ITERATIONS)
             self._improve(self.running, about)
             if not self.running.any() or (self.batch.waiting and not self.running.all()):
-                self._keep(about)
+                self._store_results(about)
                 self._load()
 
     def _set(self, which: Any, status: Status) -> None:
@@ -199,10 +199,10 @@ class Runner:
         more = stuck & (self.statuses == RUNNING)
         if more.any():
             motions.next_multipliers(more)
-            motions.weight[more & (self.violated > ENOUGH_SHRINKING * before)] *= PENALTY_GROWTH
+            motions.weight[more & (self.violated > SUFFICIENT_DECREASE * before)] *= PENALTY_GROWTH
             damping[more] = MIN_DAMPING
 
-    def _keep(self, about: Expansion) -> None:
+    def _store_results(self, about: Expansion) -> None:
         """Take the results of lanes that are done, with the gains of the undamped policies."""
         which = (self.jobs >= 0) & ~self.running
         solved, report = self.motions.policies(which, np.full(self.lanes.count, MIN_DAMPING))

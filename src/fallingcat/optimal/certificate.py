@@ -20,7 +20,7 @@ from ..dynamics import (
 from ..simulation.steps.gradient import gradient
 from .phase_step import weight_of
 from .result import MotionCheck, OptimalResult
-from .stepping import Phased, Simulated
+from .stepping import PhaseSteps, SimulationSteps
 
 MAX_DEFECT = 1e-8
 """m, rad, m/s, rad/s: difference of one step, taken by compiled and by plain code."""
@@ -41,7 +41,7 @@ def checks(result: OptimalResult) -> tuple[MotionCheck, ...]:
     problem = result.problem
     found += _momenta(result)
     constrained = any(term is not None for terms in problem.terms for term in terms[1:]) or problem.stepping.cones
-    if not constrained and isinstance(problem.stepping, Simulated):
+    if not constrained and isinstance(problem.stepping, SimulationSteps):
         found.append(MotionCheck("gradient", _adjoint_gradient(result), MAX_GRADIENT))
     return tuple(found)
 
@@ -61,15 +61,15 @@ def _defect(result: OptimalResult) -> float:
 def _momenta(result: OptimalResult) -> list[MotionCheck]:
     """Center of mass and momentum beside the forces of the ground, through momentum matrices."""
     stepping, model = result.problem.stepping, result.problem.model
-    if model.m != 6 or (isinstance(stepping, Simulated) and stepping.dynamics._about[0].contact is not None):
+    if model.m != 6 or (isinstance(stepping, SimulationSteps) and stepping.dynamics._about[0].contact is not None):
         return []
     lengths, weight, worst = np.diff(result.times), weight_of(model), np.zeros(2)
-    points = stepping.dynamics.points if isinstance(stepping, Phased) else ()
+    points = stepping.dynamics.points if isinstance(stepping, PhaseSteps) else ()
     for i, dt in enumerate(lengths):
         here, after = result.states.at(i), result.states.at(i + 1)
         forces = result.contact_forces[i].reshape(-1, 3)
         total = forces.sum(axis=0) + model.mass * model.gravity
-        if isinstance(stepping, Simulated):  # these steps keep the momentum itself
+        if isinstance(stepping, SimulationSteps):  # these steps keep the momentum itself
             change = (momentum(model, after, "centroidal") - momentum(model, here, "centroidal")) / dt
             miss = change - np.concatenate([total, np.zeros(3)])
             worst = np.maximum(worst, [np.abs(miss[:3]).max(), np.abs(miss[3:]).max()])
@@ -105,7 +105,7 @@ def _adjoint_gradient(result: OptimalResult) -> float:
             total = total + end * 0.5 * (r @ r)
         return total
 
-    assert isinstance(problem.stepping, Simulated)
+    assert isinstance(problem.stepping, SimulationSteps)
     found = gradient(problem.stepping.dynamics, result.states.at(0), cost, forces=result.forces, data=data)
     low, high = problem.limits
     free: FloatArray = np.where((result.forces <= low) & (found.forces > 0.0), 0.0, found.forces)

@@ -76,6 +76,9 @@ class Evaluation:
         threads: Threads that share the nodes.
     """
 
+    first: Point
+    """start of all motions"""
+
     def __init__(self, problem: Problem, threads: int = 1) -> None:
         self.problem, self.model, self.stepping = problem, problem.model, problem.stepping
         self.nv, self.steps, self.sizes = problem.model.nv, problem.stepping.steps, problem.stepping.sizes
@@ -94,11 +97,20 @@ class Evaluation:
             np.zeros((count, sum(rows))) for count, rows in zip((steps, 1), problem.rows, strict=True)
         )
 
+    def __getstate__(self) -> tuple[Problem, int, FloatArray, Point]:
+        """Compiled calls are bound to the arrays of this evaluation: a copy has its own."""
+        return self.problem, self.threads, self.data, self.first
+
+    def __setstate__(self, state: tuple[Problem, int, FloatArray, Point]) -> None:
+        problem, threads, data, first = state
+        self.__init__(problem, threads)  # type: ignore[misc]
+        self.data[:], self.first = data, first
+
     def start_at(self, state: State) -> None:
         """Move the start of all motions."""
         q, v = self.model.flatten(state)
         memory = self.stepping.begin(state)
-        self.first: Point = (np.asarray(q, dtype=float), np.asarray(v, dtype=float), memory)
+        self.first = (np.asarray(q, dtype=float), np.asarray(v, dtype=float), memory)
 
     # kernels --------------------------------------------------------------------------------------------------
 
@@ -259,7 +271,7 @@ class Evaluation:
         after, cones = linear()
         go()
         finish()
-        self._spread(terms, last)
+        self._scattered_terms(terms, last)
         plain, total = float(terms.plain.sum() + last.plain[0]), float(terms.total.sum() + last.total[0])
         if cones.shape[1]:
             cost, beyond = self._cone_cost(cones[..., 0], penalties)
@@ -279,11 +291,11 @@ class Evaluation:
             cones[..., 0].copy(),
         )
         if not np.isfinite(total):
-            raise NumericsError(self._strange(rows))
+            raise NumericsError(self._nonfinite_term(rows))
         away = np.abs(room.gaps)
         return Expansion(total, plain, float(away.max()), float(away.sum()), rows)
 
-    def _spread(self, terms: Any, last: Any) -> None:
+    def _scattered_terms(self, terms: Any, last: Any) -> None:
         """Slopes and Hessians of the terms, which do not depend on the memory, to their places."""
         room, m, size = self.recursion, 2 * self.nv, self.size
         if m == size:
@@ -296,7 +308,7 @@ class Evaluation:
                 for c, d in ((slice(0, m), slice(0, m)), (slice(m, None), slice(size, None))):
                     room.hessians[i, ..., b, d] = own.hessian[..., a, c]
 
-    def _strange(self, rows: Rows) -> str:
+    def _nonfinite_term(self, rows: Rows) -> str:
         """Which term of which node is not finite."""
         for name, values in (("constraint", rows.node), ("friction cone", rows.cones)):
             bad = np.argwhere(~np.isfinite(values))

@@ -31,7 +31,7 @@ class Feedback:
         self.result, self.model = result, model
         self._q, self._v = (np.asarray(x, dtype=float) for x in model.flatten(result.states))
         sizes = {"q": model.nq, "p": model.nq, "share": 1, "now": model.nq}
-        self._away = compile(model, _away, inputs=sizes)
+        self._tangent_difference = compile(model, _tangent_difference, inputs=sizes)
 
     def __call__(self, t: float, state: State) -> Vector:
         """Joint forces (n; N m or N)."""
@@ -42,13 +42,13 @@ class Feedback:
         share = float(np.clip((t - times[i]) / (times[i + 1] - times[i]), 0.0, 1.0))
         check_measured(self.model, state)
         q, v = self.model.flatten(state)
-        d = self._away(self._q[i], self._q[i + 1], [share], q)
+        d = self._tangent_difference(self._q[i], self._q[i + 1], [share], q)
         speed = self._v[i] + share * (self._v[i + 1] - self._v[i])
         K = self.result.gains[i][:, : 2 * self.model.nv]
         u = self.result.forces[i] + K @ np.concatenate([d, np.asarray(v) - speed])
         return np.clip(u, *self.result.problem.limits)
 
 
-def _away(model: Model, q: Any, p: Any, share: Any, now: Any) -> Any:
+def _tangent_difference(model: Model, q: Any, p: Any, share: Any, now: Any) -> Any:
     """Distance of ``now`` from the place between ``q`` and ``p``."""
     return model.difference(model.integrate(q, scale(share[0], model.difference(q, p))), now)

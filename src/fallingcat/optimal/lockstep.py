@@ -125,23 +125,23 @@ class Motions:
         if states is None:
             for x in (self.arrays.k, self.arrays.K, self.arrays.gaps):
                 x[:, lanes] = 0.0
-            finite = self._followed(np.ones(self.lanes.lengths_at_once))[0]
+            finite = self._rollouts(np.ones(self.lanes.lengths_at_once))[0]
             self._commit(which & finite, np.zeros(len(which), dtype=int))
             self.closed[which] = True
             return which & finite
         self.closed[which] = False
         if self.contact.shape[-1]:
-            self.contact[:, lanes] = self._advanced()[1][:, lanes]
+            self.contact[:, lanes] = self._next_states()[1][:, lanes]
         return which.copy()
 
-    def _advanced(self) -> Any:
+    def _next_states(self) -> Any:
         """States one step later than those of each node, and contact forces as far as they are known."""
         found = self._next()()
         if self.stepping.cones or self.sizes.row:
             return (found.q, found.v, self.at.memory), found.contact.reshape(*found.contact.shape[:2], -1)
         return (found[0], found[1], found[2] if self.sizes.kept else self.at.memory), None
 
-    def _followed(self, lengths: Any) -> Any:
+    def _rollouts(self, lengths: Any) -> Any:
         """Motions under the policies by shares of their whole change.
 
         Returns:
@@ -182,7 +182,7 @@ class Motions:
 
     # costs ----------------------------------------------------------------------------------------------------
 
-    def _penalized(self) -> None:
+    def _update_penalties(self) -> None:
         """Put penalties where the kernels look."""
         if not self._constrained:
             return
@@ -229,14 +229,14 @@ class Motions:
     def expanded(self) -> Expansion:
         """Costs and dynamics about the motions, whose slopes, Hessians and gaps go to the recursions."""
         xp, room, size = self.xp, self.arrays, self.sizes.x
-        self._penalized()
+        self._update_penalties()
         linear, terms, last = self._linear(), self._terms(), self._last_terms()
         after = None
         if self.sizes.row:
             room.dynamics[...], after = linear.F, (linear.q, linear.v, self.at.memory)
         else:
             room.dynamics[..., :size], room.dynamics[..., size:] = linear.A, linear.B
-        self._spread(terms, last)
+        self._scattered_terms(terms, last)
         plain, total = (self._total(x) + y for x, y in ((terms.plain, last.plain), (terms.total, last.total)))
         if self.stepping.cones:
             self.cones[...] = linear.cones[..., 0]
@@ -252,7 +252,7 @@ class Motions:
         found = (total, plain, away.max(axis=-1), away.sum(axis=-1), *self._constraints())
         return Expansion(*self.lanes.host(xp.stack(found)))
 
-    def _spread(self, terms: Any, last: Any) -> None:
+    def _scattered_terms(self, terms: Any, last: Any) -> None:
         """Slopes and Hessians of the terms, which do not depend on the memory, to their places."""
         room, m, size = self.arrays, 2 * self.nv, self.sizes.x
         for nodes, own in ((slice(0, -1), terms), (-1, last)):
@@ -271,7 +271,7 @@ class Motions:
         gaps[...] = 0.0
         if self.closed.all():
             return
-        q, v, memory = self._advanced()[0] if after is None else after
+        q, v, memory = self._next_states()[0] if after is None else after
         nodes = [xp.concatenate([getattr(at, name)[1:], getattr(end, name)[None]]) for name in ("q", "v", "memory")]
         self._from[...], self._to[...] = nodes[0], q
         parts = [self._difference(), v - nodes[1]]
@@ -338,7 +338,7 @@ class Motions:
             if not left.any():
                 break
             lengths, choice = STEP_LENGTHS[begin : begin + at_once], np.zeros(len(which), dtype=int)
-            finite, costs, taken = self._followed(lengths), self._trial_costs(), np.zeros(len(which), dtype=bool)
+            finite, costs, taken = self._rollouts(lengths), self._trial_costs(), np.zeros(len(which), dtype=bool)
             for i, length in enumerate(lengths):
                 decrease = merit - costs[i] - price * ((1.0 - length) * gap)
                 expected = -length * (slope + 0.5 * length * curvature) + length * price * gap

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from ..arrays.types import FloatArray, Vector
 from ..dynamics.checks import positive
 from ..errors import ModelError, NumericsError, describe
 from ..model import State
-from ..records import short
+from ..records import concise, short
 from .evaluation import Nodes
 from .phases import ContactPhases
 from .problem import Problem, check_count, check_measured, check_problem
@@ -20,6 +23,21 @@ from .solver import Outcome, Solver
 
 TIME_ROUNDING = 1e-9
 """s: a tick that is due within it is due."""
+
+
+@concise
+class Horizon(NamedTuple):
+    """What a predictive controller is told of the time ahead.
+
+    Example:
+        >>> Horizon(contacts=np.ones((20, 4))).data is None
+        True
+    """
+
+    contacts: Any = None
+    """``steps x points``: 1 where a point of :class:`.ContactPhases` is held in a step, else 0; None: as they are"""
+    data: Any = None
+    """numbers for the terms, as :attr:`.Problem.data`; None: as they are"""
 
 
 class MPC:
@@ -35,6 +53,7 @@ class MPC:
         iterations: Iterations in each tick.
         first: Iterations in the first tick.
         penalty: Weight of squared violations of constraints, friction cones included; it stays the same in all ticks.
+        horizon: Function ``(t, state) -> Horizon``, called before each tick: contacts and data of the time ahead.
 
     Example:
         >>> import fallingcat as fc
@@ -55,6 +74,7 @@ class MPC:
         iterations: int = 1,
         first: int = 50,
         penalty: float = 1e5,
+        horizon: Callable[[float, State], Horizon] | None = None,
     ) -> None:
         check_problem(problem)
         self.step = float(problem.stepping.times[1])
@@ -62,15 +82,26 @@ class MPC:
         check_count(iterations, "iterations")
         check_count(first, "first")
         positive(penalty, "penalty")
+        if horizon is not None and not callable(horizon):
+            raise ModelError(f"horizon must be a function (t, state) -> Horizon, got {describe(horizon)}")
         if isinstance(problem.dynamics, ContactPhases) and len(problem.dynamics.phases) > 1:
-            raise ModelError("phases of a predictive controller would have to move on: give it steps, or one phase")
+            rule = "phases of a predictive controller would have to move on"
+            raise ModelError(f"{rule}: give it steps, or one phase of all points and their contacts by horizon=")
+        if isinstance(problem.dynamics, ContactPhases):  # contacts of its own, which change from tick to tick
+            problem = replace(problem)
+            problem.stepping.rows = problem.stepping.rows.copy()
         self.problem, self.period, self.iterations, self.first = problem, period, iterations, first
+        self.horizon = horizon
         self._solver = Solver(problem, tolerance=1e-6, constraint_tolerance=1e-4)
         self._penalties = self._solver.motion.penalties(penalty)
         self._plan: Outcome | None = None
         self._due = -np.inf
         self._ahead = 0.0
         """s: by how much the plan's start lies behind the present"""
+
+    def __copy__(self) -> MPC:
+        """Controller with a memory of its own, for the same problem."""
+        return copy.deepcopy(self, {id(self.problem): self.problem})
 
     def __repr__(self) -> str:
         return f"<MPC of {short(self.problem.model.name)}: every {self.period:g} s>"
@@ -89,7 +120,7 @@ class MPC:
             self.reset()
         if t >= self._due - TIME_ROUNDING or self._plan is None:
             self._ahead += 0.0 if self._plan is None else self.period
-            self.tick(state)
+            self.tick(state, *self._ahead_of(t, state))
             self._due = t + self.period
         assert self._plan is not None
         return self._plan.nodes.forces[0]
@@ -98,12 +129,23 @@ class MPC:
         """Forget the last plan."""
         self._plan, self._due, self._ahead = None, -np.inf, 0.0
 
-    def tick(self, state: State, data: Any = None) -> Vector:
+    def _ahead_of(self, t: float, state: State) -> tuple[Any, Any]:
+        """Data and contacts of the time ahead."""
+        if self.horizon is None:
+            return None, None
+        check_measured(self.problem.model, state)
+        ahead = self.horizon(t, state)
+        if not isinstance(ahead, Horizon):
+            raise ModelError(f"horizon at t = {t:g} s must be a fc.optimal.Horizon, got {describe(ahead)}")
+        return ahead.data, ahead.contacts
+
+    def tick(self, state: State, data: Any = None, contacts: Any = None) -> Vector:
         """Plan from a state.
 
         Args:
             state: Measured state.
             data: Numbers for the terms from now on, as :attr:`.Problem.data`; None: as they are.
+            contacts: Points that are held from now on, as :attr:`.Horizon.contacts`; None: as they are.
 
         Returns:
             Joint forces to apply (n; N m or N).
@@ -113,15 +155,26 @@ class MPC:
         motion.start_at(state)
         if data is not None:
             motion.data[:] = self._checked(data)
+        if contacts is not None:
+            held = self._held()
+            held[:] = _mask(contacts, held.shape)
         if self._plan is None:
             still = State(*(np.repeat(np.asarray(part)[None], motion.steps + 1, axis=0) for part in state))
             plan = self._solver.improved(motion.guess(None, still), self.first, self._penalties)
         else:
-            plan = self._solver.improved(self._shifted(self._plan.nodes), self.iterations, self._penalties)
+            plan = self._solver.improved(self._shifted_plan(self._plan.nodes), self.iterations, self._penalties)
         if plan.status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # for the loop or the run around it
         self._plan = plan
         return plan.nodes.forces[0]
+
+    def _held(self) -> FloatArray:
+        """Weights of the points in each step, which the kernels read."""
+        dynamics = self.problem.dynamics
+        points = len(dynamics.points) if isinstance(dynamics, ContactPhases) else 0
+        if not points:
+            raise ModelError("contacts are those of points of ContactPhases, and the problem has none")
+        return self.problem.stepping.rows[:, 1 : 1 + points]
 
     def _checked(self, data: Any) -> FloatArray:
         """Numbers for the terms, as many as those of the problem."""
@@ -134,7 +187,7 @@ class MPC:
             raise ModelError(f"data must be {count} finite numbers, or {nodes} x {count}, got {describe(data)}")
         return numbers
 
-    def _shifted(self, nodes: Nodes) -> Nodes:
+    def _shifted_plan(self, nodes: Nodes) -> Nodes:
         """Last plan, moved on by the steps that have passed, from the measured state; the end is repeated.
 
         Its nodes are no motion then: the iteration closes the gaps behind the first and before the last.
@@ -148,3 +201,14 @@ class MPC:
             part[0] = now
         held = np.minimum(later[:-1], count - 1)
         return Nodes(q, v, memory, nodes.forces[held], nodes.contact[held])
+
+
+def _mask(contacts: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Zeros and ones, ``steps x points``."""
+    try:
+        mask = np.asarray(contacts, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        mask = np.zeros(0)
+    if mask.shape != shape or not np.isin(mask, (0.0, 1.0)).all():
+        raise ModelError(f"contacts must be zeros and ones of shape {shape}, got {describe(contacts)}")
+    return mask

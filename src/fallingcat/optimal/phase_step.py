@@ -96,8 +96,9 @@ class _Equations:
         """Velocity of a point (3 x nv) in the axes of its link, weighted."""
         at, (_, place) = self.links[i], self.points[i]
         rows = at.J[:3] - skew(place) @ at.J[3:]
-        J = np.zeros((3, self.model.nv), dtype=rows.dtype)
-        J[:, at.columns] = scale(self.node.held[i], rows) if rows.dtype != object else self.node.held[i] * rows
+        weighted = scale(self.node.held[i], rows) if rows.dtype != object else self.node.held[i] * rows
+        J = np.zeros((3, self.model.nv), dtype=np.asarray(weighted).dtype)  # traced, though rows of the base are not
+        J[:, at.columns] = weighted
         return J
 
     def _numbers(self, i: int, at: LinkDerivatives) -> Any:
@@ -146,7 +147,7 @@ class _Equations:
             d, nu, a = D[:, :6], D[:, 6:12], D[:, 12:]
             by_q = d @ at.J + nu @ at.twist_by_q + a @ at.acceleration_by_q
             by_v = nu @ at.J + a @ at.acceleration_by_v
-            slopes.append(self.node.held[i] * _spread(X.shape, at.columns, by_q, by_v, nv))
+            slopes.append(self.node.held[i] * _scattered_columns(X.shape, at.columns, by_q, by_v, nv))
         loads = -self.held[:, None] * self.solve(concatenate(slopes) + self.J @ X)
         return X + self.MinvJt @ loads, self._cones(friction, loads, kinds)
 
@@ -163,7 +164,7 @@ class _Equations:
                 return friction_cone(scale(1.0 / weight_of(self.model), force), friction)
 
             value, D = linearized(cone, concatenate([np.zeros(3), f]), kinds)
-            turned = _spread((3, by.shape[1]), at.columns, at.J[3:], np.zeros_like(at.J[3:]), nv)
+            turned = _scattered_columns((3, by.shape[1]), at.columns, at.J[3:], np.zeros_like(at.J[3:]), nv)
             slope = D[:, :3] @ turned + D[:, 3:] @ by[3 * i : 3 * i + 3]
             rows.append(self.node.held[i] * concatenate([value[:, None], slope], axis=1))
         return concatenate(rows)
@@ -188,7 +189,7 @@ def friction_cone(force: Any, friction: float) -> Any:
     return concatenate([np.reshape(sideways - friction * z, -1), np.reshape(-z, -1)])
 
 
-def _spread(shape: Any, columns: Any, by_q: Any, by_v: Any, nv: int) -> Any:
+def _scattered_columns(shape: Any, columns: Any, by_q: Any, by_v: Any, nv: int) -> Any:
     """``rows x (2 nv + n)`` from derivatives by some of the configuration and velocity."""
     out = np.full((len(by_q), shape[1]), 0.0, dtype=by_q.dtype if by_q.dtype != object else object)
     out[:, columns], out[:, nv + columns] = by_q, by_v

@@ -20,7 +20,7 @@ from ..model.states import check_record
 from ..records import concise
 from ..simulation.steps.step_derivatives import StepDerivatives
 from .phases import ContactPhases
-from .stepping import Phased, Simulated, Stepping
+from .stepping import PhaseSteps, SimulationSteps, Stepping
 from .terms import Term, Values, penalized_terms, quadratic_terms, term_values
 
 MAX_NUMBERS = 500_000_000
@@ -78,7 +78,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        object.__setattr__(self, "steps", self._counted())
+        object.__setattr__(self, "steps", self._step_count())
         check_record(self.model, self.start)
         if self.start.batch or not all(np.isfinite(part).all() for part in self.start):
             raise ModelError(f"start must be one finite state of {self.model.name!r}, got {self.start}")
@@ -95,7 +95,7 @@ class Problem:
             raise ModelError(f"force_limits of joint {joint!r} exclude every force")
         _ = self.node_data
 
-    def _counted(self) -> int:
+    def _step_count(self) -> int:
         """Number of steps."""
         dynamics, steps = self.dynamics, self.steps
         if isinstance(dynamics, ContactPhases):
@@ -124,9 +124,9 @@ class Problem:
     def stepping(self) -> Stepping:
         """Dynamics as kernels on whole motions."""
         if isinstance(self.dynamics, ContactPhases):
-            return Phased(self.dynamics)
+            return PhaseSteps(self.dynamics)
         assert self.steps is not None
-        return Simulated(self.dynamics, self.steps)
+        return SimulationSteps(self.dynamics, self.steps)
 
     @cached_property
     def limits(self) -> tuple[FloatArray, FloatArray]:

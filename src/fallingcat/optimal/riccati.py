@@ -104,14 +104,14 @@ class Recursion:
         if self._first < size:
             felt |= self.dynamics[:, :, :size].any(axis=(0, 1))
         if not felt.all():
-            return self._of_fewer(felt, damping)
+            return self._policy_of_subset(felt, damping)
         self._damping[0] = damping
         if self._run() != SOLVED:
             return None
         gradient, slope, curvature = self._report.tolist()
         return Policy(self.k, self.K, gradient, slope, curvature, self.adjoint)
 
-    def _of_fewer(self, felt: Any, damping: float) -> Policy | None:
+    def _policy_of_subset(self, felt: Any, damping: float) -> Policy | None:
         """:meth:`policy` for some of the numbers in ``x``; gains of the others are zero."""
         (steps, _, n), count = self._sizes, int(felt.sum())
         if self._smaller is None or self._smaller._sizes[1] != count:

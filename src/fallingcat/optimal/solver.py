@@ -32,7 +32,7 @@ MAX_PENALTY = 1e8
 """Penalty beyond which constraints are taken to contradict each other."""
 ROUNDING, MAX_FLAT_STEPS = 1e-13, 5
 """Relative change of the cost that rounding hides, and the number of steps that are taken below it."""
-ENOUGH_SHRINKING = 0.25
+SUFFICIENT_DECREASE = 0.25
 """Violation relative to the one before that needs no larger penalty."""
 
 
@@ -149,7 +149,7 @@ class Solver:
                     if penalties.weight >= MAX_PENALTY:
                         status = Status.INFEASIBLE
                         break
-                    grow = violated > ENOUGH_SHRINKING * before
+                    grow = violated > SUFFICIENT_DECREASE * before
                     penalties, damping = self.next_penalties(found, penalties, grow), MIN_DAMPING
                 found = self.motion.expanded(nodes, penalties)
         except KeyboardInterrupt:

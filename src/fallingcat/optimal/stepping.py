@@ -93,7 +93,7 @@ def follow_phases(model: Model, x: Any, about: Any, length: Any, *, sizes: Sizes
     return follow(model, x, about, length, step, sizes)
 
 
-class Simulated:
+class SimulationSteps:
     """Steps of a simulator."""
 
     cones = 0
@@ -141,13 +141,13 @@ class Simulated:
 
         return run
 
-    def on(self, target: str) -> Simulated:
+    def on(self, target: str) -> SimulationSteps:
         """The same steps for another target."""
         if target == "cpu":
             return self
         simulated, method, dt, *_ = self.dynamics._about
         derivatives = StepDerivatives(self.dynamics._whole, simulated, method, dt, target, "float64", ())
-        return Simulated(derivatives, self.steps)
+        return SimulationSteps(derivatives, self.steps)
 
     def _names(self) -> tuple[str, ...]:
         return ("q", "v", "memory", "forces") if self.sizes.kept else ("q", "v", "forces")
@@ -168,7 +168,7 @@ class Simulated:
         return found[0], found[1]
 
 
-class Phased:
+class PhaseSteps:
     """Steps with given contacts."""
 
     def __init__(self, dynamics: ContactPhases, target: str = "cpu") -> None:
@@ -198,9 +198,9 @@ class Phased:
     def _step(self) -> Any:
         return self.dynamics.step(self._target)
 
-    def on(self, target: str) -> Phased:
+    def on(self, target: str) -> PhaseSteps:
         """The same steps for another target."""
-        return self if target == self._target else Phased(self.dynamics, target)
+        return self if target == self._target else PhaseSteps(self.dynamics, target)
 
     @cached_property
     def _linear(self) -> Any:
@@ -236,4 +236,4 @@ class Phased:
         return found.q, found.v
 
 
-Stepping = Simulated | Phased
+Stepping = SimulationSteps | PhaseSteps

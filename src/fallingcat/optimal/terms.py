@@ -46,10 +46,10 @@ def term_values(
     joints, m = model.base.nq, model.m
     here = State(model.base.element(q[:joints]), q[joints:], v[:m], v[m:])
     empty = np.zeros(0)
-    return Values(*(empty if term is None else _asked(term, model, here, forces, data) for term in terms))
+    return Values(*(empty if term is None else _term_rows(term, model, here, forces, data) for term in terms))
 
 
-def _asked(term: Term, model: Model, state: State, forces: Vector, data: Vector) -> Vector:
+def _term_rows(term: Term, model: Model, state: State, forces: Vector, data: Vector) -> Vector:
     """Rows of a term; errors of the user's function name it."""
     name = getattr(term, "__name__", describe(term))
     try:
@@ -74,7 +74,7 @@ def linearized_terms(
     def at(term: Term, y: Vector) -> Vector:
         velocity = y[nv : 2 * nv]
         state = model.configuration.displace(here, y[:nv])._replace(twist=velocity[:m], rates=velocity[m:])
-        return _asked(term, model, state, y[2 * nv :], data)
+        return _term_rows(term, model, state, y[2 * nv :], data)
 
     found, place = [], concatenate([np.zeros(nv), v, forces])
     for term in terms:

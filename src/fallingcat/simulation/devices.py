@@ -187,6 +187,10 @@ class Cpu(Device):
         go, out = self._kernel.stepper(x, ahead, self._numbers, forces)
         return go, out, x, ahead, self._numbers, forces
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without :attr:`single`, whose function knows the memory of this device and no copy of it."""
+        return {name: value for name, value in self.__dict__.items() if name != "single"}
+
     def kept(self, x: Any, which: Any) -> Any:
         """Some robots."""
         return x[which]

@@ -8,7 +8,7 @@ from .integrators.base import Integrator
 from .problem.problem import Problem
 from .step_size import fastest, swinging
 
-RADIANS_WORTH_A_WARNING = 3e5
+MAX_UNWARNED_PHASE = 3e5
 """rad of an oscillation that are not worth a look: half a minute"""
 
 
@@ -24,10 +24,10 @@ def check_effort(model: Model) -> None:
 
 def warn_of_oscillations(problem: Problem, method: Integrator, state: State, duration: float) -> None:
     """Warn where a method that keeps its error small would follow oscillations of stiff springs for long."""
-    if method.tolerance is None or fastest(problem, state) * duration <= RADIANS_WORTH_A_WARNING:
+    if method.tolerance is None or fastest(problem, state) * duration <= MAX_UNWARNED_PHASE:
         return
     rate = swinging(problem, state)
-    if rate * duration > RADIANS_WORTH_A_WARNING:
+    if rate * duration > MAX_UNWARNED_PHASE:
         what = f"a run of {problem.model.name!r} by {method.name!r}, which follows springs at {rate:.2g} rad/s,"
         advice = "if nothing damps them: add dampers, or give dt and integrator='implicit', which does not follow them"
         seconds = 1e-4 * rate * duration  # per radian, measured with 2 to 16 degrees of freedom: 3e-5 to 1e-3

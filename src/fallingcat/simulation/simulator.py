@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -66,7 +67,12 @@ class Simulator:
             raise ModelError(
                 "a simulator takes fixed steps: Implicit(), Moreau() or a method for flights, not EventLocator()"
             )
-        self.model, self.dt = model, self._batch.dt
+        self._bind()
+        self._begin()
+
+    def _bind(self) -> None:
+        """Memory of the compiled step, and views of it."""
+        self.model, self.dt = self._batch.problem.model, self._batch.dt
         on: Any = self._batch._on
         _, self._out, self._x, clock, self._numbers, self._forces = on.single
         self._go, clock[:] = self._batch.stepper.stepping(on), self.dt
@@ -77,9 +83,22 @@ class Simulator:
         self._packed = self._x[self._head :]
         pose = np.eye(4)
         self._rows = pose[:3].reshape(12)
-        ends = np.cumsum([12, self._layout.joints, model.m, model.n])
+        ends = np.cumsum([12, self._layout.joints, self.model.m, self.model.n])
         self._state = State(pose, *(self._packed[a:b] for a, b in pairwise(ends.tolist())))
-        self._begin()
+
+    def __getstate__(self) -> tuple[BatchSimulator, np.ndarray]:
+        """The compiled step is bound to its memory: a copy binds one of its own."""
+        return self._batch, self._x.copy()
+
+    def __setstate__(self, state: tuple[BatchSimulator, np.ndarray]) -> None:
+        self._batch, x = state
+        self._bind()
+        self._x[:] = x
+        self._rows[:] = self._packed[:12]
+
+    def __copy__(self) -> Simulator:
+        """Simulator of the same robot that moves by itself."""
+        return copy.deepcopy(self, {id(self.model): self.model})
 
     # looking --------------------------------------------------------------------------------------------------
 

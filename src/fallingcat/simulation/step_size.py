@@ -55,7 +55,7 @@ def fastest(problem: Problem, state: State, enough: float = 0.0) -> float:
     >>> bool(np.isclose(rate, np.sqrt(1e4 / ball.mass)))
     True
     """
-    touching, bound = _now_and_then(problem), _bound(problem, state) if enough else np.inf
+    touching, bound = _intermittent_rate(problem), _bound(problem, state) if enough else np.inf
     if bound <= enough:
         return max(bound, touching)
     found = _impedance(problem, state)
@@ -67,11 +67,13 @@ def fastest(problem: Problem, state: State, enough: float = 0.0) -> float:
 
 def _bound(problem: Problem, state: State) -> float:
     """Bound (1/s) of the rate of springs and dampers by row sums of ``M^-1 D`` and ``M^-1 K``, without eigenvalues."""
-    known = _inverse_root(problem.model, *_place(state))
+    known = _inverse_root(problem.model, *_pose_and_joints(state))
     if known is None:
         return np.inf
     sums = [np.zeros((2, problem.model.nv))]
-    sums += [np.array([np.abs(part).sum(axis=1) for part in x]) for x in _acting(problem, state) if x is not None]
+    sums += [
+        np.array([np.abs(part).sum(axis=1) for part in x]) for x in _acting_impedances(problem, state) if x is not None
+    ]
     with np.errstate(over="ignore", invalid="ignore"):
         k, d = (float((known.inverse * row).sum(axis=1).max(initial=0.0)) for row in sum(sums[1:], start=sums[0]))
     return max(d, float(np.sqrt(k)))
@@ -98,7 +100,7 @@ def swinging(problem: Problem, state: State, enough: float = 0.0) -> float:
     >>> fastest(held, arm.neutral()) > 1e4, swinging(held, arm.neutral())
     (True, 0.0)
     """
-    found, touching = _impedance(problem, state), _now_and_then(problem)
+    found, touching = _impedance(problem, state), _intermittent_rate(problem)
     if found is None:
         return touching
     squared = _least_bound(*found, enough * enough)
@@ -143,10 +145,10 @@ def _impedance(problem: Problem, state: State) -> tuple[np.ndarray, np.ndarray] 
 
     None where nobody says them, or ``M`` is singular.
     """
-    return _scaled_by_mass(problem, state, _acting(problem, state))
+    return _scaled_by_mass(problem, state, _acting_impedances(problem, state))
 
 
-def _acting(problem: Problem, state: State) -> list[Any]:
+def _acting_impedances(problem: Problem, state: State) -> list[Any]:
     """:func:`_impedances`, and the same of the contact."""
     contact = problem.contact
     return _impedances(problem, state) + ([] if contact is None else [contact.impedance(problem.model, state)])
@@ -155,7 +157,7 @@ def _acting(problem: Problem, state: State) -> list[Any]:
 def _impedances(problem: Problem, state: State) -> list[Any]:
     """Stiffness and damping (nv x nv) as each law, and the function, says them, or None."""
     said: list[Any] = [law.impedance(problem.model, state) for law in problem.laws]
-    return said if problem.feedback is None else [*said, _on_joints(problem, *problem.feedback.impedance)]
+    return said if problem.feedback is None else [*said, _joint_matrices(problem, *problem.feedback.impedance)]
 
 
 def _scaled_by_mass(problem: Problem, state: State, said: Sequence[Any]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -163,7 +165,7 @@ def _scaled_by_mass(problem: Problem, state: State, said: Sequence[Any]) -> tupl
     impedances = [x for x in said if x is not None]
     if not impedances:
         return None
-    known = _inverse_root(problem.model, *_place(state))
+    known = _inverse_root(problem.model, *_pose_and_joints(state))
     if known is None:
         return None
     root = known.root
@@ -183,7 +185,7 @@ class _Inertia(NamedTuple):
     """absolute values of ``M^-1``"""
 
 
-def _place(state: State) -> Iterator[bytes]:
+def _pose_and_joints(state: State) -> Iterator[bytes]:
     """Pose and joints."""
     return (np.asarray(x, dtype=float).tobytes() for x in (state.pose, state.joints))
 
@@ -199,7 +201,7 @@ def _inverse_root(model: Model, pose: bytes, joints: bytes) -> _Inertia | None:
     return _Inertia(root, np.abs(root.T @ root))
 
 
-def _on_joints(problem: Problem, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+def _joint_matrices(problem: Problem, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
     """``nv x nv``: the symmetric parts of matrices (n x n) of joints, none for the base."""
     m = problem.model.m
     return tuple(np.pad(0.5 * (x + x.T), ((m, 0), (m, 0))) for x in matrices)
@@ -212,7 +214,7 @@ def stiff(problem: Problem, state: State) -> bool:
     return fast > slow and fast > swinging(problem, state)
 
 
-def _now_and_then(problem: Problem) -> float:
+def _intermittent_rate(problem: Problem) -> float:
     """The largest rate (1/s) of laws that no step takes implicitly, as they do not always act."""
     return max((law.fastest_rate(problem.model) for law in problem.laws), default=0.0)
 
@@ -244,7 +246,7 @@ def stable_step(problem: Problem, state: State) -> float:
     energy.
     """
     function = replace(problem, laws=(), contact=None)
-    fast = max(_now_and_then(problem), unforeseen(function, state))
+    fast = max(_intermittent_rate(problem), unforeseen(function, state))
     if problem.contact is None:
         orders = MAX_RESOLVED_PHASE / DEFAULT_SWING_PHASE  # of order 1, where others are of order 4
         fast = max(fast, orders * swinging(problem, state))

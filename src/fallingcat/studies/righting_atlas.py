@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 STUDY: Final = "righting-robot"
 ENDINGS: Final = (".urdf", ".xml", ".mjcf")
-CLEAR: Final = 0.005
+MAX_OVERLAP: Final = 0.005
 """m: overlap of links up to which a motion counts as free of collisions"""
-FOLLOWED: Final = 5.0
+MAX_ATTITUDE_ERROR: Final = 5.0
 """deg: attitude that the simulated flight may miss"""
 TIME_LIMIT: Final = 900.0
 """s: for one robot"""
@@ -46,12 +46,12 @@ class AtlasRow(NamedTuple):
     @property
     def turns_over(self) -> bool:
         """True if the simulated flight follows a motion that turns it over."""
-        return bool(self.numbers.get("time", np.nan) > 0.0 and self.numbers["missed"] <= FOLLOWED)
+        return bool(self.numbers.get("time", np.nan) > 0.0 and self.numbers["missed"] <= MAX_ATTITUDE_ERROR)
 
     @property
     def clear(self) -> bool:
         """True if its links stay clear of each other on the way."""
-        return self.turns_over and bool(self.numbers["overlap"] <= CLEAR)
+        return self.turns_over and bool(self.numbers["overlap"] <= MAX_OVERLAP)
 
     @property
     def rank(self) -> tuple[bool, bool, float]:

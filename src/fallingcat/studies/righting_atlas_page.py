@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ..visualization import Fact, Page, Table
-from .righting_atlas import CLEAR, FOLLOWED, Atlas, AtlasRow, page_name
+from .righting_atlas import MAX_ATTITUDE_ERROR, MAX_OVERLAP, Atlas, AtlasRow, page_name
 
 PAGES: Final = 10
 HEADER: Final = (
@@ -23,8 +23,8 @@ NOTE: Final = (
     "it is the best motion that the search found, and none is proved to be the fastest. Missed: attitude of the "
     "simulated flight beside the plan. Momentum: largest in the flight, relative to what the joint rates carry. "
     "Torque: largest share of a limit. Overlap: of links that are clear of each other at the start; above "
-    f"{1e3 * CLEAR:g} mm the robot is ranked after those that stay clear. Limits: shares of joints with limits of "
-    "torque and of speed."
+    f"{1e3 * MAX_OVERLAP:g} mm the robot is ranked after those that stay clear. Limits: shares of joints with limits "
+    "of torque and of speed."
 )
 
 
@@ -35,7 +35,7 @@ def atlas_page(atlas: Atlas) -> Page:
     bad = [row for row in atlas.rows if row.error]
     facts = [
         Fact("robots", str(count["computed"]), f"of {count['files']} files"),
-        Fact("turn over", str(count["turn_over"]), f"and the flight follows within {FOLLOWED:g} deg"),
+        Fact("turn over", str(count["turn_over"]), f"and the flight follows within {MAX_ATTITUDE_ERROR:g} deg"),
         Fact("with links clear", str(count["clear"])),
     ]
     if atlas.rows and atlas.rows[0].turns_over:

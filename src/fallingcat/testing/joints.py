@@ -130,7 +130,7 @@ def _neutral(joint: Joint, rng: np.random.Generator) -> float:
     return largest(placed, apart(kind.transform(at), np.eye(4))) if at.shape == (kind.nq,) else np.inf
 
 
-def _other_side(joint: Joint, rng: np.random.Generator) -> float:
+def _reversed_joint(joint: Joint, rng: np.random.Generator) -> float:
     turned, (q, rates) = joint.reversed(), _point(joint, rng)
     H = joint.transform(q)
     # the parent relative to the child moves against the child relative to the parent
@@ -138,7 +138,7 @@ def _other_side(joint: Joint, rng: np.random.Generator) -> float:
     return largest(apart(turned.transform(q), G.inverse(H)), moves)
 
 
-def _turned_twice(joint: Joint, rng: np.random.Generator) -> float:
+def _reversed_twice(joint: Joint, rng: np.random.Generator) -> float:
     again, q = joint.reversed().reversed(), _point(joint, rng)[0]
     same = (again.kind, again.parent, again.child, again.limits) == (
         joint.kind, joint.parent, joint.child, joint.limits,
@@ -214,8 +214,8 @@ ALONE = (
     Requirement("subspace rate", "dS/dt, by complex step", 1e-12, _subspace_rate),
     Requirement("fixed axes", "S is constant where declared so", 0.0, _fixed_axes),
     Requirement("neutral", "H(neutral) = 1", 1e-14, _neutral),
-    Requirement("other side", "the reversed joint is the inverse", 1e-12, _other_side),
-    Requirement("turned twice", "reversed twice is the joint itself", 1e-14, _turned_twice),
+    Requirement("other side", "the reversed joint is the inverse", 1e-12, _reversed_joint),
+    Requirement("turned twice", "reversed twice is the joint itself", 1e-14, _reversed_twice),
     Requirement("traced", "expressions give the same numbers", 1e-12, _traced),
 )
 """Laws of a joint and its random numbers."""

@@ -77,7 +77,7 @@ def _rows(loop: Loop, model: Model, state: State) -> float:
     return 0.0 if shapes and all(np.isfinite(np.asarray(x, dtype=float)).all() for x in rows) else np.inf
 
 
-def _beside(model: Model, state: State, along: np.ndarray) -> list[Rows]:
+def _neighbouring_states(model: Model, state: State, along: np.ndarray) -> list[Rows]:
     """Rows at states before and after, at the same velocity."""
     there = (displace(model, state, sign * STEP * along) for sign in (1.0, -1.0))
     return [equations(model, place._replace(twist=state.twist, rates=state.rates)) for place in there]
@@ -85,7 +85,7 @@ def _beside(model: Model, state: State, along: np.ndarray) -> list[Rows]:
 
 def _jacobian(loop: Loop, model: Model, state: State) -> float:
     """Rows that hold velocities alone have no error wherever they are."""
-    pairs = [_beside(model, state, unit) for unit in np.eye(model.nv)]
+    pairs = [_neighbouring_states(model, state, unit) for unit in np.eye(model.nv)]
     found = np.array([(ahead.error - behind.error) / (2.0 * STEP) for ahead, behind in pairs]).T
     holonomic = np.array([[*ahead.error, *behind.error] for ahead, behind in pairs]).reshape(len(pairs), 2, -1)
     rows = holonomic.any(axis=(0, 1))
@@ -94,7 +94,7 @@ def _jacobian(loop: Loop, model: Model, state: State) -> float:
 
 def _bias(loop: Loop, model: Model, state: State) -> float:
     v = state.velocity
-    ahead, behind = _beside(model, state, v)
+    ahead, behind = _neighbouring_states(model, state, v)
     found = (ahead.jacobian - behind.jacobian) @ v / (2.0 * STEP)
     size = max(1.0, float(v @ v))
     return apart(found / size, np.asarray(equations(model, state).bias, dtype=float) / size)

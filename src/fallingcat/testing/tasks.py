@@ -73,7 +73,7 @@ def _goal(task: Task, model: Model, state: State) -> float:
     return float(np.abs(np.asarray(_reached(task, model, state).motion(model, state).error)).max(initial=0.0))
 
 
-def _beside(model: Model, state: State, along: np.ndarray) -> list[State]:
+def _neighbouring_states(model: Model, state: State, along: np.ndarray) -> list[State]:
     """States before and after, at the same velocity."""
     there = (displace(model, state, sign * STEP * along) for sign in (1.0, -1.0))
     return [place._replace(twist=state.twist, rates=state.rates) for place in there]
@@ -82,14 +82,14 @@ def _beside(model: Model, state: State, along: np.ndarray) -> list[State]:
 def _jacobian(task: Task, model: Model, state: State) -> float:
     aimed, columns = _reached(task, model, state), []
     for unit in np.eye(model.nv):
-        ahead, behind = (aimed.motion(model, there).error for there in _beside(model, state, unit))
+        ahead, behind = (aimed.motion(model, there).error for there in _neighbouring_states(model, state, unit))
         columns.append((ahead - behind) / (2.0 * STEP))
     return apart(-np.array(columns).T, np.asarray(aimed.motion(model, state).J, dtype=float))
 
 
 def _bias(task: Task, model: Model, state: State) -> float:
     v = state.velocity
-    ahead, behind = (task.motion(model, there).J for there in _beside(model, state, v))
+    ahead, behind = (task.motion(model, there).J for there in _neighbouring_states(model, state, v))
     size = max(1.0, float(v @ v))
     return apart((ahead - behind) @ v / (2.0 * STEP * size), np.asarray(task.motion(model, state).bias) / size)
 

@@ -112,7 +112,7 @@ class PosedRobot:
             moved = self._carried.displacement(Segment(self.state.joints, goal), tolerance=1e-9)
             pose = pose @ moved.pose
         at = self.model.state(pose=pose, joints=goal)
-        self._be(loops.assemble(self.model, at, self._bent(goal)) if self.model.loops else at)
+        self._set_state(loops.assemble(self.model, at, self._bent(goal)) if self.model.loops else at)
 
     def _bent(self, goal: np.ndarray) -> list[str]:
         """Joints that the user moves; others follow where there are loops."""
@@ -125,7 +125,7 @@ class PosedRobot:
         Args:
             pose: ``H_wb`` (4 x 4).
         """
-        self._be(self.model.state(pose=pose, joints=self.state.joints))
+        self._set_state(self.model.state(pose=pose, joints=self.state.joints))
 
     @former_arguments(place="link")
     def drag(self, link: str, goal: Vector) -> float:
@@ -163,15 +163,15 @@ class PosedRobot:
         """
         run = simulate(self.model, self.state, positive(duration, "duration"), progress=False)
         self.time += float(run.times[-1])
-        self._be(run.state(len(run) - 1), moves=True)
+        self._set_state(run.state(len(run) - 1), moves=True)
         return run.status
 
     def reset(self) -> None:
         """Go back to the start, at rest; the record is empty."""
         self.time, self.frames = 0.0, []
-        self._be(self.start)
+        self._set_state(self.start)
 
-    def _be(self, state: State, moves: bool = False) -> None:
+    def _set_state(self, state: State, moves: bool = False) -> None:
         self.state = state
         if not moves:
             self.time += 1.0 / 30.0

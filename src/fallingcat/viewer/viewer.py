@@ -274,7 +274,7 @@ class Viewer:
             self._quiet = True  # sliders that are moved here are no hand
             try:
                 for name, H in self.posed_robot.poses().items():
-                    self._put(self._links[name], self._turn @ H)
+                    self._set_pose(self._links[name], self._turn @ H)
                 self._overlays()
                 if sliders:
                     for place, slider in self._sliders:
@@ -292,14 +292,14 @@ class Viewer:
         self._center.position = tuple(R @ found.center)
         H = np.eye(4)
         H[:3, :3], H[:3, 3] = R @ found.axes, R @ found.center
-        self._put(self._axes, H)
+        self._set_pose(self._axes, H)
         length = float(np.linalg.norm(found.angular))
         reach = 0.0 if length == 0.0 else self._size() * min(1.0, length / (1e-9 + found.inertias.max()))
         tip = found.center + (found.angular / length * reach if length else np.zeros(3))
         self._arrow.points = np.array([[R @ found.center, R @ tip]], dtype=np.float32)
 
     @staticmethod
-    def _put(thing: Any, H: np.ndarray) -> None:
+    def _set_pose(thing: Any, H: np.ndarray) -> None:
         x, y, z, w = quaternion_from_matrix(H[:3, :3])
         thing.wxyz, thing.position = (w, x, y, z), tuple(H[:3, 3])
 

@@ -79,7 +79,7 @@ def _of_file(links: Sequence[Link], kind: str) -> tuple[dict[str, list[Shape]], 
         drawn[name] = [d for s in own for d in _drawn(s, color, pieces)]
         if any(isinstance(s, solid.Mesh) and not pieces[s.path, s.folder] for s in own):
             lacking.add(name)
-    return drawn, lacking, _gathered(troubles)
+    return drawn, lacking, _grouped_messages(troubles)
 
 
 def _visible(shapes: Sequence[solid.Shape]) -> list[solid.Shape]:
@@ -104,7 +104,7 @@ def model_shapes(model: Model) -> dict[str, list[Shape]]:
     return appearance(model).shapes
 
 
-def _gathered(troubles: list[tuple[str, str]]) -> list[str]:
+def _grouped_messages(troubles: list[tuple[str, str]]) -> list[str]:
     """One line for each reason."""
     files: dict[str, list[str]] = defaultdict(list)
     for file, why in troubles:

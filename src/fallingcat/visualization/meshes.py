@@ -46,8 +46,8 @@ class Triangles:
         step = np.maximum((high - low) / _LEVELS, 1e-12)
         wide = len(self.points) > _LEVELS
         return {
-            "v": _coded(np.round((self.points - low) / step).astype("<u2")),
-            "f": _coded(self.faces.astype("<u4" if wide else "<u2")),
+            "v": _base64_text(np.round((self.points - low) / step).astype("<u2")),
+            "f": _base64_text(self.faces.astype("<u4" if wide else "<u2")),
             "low": [float(f"{x:.7g}") for x in low],
             "step": [float(f"{x:.7g}") for x in step],
             "wide": wide,
@@ -72,7 +72,7 @@ def read_meshes(meshes: Sequence[Mesh], most: int = MAX_FACES) -> tuple[dict[Key
         except FileError as error:
             found[key] = []
             troubles.append((mesh.path.rpartition("/")[2], error.rule))
-    return _thinned(found, most), troubles
+    return _simplified_pieces(found, most), troubles
 
 
 def _pieces(mesh: Mesh) -> Pieces:
@@ -80,7 +80,7 @@ def _pieces(mesh: Mesh) -> Pieces:
     return [(Triangles(each.vertices, each.faces), color) for each, color in pieces if len(each.faces)]
 
 
-def _thinned(found: Mapping[Key, Pieces], most: int) -> dict[Key, Pieces]:
+def _simplified_pieces(found: Mapping[Key, Pieces], most: int) -> dict[Key, Pieces]:
     """All pieces with so many faces at most that together they have ``most``: small ones keep theirs."""
     counts = sorted(len(piece.faces) for pieces in found.values() for piece, _ in pieces)
     share, left = most, most
@@ -108,10 +108,10 @@ def simplified(mesh: Triangles, most: int) -> Triangles:
     if len(mesh.faces) <= most:
         return mesh
     size = float(np.ptp(mesh.points, axis=0).max()) or 1.0
-    coarse, fine, best = 1.0, 2048.0, _clustered(mesh, size)
+    coarse, fine, best = 1.0, 2048.0, _clustered_vertices(mesh, size)
     for _ in range(9):
         cells = float(np.sqrt(coarse * fine))
-        label, faces = tried = _clustered(mesh, size / cells)
+        label, faces = tried = _clustered_vertices(mesh, size / cells)
         if len(faces) <= most:
             coarse, best = cells, tried
         else:
@@ -121,7 +121,7 @@ def simplified(mesh: Triangles, most: int) -> Triangles:
     return Triangles(np.stack([np.bincount(label, weights=x) / count for x in mesh.points.T], axis=1), faces)
 
 
-def _clustered(mesh: Triangles, cell: float) -> tuple[np.ndarray, np.ndarray]:
+def _clustered_vertices(mesh: Triangles, cell: float) -> tuple[np.ndarray, np.ndarray]:
     """The cell of each point, numbered, and the faces that are left between cells, each once."""
     places = np.floor((mesh.points - mesh.points.min(axis=0)) / cell).astype(np.int64)
     _, label = np.unique(places @ np.array([1, 4096, 4096**2]), return_inverse=True)
@@ -132,5 +132,5 @@ def _clustered(mesh: Triangles, cell: float) -> tuple[np.ndarray, np.ndarray]:
     return label, faces[np.sort(first)]
 
 
-def _coded(array: np.ndarray) -> str:
+def _base64_text(array: np.ndarray) -> str:
     return base64.b64encode(array.tobytes()).decode("ascii")

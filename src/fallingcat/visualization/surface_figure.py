@@ -87,7 +87,7 @@ def _surface(surface: Surface, width: int, height: int) -> Iterator[str]:
         yield f'<polygon points="{corners_}" fill="{fill}"/>'
     yield "</g>"
     if surface.curve is not None:
-        yield from _carried(surface, view, x, y, np.asarray(surface.values, dtype=float))
+        yield from _curve_on_surface(surface, view, x, y, np.asarray(surface.values, dtype=float))
 
 
 def _mesh(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
@@ -109,7 +109,7 @@ def _walls(surface: Surface, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
     return [np.array([a, b, b * (1.0, 1.0, 0.0), a * (1.0, 1.0, 0.0)]) for a, b in pairwise(top)]
 
 
-def _carried(surface: Surface, view: _View, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Iterator[str]:
+def _curve_on_surface(surface: Surface, view: _View, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Iterator[str]:
     """The curve on the surface, and its shadow on the plane of zero."""
     curve = np.asarray(surface.curve, dtype=float)
     on = np.stack([*curve, _between(x, y, z, curve)], axis=1)

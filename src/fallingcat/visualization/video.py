@@ -83,7 +83,7 @@ def _encoded(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, in
         file = page.write(Path(folder, "page.html"))
         for left in reversed(range(ATTEMPTS)):
             try:
-                made = _filmed(_browser(started.chromium, Error), file, call, asked, size)
+                made = _browser_result(_browser(started.chromium, Error), file, call, asked, size)
                 break
             except Error as error:
                 if not left:
@@ -99,7 +99,7 @@ def _encoded(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, in
     return mp4(made["codec"], base64.b64decode(made["description"]), chunks, side, int(asked["rate"]))
 
 
-def _filmed(browser: Any, file: Path, call: str, asked: dict[str, Any], size: tuple[int, int]) -> Any:
+def _browser_result(browser: Any, file: Path, call: str, asked: dict[str, Any], size: tuple[int, int]) -> Any:
     """Result of a function of ``encode.js`` on a page of its own; the browser is closed in any case."""
     scripts = (resources.files(__package__) / "encode.js").read_text(encoding="utf-8")
     with browser:

@@ -195,7 +195,7 @@ def test_what_was_abandoned_is_swept_away(folder):
 
 def test_the_folder_is_looked_at_now_and_then(folder, monkeypatch):
     looks = []
-    monkeypatch.setattr(cache, "_make_room", looks.append)
+    monkeypatch.setattr(cache, "_evict", looks.append)
     for i in range(300):
         cache.write(cache_index.digest(i), b"code")
     assert len(looks) <= 3

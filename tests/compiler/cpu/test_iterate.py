@@ -95,7 +95,7 @@ def test_no_states_at_all():
 
 
 def test_too_large_for_machine_code(monkeypatch, tmp_path):
-    monkeypatch.setattr(trace_module, "LARGEST", 1)
+    monkeypatch.setattr(trace_module, "MAX_OPERATIONS", 1)
     monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
     with pytest.warns(RuntimeWarning, match="turn of .* has more than 1 operations"):
         kernel = compile_step(CAT, turn, INPUTS)

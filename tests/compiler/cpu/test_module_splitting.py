@@ -29,8 +29,8 @@ def results(model, function):
 
 @pytest.mark.parametrize("function", [fc.forward_dynamics, fc.mass_matrix, fc.forward_kinematics, fc.linearize])
 def test_pieces_compute_the_same_bits(function, no_cache, monkeypatch):
-    cat, made, emitted = fc.robots.cat(), [], native._emitted
-    monkeypatch.setattr(native, "_emitted", lambda text, *level: made.append(text) or emitted(text, *level))
+    cat, made, emitted = fc.robots.cat(), [], native._object_code
+    monkeypatch.setattr(native, "_object_code", lambda text, *level: made.append(text) or emitted(text, *level))
     whole = results(cat, function)
     assert len(made) == 2  # one state, batches
     monkeypatch.setattr(pieces, "MAX_MODULE_LENGTH", 2**13)
@@ -60,7 +60,7 @@ def test_a_piece_is_no_longer_than_it_may_be():
 def test_ctrl_c_is_heard_between_pieces(no_cache, monkeypatch):
     """As the kernel of a robot of 120 joints is made, which takes ten seconds."""
     monkeypatch.setattr(pieces, "MAX_MODULE_LENGTH", 2**13)
-    made, emitted = [], native._emitted
+    made, emitted = [], native._object_code
 
     def interrupting(text, *level):
         made.append(emitted(text, *level))
@@ -68,7 +68,7 @@ def test_ctrl_c_is_heard_between_pieces(no_cache, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return made[-1]
 
-    monkeypatch.setattr(native, "_emitted", interrupting)
+    monkeypatch.setattr(native, "_object_code", interrupting)
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # pytest may run in a process without
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -76,5 +76,5 @@ def test_ctrl_c_is_heard_between_pieces(no_cache, monkeypatch):
     finally:
         signal.signal(signal.SIGINT, handler)
     assert len(made) == 2
-    monkeypatch.setattr(native, "_emitted", emitted)
+    monkeypatch.setattr(native, "_object_code", emitted)
     assert fc.compile(fc.robots.cat(), fc.forward_dynamics)  # and nothing is left behind that is half made

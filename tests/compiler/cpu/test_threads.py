@@ -186,7 +186,7 @@ print(fc.compile(cat, lambda model, state: 2.0 * state.velocity)(state).sum())
 
 def test_kernels_that_nobody_has_make_room(monkeypatch):
     answers, collected = iter([False, True, False, False]), []
-    monkeypatch.setattr(room, "_mapped", lambda sizes: next(answers))
+    monkeypatch.setattr(room, "_can_map", lambda sizes: next(answers))
     monkeypatch.setattr(room.gc, "collect", lambda: collected.append(1))
     room.check_mappings()
     assert collected == [1]

@@ -19,7 +19,7 @@ FUNCTIONS = [fc.mass_matrix, fc.inverse_dynamics, fc.reduced_equations, fc.forwa
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """Kernels of 50 operations at most, and a cache of its own."""
-    monkeypatch.setattr(trace_module, "LARGEST", 50)
+    monkeypatch.setattr(trace_module, "MAX_OPERATIONS", 50)
     monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
 
 
@@ -59,7 +59,7 @@ def test_the_same_face_and_result_as_machine_code(monkeypatch, tmp_path, functio
     code = fc.compile(MODEL, function, dtype=dtype)
     given = states(5)[: len(code.signature)]
     code(*given), code(*(x[0] for x in given))  # a kernel of the cache is traced when a batch needs it: not below
-    monkeypatch.setattr(trace_module, "LARGEST", 50)
+    monkeypatch.setattr(trace_module, "MAX_OPERATIONS", 50)
     monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
     kernel = compiled(function, dtype=dtype)
     assert kernel.signature == code.signature

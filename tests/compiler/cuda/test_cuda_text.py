@@ -42,22 +42,22 @@ def columns(model, kernel, count, rng):
 @pytest.mark.parametrize(
     ("function", "dtype", "shape", "largest", "tolerance"),
     [
-        (fc.inverse_dynamics, "float64", None, stages.LARGEST, 1e-12),
-        (fc.forward_dynamics, "float32", None, stages.LARGEST, 1e-4),
+        (fc.inverse_dynamics, "float64", None, stages.MAX_STAGE_INSTRUCTIONS, 1e-12),
+        (fc.forward_dynamics, "float32", None, stages.MAX_STAGE_INSTRUCTIONS, 1e-4),
         (fc.forward_dynamics, "float64", cuda.Shape(32, 1, 30), 1_500, 1e-11),
-        (fc.mass_matrix, "float64", cuda.Shape(32, 1, 12), stages.LARGEST, 1e-12),
+        (fc.mass_matrix, "float64", cuda.Shape(32, 1, 12), stages.MAX_STAGE_INSTRUCTIONS, 1e-12),
     ],
 )
 def test_the_text_computes_what_numpy_computes(cupy, monkeypatch, function, dtype, shape, largest, tolerance):
     if shape is not None:
         monkeypatch.setattr(cuda, "SHAPES", {dtype: (shape,)})
-    if largest != stages.LARGEST:
+    if largest != stages.MAX_STAGE_INSTRUCTIONS:
         monkeypatch.setattr(repeated, "fastest", lambda program, kind: stages.stages(program, kind, largest))
     model = fc.robots.humanoid()
     kernel = compile(model, function, target="cuda", dtype=dtype)
     if shape is not None:
         assert any(text.shared for text in kernel.texts)
-    assert len(kernel.texts) > 3 or largest == stages.LARGEST
+    assert len(kernel.texts) > 3 or largest == stages.MAX_STAGE_INSTRUCTIONS
     states, given = columns(model, kernel, 5, np.random.default_rng(3))  # fewer than the threads of a block
     found = kernel.columns(*(cupy.asarray(x.astype(dtype)) for x in given))
     further = given[[a.name for a in kernel.signature].index("v") + 1 :] if len(given) > 1 else []
@@ -80,15 +80,15 @@ def test_one_call_fits_every_robot(cupy):
 @pytest.mark.parametrize(
     ("function", "dtype", "shared"),
     [
-        (fc.forward_dynamics_derivatives, "float64", machine.SHARED),
+        (fc.forward_dynamics_derivatives, "float64", machine.SHARED_MEMORY),
         (fc.forward_dynamics_derivatives, "float64", 0),  # too little for what all columns share
-        (fc.reduced_equations, "float32", machine.SHARED),
+        (fc.reduced_equations, "float32", machine.SHARED_MEMORY),
     ],
 )
 def test_columns_of_dense_results_are_one_loop(cupy, monkeypatch, function, dtype, shared):
     """A loop over columns stays one, two columns at a time, and gives what NumPy gives."""
-    monkeypatch.setattr(repeated, "LARGEST", 300)
-    monkeypatch.setattr(cuda_repeated, "SHARED", shared)
+    monkeypatch.setattr(repeated, "MAX_STAGE_INSTRUCTIONS", 300)
+    monkeypatch.setattr(cuda_repeated, "SHARED_MEMORY", shared)
     model = fc.robots.random_tree(np.random.default_rng(1), 7, kinds=["revolute"])  # an odd number
     kernel = compile(model, function, target="cuda", dtype=dtype)
     loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.Repeated)]
@@ -108,7 +108,7 @@ def test_columns_of_dense_results_are_one_loop(cupy, monkeypatch, function, dtyp
 
 def test_what_a_loop_finds_may_be_used_again(cupy, monkeypatch):
     """By the straight line after it, by another loop, negative, and twice."""
-    monkeypatch.setattr(repeated, "LARGEST", 1)
+    monkeypatch.setattr(repeated, "MAX_STAGE_INSTRUCTIONS", 1)
 
     def twice(model, x, y):
         product = product_of(lambda column: y @ column, x)
@@ -131,7 +131,7 @@ def test_what_a_loop_finds_may_be_used_again(cupy, monkeypatch):
 
 def test_loops_that_share_what_another_shares_go_with_it(cupy, monkeypatch):
     """Over as many columns: what they share, and columns that both take, are read once; others are apart."""
-    monkeypatch.setattr(repeated, "LARGEST", 1)
+    monkeypatch.setattr(repeated, "MAX_STAGE_INSTRUCTIONS", 1)
 
     def both(model, x, y, z):
         return {
@@ -156,8 +156,8 @@ def test_loops_that_share_what_another_shares_go_with_it(cupy, monkeypatch):
 @pytest.mark.parametrize("parts", [1, 2])
 def test_many_calls_in_one_launch_are_calls_in_turn(cupy, monkeypatch, times, parts):
     """In launches of three, of what is one kernel, or else launch after launch; the arguments stay as they are."""
-    monkeypatch.setattr(kernel_file, "AT_ONCE", 3)
-    monkeypatch.setattr(repeated, "LARGEST", 1 if parts == 2 else stages.LARGEST)
+    monkeypatch.setattr(kernel_file, "CALLS_PER_LAUNCH", 3)
+    monkeypatch.setattr(repeated, "MAX_STAGE_INSTRUCTIONS", 1 if parts == 2 else stages.MAX_STAGE_INSTRUCTIONS)
 
     def turned(model, x, y):
         """The last number is a result that is no expression."""

@@ -147,5 +147,5 @@ def moves_by_definition(lines, keep):
 def test_moves_are_those_of_the_definition(seed, keep):
     lines = straight_line(seed)
     steps, places = moves_by_definition(lines, keep)
-    assert registers.Planner(lines, INPUTS).plan(keep) == registers.Plan(registers._ahead(steps), places)
+    assert registers.Planner(lines, INPUTS).plan(keep) == registers.Plan(registers._reload_early(steps), places)
     assert places

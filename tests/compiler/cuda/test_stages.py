@@ -140,7 +140,7 @@ def test_stages_hand_over_what_the_next_ones_need(example, largest):
 def test_the_waist_of_a_floating_robot_is_the_acceleration_of_its_base(example):
     """Six values; what comes after them needs fewer at a time than the whole, and gives the same."""
     made, arguments, _, expected = example
-    parts = min_cut.parted(made)
+    parts = min_cut.split(made)
     cut = stages.stages(parts.program, "float32", 100_000, cuts=parts.cuts)
     assert [len(stage.stores) for stage in cut.stages] == [6, 0]
     assert cut.places == 6
@@ -156,8 +156,8 @@ def test_a_program_with_several_waists_comes_in_as_many_parts():
     arguments = c._test_inputs(model, traced, "float64")[0]
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
     expected = results_of(made, evaluated(made.instructions, known))
-    two = min_cut.parted(made, plan_search.EARLY)
-    three = min_cut.parted_again(two, plan_search.EARLY)
+    two = min_cut.split(made, plan_search.LATE_INPUT_SHARE)
+    three = min_cut.split_last(two, plan_search.LATE_INPUT_SHARE)
     assert three.cuts[0] == two.cuts[0] < three.cuts[1]
     for parts in (two, three):
         cut = stages.stages(parts.program, "float64", 100_000, parts.cuts)
@@ -174,7 +174,7 @@ def test_results_are_shared_out_among_stages_that_need_nothing_of_each_other(lar
     arguments = c._test_inputs(model, traced, "float64")[0]
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
     expected = results_of(made, evaluated(made.instructions, known))
-    whole = output_partition.shared_out(min_cut.Parts(made, (0,)), "float64", largest).ordered
+    whole = output_partition.split_outputs(min_cut.Parts(made, (0,)), "float64", largest).ordered
     cut = stages.stages(whole.program, "float64", 100_000, whole.cuts[1:])
     assert len(cut.stages) == len(whole.cuts) >= least
     assert cut.places == 0
@@ -192,8 +192,8 @@ def test_after_a_waist_each_limb_is_a_stage_of_its_own():
     arguments = c._test_inputs(model, traced, "float64")[0]
     known = {x: float(arguments[place[0]][place[1]]) for x, place in made.inputs.items()}
     expected = results_of(made, evaluated(made.instructions, known))
-    parts = min_cut.parted_again(min_cut.parted(made, plan_search.EARLY), plan_search.EARLY)
-    alone = output_partition.shared_out(parts, "float64", 2_000).ordered
+    parts = min_cut.split_last(min_cut.split(made, plan_search.LATE_INPUT_SHARE), plan_search.LATE_INPUT_SHARE)
+    alone = output_partition.split_outputs(parts, "float64", 2_000).ordered
     assert alone.cuts[:2] == parts.cuts
     cut = stages.stages(alone.program, "float64", 100_000, alone.cuts)
     assert len(cut.stages) == 1 + len(alone.cuts) > 3
@@ -222,7 +222,7 @@ def narrowing(wide, narrow):
 @pytest.mark.parametrize(("wide", "narrow"), [(7, 1), (7, 2), (9, 5), (3, 7)])
 def test_waists_are_found_where_programs_narrow(wide, narrow):
     made, arguments = narrowing(wide, narrow), [np.arange(1.0, 9.0)]
-    parts = min_cut.parted(made)
+    parts = min_cut.split(made)
     cut = stages.stages(parts.program, "float64", 100_000, cuts=parts.cuts)
     assert len(cut.stages[0].stores) == min(wide, narrow)
     known = evaluated(made.instructions, {k: arguments[0][k] for k in range(8)})
@@ -230,7 +230,7 @@ def test_waists_are_found_where_programs_narrow(wide, narrow):
 
 
 def test_what_does_not_narrow_has_no_waist():
-    none = min_cut.parted(narrowing(min_cut.MAX_CUT_VALUES + 1, min_cut.MAX_CUT_VALUES + 1)) is None
+    none = min_cut.split(narrowing(min_cut.MAX_CUT_VALUES + 1, min_cut.MAX_CUT_VALUES + 1)) is None
     assert none
 
 
@@ -280,7 +280,7 @@ def test_no_copies_make_a_stage_faster_than_the_least():
     """Also where the cache holds a part, and fetching would be faster than holding; nor does cutting it in two."""
     rng = np.random.default_rng(8)
     faster = 0
-    for dtype, rate in machine.RATE.items():
+    for dtype, rate in machine.INSTRUCTION_RATE.items():
         for _ in range(2000):
             work = machine.Work(rate, rng.uniform(7_000, 9_000), int(rng.integers(0, 2_000)), rng.uniform(0.0, 3e-10))
             warps, copies = rng.uniform(1.0, 16.0), int(rng.integers(0, 1_000))
@@ -317,7 +317,9 @@ def test_time_grows_with_instructions_traffic_and_what_waits(example):
     assert took(half, copies=500) > took(half)
     assert took(half, warps=4) > 1.5 * took(half)
     assert took(half, warps=16) == took(half)  # eight keep a multiprocessor busy
-    assert took(half, copies=machine.CACHED + machine.SLACK) > 4.0 * took(half)  # fetched again by every warp
+    assert took(half, copies=machine.INSTRUCTION_CACHE + machine.INSTRUCTION_CACHE_MARGIN) > 4.0 * took(
+        half
+    )  # fetched again by every warp
 
 
 def test_a_stage_is_laid_out_for_what_waits(example):

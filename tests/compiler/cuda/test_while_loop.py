@@ -69,7 +69,7 @@ def test_rounds_end_where_a_first_step_suffices():
 
 def test_rounds_stand_between_other_loops(monkeypatch):
     """They read what a loop made, and are read by another and, negative, by the result."""
-    monkeypatch.setattr(repeated, "LARGEST", 1)
+    monkeypatch.setattr(repeated, "MAX_STAGE_INSTRUCTIONS", 1)
 
     def between(model, x, y):
         product = columns(lambda column: y @ column, x)

@@ -208,7 +208,7 @@ def test_wrong_arguments():
 
 
 def test_what_is_too_large(monkeypatch):
-    monkeypatch.setattr(tracing, "LARGEST", 1000)
+    monkeypatch.setattr(tracing, "MAX_OPERATIONS", 1000)
 
     def own(model, state, forces):  # not remembered from elsewhere
         return fc.forward_dynamics(model, state, forces)
@@ -246,7 +246,7 @@ def test_the_program_elsewhere_gives_the_numbers_of_machine_code():
         (base.tangent((0, 2)), (q, v, u, q, v)),
         (base.cotangent((0, 1, 2)), (q, v, u, weights)),
     ):
-        found = primitive._elsewhere(*map(jnp.asarray, arguments), kernel=kernel, **about)
+        found = primitive._lower_by_xla(*map(jnp.asarray, arguments), kernel=kernel, **about)
         expected = primitive.call.bind(*arguments, kernel=kernel, **about)
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
 

@@ -14,7 +14,7 @@ from fallingcat.studies.hoppers.search import (
     FELL,
     RANGES,
     STAYED,
-    THROWN,
+    THROWN_LIMITS,
     about_search,
     draws,
     pace,
@@ -47,7 +47,7 @@ def test_a_search_says_what_became_of_every_run(found):
     numbers = about_search(found)
     assert numbers["runs"] == 24.0
     assert numbers["gaits"] == len(found.gaits) == len(found.region["speed"])
-    assert THROWN[0] > 0.52  # what the largest wanted energy lifts a kilogram to
+    assert THROWN_LIMITS[0] > 0.52  # what the largest wanted energy lifts a kilogram to
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ def test_runs_of_a_search_are_single_runs(found):
             middle = run.at(0.5).pose[0, 3]
             assert (run.poses[-1, 0, 3] - middle) / 0.5 == pytest.approx(found.speed[i], abs=2e-3)
         else:
-            thrown = base[-1] > THROWN[0] or abs(run.twists[-1, 2]) > THROWN[1]
+            thrown = base[-1] > THROWN_LIMITS[0] or abs(run.twists[-1, 2]) > THROWN_LIMITS[1]
             assert thrown or base[-1] < 1e-3
             assert (base[run.times < run.times[-1] - CHECK_PERIOD] > -0.1).all()
 

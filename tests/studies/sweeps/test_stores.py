@@ -159,6 +159,32 @@ def test_damaged_stores_are_one_line(tmp_path, file, content):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize("content", [None, b"", b"1234", bytes(32), bytes(40)], ids=lambda x: f"{x and len(x)} bytes")
+@pytest.mark.parametrize("name", ["x", "stops"])
+def test_coordinates_that_are_damaged_are_written_again(tmp_path, name, content):
+    """A deleted file of coordinates gave NaN for them, without a word; a truncated one a store that does not open."""
+    out, grid = tmp_path / "out", {"x": [-1.0, 1.0, 2.0, 3.0], "stops": ["", "no such file"]}
+    sweep(STUDY, grid, out, workers=0, chunk=4)
+    before, file = (out / name / "c" / "0").read_bytes(), out / name / "c" / "0"
+    file.unlink() if content is None else file.write_bytes(content)
+    with pytest.warns(RuntimeWarning, match=f"coordinate '{name}' was damaged: it is written again"):
+        sweep(STUDY, grid, out, workers=0, resume=True)
+    assert file.read_bytes() == before
+    with xr.open_dataset(out, engine="zarr") as data:
+        assert data[name].values.tolist() == grid[name]
+        assert data["square"].values[1:].tolist() == [[x * x] * 2 for x in grid["x"][1:]]
+
+
+def test_a_folder_in_the_place_of_a_file_is_one_line(tmp_path):
+    for name in ("square", "done", "error"):
+        out = tmp_path / name
+        sweep(STUDY, {"x": [-1.0, 1.0]}, out, workers=0)
+        (out / name / "c" / "0").unlink()
+        (out / name / "c" / "0").mkdir()
+        with pytest.raises(FileError, match="the file cannot be read: Is a directory"):
+            sweep(STUDY, {"x": [-1.0, 1.0]}, out, workers=0, resume=True)
+
+
 FULL = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])

@@ -64,7 +64,7 @@ def read(key: str) -> bytes | None:
             _check_file(os.fstat(file))
             data = stream.read(_limit() + 1)
         content = data[_HEAD:]
-        if data[:_HEAD] == _head(key, content):
+        if data[:_HEAD] == _header(key, content):
             with suppress(OSError):
                 folder.touch(name)
             return content
@@ -79,14 +79,14 @@ def write(key: str, content: bytes) -> None:
         spilled = f".{_name(key)}.{os.getpid()}.{secrets.token_hex(8)}"
         try:
             with os.fdopen(folder.open(spilled, _CREATE), "wb") as stream:
-                stream.write(_head(key, content) + content)
+                stream.write(_header(key, content) + content)
             folder.rename(spilled, _name(key))
         except BaseException:  # Ctrl-C too
             with suppress(OSError):
                 folder.remove(spilled)
             raise
-        if _looks(key, len(content)):
-            _make_room(folder)
+        if _triggers_cleanup(key, len(content)):
+            _evict(folder)
 
 
 def info() -> Info:
@@ -127,21 +127,21 @@ class _Folder:
     def __init__(self, path: Path, descriptor: int | None) -> None:
         self.path, self._at = path, descriptor
 
-    def _place(self, name: str) -> str:
+    def _relative_path(self, name: str) -> str:
         return name if self._at is not None else str(self.path / name)
 
     def open(self, name: str, flags: int) -> int:
-        return os.open(self._place(name), flags, 0o600, dir_fd=self._at)
+        return os.open(self._relative_path(name), flags, 0o600, dir_fd=self._at)
 
     def rename(self, name: str, to: str) -> None:
-        os.replace(self._place(name), self._place(to), src_dir_fd=self._at, dst_dir_fd=self._at)
+        os.replace(self._relative_path(name), self._relative_path(to), src_dir_fd=self._at, dst_dir_fd=self._at)
 
     def remove(self, name: str) -> None:
-        os.unlink(self._place(name), dir_fd=self._at)
+        os.unlink(self._relative_path(name), dir_fd=self._at)
 
     def touch(self, name: str) -> None:
         # the time of change is the time of last use: access times are often not kept
-        os.utime(self._place(name), dir_fd=self._at)
+        os.utime(self._relative_path(name), dir_fd=self._at)
 
     def entries(self) -> list[_Entry]:
         """Our files (abandoned ones too), the one not used for longest first."""
@@ -238,7 +238,7 @@ def _ours(name: str) -> bool:
     return name.endswith(".fck") or (name.startswith(".") and ".fck." in name)
 
 
-def _head(key: str, content: bytes) -> bytes:
+def _header(key: str, content: bytes) -> bytes:
     digest = hashlib.sha256(key.encode() + content).hexdigest()
     return _MAGIC + digest.encode() + b"\n"
 
@@ -248,7 +248,7 @@ def _check_file(status: os.stat_result) -> None:
         raise Unusable("not a file of ours")
 
 
-def _looks(key: str, size: int) -> bool:
+def _triggers_cleanup(key: str, size: int) -> bool:
     """True if the file that was written is one of those after which the folder is looked at.
 
     That takes time with many files: on average after every 64th part of the limit.  The key, a digest, is as good as a
@@ -257,7 +257,7 @@ def _looks(key: str, size: int) -> bool:
     return int(key[:12], 16) * (_limit() // 64) < 16**12 * (size + _BLOCK)
 
 
-def _make_room(folder: _Folder) -> None:
+def _evict(folder: _Folder) -> None:
     """Delete what was abandoned; and above nine tenths of the limit what was not used for longest, down to eight."""
     entries = folder.entries()
     # a date in the future is of a clock that was set back since

@@ -108,14 +108,14 @@ def compiled(text: str, lead: str | None = None, make: Callable[[str], bytes] | 
 
 
 def digest(*parts: Any) -> str:
-    """SHA-256 of values of any kind that :func:`_say` knows.
+    """SHA-256 of values of any kind that :func:`_serialize` knows.
 
     Example:
         >>> digest("a", 1.0) == digest("a", 1.0), digest("a", 1) == digest("a", 1.0), digest("ab") == digest("a", "b")
         (True, False, False)
     """
     said: list[bytes] = []
-    _say(parts, said)
+    _serialize(parts, said)
     return hashlib.sha256(b"".join(said)).hexdigest()
 
 
@@ -129,7 +129,7 @@ def _digest_of(model: Model) -> str:
     return _digests[model]
 
 
-def _say(x: Any, out: list[bytes]) -> None:
+def _serialize(x: Any, out: list[bytes]) -> None:
     """Appends an unambiguous writing of ``x``: every piece starts with its kind and length."""
     kind = type(x)
     if kind is np.ndarray:
@@ -144,23 +144,23 @@ def _say(x: Any, out: list[bytes]) -> None:
     elif kind in (tuple, list):
         out.append(b"%s %d " % (kind.__name__.encode(), len(x)))
         for item in x:
-            _say(item, out)
+            _serialize(item, out)
     elif kind is dict:
         out.append(b"dict %d " % len(x))
         for key, item in x.items():
-            _say((key, item), out)
+            _serialize((key, item), out)
     elif isinstance(x, np.generic):
-        _say(np.asarray(x), out)
+        _serialize(np.asarray(x), out)
     elif isinstance(x, tuple) and hasattr(kind, "_fields"):
         out.append(_name(kind).encode())
-        _say(tuple(x), out)
+        _serialize(tuple(x), out)
     elif kind is FunctionType:
         out.append(_name(x).encode())
     elif dataclasses.is_dataclass(x):
         out.append(_name(kind).encode())
         for field in dataclasses.fields(x):
             if field.metadata.get("moves", True):
-                _say(getattr(x, field.name), out)
+                _serialize(getattr(x, field.name), out)
     else:
         raise Unknown(f"a {kind.__name__}")
 
@@ -168,12 +168,12 @@ def _say(x: Any, out: list[bytes]) -> None:
 def _name(x: Any) -> str:
     """The name of a function or class of this library that is found under this name."""
     module, name = getattr(x, "__module__", None) or "", getattr(x, "__qualname__", "<")
-    if "<" in name or _found(module, name) is not x:
+    if "<" in name or _lookup(module, name) is not x:
         raise Unknown(f"{module}.{name}")
     return f"{module}:{name} "
 
 
-def _found(module: str, name: str) -> Any:
+def _lookup(module: str, name: str) -> Any:
     """Object with this name in this library; nothing else is ever looked up."""
     if module.partition(".")[0] != PACKAGE:
         return None
@@ -265,7 +265,7 @@ def _decode(data: dict[str, Any], model: Model) -> Result:
     if "array" in data:
         return Leaf(tuple(data["array"]), data["start"])
     if "kind" in data:
-        kind = _PLAIN.get(data["kind"]) or _found(*data["kind"].split(":"))
+        kind = _PLAIN.get(data["kind"]) or _lookup(*data["kind"].split(":"))
         return Node(kind, tuple(data["keys"]), tuple(_decode(part, model) for part in data["parts"]))
     if "model" in data:
         return Constant(model)
@@ -274,5 +274,5 @@ def _decode(data: dict[str, Any], model: Model) -> Result:
     if "set" in data:
         return Constant(frozenset(data["set"]))
     if "function" in data:
-        return Constant(_found(*data["function"].split(":")))
+        return Constant(_lookup(*data["function"].split(":")))
     return Constant(data["constant"])

@@ -18,7 +18,7 @@ from ...errors import FileError
 from ...io.files import write_text
 from ...model import Model
 from ...records import concise
-from ..ir.inputs import said
+from ..ir.inputs import state_inputs
 from ..ir.instructions import Chunk
 from ..ir.program import Program, program
 from ..ir.results import flatten
@@ -152,7 +152,7 @@ def _test_inputs(
     rng = np.random.default_rng(0)
     tests = []
     for _ in range(TESTS):
-        known = said(model, model.random_state(rng))
+        known = state_inputs(model, model.random_state(rng))
         values = [known[name] for name in traced.state]
         values += [example.get(a.name, rng.normal(size=a.size)) for a in traced.arguments[len(values) :]]
         tests.append(tuple(np.asarray(x, dtype=dtype).reshape(-1) for x in values))

@@ -82,14 +82,14 @@ def identifier(function: Any) -> str:
     return f"fc_{name}" if re.fullmatch(r"[a-z][a-z0-9_]{0,48}", name, re.ASCII) else "fc_function"
 
 
-_WORDS = """
+_RESERVED_TEXT = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while and and_eq asm
     bitand bitor bool catch class compl constexpr decltype delete explicit export false friend mutable namespace new
     noexcept not not_eq nullptr operator or or_eq private protected public template this throw true try typeid typename
     using virtual wchar_t xor xor_eq main stdin stdout stderr errno fabs fmax fma out work w
 """
-RESERVED: Final = frozenset(_WORDS.split())
+RESERVED: Final = frozenset(_RESERVED_TEXT.split())
 """Words of C and C++, and those of the text itself."""
 
 

@@ -44,9 +44,10 @@ def build(recipe: Recipe) -> Any:
     arrays = named(traced.result)
     outputs = [_matrix(casadi, made.outputs[leaf.start : leaf.end], leaf.shape, values) for _, leaf in arrays]
     names = [name for name, _ in arrays]
-    arguments = _different([_plain(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)], "a")
+    arguments = _different([_identifier(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)], "a")
     results = [
-        _plain(name, f"out{k}") if name else ("out" if len(names) == 1 else f"out{k}") for k, name in enumerate(names)
+        _identifier(name, f"out{k}") if name else ("out" if len(names) == 1 else f"out{k}")
+        for k, name in enumerate(names)
     ]
     return casadi.Function(
         identifier(recipe.function), inputs, outputs, arguments, _different(results, "out", arguments)
@@ -73,7 +74,7 @@ def _matrix(casadi: Any, flat: list[Any], shape: tuple[int, ...], values: dict[i
     return casadi.SX(sparsity, casadi.vertcat(*(x for _, x in entries))) if entries else casadi.SX(rows, columns)
 
 
-def _plain(name: str, otherwise: str) -> str:
+def _identifier(name: str, otherwise: str) -> str:
     """A name that CasADi takes."""
     fine = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII) and "__" not in name and not name.endswith("_")
     return name if fine and name.lower() not in ("null", "jac", "hess") else otherwise

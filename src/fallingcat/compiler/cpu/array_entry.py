@@ -36,7 +36,7 @@ def blocks(program: Program, type_: Type) -> Iterator[str]:
     yield f"  %out = getelementptr {type_.text}, ptr %bout, i64 %sout"
     arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
     yield f"  call void @kernel({arguments})"
-    yield from _repeated(1)
+    yield from _loop_end(1)
 
 
 def batch(program: Program, type_: Type, element: str = "") -> Iterator[str]:
@@ -64,7 +64,7 @@ def batch(program: Program, type_: Type, element: str = "") -> Iterator[str]:
     yield f"  call void @gather{suffix}(ptr %bout, ptr %out, i64 %k, i64 %last, i64 {len(program.outputs)})"
     yield "  br label %next"
     yield "next:"
-    yield from _repeated(type_.lanes)
+    yield from _loop_end(type_.lanes)
     yield from _transposing(f"spread{suffix}", type_, element or type_.element, into_lanes=True)
     yield from _transposing(f"gather{suffix}", type_, element or type_.element, into_lanes=False)
 
@@ -111,7 +111,7 @@ def iterate(program: Program, type_: Type) -> Iterator[str]:
     yield "  %again = icmp slt i64 %r1, %rows"
     yield "  br i1 %again, label %row, label %next"
     yield "next:"
-    yield from _repeated(type_.lanes)
+    yield from _loop_end(type_.lanes)
     yield from _transposing("spread", type_, type_.element, into_lanes=True)
     yield from _transposing("gather", type_, type_.element, into_lanes=False)
 
@@ -137,14 +137,14 @@ def until(program: Program, type_: Type) -> Iterator[str]:
     yield "  store i64 0, ptr %left"
     yield "  %any = icmp sgt i64 %count, 0"
     yield "  br i1 %any, label %fill, label %end"
-    yield from _filled(program, lanes)
+    yield from _fill_lanes(program, lanes)
     yield "step:"
     arguments = ", ".join([*(f"ptr %a{i}" for i in range(count)), "ptr %out", "ptr %work"])
     yield f"  call void @kernel({arguments})"
     size = program.argument_sizes[0] * type_.bytes
     yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %a0, ptr %out, i64 {size}, i1 false)"
     yield "  br label %look"
-    yield from _looked(program, type_)
+    yield from _refill_lanes(program, type_)
     yield "  %open = load i64, ptr %left\n  %go = icmp sgt i64 %open, 0"
     yield "  br i1 %go, label %step, label %end"
     yield "end:"
@@ -154,12 +154,12 @@ def until(program: Program, type_: Type) -> Iterator[str]:
     yield from _copying("give", type_, into_lane=False)
 
 
-def _filled(program: Program, lanes: int) -> Iterator[str]:
+def _fill_lanes(program: Program, lanes: int) -> Iterator[str]:
     """From ``fill`` to ``step``: a state for each lane; one that is left over computes with the first one's numbers."""
     yield "fill:"
     yield "  %f = phi i64 [ 0, %start ], [ %f1, %fill ]"
     yield "  %has = icmp slt i64 %f, %count\n  %first = select i1 %has, i64 %f, i64 0"
-    yield from _taken(program, "%first", "%f")
+    yield from _load_state(program, "%first", "%f")
     yield f"  %fstate = {_lane(lanes)} %states, i64 0, i64 %f\n  %ftimes = {_lane(lanes)} %times, i64 0, i64 %f"
     yield "  %fmine = select i1 %has, i64 %f, i64 -1"
     yield "  store i64 %fmine, ptr %fstate\n  store i64 0, ptr %ftimes"
@@ -169,7 +169,7 @@ def _filled(program: Program, lanes: int) -> Iterator[str]:
     yield "  br i1 %fmore, label %fill, label %step"
 
 
-def _looked(program: Program, type_: Type) -> Iterator[str]:
+def _refill_lanes(program: Program, type_: Type) -> Iterator[str]:
     """From ``look`` to ``decide``: lanes whose states are done give them away, and take the next ones."""
     e, lanes, outputs = type_.element, type_.lanes, len(program.outputs)
     yield "look:"
@@ -187,7 +187,7 @@ def _looked(program: Program, type_: Type) -> Iterator[str]:
     yield "  %new = load i64, ptr %next\n  %more = icmp slt i64 %new, %count"
     yield "  br i1 %more, label %again, label %last"
     yield "again:"
-    yield from _taken(program, "%new", "%l")
+    yield from _load_state(program, "%new", "%l")
     yield "  store i64 %new, ptr %pstate\n  store i64 0, ptr %ptimes"
     yield "  %new1 = add i64 %new, 1\n  store i64 %new1, ptr %next"
     yield "  br label %looked"
@@ -205,7 +205,7 @@ def _lane(lanes: int) -> str:
     return f"getelementptr [{lanes} x i64], ptr"
 
 
-def _taken(program: Program, state: str, lane: str) -> Iterator[str]:
+def _load_state(program: Program, state: str, lane: str) -> Iterator[str]:
     for i, n in enumerate(program.argument_sizes):
         yield f"  call void @take(ptr %b{i}, ptr %a{i}, i64 {state}, i64 {lane}, i64 {n})"
 
@@ -252,7 +252,7 @@ def _rooms(values: dict[str, int], type_: Type) -> Iterator[str]:
     yield "start:"
 
 
-def _repeated(step: int) -> Iterator[str]:
+def _loop_end(step: int) -> Iterator[str]:
     """The end of a loop over ``%count`` states or blocks, and of the function around it."""
     yield f"  %k1 = add i64 %k, {step}"
     yield "  %more = icmp slt i64 %k1, %count"

@@ -10,7 +10,7 @@ import gc
 import mmap
 from typing import Final
 
-AT_LEAST: Final = 32 << 20
+MIN_ALLOCATION: Final = 32 << 20
 """Bytes: what LLVM takes for the shortest code"""
 SPARE_MAPPINGS: Final = 16
 """Mappings: those of a library and of its linker, and what other threads take meanwhile"""
@@ -19,24 +19,24 @@ _PRIVATE: Final = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mm
 
 def check_memory(size: int) -> None:
     """MemoryError where LLVM would not get that many bytes, and what it takes at least."""
-    size += AT_LEAST
-    if not _mapped([size]):
+    size += MIN_ALLOCATION
+    if not _can_map([size]):
         raise MemoryError(f"there are no {size >> 20} MB to make machine code")
 
 
 def check_mappings() -> None:
     """MemoryError where the process may have no mappings for another library; unreferenced kernels are freed."""
-    if _mapped([mmap.PAGESIZE] * SPARE_MAPPINGS):
+    if _can_map([mmap.PAGESIZE] * SPARE_MAPPINGS):
         return
     gc.collect()
-    if not _mapped([mmap.PAGESIZE] * SPARE_MAPPINGS):
+    if not _can_map([mmap.PAGESIZE] * SPARE_MAPPINGS):
         raise MemoryError(
             "this process may have no more memory mappings (vm.max_map_count): keep fewer threads, arrays and kernels, "
             "or allow more"
         )
 
 
-def _mapped(sizes: list[int]) -> bool:
+def _can_map(sizes: list[int]) -> bool:
     """True if mappings of these sizes can be had, of alternating rights: the system would join equal ones."""
     held: list[mmap.mmap] = []
     try:

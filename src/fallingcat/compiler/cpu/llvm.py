@@ -97,7 +97,7 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -
         return f"%v{x}"
 
     if chunk.choices:
-        out += _skipped(program, chunk, type_, name)
+        out += _skip_branch(program, chunk, type_, name)
     pairs: dict[Any, str] = {}
     for line in chunk.instructions:
         known.add(line.value)
@@ -121,7 +121,7 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -
     for run in _runs(program, chunk.outputs):
         place, x = run[0]
         if len(run) > 1:
-            out += _filled(program, type_, name, run)
+            out += _store_outputs(program, type_, name, run)
             continue
         source = operand(x)
         out.append(f"  %o{place} = getelementptr {t}, ptr %out, i64 {place}")
@@ -129,7 +129,7 @@ def _chunk(program: Program, chunk: Chunk, type_: Type, label: str, name: str) -
     return [*out, "  ret void", "}"]
 
 
-def _skipped(program: Program, chunk: Chunk, type_: Type, name: str) -> Iterator[str]:
+def _skip_branch(program: Program, chunk: Chunk, type_: Type, name: str) -> Iterator[str]:
     """The way past a chunk whose guard holds in no lane: its choices take the other value."""
     t, otherwise, guard = type_.text, chunk.otherwise, chunk.guard
     assert guard is not None
@@ -153,21 +153,21 @@ def _runs(program: Program, outputs: list[tuple[int, Any]]) -> list[list[tuple[i
     """Outputs one by one, but for long stretches of zeros, and of numbers that lie side by side in memory already."""
     runs: list[list[tuple[int, Any]]] = []
     for place, x in sorted(outputs):
-        if runs and runs[-1][-1][0] == place - 1 and _follows(program, runs[-1][-1][1], x):
+        if runs and runs[-1][-1][0] == place - 1 and _is_adjacent(program, runs[-1][-1][1], x):
             runs[-1].append((place, x))
         else:
             runs.append([(place, x)])
     return [part for run in runs for part in ([run] if len(run) >= MIN_OUTPUT_RUN else [[item] for item in run])]
 
 
-def _follows(program: Program, x: Any, y: Any) -> bool:
+def _is_adjacent(program: Program, x: Any, y: Any) -> bool:
     if not isinstance(x, int) or not isinstance(y, int):
         return not isinstance(x, int) and not isinstance(y, int) and str(x) == str(y) == "0.0"
     a, b = program.inputs.get(x), program.inputs.get(y)
     return a is not None and b is not None and b == (a.argument, a.offset + 1)
 
 
-def _filled(program: Program, type_: Type, name: str, run: list[tuple[int, Any]]) -> Iterator[str]:
+def _store_outputs(program: Program, type_: Type, name: str, run: list[tuple[int, Any]]) -> Iterator[str]:
     """The outputs of a run, several at a time where one state lies in scalars."""
     place, x = run[0]
     start = 0

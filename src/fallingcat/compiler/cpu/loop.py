@@ -39,7 +39,7 @@ def loop_text(program: Program, loop: Loop, type_: Type, wide: Type, label: str,
 
     The last pass over a segment ends where the segment ends, so it may do some things twice.
     """
-    passes = _passes(loop, wide.lanes if type_.lanes == 1 else 1)
+    passes = _iterations(loop, wide.lanes if type_.lanes == 1 else 1)
     numbers = ", ".join(f"i64 {n}" for start, shift in passes for n in (start, start + shift))
     body = _Body(program, loop, type_, wide, name)
     return [
@@ -63,7 +63,7 @@ def loop_text(program: Program, loop: Loop, type_: Type, wide: Type, label: str,
     ]
 
 
-def _passes(loop: Loop, things: int) -> list[tuple[int, int]]:
+def _iterations(loop: Loop, things: int) -> list[tuple[int, int]]:
     """For each pass the first thing, and how far the output is shifted there."""
     out = []
     ends = [*(first for first, _ in loop.segments[1:]), loop.count]

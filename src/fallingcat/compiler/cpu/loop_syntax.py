@@ -73,7 +73,7 @@ class _Function:
         parameters = ", ".join(f"{t}{' noalias' * (t == 'ptr')} %{n}" for n, t in flat(self.given.parameters))
         # not inlined: LLVM would unroll and vectorise the same loops again in every caller, for five times as long
         head = f"define internal {self.given.result} @{self.given.name}({parameters}) noinline nounwind {{\nentry:"
-        slots = [f"  %{name}.slot = alloca {_stored(type_)}" for name, type_ in self.slots.items()]
+        slots = [f"  %{name}.slot = alloca {_storage_type(type_)}" for name, type_ in self.slots.items()]
         slots += [f"  %{name}.slot2 = alloca i64" for name, type_ in self.slots.items() if type_ == "matrix"]
         return "\n".join([head, *slots, *self.lines, "}"])
 
@@ -101,7 +101,7 @@ class _Function:
     def store(self, name: str, x: Value) -> None:
         if self.slots.setdefault(name, x.type) != x.type:
             raise TypeError(f"{name} of {self.given.name} is both {self.slots[name]} and {x.type}")
-        self.emit(f"store {_stored(x.type)} {x.text}, ptr %{name}.slot")
+        self.emit(f"store {_storage_type(x.type)} {x.text}, ptr %{name}.slot")
         if x.type == "matrix":
             self.emit(f"store i64 {x.stride}, ptr %{name}.slot2")
 
@@ -225,7 +225,7 @@ class _Function:
 
     def slot(self, name: str) -> Value:
         type_ = self.slots[name]
-        x = self.value(type_, f"load {_stored(type_)}, ptr %{name}.slot")
+        x = self.value(type_, f"load {_storage_type(type_)}, ptr %{name}.slot")
         if type_ != "matrix":
             return x
         return x._replace(stride=self.value("i64", f"load i64, ptr %{name}.slot2").text)
@@ -307,7 +307,7 @@ class _Function:
         self.begin(other)
         self.store(slot, self.as_type(b(), x.type))
         self.begin(join)
-        return self.value(x.type, f"load {_stored(x.type)}, ptr %{slot}.slot")
+        return self.value(x.type, f"load {_storage_type(x.type)}, ptr %{slot}.slot")
 
     def branch(self, test: ast.expr, then: str, other: str) -> None:
         """Goes on at one of two labels; of ``and`` and ``or`` no more is computed than needed."""
@@ -333,7 +333,7 @@ class _Function:
         passed = []
         for x, (name, type_) in zip(given, to.parameters, strict=True):
             x = self.as_type(x, type_, f"{name} of {to.name}")
-            passed.append(f"{_stored(type_)} {x.text}")
+            passed.append(f"{_storage_type(type_)} {x.text}")
             if type_ == "matrix":
                 passed.append(f"i64 {x.stride}")
         call = f"call {to.result} @{to.name}({', '.join(passed)})"
@@ -357,5 +357,5 @@ class _Function:
         return self.value("double", f"sitofp i64 {x.text} to double")
 
 
-def _stored(type_: str) -> str:
+def _storage_type(type_: str) -> str:
     return "ptr" if type_ in ELEMENT else type_

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.inputs import FLAT, named
+from ..ir.inputs import FLAT_STATE_FIELDS, named
 from ..ir.program import MAX_WHOLE_LENGTH, Program, program, recut
 from ..ir.results import is_array, leaves, size
-from ..ir.trace import Face, Recipe, Trace, undisturbed
+from ..ir.trace import Face, Recipe, Trace, without_garbage_collection
 from . import array_entry as entry
 from . import llvm, native
 from .operation import ELEMENTS
@@ -63,7 +63,9 @@ class MachineCode:
         self._passes += -(-len(out) // self.lanes)
         library = self._quick_batch if self._seldom and self._passes < QUICK_CODE_PASSES else self._batch
         function = library.function("batch", len(rows) + 1)
-        self._parts(function, [*rows, out], threads, self.lanes, self._work, "for a batch of")  # cut between blocks
+        self._run_in_threads(
+            function, [*rows, out], threads, self.lanes, self._work, "for a batch of"
+        )  # cut between blocks
 
     def batcher(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> Callable[[], Any]:
         """:meth:`batch` of what the arrays hold whenever it is called."""
@@ -86,7 +88,7 @@ class MachineCode:
     def blocks(self, rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         """As :meth:`batch`, where a row is a block of states already, value by value."""
         function = self._batch.function("blocks", len(rows) + 1)
-        self._parts(function, [*rows, out], threads, 1, self._work * self.lanes, "for a batch of")
+        self._run_in_threads(function, [*rows, out], threads, 1, self._work * self.lanes, "for a batch of")
 
     def iterate(self, rows: Sequence[np.ndarray], kept: np.ndarray, every: int, threads: int, one: bool) -> None:
         """Feed outputs back as inputs; every ``every``-th time is ``kept``: ``(times, count, outputs)``."""
@@ -142,7 +144,7 @@ class MachineCode:
         """Feed outputs back as inputs until the last output is positive, ``most`` times at most."""
         library, unit = (self._until_one, 1) if one else (self._until_block, self.lanes)
         function = library.function("until", len(rows) + 1, counts=2)
-        self._parts(function, [*rows, out], threads, unit, self._work * most, "to repeat", most)
+        self._run_in_threads(function, [*rows, out], threads, unit, self._work * most, "to repeat", most)
 
     def repeater(self, rows: Sequence[np.ndarray], out: np.ndarray, most: int) -> Callable[[], Any]:
         """:meth:`until` of one state, of what the arrays hold whenever it is called."""
@@ -156,7 +158,7 @@ class MachineCode:
 
         return go
 
-    def _parts(
+    def _run_in_threads(
         self, function: Any, rows: list[np.ndarray], threads: int, unit: int, work: int, purpose: str, *most: int
     ) -> None:
         """``function(rows..., count, *most)`` for whole units of rows on several threads."""
@@ -177,7 +179,7 @@ class MachineCode:
         shape, parts = (leaves(result)[0].shape, []) if is_array(result) else ((size(result),), leaves(result))
         again = has_own_memory(self.program, type_)
         text = llvm.module(self.program, type_, "kernel", self.lanes, clear=not again)
-        no_velocity = self._face.state == FLAT[:1]
+        no_velocity = self._face.state == FLAT_STATE_FIELDS[:1]
         return "\n".join([text, *single(self.program, self._face.arguments, shape, type_, parts, no_velocity)])
 
     @once
@@ -214,29 +216,29 @@ class MachineCode:
 
     @once
     def _iterate_one(self) -> native.Library:
-        return self._again("iterate", 1)
+        return self._iteration_library("iterate", 1)
 
     @once
     def _iterate_block(self) -> native.Library:
-        return self._again("iterate", self.lanes)
+        return self._iteration_library("iterate", self.lanes)
 
     @once
     def _quick_one(self) -> native.Library:
-        return self._again("iterate", 1, quick=True)
+        return self._iteration_library("iterate", 1, quick=True)
 
     @once
     def _quick_block(self) -> native.Library:
-        return self._again("iterate", self.lanes, quick=True)
+        return self._iteration_library("iterate", self.lanes, quick=True)
 
     @once
     def _until_one(self) -> native.Library:
-        return self._again("until", 1)
+        return self._iteration_library("until", 1)
 
     @once
     def _until_block(self) -> native.Library:
-        return self._again("until", self.lanes)
+        return self._iteration_library("until", self.lanes)
 
-    def _again(self, which: str, lanes: int, quick: bool = False) -> native.Library:
+    def _iteration_library(self, which: str, lanes: int, quick: bool = False) -> native.Library:
         return self._library(f"{which}{lanes}", lambda: self._repeated_text(which, lanes), (which,), quick)
 
     def _repeated_text(self, which: str, lanes: int) -> str:
@@ -246,7 +248,7 @@ class MachineCode:
     def _library(
         self, which: str, text: Callable[[], str], functions: Sequence[str], quick: bool = False
     ) -> native.Library:
-        with undisturbed():
+        with without_garbage_collection():
             return native.Library(self._code(which, text, quick), functions)
 
     def _type(self, lanes: int) -> llvm.Type:

@@ -26,10 +26,10 @@ def modules(text: str) -> list[str]:
     chunks = [unit for unit in units if _CHUNK.match(unit)]
     shared = {_name(unit): unit for unit in units if not _CHUNK.match(unit)}
     declared = [unit.partition(" {\n")[0].replace("define internal", "declare", 1) for unit in chunks]
-    return [*(_module(part, shared) for part in _parts(chunks)), "\n".join([*shared.values(), *declared])]
+    return [*(_module(part, shared) for part in _chunk_groups(chunks)), "\n".join([*shared.values(), *declared])]
 
 
-def _parts(chunks: list[str]) -> Iterator[list[str]]:
+def _chunk_groups(chunks: list[str]) -> Iterator[list[str]]:
     """The chunks in groups that are no longer than a module."""
     part: list[str] = []
     for chunk in chunks:

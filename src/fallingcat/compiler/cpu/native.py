@@ -56,22 +56,22 @@ def binding() -> Any:
 
 def object_code(text: str) -> bytes:
     """The object files of an LLVM module, for this processor; Ctrl-C is heard after each."""
-    return packed(_emitted(part) for part in modules(text))
+    return packed(_object_code(part) for part in modules(text))
 
 
 def quick_code(text: str) -> bytes:
     """The same, made in a third of the time: it takes twice as long, and gives the same bits."""
-    return packed(_emitted(part, 0) for part in modules(text))
+    return packed(_object_code(part, 0) for part in modules(text))
 
 
-def _emitted(text: str, level: int = 1) -> bytes:
-    check_memory(BYTES_EACH * len(text))
+def _object_code(text: str, level: int = 1) -> bytes:
+    check_memory(MEMORY_PER_CHARACTER * len(text))
     return one_access(bytes(_machine(level).emit_object(binding().parse_assembly(indirect_calls(text)))))
 
 
 def optimised(text: str) -> str:
     """Optimised LLVM text: that of ``loop_syntax`` has loops, and memory for every name."""
-    check_memory(BYTES_EACH * len(text))
+    check_memory(MEMORY_PER_CHARACTER * len(text))
     llvm, module = binding(), binding().parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     llvm.create_pass_builder(_machine(), options).getModulePassManager().run(
@@ -88,7 +88,7 @@ def _machine(level: int = 1) -> Any:
     )
 
 
-BYTES_EACH = 32
+MEMORY_PER_CHARACTER = 32
 """Bytes that LLVM takes for each of a text; measured: up to 13"""
 LIBRARIES_PER_LINKER = 16
 """Libraries of one linker: LLVM keeps 9 KB of each that is gone, as long as one of them is there."""

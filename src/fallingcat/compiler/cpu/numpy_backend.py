@@ -28,7 +28,7 @@ STATES_PER_RUN = 512
 _FUNCTIONS: dict[str, Callable[..., Any]] = {op: getattr(np, row.names["numpy"]) for op, row in OPERATIONS.items()}
 
 
-class ByNumPy:
+class NumPyRunner:
     """Runner of a :class:`Kernel` without machine code; the methods are those of :class:`.MachineCode`, on one thread.
 
     How states are computed differs: ``batch(rows, out, threads)``, from flat arguments ``(count, size)`` to flat
@@ -74,7 +74,7 @@ class ByNumPy:
         return lambda: self.until(rows, out, most, 1, True)
 
 
-class Plain(ByNumPy):
+class TracedProgram(NumPyRunner):
     """The program of a trace."""
 
     source = ""
@@ -105,14 +105,14 @@ def _run(nodes: Sequence[Traced], known: dict[Any, Any], dtype: Any) -> None:
     """Adds what the nodes come to, for all states at once, to what is ``known``."""
     for node in nodes:
         if node.op == "loop":  # of `arrays.while_loop`: all others are written out
-            known[node] = _repeated(node, known, dtype)
+            known[node] = _run_while_loop(node, known, dtype)
         elif node.op == "part":
             known[node] = known[node.args[0]][node.args[1]]
         elif node.op != "input":
             known[node] = _FUNCTIONS[node.op](*(known[x] if isinstance(x, Traced) else dtype(x) for x in node.args))
 
 
-def _repeated(loop: Traced, known: dict[Any, Any], dtype: Any) -> list[Any]:
+def _run_while_loop(loop: Traced, known: dict[Any, Any], dtype: Any) -> list[Any]:
     """The numbers with which each state has arrived."""
     body = loop.args[0]
     x, done = [known.get(row[0], row[0]) for row in rows_of(loop)], False
@@ -127,7 +127,7 @@ def _repeated(loop: Traced, known: dict[Any, Any], dtype: Any) -> list[Any]:
     return x
 
 
-class Uncompiled(ByNumPy):
+class UntracedFunction(NumPyRunner):
     """A function too large to be traced, called state by state."""
 
     def __init__(self, recipe: Recipe, face: Face) -> None:

@@ -16,7 +16,7 @@ _ROUND = 1.5 * 2.0**52  # adding it leaves the nearest whole number in the low b
 _SIN = [float(Fraction((-1) ** k, factorial(2 * k + 1))) for k in range(9)]
 _COS = [float(Fraction((-1) ** k, factorial(2 * k))) for k in range(10)]
 SINGLE_SIN = 6  # terms that float32 needs
-OWN = ("sin", "cos", "sqrt")
+INLINE_FUNCTIONS = ("sin", "cos", "sqrt")
 """Functions that have code of their own here; the others are those of the C library."""
 ELEMENTS = {"float64": "double", "float32": "float"}
 """LLVM type of the numbers of each dtype."""
@@ -185,6 +185,6 @@ def declarations(type_: Type) -> list[str]:
     library = [
         f"declare {e} @{row.names['c']}{suffix}({', '.join([e] * row.inputs)})"
         for name, row in FUNCTIONS.items()
-        if name not in OWN
+        if name not in INLINE_FUNCTIONS
     ]
     return ["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)", *library]

@@ -75,7 +75,7 @@ def single(
     yield "  %fine = and i1 %nokeys, %rightcount"
     yield "  br i1 %fine, label %check0, label %slow"
     for i, argument in enumerate(arguments):
-        yield from _look(i, argument.shape, f"check{i + 1}" if i + 1 < count else "run")
+        yield from _check_argument(i, argument.shape, f"check{i + 1}" if i + 1 < count else "run")
     if not count:
         yield "check0:\n  br label %run"
     yield "run:"
@@ -113,7 +113,7 @@ def single(
         yield from _collect(views, number, type_)
 
 
-def _look(i: int, shape: tuple[int, ...], then: str) -> Iterator[str]:
+def _check_argument(i: int, shape: tuple[int, ...], then: str) -> Iterator[str]:
     """Check that argument ``i`` is an array of this shape as the kernel reads them; if so go on to ``then``."""
     yield f"check{i}:"
     yield f"  %place{i} = add i64 {i}, {'%more' if i else 0}"

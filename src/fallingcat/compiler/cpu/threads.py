@@ -87,7 +87,7 @@ def _llvm() -> Any:
 def _finish_imports() -> None:
     """Wait for what other threads import: a child process would wait for it for ever, as for lazy parts of NumPy."""
     for _ in range(IMPORT_ROUNDS):  # what is imported may go on to import more
-        begun = [name for name, module in tuple(sys.modules.items()) if _is_begun(module)]
+        begun = [name for name, module in tuple(sys.modules.items()) if _is_importing(module)]
         for name in begun:
             with suppress(Exception):  # which is the error of the thread that imports it
                 importlib.import_module(name)
@@ -95,7 +95,7 @@ def _finish_imports() -> None:
             return
 
 
-def _is_begun(module: Any) -> bool:
+def _is_importing(module: Any) -> bool:
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 

@@ -47,7 +47,7 @@ def repeat_text(program: Program, repeat: Repeat, type_: Type, label: str, name:
         yield f"  %open{e} = icmp ne i{type_.lanes} %bits{e}, -1"
         yield f"  br i1 %open{e}, label %part{e + 1}, label %part{e}leave" if e < last else f"  br label %part{e}leave"
         yield f"part{e}leave:"
-        yield from _taken(repeat, type_, e, place, outputs)
+        yield from _take_exit(repeat, type_, e, place, outputs)
         if e < last:
             yield "  br label %end"
     yield "  %n1 = add i64 %n, 1"
@@ -59,7 +59,7 @@ def repeat_text(program: Program, repeat: Repeat, type_: Type, label: str, name:
     yield "}"
 
 
-def _taken(repeat: Repeat, type_: Type, e: int, place: int, outputs: list[object]) -> Iterator[str]:
+def _take_exit(repeat: Repeat, type_: Type, e: int, place: int, outputs: list[object]) -> Iterator[str]:
     """The numbers of an exit become the old ones, in lanes that had not arrived before this round."""
     t = type_.text
     for i in range(len(repeat.symbols)):

@@ -24,7 +24,7 @@ from ..ir.loops import levels, phases
 from ..ir.program import Program, nodes_of
 from ..ir.schedule import schedule, waiting
 from .plan_search import fastest
-from .stages import LARGEST, Stage, Stages
+from .stages import MAX_STAGE_INSTRUCTIONS, Stage, Stages
 
 
 class Target(NamedTuple):
@@ -76,7 +76,7 @@ KEEP, EXIT = "keep", "exit"
 """Instructions of rounds: keep a number, and end the rounds where it is positive."""
 
 
-class Some(NamedTuple):
+class ListedStates(NamedTuple):
     """States of which a list says the numbers, in the workspace: those that rounds have left over."""
 
     many: int
@@ -100,9 +100,9 @@ class Rounds(NamedTuple):
     targets: dict[int, list[Target]]
     """result -> where it goes in the end"""
     most: int
-    taken: Some | None = None
+    taken: ListedStates | None = None
     """states that take part; None: all"""
-    left: Some | None = None
+    left: ListedStates | None = None
     """states that have not arrived, on which another kernel goes on"""
 
 
@@ -113,7 +113,7 @@ def stays(body: LoopBody) -> bool:
 
 def dense(body: LoopBody) -> bool:
     """True if all things of a loop share more than each has, and they come to a stage or more."""
-    return len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= LARGEST
+    return len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= MAX_STAGE_INSTRUCTIONS
 
 
 def cut(arguments: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str) -> Stages:
@@ -143,7 +143,7 @@ class _Cut:
             if isinstance(x, Traced):
                 node, negative = _unsigned(x)
                 self._targets[self._number[node]].append(Target(place, negative))
-        self._stretches = self._cut_at_loops(_needed_for([nodes[k] for k in self._targets], nodes))
+        self._stretches = self._cut_at_loops(_dependencies([nodes[k] for k in self._targets], nodes))
         results = {x: ~goals[0].place for x, goals in self._targets.items() if goals and not goals[0].negative}
         looped, others = self._read_by_loops(), self._read_by_others()
         self._places = {x: results[x] for x in looped if x in results and x not in others}
@@ -154,7 +154,7 @@ class _Cut:
             self._targets[x].append(Target(k, spilled=True))
         self._size = len(spilled)
         self._zeros: list[int] = []
-        self._looped = [(self._level[loops[0]], self._in_stages(loops)) for loops in self._grouped()]
+        self._looped = [(self._level[loops[0]], self._in_stages(loops)) for loops in self._merged_loops()]
 
     def _cut_at_loops(self, nodes: list[Traced]) -> dict[int, list[Traced]]:
         """The stretches of straight line by number, each before the loops of the next level."""
@@ -208,9 +208,9 @@ class _Cut:
         inputs = {x: place for x, place in (handed | self._inputs).items() if x in used}
         lines = schedule(lines, inputs, results)
         found = fastest(Program((*self._sizes, len(handed)), inputs, lines, results, [], 0), dtype)
-        return Stages([self._placed(stage, targets) for stage in found.stages], found.places + self._size)
+        return Stages([self._with_targets(stage, targets) for stage in found.stages], found.places + self._size)
 
-    def _placed(self, stage: Stage, targets: Sequence[Target]) -> Stage:
+    def _with_targets(self, stage: Stage, targets: Sequence[Target]) -> Stage:
         """A stage of a stretch whose result ``k`` goes to ``targets[k]``; its own places follow those handed over."""
         workspace, above = len(self._sizes), self._size
         own = {x: Input(workspace, above + k) for x, (a, k) in stage.inputs.items() if a > workspace}
@@ -219,18 +219,18 @@ class _Cut:
         stores = [*((above + k, x) for k, x in stage.stores), *spilled]
         return stage._replace(inputs=stage.inputs | own, outputs=outputs, stores=stores)
 
-    def _grouped(self) -> list[list[Traced]]:
+    def _merged_loops(self) -> list[list[Traced]]:
         """A loop goes with one over as many things that shares all that it shares: that is read once."""
         groups: list[list[Traced]] = []
         for loop in sorted(self._loops, key=lambda loop: -len(loop.args[0].shared)):
-            group = next((group for group in groups if self._goes_with(loop, group[0])), None)
+            group = next((group for group in groups if self._can_merge(loop, group[0])), None)
             if group:
                 group.append(loop)
             else:
                 groups.append([loop])
         return groups
 
-    def _goes_with(self, loop: Traced, larger: Traced) -> bool:
+    def _can_merge(self, loop: Traced, larger: Traced) -> bool:
         one, other = loop.args[0], larger.args[0]
         alike = self._level[loop] == self._level[larger] and one.count == other.count
         return alike and not repeats(one) and not repeats(other) and {*one.shared} <= {*other.shared}
@@ -248,7 +248,7 @@ class _Cut:
         if whole.most <= MAX_COMMON_ROUNDS:
             return [whole]
         own = range(self._size, self._size + 2 + len(whole.starts))
-        some = Some(own[0], own[1], dict(zip(whole.starts, own[2:], strict=True)))
+        some = ListedStates(own[0], own[1], dict(zip(whole.starts, own[2:], strict=True)))
         self._size = own.stop
         self._zeros.append(some.many)
         return [
@@ -323,7 +323,7 @@ def _unsigned(x: Traced) -> tuple[Traced, bool]:
     return (x.args[0], True) if negative else (x, False)
 
 
-def _needed_for(goals: Iterable[Traced], nodes: Sequence[Traced]) -> list[Traced]:
+def _dependencies(goals: Iterable[Traced], nodes: Sequence[Traced]) -> list[Traced]:
     """Those of ``nodes`` (operands first) that it takes to compute the goals, which are among them."""
     wanted = set(goals)
     for node in reversed(nodes):

@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 from .stages import Stage, costs
 
-SHARED = 227 * 1024
+SHARED_MEMORY = 227 * 1024
 """Bytes of shared memory on a multiprocessor (Hopper, and more than half as much on others since Volta)."""
 REGISTERS = 65_536
 """On a multiprocessor, of 4 bytes."""
-RATE = {"float32": 2.0e13, "float64": 1.3e13}
+INSTRUCTION_RATE = {"float32": 2.0e13, "float64": 1.3e13}
 """Machine instructions per second, of all lanes, ..."""
-WARPS, ALONE = 8, 0.8
+WARPS, WARP_EXPONENT = 8, 0.8
 """... of so many warps on a multiprocessor; fewer reach their share to this power."""
 BANDWIDTH = 3.6e12
 """Bytes per second."""
-CACHED, SLACK, UNCACHED = 8_200, 600, 1.25e12
+INSTRUCTION_CACHE, INSTRUCTION_CACHE_MARGIN, UNCACHED_RATE = 8_200, 600, 1.25e12
 """Machine instructions that a multiprocessor holds for sure, and some more, since they are counted here to a twentieth;
 per second, those of each warp, if there are too many."""
-READ, WRITTEN, COMPUTED = 4, 4, {"float32": 1.0, "float64": 0.9}
+READ_COST, WRITE_COST, COMPUTE_COST = 4, 4, {"float32": 1.0, "float64": 0.9}
 """Machine instructions for a number from memory and for one to memory, with their addresses; and of :func:`.costs`."""
 
 
@@ -45,28 +45,28 @@ class Work(NamedTuple):
     def of(cls, stage: Stage, dtype: str) -> Work:
         """Work of a stage in numbers of this type."""
         written, read = len(stage.outputs) + len(stage.stores), len(stage.inputs)
-        computed = COMPUTED[dtype] * sum(costs(stage.lines, dtype))
+        computed = COMPUTE_COST[dtype] * sum(costs(stage.lines, dtype))
         traffic = (8 if dtype == "float64" else 4) * (read + written) / BANDWIDTH
-        return cls(RATE[dtype], computed, READ * read + WRITTEN * written, traffic)
+        return cls(INSTRUCTION_RATE[dtype], computed, READ_COST * read + WRITE_COST * written, traffic)
 
     def seconds(self, copies: int, warps: float) -> float:
         """With so many ``copies`` to and from shared memory."""
         length = self.computed + (self.moved + copies)
-        held, fetched = self._held_and_fetched(length, warps)
-        missing = min(1.0, max(0.0, (length - CACHED) / SLACK))
+        held, fetched = self._instruction_times(length, warps)
+        missing = min(1.0, max(0.0, (length - INSTRUCTION_CACHE) / INSTRUCTION_CACHE_MARGIN))
         return (1.0 - missing) * held + missing * fetched
 
     def least(self, warps: float) -> float:
         """However many copies there are: held and fetched take no less, and no more is held, than without any."""
-        return min(self.seconds(0, warps), self._held_and_fetched(self.computed + self.moved, warps)[1])
+        return min(self.seconds(0, warps), self._instruction_times(self.computed + self.moved, warps)[1])
 
     def floor(self, warps: float) -> float:
         """However many copies there are, and if this were done in several stages."""
-        return hypot((self.computed + self.moved) / max(self._rate(warps), UNCACHED * warps), self.traffic)
+        return hypot((self.computed + self.moved) / max(self._rate(warps), UNCACHED_RATE * warps), self.traffic)
 
     def _rate(self, warps: float) -> float:
-        return self.rate * min(1.0, warps / WARPS) ** ALONE
+        return self.rate * min(1.0, warps / WARPS) ** WARP_EXPONENT
 
-    def _held_and_fetched(self, length: float, warps: float) -> tuple[float, float]:
+    def _instruction_times(self, length: float, warps: float) -> tuple[float, float]:
         """If the cache holds so many instructions, and if it does not."""
-        return hypot(length / self._rate(warps), self.traffic), length / (UNCACHED * warps) + self.traffic
+        return hypot(length / self._rate(warps), self.traffic), length / (UNCACHED_RATE * warps) + self.traffic

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..codegen.c_syntax import Real, expression
 from .address_patterns import Pattern, Patterns
 from .column_loops import Repeated, Target
-from .cost_model import REGISTERS, SHARED
+from .cost_model import REGISTERS, SHARED_MEMORY
 from .emitter import Text
 
 LINE_BYTES = 256
@@ -57,7 +57,7 @@ def stage_layout(stage: Repeated, dtype: str) -> Layout:
     each = stage.alive * size // 4
     per_thread = 2 if 2 * each <= 170 else 1
     lanes, groups = LINE_BYTES // size, -(-stage.things // per_thread)
-    least = 2 if MIN_SHARED_COPIES[dtype] * len(stage.shared) * LINE_BYTES <= SHARED else 1
+    least = 2 if MIN_SHARED_COPIES[dtype] * len(stage.shared) * LINE_BYTES <= SHARED_MEMORY else 1
     needed = min(255, ADDRESS_REGISTERS[dtype] + per_thread * each)
     warps = next((w for w in WARP_COUNTS if REGISTERS // (lanes * w * least) >= needed), WARP_COUNTS[-1])
     return Layout(lanes, per_thread, min(groups, warps), least, groups)
@@ -71,7 +71,7 @@ def text(stage: Repeated, arguments: int, dtype: str, name: str) -> Text:
     tables = _Tables(name, layout, real)
     body = _Body(stage, real, layout, tables, name)
     statements, shared = body.lines(), body.pool.bytes
-    least = max(1, min(layout.least, SHARED // (shared + 1024)))
+    least = max(1, min(layout.least, SHARED_MEMORY // (shared + 1024)))
     lanes, threads = layout.lanes, layout.lanes * layout.warps
     inputs = "".join(f"const {real.text} *__restrict__ a{k}, " for k in range(arguments + 1))
     lines = [
@@ -114,7 +114,7 @@ class _Pool:
         self._sources += self._sources[-1:] * (-len(self.order) % self.several)
         self._chunk = LINE_BYTES * self.several
         self.bytes = self._chunk * len(self._sources) // self.several
-        self.fits = self.bytes <= SHARED
+        self.fits = self.bytes <= SHARED_MEMORY
         if not self.fits:
             self.bytes, self.several = 0, 1
 
@@ -200,7 +200,7 @@ class _Body:
     def __init__(self, stage: Repeated, real: Real, layout: Layout, tables: _Tables, name: str) -> None:
         self._stage, self._real, self._layout, self._tables = stage, real, layout, tables
         self._name = name
-        self._asked = self._asked_for()
+        self._asked = self._prefetches()
         asked = [x for at in sorted(self._asked) for x in self._asked[at] if x in stage.shared]
         self.pool = _Pool(stage.shared, asked, real, layout.lanes)
         self._first = first_needed(stage)
@@ -217,7 +217,7 @@ class _Body:
                 reached = self._first[line.value]
                 made.append(f"if (thing + {self._layout.per_thread} <= {reached}) continue;  // the rest is for others")
             for x in self._asked.get(at, ()):
-                made += self._taken(x) if x in stage.rows else self._brought(x, names, near)
+                made += self._read_row(x) if x in stage.rows else self._read_shared(x, names, near)
             for k in range(self._layout.per_thread):
                 operands = [self._operand(x, k, names) for x in line.operands]
                 made.append(f"const {self._real.text} v{line.value}_{k} = {expression(self._real, line.op, operands)};")
@@ -232,7 +232,7 @@ class _Body:
             profiles += [read, *(f"const int p{number}_{k} = {entry};" for k, entry in enumerate(entries))]
         return [*profiles, *made]
 
-    def _taken(self, x: int) -> list[str]:
+    def _read_row(self, x: int) -> list[str]:
         """A number of each thing, from the workspace or, where it is one for some things, from the constants."""
         row = dict(enumerate(self._stage.rows[x]))
         places = {k: place for k, place in row.items() if isinstance(place, int)}
@@ -278,7 +278,7 @@ class _Body:
         read, entry_of = self._tables.row(entries)
         return [read, *(f"fc_to({entry}, v{x}_{k}, t, out, n);" for k, entry in enumerate(entry_of))]
 
-    def _asked_for(self) -> dict[int, list[int]]:
+    def _prefetches(self) -> dict[int, list[int]]:
         """Line -> what is asked for before it: rows once, long before their first use, shared numbers before each."""
         stage = self._stage
         asked: dict[int, list[int]] = {}
@@ -293,7 +293,7 @@ class _Body:
                     seen[x] = at
         return asked
 
-    def _brought(self, x: int, names: dict[int, str], near: dict[int, str]) -> list[str]:
+    def _read_shared(self, x: int, names: dict[int, str], near: dict[int, str]) -> list[str]:
         """A shared number, unless it came with its neighbour."""
         if x in near:
             names[x] = near.pop(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..codegen.c_syntax import Real
 from ..ir.instructions import Input
 from .emitter import Columns, Text, fitted, opening, statements
-from .spilling import reading_ahead
+from .spilling import prefetched
 from .stages import Stage
 
 GLOBAL_LOOKAHEAD = 300
@@ -22,7 +22,7 @@ def text(stage: Stage, arguments: int, dtype: str, name: str) -> Text:
     arithmetic.  The compiler must not know what is the same each time: it would keep that in registers.
     """
     real, fit = Real(dtype), fitted(stage, dtype)
-    fit = fit._replace(moves=fit.moves._replace(steps=reading_ahead(fit.moves.steps, GLOBAL_LOOKAHEAD)))
+    fit = fit._replace(moves=fit.moves._replace(steps=prefetched(fit.moves.steps, GLOBAL_LOOKAHEAD)))
     size, block = len(stage.outputs), fit.block
     pointers = ", ".join(f'"+l"({x})' for x in ("p", "o", *(f"a{k}" for k in range(1, arguments))))
     lines = [

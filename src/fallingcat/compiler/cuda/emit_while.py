@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from ..codegen.c_syntax import Real
 from ..ir.instructions import Instruction
-from .column_loops import CARRIED, EXIT, KEEP, Rounds, Some
-from .emitter import ALL, Body, Columns, Text, fitted, opening, second_pointers
+from .column_loops import CARRIED, EXIT, KEEP, ListedStates, Rounds
+from .emitter import STATE_OF_THREAD, Body, Columns, Text, fitted, opening, second_pointers
 from .stages import Stage
 
 
@@ -27,7 +27,7 @@ def text(stage: Rounds, arguments: int, dtype: str, name: str) -> Text:
     for step in fit.moves.steps:
         body.add(step)
     first = {k: real.constant(x) if isinstance(x, float) else _read(arguments, x) for k, x in stage.starts.items()}
-    find = _listed(arguments, stage.taken) if stage.taken else ["const unsigned own = i;", *ALL]
+    find = _listed_state(arguments, stage.taken) if stage.taken else ["const unsigned own = i;", *STATE_OF_THREAD]
     lines = [
         *opening(name, fit, arguments, real, find),
         *second_pointers(arguments + 1, real),
@@ -51,7 +51,7 @@ def _read(arguments: int, place: int) -> str:
     return f"__ldg(fc_at(a{arguments}, {place}, n))"
 
 
-def _listed(arguments: int, some: Some) -> Sequence[str]:
+def _listed_state(arguments: int, some: ListedStates) -> Sequence[str]:
     """Lines with which a thread finds a state that was left over."""
     return [
         f"if (i >= *(const unsigned *)fc_at(a{arguments}, {some.many}, count)) return;",
@@ -59,7 +59,7 @@ def _listed(arguments: int, some: Some) -> Sequence[str]:
     ]
 
 
-def _listing(some: Some, old: dict[int, str]) -> list[str]:
+def _listing(some: ListedStates, old: dict[int, str]) -> list[str]:
     """A thread whose state has not arrived leaves it to others."""
     row = "(unsigned *)(fc_at(t, {}, n) - i)"
     return [

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..codegen.c_syntax import Real, statement
 from ..ir.instructions import Input, Instruction
 from ..ir.schedule import waiting
-from .cost_model import SHARED, Work
+from .cost_model import SHARED_MEMORY, Work
 from .spilling import Plan, Planner, Step
 from .stages import Stage
 
@@ -64,7 +64,7 @@ class Shape(NamedTuple):
 
     def warps(self, shared: int) -> float:
         """That a multiprocessor holds, if each thread needs so many bytes of shared memory."""
-        return min(self.block * self.least, SHARED // max(1, shared)) / 32
+        return min(self.block * self.least, SHARED_MEMORY // max(1, shared)) / 32
 
 
 SHAPES = {
@@ -155,21 +155,23 @@ def fitted(stage: Stage, dtype: str, shape: Shape | None = None, extra_places: i
     """
     shape, moves, _ = stage.laid if stage.laid and not shape else stage_layout(stage, dtype, shape)
     size = 8 if dtype == "float64" else 4
-    while (moves.places + extra_places) * shape.block * size > SHARED and shape.block > 32:
+    while (moves.places + extra_places) * shape.block * size > SHARED_MEMORY and shape.block > 32:
         shape = shape._replace(block=shape.block // 2, least=2 * shape.least)
     if (
         moves.places + extra_places
-    ) * shape.block * size > SHARED:  # more than all shared memory: let the compiler spill
+    ) * shape.block * size > SHARED_MEMORY:  # more than all shared memory: let the compiler spill
         moves = Planner(stage.lines, stage.inputs).plan(len(stage.lines))
     shared = (moves.places + extra_places) * shape.block * size
-    return Fit(shape.block, max(1, min(shape.least, SHARED // (shared + 1024))), moves, shared)
+    return Fit(shape.block, max(1, min(shape.least, SHARED_MEMORY // (shared + 1024))), moves, shared)
 
 
-ALL = ("i = i < count ? i : count - 1;  // the threads that are left over repeat the last state",)
+STATE_OF_THREAD = ("i = i < count ? i : count - 1;  // the threads that are left over repeat the last state",)
 """Statement by which a thread finds its state: that of its own number."""
 
 
-def opening(name: str, fit: Fit, arguments: int, real: Real, find: Sequence[str] = ALL, more: str = "") -> list[str]:
+def opening(
+    name: str, fit: Fit, arguments: int, real: Real, find: Sequence[str] = STATE_OF_THREAD, more: str = ""
+) -> list[str]:
     """The signature, and where a thread finds its state and, if it needs any, its places in shared memory."""
     inputs = "".join(f"const {real.text} *__restrict__ a{k}, " for k in range(arguments + 1))
     lines = [
@@ -205,7 +207,7 @@ class StageLayout(NamedTuple):
 
 def stage_layout(stage: Stage, dtype: str, shape: Shape | None = None) -> StageLayout:
     """In the shape that suits it, if none is given."""
-    *tried, last = [shape] if shape else suited(waiting(stage.lines), dtype)
+    *tried, last = [shape] if shape else candidate_shapes(waiting(stage.lines), dtype)
     planner = Planner(stage.lines, stage.inputs)
     plans = ((one, planner.plan_within(one.keep, one.spilled)) for one in tried)
     one, moves = next((found for found in plans if found[1]), (last, None))
@@ -215,7 +217,7 @@ def stage_layout(stage: Stage, dtype: str, shape: Shape | None = None) -> StageL
     return StageLayout(one, moves, Work.of(stage, dtype).seconds(copies, warps))
 
 
-def suited(most: int, dtype: str) -> list[Shape]:
+def candidate_shapes(most: int, dtype: str) -> list[Shape]:
     """The shapes in which a stage is tried, in which so many values wait at most; the last one always does."""
     *some, last = SHAPES[dtype]
     return [*(x for x in some if x.above <= most <= x.keep + x.spilled), last]

@@ -11,7 +11,7 @@ from ...caching import cached_property
 from ...errors import ModelError
 from ...model import Model
 from ..codegen.c_syntax import identifier, table
-from ..ir.inputs import Argument, batch_shape, check_count, taken
+from ..ir.inputs import Argument, batch_shape, bound_arguments, check_count
 from ..ir.results import rebuild
 from ..ir.trace import Recipe, Trace, trace
 from .column_loops import stays
@@ -19,7 +19,7 @@ from .emitter import Text
 from .nvrtc import Code, cupy_module
 from .stages import Stages
 
-AT_ONCE = 64
+CALLS_PER_LAUNCH = 64
 """Calls in one launch, at most: between launches a run can be interrupted."""
 
 
@@ -106,8 +106,8 @@ class CudaKernel:
             for _ in range(every):
                 arrays[0] = self._launch(arrays, count)
         else:
-            for start in range(0, every, AT_ONCE):
-                arrays[0] = self._launch_loop(text, arrays, min(AT_ONCE, every - start))
+            for start in range(0, every, CALLS_PER_LAUNCH):
+                arrays[0] = self._launch_loop(text, arrays, min(CALLS_PER_LAUNCH, every - start))
         return _returned(arrays[0], arguments[0])
 
     def _checked(self, arguments: Sequence[Any]) -> list[Any]:
@@ -129,7 +129,7 @@ class CudaKernel:
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
         cupy = cupy_module()
-        arguments = tuple(taken(self.name, self.model, self.signature, self._trace.state, arguments, by_name))
+        arguments = tuple(bound_arguments(self.name, self.model, self.signature, self._trace.state, arguments, by_name))
         arrays = [_received(cupy, x) for x in arguments]
         check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):

@@ -31,7 +31,7 @@ class Parts(NamedTuple):
     """number of instructions before each part but the first"""
 
 
-def parted(program: Program, share: float = LATE_VALUE_SHARE) -> Parts | None:
+def split(program: Program, share: float = LATE_VALUE_SHARE) -> Parts | None:
     """The program in two parts, if it has a waist after :func:`.late_values`; each in an order for few registers."""
     waist = _min_cut(program, share)
     if not waist:
@@ -58,7 +58,7 @@ def parted(program: Program, share: float = LATE_VALUE_SHARE) -> Parts | None:
     return Parts(replace(program, inputs=inputs, instructions=[*first, *second], outputs=outputs), (len(first),))
 
 
-def parted_again(parts: Parts, share: float = LATE_VALUE_SHARE) -> Parts | None:
+def split_last(parts: Parts, share: float = LATE_VALUE_SHARE) -> Parts | None:
     """With the last part in two, if that has a waist of its own."""
     program, (*_, start) = parts
     before, last = program.instructions[:start], program.instructions[start:]
@@ -67,7 +67,7 @@ def parted_again(parts: Parts, share: float = LATE_VALUE_SHARE) -> Parts | None:
     spilled = len(program.argument_sizes)
     handed = {x: Input(spilled, k) for k, x in enumerate(made & used)}
     inputs = {x: place for x, place in program.inputs.items() if x in used}
-    more = parted(replace(program, inputs=inputs | handed, instructions=last), share)
+    more = split(replace(program, inputs=inputs | handed, instructions=last), share)
     if more is None:
         return None
     whence = {place: x for x, place in handed.items()}

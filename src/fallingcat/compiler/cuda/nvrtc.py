@@ -11,7 +11,7 @@ import numpy as np
 from ...caching import cached_property
 from ...errors import ExtraMissingError
 from ..codegen.c_syntax import Real
-from ..ir.trace import undisturbed
+from ..ir.trace import without_garbage_collection
 from . import emit_columns as cuda_repeated
 from . import emit_iterated as cuda_looped
 from . import emit_while as cuda_rounds
@@ -35,14 +35,14 @@ class Code:
     @cached_property
     def stages(self) -> Stages:
         """One GPU kernel, or several one after the other."""
-        with undisturbed():
+        with without_garbage_collection():
             return cut(self._inputs, self._outputs, self._dtype)
 
     @cached_property
     def texts(self) -> list[cuda.Text]:
         """For each stage its kernel and what a launch needs."""
         arguments, stages = len(self._inputs), self.stages.stages
-        with undisturbed():
+        with without_garbage_collection():
             return [_TEXTS[type(x)](x, arguments, self._dtype, f"{self._name}_{k}") for k, x in enumerate(stages)]
 
     @cached_property
@@ -56,7 +56,7 @@ class Code:
         stage, *others = self.stages.stages
         if others or not isinstance(stage, Stage) or len(self._outputs) != np.size(self._inputs[0]):
             return None
-        with undisturbed():
+        with without_garbage_collection():
             return cuda_looped.text(stage, len(self._inputs), self._dtype, f"{self._name}_looped")
 
     @cached_property
@@ -64,17 +64,17 @@ class Code:
         """The compiled ``cupy.RawKernel`` of each stage (``num_regs``, ``local_size_bytes`` tell what it needs)."""
         device = cupy_module().cuda.Device()
         if len(self.texts) == 1:
-            return [self._compiled(self.texts[0], device)]
+            return [self._compile(self.texts[0], device)]
         with ThreadPoolExecutor() as pool:  # NVRTC takes about a second for each thousand instructions
-            return list(pool.map(lambda text: self._compiled(text, device), self.texts))
+            return list(pool.map(lambda text: self._compile(text, device), self.texts))
 
     @cached_property
     def loop(self) -> Any:
         """The compiled kernel of :attr:`looped`."""
         assert self.looped is not None
-        return self._compiled(self.looped, cupy_module().cuda.Device())
+        return self._compile(self.looped, cupy_module().cuda.Device())
 
-    def _compiled(self, text: cuda.Text, device: Any) -> Any:
+    def _compile(self, text: cuda.Text, device: Any) -> Any:
         with device:
             code = f"{self.prelude}\n{text.source}"
             module = cupy_module().RawModule(code=code, options=("-std=c++17",), backend="nvrtc")

@@ -39,7 +39,7 @@ class Shares(NamedTuple):
         return Parts(replace(self.program, instructions=ordered), self.cuts)
 
 
-def shared_out(parts: Parts, dtype: str, largest: float) -> Shares:
+def split_outputs(parts: Parts, dtype: str, largest: float) -> Shares:
     """With the last part in several, each of about ``largest`` machine instructions for some of the results."""
     program, (*cuts, start) = parts
     last = program.instructions[start:]

@@ -17,11 +17,11 @@ from typing import NamedTuple
 from ..ir.program import Program
 from ..ir.schedule import schedule, waiting
 from .cost_model import Work
-from .emitter import SHAPES, stage_layout, suited
-from .min_cut import parted, parted_again
-from .output_partition import Shares, shared_out
+from .emitter import SHAPES, candidate_shapes, stage_layout
+from .min_cut import split, split_last
+from .output_partition import Shares, split_outputs
 from .rematerialization import recompute
-from .stages import LARGEST, Stages, connected, length, stages
+from .stages import MAX_STAGE_INSTRUCTIONS, Stages, connected, length, stages
 
 REPEATED_INSTRUCTIONS = (2, 4, 8)
 """Instructions that may be repeated for each value that need not be kept."""
@@ -29,10 +29,10 @@ MIN_LONG_STAGES = 3
 """Stages, at least, of a long program."""
 EXTRA_STAGES = (4, 8, 16)
 """Stages, beyond the fewest, in which a long program is tried."""
-WAISTS, EARLY, SHORT = 2, 0.45, 3_600
+MAX_CUTS, LATE_INPUT_SHARE, MIN_PART_INSTRUCTIONS = 2, 0.45, 3_600
 """Waists of a long program, the share of inputs that values depend on after them, and the length of its stages then."""
 
-CROWDED, SOME = {"float32": 160, "float64": 100}, 8
+MAX_FREE_VALUES, SPILLING_WARPS = {"float32": 160, "float64": 100}, 8
 """Values of a thread: where more wait, each costs; warps of such a stage."""
 
 
@@ -42,7 +42,7 @@ def fastest(program: Program, dtype: str) -> Stages:
     What a way takes is known once its registers are planned, which takes long.  So it is always the way that could take
     the least of which more is found out, until there is nothing more to find out about that.
     """
-    judge = _PlanPrices(dtype, length(program, dtype) > MIN_LONG_STAGES * LARGEST)
+    judge = _PlanPrices(dtype, length(program, dtype) > MIN_LONG_STAGES * MAX_STAGE_INSTRUCTIONS)
     heap = [judge.first(k, plan) for k, plan in enumerate((_long_plans if judge.long else _plans)(program, dtype))]
     heapify(heap)
     while heap[0].closer:
@@ -56,11 +56,11 @@ def _long_plans(program: Program, dtype: str) -> Iterator[Stages | Shares]:
         ordered = _ordered(plan)
         for more in EXTRA_STAGES:
             yield stages(ordered, dtype, more=more)
-    parts = parted(program, EARLY)
-    while parts and len(parts.cuts) <= WAISTS:
-        yield stages(parts.program, dtype, SHORT, parts.cuts)
-        yield shared_out(parts, dtype, SHORT)
-        parts = parted_again(parts, EARLY)
+    parts = split(program, LATE_INPUT_SHARE)
+    while parts and len(parts.cuts) <= MAX_CUTS:
+        yield stages(parts.program, dtype, MIN_PART_INSTRUCTIONS, parts.cuts)
+        yield split_outputs(parts, dtype, MIN_PART_INSTRUCTIONS)
+        parts = split_last(parts, LATE_INPUT_SHARE)
 
 
 def _plans(program: Program, dtype: str) -> Iterator[Stages]:
@@ -73,7 +73,7 @@ def _plans(program: Program, dtype: str) -> Iterator[Stages]:
             return
     tried = (recompute(program, price) for price in REPEATED_INSTRUCTIONS)
     again = [_ordered(plan) for plan in tried if plan is not program]
-    parts = parted(program)
+    parts = split(program)
     for plan, cuts in [(whole, ()), *((plan, ()) for plan in again), *([parts] if parts else [])]:
         few = plain if plan is whole else stages(plan, dtype, cuts=cuts)
         yield few
@@ -119,7 +119,7 @@ class _PlanPrices(NamedTuple):
         plan = connected(shares.program, parts)
         works = [Work.of(stage, self.dtype) for stage in plan.stages]
         price = sum(min(work.floor(shape.warps(0)) for shape in SHAPES[self.dtype]) for work in works)
-        factor = sum(work.floor(SOME) for work in works) if self.long else 1.0
+        factor = sum(work.floor(SPILLING_WARPS) for work in works) if self.long else 1.0
         return _ScoredPlan(
             price * factor, number, plan, lambda: self._shape_price(number, _in_stages(shares, self.dtype))
         )
@@ -128,7 +128,7 @@ class _PlanPrices(NamedTuple):
         """Shapes that a stage may have, by what waits."""
         most = [waiting(stage.lines) for stage in plan.stages]
         stages = [(Work.of(stage, self.dtype), x) for stage, x in zip(plan.stages, most, strict=True)]
-        price = sum(min(work.least(shape.warps(0)) for shape in suited(x, self.dtype)) for work, x in stages)
+        price = sum(min(work.least(shape.warps(0)) for shape in candidate_shapes(x, self.dtype)) for work, x in stages)
         factor = sum(self._crowded_time(*stage) for stage in stages) if self.long else 1.0
         return _ScoredPlan(
             price * factor, number, plan, lambda: self._exact_price(number, laid(plan, self.dtype), factor)
@@ -142,7 +142,7 @@ class _PlanPrices(NamedTuple):
 
         In long programs compilers do not always keep to the moves, and the truth is between the two.
         """
-        return max(1.0, most / CROWDED[self.dtype]) ** 2 * work.seconds(0, SOME)
+        return max(1.0, most / MAX_FREE_VALUES[self.dtype]) ** 2 * work.seconds(0, SPILLING_WARPS)
 
 
 def _in_stages(shares: Shares, dtype: str) -> Stages:

@@ -27,7 +27,7 @@ def recompute(program: Program, price: float = MAX_REPEATED_INSTRUCTIONS) -> Pro
     for line in program.instructions:
         if line.value in late:
             wanted.update((x, None) for x in line.operands if isinstance(x, int) and x in by and x not in late)
-    again = _affordable(by, list(wanted), price)
+    again = _worth_repeating(by, list(wanted), price)
     if not again:
         return program
     return _with_copies(program, late, again)
@@ -59,7 +59,7 @@ def late_values(program: Program, share: float = LATE_VALUE_SHARE) -> set[int]:
     return late
 
 
-def _affordable(by: dict[int, Instruction], wanted: list[int], price: float) -> set[int]:
+def _worth_repeating(by: dict[int, Instruction], wanted: list[int], price: float) -> set[int]:
     """The instructions to repeat: from the cheapest wanted value on, as long as each new one is worth its price."""
     needs: dict[int, int] = {}
     for at, line in enumerate(by.values()):

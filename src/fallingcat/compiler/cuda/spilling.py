@@ -60,7 +60,7 @@ class Planner:
                 return None
             registers.steps.append(Step("compute", line.value, -1, line))
             registers.hold(line.value, first)
-        return Plan(_ahead(registers.steps), registers.places)
+        return Plan(_reload_early(registers.steps), registers.places)
 
 
 class _Registers:
@@ -135,16 +135,16 @@ def _next_uses(lines: Sequence[Instruction]) -> list[tuple[dict[int, int | None]
     return found[::-1]
 
 
-def reading_ahead(steps: list[Step], far: int) -> list[Step]:
+def prefetched(steps: list[Step], far: int) -> list[Step]:
     """With inputs asked for so many instructions before they are used, where the compiler does not move that itself."""
     out: list[Step] = []
     for step in steps:
         moves = step.kind == "read"
-        out.insert(_earlier(out, far, ("read", -1)) if moves else len(out), step)
+        out.insert(_load_place(out, far, ("read", -1)) if moves else len(out), step)
     return out
 
 
-def _earlier(steps: list[Step], far: int, stop: tuple[str, int]) -> int:
+def _load_place(steps: list[Step], far: int, stop: tuple[str, int]) -> int:
     """Place so many instructions before the end, or after the last step of this kind and place."""
     at, passed = len(steps), 0
     while at and passed < far and (steps[at - 1].kind, steps[at - 1].place) != stop:
@@ -153,14 +153,14 @@ def _earlier(steps: list[Step], far: int, stop: tuple[str, int]) -> int:
     return at
 
 
-def _ahead(steps: list[Step]) -> list[Step]:
+def _reload_early(steps: list[Step]) -> list[Step]:
     """Steps where what comes back is asked for some instructions before it is used: memory takes its time."""
     out: list[Step] = []
     read: set[int] = set()
     for step in steps:
         # else the compiler moves it itself
         moves = step.kind == "reload" or (step.kind == "read" and step.value in read)
-        at = _earlier(out, LOAD_LOOKAHEAD, ("spill", step.place)) if moves else len(out)
+        at = _load_place(out, LOAD_LOOKAHEAD, ("spill", step.place)) if moves else len(out)
         read.add(step.value)
         out.insert(at, step)
     return out

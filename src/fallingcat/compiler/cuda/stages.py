@@ -17,7 +17,7 @@ from ...arrays.operations import OPERATIONS
 from ..ir.instructions import Input, Instruction
 from ..ir.program import Program
 
-LARGEST = 8_000
+MAX_STAGE_INSTRUCTIONS = 8_000
 """Machine instructions of a stage, by :func:`cost`."""
 
 
@@ -56,7 +56,9 @@ def length(program: Program, dtype: str) -> float:
     return sum(costs(program.instructions, dtype)) + 2 * len(program.inputs) + 4 * len(program.outputs)
 
 
-def stages(program: Program, dtype: str, largest: int = LARGEST, cuts: Sequence[int] = (), more: int = 0) -> Stages:
+def stages(
+    program: Program, dtype: str, largest: int = MAX_STAGE_INSTRUCTIONS, cuts: Sequence[int] = (), more: int = 0
+) -> Stages:
     """Program (in the order of its instructions) in as few stages as fit, or in some ``more``.
 
     With ``cuts`` after so many instructions, if that is said.
@@ -76,7 +78,7 @@ def bounds(lines: Sequence[Instruction], costs: list[float], count: int) -> list
     """Near equal parts; each cut where the fewest values wait, a sixth of a part around."""
     if count == 1:
         return []
-    waiting = _waiting(lines)
+    waiting = _live_counts(lines)
     total, sums = sum(costs), [0.0, *accumulate(costs)]
     cuts = [0]
     for k in range(1, count):
@@ -88,7 +90,7 @@ def bounds(lines: Sequence[Instruction], costs: list[float], count: int) -> list
     return cuts[1:]
 
 
-def _waiting(lines: Sequence[Instruction]) -> list[int]:
+def _live_counts(lines: Sequence[Instruction]) -> list[int]:
     """Before each instruction: how many values that were made are still to be used."""
     last = {x: at for at, line in enumerate(lines) for x in line.operands if type(x) is int}
     change = [0] * (len(lines) + 1)
@@ -107,7 +109,7 @@ def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
     place_of, size = _places(home, until)
     workspace = len(program.argument_sizes)
     made: list[Stage] = []
-    for s, (lines, outputs) in enumerate(zip(cut, _shared_out(program, home, len(cut)), strict=True)):
+    for s, (lines, outputs) in enumerate(zip(cut, _outputs_by_stage(program, home, len(cut)), strict=True)):
         inputs = {x: program.inputs.get(x) or Input(workspace, place_of[x]) for x in used[s] if home.get(x, -1) < s}
         inputs |= {x: program.inputs[x] for _, x in outputs if isinstance(x, int) and x in program.inputs}
         stores = [(place_of[line.value], line.value) for line in lines if line.value in place_of]
@@ -131,7 +133,7 @@ def _places(home: dict[int, int], until: dict[int, int]) -> tuple[dict[int, int]
     return place_of, len(taken) + len(free)
 
 
-def _shared_out(program: Program, home: dict[int, int], count: int) -> list[list[tuple[int, Any]]]:
+def _outputs_by_stage(program: Program, home: dict[int, int], count: int) -> list[list[tuple[int, Any]]]:
     """The outputs of each stage; constants and inputs, which any could write, are shared out evenly."""
     shares: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
     anyones = []

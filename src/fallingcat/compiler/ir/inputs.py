@@ -18,7 +18,7 @@ from ...model.states import check_record, of_arrays, shapes_of
 
 Shape = int | tuple[int, ...]
 """Shape of an input: a vector's length, or a tuple; ``()`` is one number."""
-FLAT: Final = ("q", "v")
+FLAT_STATE_FIELDS: Final = ("q", "v")
 """Arguments that give the state unless fields of it are named: as :meth:`Model.flatten` makes them."""
 MAX_AXES: Final = 60
 """Largest number of axes of a batch: NumPy's arrays have at most 64."""
@@ -26,7 +26,7 @@ MAX_NUMBERS: Final = 1 << 44
 """More are larger than the memory that a process can address."""
 
 
-UNITS: Final = {
+ARGUMENT_MEANINGS: Final = {
     "acceleration": "of the quasi-velocity: base, then joints (m/s^2, rad/s^2)",
     "forces": "on base and joints (N, N m)",
     "point": "in the axes of its link (m)",
@@ -112,7 +112,7 @@ def given_state(
     """Which inputs say the state; None where the function takes none: the parameter after the model is an input."""
     first = next(iter(parameters_of(function)), None)
     if first is not None and first.kind not in (first.KEYWORD_ONLY, first.VAR_KEYWORD) and first.name not in inputs:
-        return FLAT if fields is None else tuple(fields)
+        return FLAT_STATE_FIELDS if fields is None else tuple(fields)
     if fields is not None:
         raise ModelError(f"{named(function)} takes no state that could be given by fields")
     return None
@@ -170,19 +170,21 @@ def inputs_of(
     if tuple(getattr(x, "shape", None) for x in state) != shapes_of(model):  # a batch, lists, or no state of this robot
         check_record(model, state)
         state = of_arrays(state)
-    if given[0] in FLAT:
+    if given[0] in FLAT_STATE_FIELDS:
         flat: Sequence[Any] = flattener(model)(*state)
-        return flat if len(given) == len(FLAT) else [flat[FLAT.index(given[0])]]
+        return flat if len(given) == len(FLAT_STATE_FIELDS) else [flat[FLAT_STATE_FIELDS.index(given[0])]]
     known = dict(zip(State._fields, fields(state), strict=True))
     return [known[name] for name in given]
 
 
-def said(model: Model, state: State) -> dict[str, np.ndarray]:
+def state_inputs(model: Model, state: State) -> dict[str, np.ndarray]:
     """Every input that may say this state: the inverse of :func:`state_of`."""
-    return dict(zip((*FLAT, *State._fields), (*model.flatten(state), *fields(of_arrays(state))), strict=True))
+    return dict(
+        zip((*FLAT_STATE_FIELDS, *State._fields), (*model.flatten(state), *fields(of_arrays(state))), strict=True)
+    )
 
 
-def taken(
+def bound_arguments(
     name: str,
     model: Model,
     signature: Sequence[Argument],
@@ -192,10 +194,10 @@ def taken(
 ) -> Sequence[Any]:
     """Arguments of a call of ``name``, as the inputs of its ``signature``, of which ``given`` say the state.
 
-    A :class:`State` is :func:`spread`; a velocity that does not matter may be given, and is dropped.
+    A :class:`State` is :func:`expanded_states`; a velocity that does not matter may be given, and is dropped.
     """
-    arguments = spread(model, given, arguments)
-    state_argument = FLAT[1:] if tuple(given) == FLAT[:1] else ()
+    arguments = expanded_states(model, given, arguments)
+    state_argument = FLAT_STATE_FIELDS[1:] if tuple(given) == FLAT_STATE_FIELDS[:1] else ()
     if by_name:
         return _in_order(name, [argument.name for argument in signature], state_argument, arguments, by_name)
     if state_argument and len(arguments) == len(signature) + 1:
@@ -216,11 +218,11 @@ def _in_order(
     raise ModelError(f"{name} takes {', '.join(names)}, each once; given are {told_names}")
 
 
-def spread(model: Model, given: Sequence[str], arguments: Sequence[Any]) -> Sequence[Any]:
+def expanded_states(model: Model, given: Sequence[str], arguments: Sequence[Any]) -> Sequence[Any]:
     """Arguments of which a :class:`State` in the first place, one or many, is written as the inputs that say it."""
     if not (given and arguments and isinstance(arguments[0], State)):
         return arguments
-    known = said(model, arguments[0])
+    known = state_inputs(model, arguments[0])
     return [*(known[name] for name in given), *arguments[1:]]
 
 
@@ -245,7 +247,7 @@ def further_arguments(
             )
         shape = shapes[p.name]
         sizes = shape if isinstance(shape, tuple) else (shape,)
-        out.append(Argument(p.name, tuple(int(n) for n in sizes), UNITS.get(p.name, "")))
+        out.append(Argument(p.name, tuple(int(n) for n in sizes), ARGUMENT_MEANINGS.get(p.name, "")))
     return out
 
 

@@ -124,7 +124,7 @@ class Layout:
                     self._used(x, _time(self._phase[line.value]))
         for x in results:
             if type(x) is int:
-                self._used(x, AFTER)
+                self._used(x, AFTER_ALL_STEPS)
         self._areas.settle()
         at = self._areas.place
         self.places = {x: Input(w.argument, at(w.offset)) if w.argument == WORK else w for x, w in self.places.items()}
@@ -204,7 +204,7 @@ class Layout:
         angle, lines, results = self._next, [], []
         self._next += 1
         for op in ("sin", "cos"):
-            start = Input(WORK, self._areas.room(len(angles), BEFORE))
+            start = Input(WORK, self._areas.room(len(angles), BEFORE_ALL_STEPS))
             lines.append(Instruction(self._next, op, (angle,)))
             results.append((start, self._next))
             self._next += 1
@@ -212,7 +212,9 @@ class Layout:
                 if node.op == op:
                     at = start.offset + angles.index(number[node.args[0]])
                     self.places[number[node]] = Input(WORK, at)
-        loop = Loop(len(angles), lines, {angle: self._row(tuple(angles), copies, BEFORE)}, {}, results, [(0, 0)])
+        loop = Loop(
+            len(angles), lines, {angle: self._row(tuple(angles), copies, BEFORE_ALL_STEPS)}, {}, results, [(0, 0)]
+        )
         self._steps[-1] = [*([Chunk([], kept=copies)] if copies else []), loop]
 
     def _value(self, x: Any) -> Any:
@@ -232,13 +234,13 @@ class Layout:
             elif first and all(self._place(x) == (first.argument, first.offset + k) for k, x in enumerate(row)):
                 self._rows[key] = first
             else:
-                self._rows[key] = Input(WORK, self._gathered(row, copies, now))
+                self._rows[key] = Input(WORK, self._gather_row(row, copies, now))
         place = self._rows[key]
         if place.argument == WORK:
             self._areas.touch(place.offset, now)
         return place
 
-    def _gathered(self, row: tuple[Any, ...], copies: list[tuple[int, Any]], now: int) -> int:
+    def _gather_row(self, row: tuple[Any, ...], copies: list[tuple[int, Any]], now: int) -> int:
         zeros = 4 * sum(type(x) is float and x == 0.0 for x in row) >= len(row)  # few are written like other numbers
         start = self._areas.room(len(row), now, zeros)
         for k, x in enumerate(row):
@@ -286,7 +288,7 @@ def _time(phase: int, step: int = -1) -> int:
     return 1000 * phase + min(step, 900) + 1
 
 
-BEFORE, AFTER = _time(-1, 0), _time(10**6)
+BEFORE_ALL_STEPS, AFTER_ALL_STEPS = _time(-1, 0), _time(10**6)
 
 
 def _segments(places: list[int]) -> list[tuple[int, int]] | None:

@@ -91,7 +91,7 @@ def program(
         return _with_loops(order, number, inputs, results, sizes, fuse, chunk)
     lines = lines_of(order, number)
     lines = schedule(fused(lines, results) if fuse else lines, inputs, results)
-    chunks = [*_chunks(lines, _places(results), chunk), *_rest(results, lines, chunk)]
+    chunks = [*_chunks(lines, _places(results), chunk), *_passed_through(results, lines, chunk)]
     return Program(sizes, inputs, lines, results, [*chunks], _connect(chunks))
 
 
@@ -138,7 +138,7 @@ def _with_loops(
             everywhere += mine
             chunks += _chunks(mine, written, chunk, layout.kept, guard, within)
         chunks += layout.step(p)
-    chunks += _rest(results, everywhere, chunk, layout.direct)
+    chunks += _passed_through(results, everywhere, chunk, layout.direct)
     slots = _connect([c for c in chunks if isinstance(c, Chunk)], layout.kept, layout.size)
     everything = {**inputs, **layout.places}
     for each, own in zip(rounds, owners, strict=True):
@@ -249,7 +249,7 @@ def _chunks(
     kept = kept or {}
     stores = [len(places.get(line.value, ())) + len(kept.get(line.value, ())) for line in lines]
     weights = [1 + STORE_WEIGHT * count for count in stores]
-    waiting = _waiting(lines, kept)
+    waiting = _live_counts(lines, kept)
     chunks: list[Chunk] = []
     start = 0
     while start < len(lines):
@@ -263,7 +263,7 @@ def _chunks(
     return chunks
 
 
-def _waiting(lines: list[Instruction], kept: dict[int, list[int]]) -> list[int]:
+def _live_counts(lines: list[Instruction], kept: dict[int, list[int]]) -> list[int]:
     """Number of values that would go through the workspace if the line were cut after each instruction."""
     last = {x: at for at, line in enumerate(lines) for x in line.operands if type(x) is int}
     change = [0] * (len(lines) + 1)
@@ -286,7 +286,7 @@ def _end(weights: list[int], waiting: list[int], start: int, size: int) -> int:
     return len(weights)
 
 
-def _rest(results: list[Any], lines: list[Instruction], size: int, direct: Iterable[int] = ()) -> list[Chunk]:
+def _passed_through(results: list[Any], lines: list[Instruction], size: int, direct: Iterable[int] = ()) -> list[Chunk]:
     """The outputs that no instruction makes: constants, and inputs passed through."""
     made, written = {line.value for line in lines}, set(direct)
     rest = [(place, x) for place, x in enumerate(results) if x not in made or not isinstance(x, int)]

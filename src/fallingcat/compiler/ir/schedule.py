@@ -24,7 +24,7 @@ def schedule(
     More than ``longest`` instructions in the one that is nearly always the best.
     """
     at = {line.value: k for k, line in enumerate(lines)}  # from here on a value is the number of its instruction
-    operands = [_once([at[x] for x in line.operands if type(x) is int and x in at]) for line in lines]
+    operands = [_unique([at[x] for x in line.operands if type(x) is int and x in at]) for line in lines]
     weight = _sizes(operands) if len(lines) <= MAX_EXACT_INSTRUCTIONS else _depths(operands)
     roots = list(dict.fromkeys(at[x] for x in results if isinstance(x, int) and x in at))
     starts: list[Callable[[int], int]] = [lambda k: -weight[k], lambda k: lines[k].value]
@@ -33,7 +33,7 @@ def schedule(
         del sequences[1:]
     users = _users(operands)
     heavier_last = [xs if len(xs) < 2 else sorted(xs, key=weight.__getitem__) for xs in operands]
-    orders = [_eager(roots, operands, users, heavier_last) for roots in sequences]
+    orders = [_depth_first_order(roots, operands, users, heavier_last) for roots in sequences]
     best = orders[0] if len(orders) == 1 else min(orders, key=lambda order: _max_live(order, operands))
     return _paired([lines[k] for k in best])
 
@@ -76,7 +76,7 @@ def _max_live(order: list[int], operands: dict[int, list[int]] | list[list[int]]
     return most
 
 
-def _once(values: list[int]) -> list[int]:
+def _unique(values: list[int]) -> list[int]:
     return values if len(values) < 2 or len({*values}) == len(values) else list(dict.fromkeys(values))
 
 
@@ -107,7 +107,7 @@ def _users(operands: list[list[int]]) -> list[list[int]]:
     return users
 
 
-def _eager(
+def _depth_first_order(
     roots: list[int], operands: list[list[int]], users: list[list[int]], heavier_last: list[list[int]]
 ) -> list[int]:
     """Depth first from the roots, the heavier operand first; at once whatever frees as many values as it makes."""

@@ -16,11 +16,20 @@ from ...arrays.loops import LoopBody
 from ...arrays.numpy_protocol import natural
 from ...errors import ModelError
 from ...model import Model
-from .inputs import FLAT, Argument, Shape, further_arguments, named, said, state_arguments, state_of
+from .inputs import (
+    FLAT_STATE_FIELDS,
+    Argument,
+    Shape,
+    further_arguments,
+    named,
+    state_arguments,
+    state_inputs,
+    state_of,
+)
 from .regroup import regrouped, regroups
 from .results import Result, flatten
 
-LARGEST = 2_000_000
+MAX_OPERATIONS = 2_000_000
 """Operations; a function with more would compile for minutes."""
 
 
@@ -34,7 +43,7 @@ class Recipe(NamedTuple):
     model: Model
     function: Callable[..., Any]
     inputs: Mapping[str, Shape] = {}
-    state: tuple[str, ...] | None = FLAT
+    state: tuple[str, ...] | None = FLAT_STATE_FIELDS
     """the inputs that say the state; None: the function takes none"""
     options: Mapping[str, Any] = {}
     dtype: str = "float64"
@@ -42,7 +51,7 @@ class Recipe(NamedTuple):
     @property
     def too_large(self) -> TooLarge:
         """Error that says why there is no code of it."""
-        most = f"more than {LARGEST:,} operations, the most of a kernel"
+        most = f"more than {MAX_OPERATIONS:,} operations, the most of a kernel"
         return TooLarge(f"{named(self.function)} of {self.model.name!r} has {most}")
 
 
@@ -84,13 +93,13 @@ def trace(recipe: Recipe, loops: bool | Callable[[LoopBody], bool] = False, *, w
     A velocity that does not matter is no argument, unless the state is wanted ``whole``: where no call can leave it
     out, the signature should not depend on the robot.
 
-    A function of more than :data:`LARGEST` operations ends with :class:`TooLarge` before it has written all of them.
+    A function of more than :data:`MAX_OPERATIONS` operations raises :class:`TooLarge` before all of them are written.
     """
     model, function, _, state, options, _ = recipe
     why = why_numbers_only(function)
     if why is not None:
         raise ModelError(f"{function.__name__} takes numbers only: {why}")
-    graph, given = Graph(loops, LARGEST), state or ()
+    graph, given = Graph(loops, MAX_OPERATIONS), state or ()
     arguments = _arguments(recipe)
     prefixes = [f"{a.name}_" if i < len(given) else f"a_{a.name}_" for i, a in enumerate(arguments)]
     outputs: list[Any] = []
@@ -100,14 +109,16 @@ def trace(recipe: Recipe, loops: bool | Callable[[LoopBody], bool] = False, *, w
         result = flatten(called(alike, given, arguments, flat), outputs)
     except TooLong:
         raise recipe.too_large from None
-    if not whole and given == FLAT and {*graph.needed(outputs)}.isdisjoint(flat[1]):  # the velocity does not matter
+    if (
+        not whole and given == FLAT_STATE_FIELDS and {*graph.needed(outputs)}.isdisjoint(flat[1])
+    ):  # the velocity does not matter
         del arguments[1], flat[1]
-        given = FLAT[:1]
+        given = FLAT_STATE_FIELDS[:1]
     return Trace(tuple(arguments), given, flat, outputs, result, graph)
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Without the garbage collector, which would look at a hundred thousand new expressions again and again."""
     enabled = gc.isenabled()
     gc.disable()
@@ -124,7 +135,7 @@ def tried(recipe: Recipe) -> Face:
     What it gives for random numbers says its result, and whether the velocity matters.
     """
     rng, arguments, given = np.random.default_rng(0), _arguments(recipe), recipe.state or ()
-    known = said(recipe.model, recipe.model.random_state(rng)) if given else {}
+    known = state_inputs(recipe.model, recipe.model.random_state(rng)) if given else {}
     small = 1e-2  # steps of a simulation end somewhere, then
     values = [known[a.name] if i < len(given) else small * rng.normal(size=a.size) for i, a in enumerate(arguments)]
 
@@ -135,11 +146,11 @@ def tried(recipe: Recipe) -> Face:
 
     try:
         result, numbers = outputs()
-        if given == FLAT:
+        if given == FLAT_STATE_FIELDS:
             values[1] = rng.normal(size=arguments[1].size)
             if np.array_equal(numbers, outputs()[1], equal_nan=True):
                 del arguments[1]
-                given = FLAT[:1]
+                given = FLAT_STATE_FIELDS[:1]
     except Exception as error:  # whatever a function says to random numbers
         raise recipe.too_large from error
     return Face(tuple(arguments), given, result, None)

@@ -23,7 +23,7 @@ from ..cuda.column_loops import stays
 from ..cuda.nvrtc import Code
 from ..ir.inputs import named
 from ..ir.program import MAX_WHOLE_LENGTH, Program, program, recut
-from ..ir.trace import Recipe, undisturbed
+from ..ir.trace import Recipe, without_garbage_collection
 from .handler import handler, version
 from .launcher import Launch, launcher
 
@@ -125,7 +125,7 @@ class Foreign:
 
     def on_gpu(self, dtype: str) -> tuple[str, int]:
         """The name by which XLA finds launches for arrays of this type on a GPU, and how much workspace they need."""
-        with making, undisturbed():
+        with making, without_garbage_collection():
             if dtype not in self._launched:
                 self._launched[dtype] = self._launches(dtype)
             return self._launched[dtype]
@@ -151,7 +151,7 @@ class Foreign:
     def _code(self, lanes: int) -> bytes:
         """Derivatives of one state are made quickly: calls by XLA take longer than what is lost."""
         which, quick = f"xla{version()} {lanes}{self._which}", lanes == 1 and self.linear is not None
-        with undisturbed():
+        with without_garbage_collection():
             return Memory(self._recipe).code(which, partial(self._text, lanes), quick)
 
     def _text(self, lanes: int) -> str:

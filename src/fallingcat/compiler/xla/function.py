@@ -15,7 +15,7 @@ from ..cache.index import Memory
 from ..codegen.c_syntax import identifier
 from ..codegen.jax import interpreted
 from ..cpu import numpy_backend as plain
-from ..ir.inputs import batch_shape, check_count, taken
+from ..ir.inputs import batch_shape, bound_arguments, check_count
 from ..ir.program import program
 from ..ir.results import builder, leaves
 from ..ir.results import size as size_of
@@ -93,10 +93,10 @@ class Function:
         import jax.numpy as jnp
 
         face = self._face
-        given = taken(self.__name__, self._recipe.model, face.arguments, face.state, arguments, by_name)
+        given = bound_arguments(self.__name__, self._recipe.model, face.arguments, face.state, arguments, by_name)
         check_count(self.__name__, face.arguments, given)
         arrays = [jnp.asarray(x) for x in given]
-        _leads(face, arrays)
+        _batch_shapes(face, arrays)
         return self._build(self._numbers(arrays))
 
     def __reduce__(self) -> Any:
@@ -107,7 +107,7 @@ def _numbers(face: Face, flat: Callable[..., Any], arrays: list[Any]) -> tuple[A
     """The arrays of the result, one after the other."""
     import jax.numpy as jnp
 
-    leads = _leads(face, arrays)
+    leads = _batch_shapes(face, arrays)
     flats = [x.reshape((*own, a.size)) for a, x, own in zip(face.arguments, arrays, leads, strict=True)]
     dtype = jnp.result_type(*arrays, jnp.float32) if arrays else jnp.result_type(float)
     out = flat(flats, jnp.broadcast_shapes(*leads), dtype)
@@ -115,7 +115,7 @@ def _numbers(face: Face, flat: Callable[..., Any], arrays: list[Any]) -> tuple[A
     return tuple(out[..., p.start : p.end].reshape((*out.shape[:-1], *p.shape)) for p in parts)
 
 
-def _leads(face: Face, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+def _batch_shapes(face: Face, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
     """The batch shapes of real arrays that fit the arguments and each other."""
     for argument, x in zip(face.arguments, arrays, strict=True):
         if x.dtype.kind not in "fiuV":

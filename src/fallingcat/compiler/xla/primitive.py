@@ -36,7 +36,7 @@ def _abstract(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
     return jax.core.ShapedArray((count, kernel.outputs), jnp.dtype(dtype))
 
 
-def _batched(arguments: Sequence[Any], axes: Sequence[Any], *, kernel: Foreign, count: int, dtype: str) -> Any:
+def _batching_rule(arguments: Sequence[Any], axes: Sequence[Any], *, kernel: Foreign, count: int, dtype: str) -> Any:
     """One call for all states of all batches."""
     size = next(x.shape[a] for x, a in zip(arguments, axes, strict=True) if a is not None)
 
@@ -49,7 +49,7 @@ def _batched(arguments: Sequence[Any], axes: Sequence[Any], *, kernel: Foreign, 
     return out.reshape((size, count, kernel.outputs)), 0
 
 
-def _pushed(primals: Sequence[Any], tangents: Sequence[Any], *, kernel: Foreign, **about: Any) -> Any:
+def _jvp_rule(primals: Sequence[Any], tangents: Sequence[Any], *, kernel: Foreign, **about: Any) -> Any:
     """``f(x)`` and ``J d``."""
     value = call.bind(*primals, kernel=kernel, **about)
     active = tuple(i for i, d in enumerate(tangents) if type(d) is not ad.Zero and kernel.sizes[i])
@@ -59,7 +59,7 @@ def _pushed(primals: Sequence[Any], tangents: Sequence[Any], *, kernel: Foreign,
     return value, call.bind(*primals, *moved, kernel=kernel.tangent(active), **about)
 
 
-def _transposed(weight: Any, *arguments: Any, kernel: Foreign, **about: Any) -> list[Any]:
+def _transpose_rule(weight: Any, *arguments: Any, kernel: Foreign, **about: Any) -> list[Any]:
     """``J' w`` of ``J d``, and the other way round."""
     out: list[Any] = [None] * len(arguments)
     assert kernel.linear is not None, "only derivatives are linear"
@@ -84,14 +84,14 @@ def _split(flat: Any, parent: Foreign, active: Sequence[int]) -> list[Any]:
     return [flat[:, start:end] for start, end in pairwise(ends)]
 
 
-def _on_cpu(context: Any, *arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
+def _lower_for_cpu(context: Any, *arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
     return jax.ffi.ffi_lowering(kernel.target(dtype, count))(context, *arguments)
 
 
-def _on_gpu(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
+def _lower_for_cuda(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
     """The kernels of ``target="cuda"``, which take and give columns; without CuPy as elsewhere."""
     if importlib.util.find_spec("cupy") is None:
-        return _elsewhere(*arguments, kernel=kernel, count=count, dtype=dtype)
+        return _lower_by_xla(*arguments, kernel=kernel, count=count, dtype=dtype)
     name, places = kernel.on_gpu(dtype)
     ffi: Any = jax.ffi
     like: Any = jax.ShapeDtypeStruct
@@ -99,16 +99,16 @@ def _on_gpu(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
     return ffi.ffi_call(name, results)(*(x.T for x in arguments))[0].T
 
 
-def _elsewhere(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
+def _lower_by_xla(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
     """On other platforms XLA compiles the program, operation by operation."""
     return interpreted(kernel.program, arguments, (count,), jnp.dtype(dtype))
 
 
 call.def_impl(_impl)
 call.def_abstract_eval(_abstract)
-batching.primitive_batchers[call] = _batched
-ad.primitive_jvps[call] = _pushed
-ad.primitive_transposes[call] = _transposed
-mlir.register_lowering(call, mlir.lower_fun(_elsewhere, multiple_results=False))
-mlir.register_lowering(call, _on_cpu, platform="cpu")
-mlir.register_lowering(call, mlir.lower_fun(_on_gpu, multiple_results=False), platform="cuda")
+batching.primitive_batchers[call] = _batching_rule
+ad.primitive_jvps[call] = _jvp_rule
+ad.primitive_transposes[call] = _transpose_rule
+mlir.register_lowering(call, mlir.lower_fun(_lower_by_xla, multiple_results=False))
+mlir.register_lowering(call, _lower_for_cpu, platform="cpu")
+mlir.register_lowering(call, mlir.lower_fun(_lower_for_cuda, multiple_results=False), platform="cuda")

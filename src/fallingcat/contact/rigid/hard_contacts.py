@@ -33,7 +33,12 @@ from ..base import Contact, Jump, Mode, Touch
 from ..default_friction import BY_SURFACES, check_friction, coefficient, friction_on
 from ..default_springs import DEFAULT_STEP
 from .event_driven.complementarity import OPEN, SLIDE, STICK
-from .event_driven.constraint_forces import check_held, constraint_forces, direction_rate, held_rows
+from .event_driven.constraint_forces import (
+    check_constraint_accelerations,
+    constraint_forces,
+    constraint_rows,
+    direction_rate,
+)
 from .event_driven.contact_kinematics import ContactKinematics, contact_kinematics, kinematics_only
 from .event_driven.contact_state import IDLE_TOUCHDOWN_DEPTH, TOUCHDOWN_DEPTH, ContactState
 from .event_driven.guards import guard_values
@@ -182,9 +187,11 @@ class HardContacts(Contact):
                 raise ModelError(f"{place!r} starts {-p[0]:.3g} m below the ground: {way}")
             closed = p[0] <= self.tolerance and abs(v[0]) <= self.tolerance
             slides = bool(np.linalg.norm(v[1:]) > self.tolerance)
-            mode.append(OPEN if not closed or (slides and self.coefficient(i) is None) else self._closed(i, slides))
+            mode.append(
+                OPEN if not closed or (slides and self.coefficient(i) is None) else self._closed_status(i, slides)
+            )
             memory.append(self.remembered(mode[i], at, i).flat)
-        check_held(self, model, tuple(mode), at)
+        check_constraint_accelerations(self, model, tuple(mode), at)
         return tuple(mode), np.concatenate([np.zeros(0), *memory])
 
     def check_points(self, model: Model) -> None:
@@ -217,7 +224,7 @@ class HardContacts(Contact):
         own = self.friction is BY_SURFACES
         return replace(self, friction=friction_on(model, self.points, self.friction)) if own else self
 
-    def _closed(self, i: int, slides: bool) -> str:
+    def _closed_status(self, i: int, slides: bool) -> str:
         return SLIDE if slides or self.coefficient(i) == 0.0 else STICK
 
     def remembered(self, status: str, at: ContactKinematics, i: int, resting: bool = False) -> ContactState:
@@ -252,7 +259,7 @@ class HardContacts(Contact):
             if status == SLIDE and self.coefficient(i) and len(loads[i].J) > 2:  # along a line there is nothing to turn
                 rates[i] = still._replace(way=direction_rate(self, model, at, memory, i, held.motion))
         guards = guard_values(self, model, mode, at, memory, loads, held)
-        v = held_rows(self, model, mode, at) @ state.velocity
+        v = constraint_rows(self, model, mode, at) @ state.velocity
         rate = concatenate([np.zeros(0), *(one.flat for one in rates)])
         return Touch(forces, rate, guards, sqrt(v @ v) * (1.0 / MAX_SLIP_SPEED), held.motion)
 
@@ -285,11 +292,11 @@ class HardContacts(Contact):
             model: Robot.
             mode: Mode.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
-            Values of all guards of :func:`.guarded`, then the margin of the solution.
+            Values (k) of all guards of :func:`.guarded`, then the margin of the solution.
         """
         return self.touch(model, mode, state, memory, applied).guards
 
@@ -303,7 +310,7 @@ class HardContacts(Contact):
             mode: Mode.
             guard: Index of the guard.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:

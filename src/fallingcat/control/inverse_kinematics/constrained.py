@@ -45,13 +45,13 @@ def constrained_inverse_kinematics(
     bounds = [*([JointLimits(1.0 / STEP_TIME)] if limited else []), *all_limits(limits, "[CollisionLimit()]")]
     tasks = [[task.replaced(gain=TASK_GAIN, velocity=None) for task in level] for level in levels]
     first, tolerance, rng = len(levels[0]), float(rules.settings[0]), np.random.default_rng(rules.seed)
-    best = _followed(model, tasks, start, bounds, rules)
+    best = _iterate(model, tasks, start, bounds, rules)
     for _ in range(min(rules.restarts, MAX_RESTARTS)):
         if best.error(first) <= tolerance and keeps(model, best.state, limits):
             break
         state = model.random_state(rng)._replace(twist=np.zeros(model.m), rates=np.zeros(model.n))
         state = state if not model.m else state._replace(pose=start.pose)
-        way = _followed(model, tasks, state, bounds, rules) if keeps(model, state, limits) else best
+        way = _iterate(model, tasks, state, bounds, rules) if keeps(model, state, limits) else best
         best = way if way.error(first) < best.error(first) and keeps(model, way.state, limits) else best
     reached = best.error(first) <= tolerance and keeps(model, best.state, limits)
     held = () if reached else tuple(best.last.active or ())
@@ -64,7 +64,7 @@ def keeps(model: Model, state: State, limits: Sequence[Limit]) -> bool:
     return all((limit.rows(model, state).h >= -LIMIT_TOLERANCE).all() for limit in limits)
 
 
-def _followed(model: Model, tasks: list[list[Task]], state: State, bounds: Sequence[Limit], rules: Rules) -> _Path:
+def _iterate(model: Model, tasks: list[list[Task]], state: State, bounds: Sequence[Limit], rules: Rules) -> _Path:
     """Steps until the first priority is reached or the motion stops."""
     tolerance, flat = float(rules.settings[0]), [task for level in tasks for task in level]
     found = None

@@ -81,8 +81,8 @@ def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: L
     first, *lower = ([next(tasks).demand(model, state) for _ in level] for level in forms)
     e, A, r, weight = _rows(model, first)
     gradient = A.T @ r
-    held = _held(model, state, gradient) if limited else [False] * model.nv
-    A = _without(A, held)
+    held = _blocked_by_limit(model, state, gradient) if limited else [False] * model.nv
+    A = _without_columns(A, held)
     cost, slope = (
         r @ r,
         _sum([g if h is False else where(h, 0.0, g) for g, h in zip(gradient * gradient, held, strict=True)]),
@@ -91,7 +91,7 @@ def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: L
     still = where(less(STATIONARY_GRADIENT**2 * cost * _sum(A.reshape(-1) * A.reshape(-1)), slope), 0.0, STATIONARY)
     dx = _damped(model, state, A, r, (cost, _sum(weight), settings[1], settings[3]), held)
     if lower:
-        more = _beside(model, state, A, dx, [_rows(model, level) for level in lower], held, limited)
+        more = _null_space_step(model, state, A, dx, [_rows(model, level) for level in lower], held, limited)
         dx, done = dx + more, where(less(settings[2], _largest(more)), 0.0, done)
         e = concatenate([e, *(d.error for level in lower for d in level)])
         still = where(less(_largest(e[: len(r)]), settings[0]), 0.0, still)
@@ -100,7 +100,7 @@ def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: L
     flag = where(less(done, 0.5), where(less(still, 0.5), slow, still), done)
     moves = less(flag, 0.5)
     moved = model.integrate(q, dx)
-    moved = _clipped(model, moved) if limited else moved
+    moved = _clip_to_limits(model, moved) if limited else moved
     pushed = stack([0.0 * g if h is False else where(h, g, 0.0) for g, h in zip(gradient, held, strict=True)])
     head = stack([x[model.nq] + where(moves, 1.0, 0.0), lately + (cost - lately) * (1.0 / AVERAGED_STEPS)])
     return concatenate([where(moves, moved, q), head, e, pushed, stack([flag])])
@@ -139,27 +139,29 @@ def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any,
     return Y @ solve_tree(G + scale(most, np.eye(len(G))), r, range(-1, len(G) - 1))
 
 
-def _beside(model: Model, state: State, A: Any, dx: Any, lower: list[Any], held: list[Any], limited: bool) -> Any:
+def _null_space_step(
+    model: Model, state: State, A: Any, dx: Any, lower: list[Any], held: list[Any], limited: bool
+) -> Any:
     """Step of lower priorities in the null space of the first, no longer than its linearization is valid."""
 
     def found(held: list[Any]) -> Any:
         metric = _metric(model, state, held) if model.m else np.eye(model.nv)
-        above, more = [_without(A, held)], np.zeros(model.nv)
+        above, more = [_without_columns(A, held)], np.zeros(model.nv)
         for _, rows, r, _ in lower:
-            rows = _without(rows, held)
-            more = more + _unfelt(metric, concatenate(above), rows, r - rows @ (dx + more))
+            rows = _without_columns(rows, held)
+            more = more + _gauss_newton_step(metric, concatenate(above), rows, r - rows @ (dx + more))
             above.append(rows)
         return more
 
     more = found(held)
     if limited:  # again without the joints that the first solution pushes against their limits
-        also = _held(model, state, more)
-        more = found([a if a is False else _either(a, b) for a, b in zip(held, also, strict=True)])
+        also = _blocked_by_limit(model, state, more)
+        more = found([a if a is False else _logical_or(a, b) for a, b in zip(held, also, strict=True)])
     # at most MAX_LOWER_STEP: beyond, the null space of the first level is no longer that of the linearization
     return scale(LOWER_RELAXATION / maximum(1.0, _largest(more) * (LOWER_RELAXATION / MAX_LOWER_STEP)), more)
 
 
-def _unfelt(metric: Matrix, above: Matrix, A: Matrix, r: Vector) -> Vector:
+def _gauss_newton_step(metric: Matrix, above: Matrix, A: Matrix, r: Vector) -> Vector:
     """Minimizer ``z`` of ``|A z - r|^2 + d z' metric z`` under ``above z = 0``: almost a Gauss-Newton step.
 
     With ``R' H R = 1`` of ``H = A' A + d metric`` it is ``R (1 - F' (F F')^-1 F) R' A' r``, ``F = above R``.
@@ -179,7 +181,7 @@ def _trace(M: Matrix) -> Scalar:
     return _sum([M[i, i] for i in range(len(M))])
 
 
-def _either(a: Any, b: Any) -> Any:
+def _logical_or(a: Any, b: Any) -> Any:
     return less(0.5, where(a, 1.0, 0.0) + where(b, 1.0, 0.0))
 
 
@@ -191,12 +193,12 @@ def _metric(model: Model, state: State, held: list[Any]) -> Matrix:
     return M + np.eye(model.nv) * stack(more)
 
 
-def _without(A: Matrix, held: list[Any]) -> Matrix:
+def _without_columns(A: Matrix, held: list[Any]) -> Matrix:
     """``A`` with the columns of held joints set to zero."""
     return stack([A[:, i] if h is False else where(h, 0.0, A[:, i]) for i, h in enumerate(held)], axis=1)
 
 
-def _held(model: Model, state: State, gradient: Vector) -> list[Any]:
+def _blocked_by_limit(model: Model, state: State, gradient: Vector) -> list[Any]:
     """Condition for each rate that its joint is at a limit and pushed against it; False where it has none."""
     held: list[Any] = [False] * model.nv
     bounds = joint_bounds(model)
@@ -209,7 +211,7 @@ def _held(model: Model, state: State, gradient: Vector) -> list[Any]:
     return held
 
 
-def _clipped(model: Model, q: Vector) -> Vector:
+def _clip_to_limits(model: Model, q: Vector) -> Vector:
     entries, bounds = list(q), joint_bounds(model)
     for k, place in enumerate(bounds.coordinates + model.base.nq):
         lower, upper = float(bounds.lower[k]), float(bounds.upper[k])

@@ -113,15 +113,15 @@ def velocities(
         array([-0.169, -0.085, -1.07 ])
     """
     levels = checked_levels(model, state, tasks)
-    damping, before = damped_by(damping), _held_before(last)
+    damping, before = damped_by(damping), _last_active_set(last)
     metric, W = metric_of(model, metric)
     forms = tuple(tuple(task.form for task in level) for level in levels)
     numbers = packed(model, [task for level in levels for task in level])
     plan = _plan_of(model, forms, metric)
     stack, W = plan.ask(state, numbers, W)
     rows = _rows(model, state, limits)
-    answer = _sorted(stack, W, rows, before) if damping == 0.0 and model.nv else None
-    return _judged(model, levels, plan.ends, stack, answer or _safeguarded(stack, W, rows, damping))
+    answer = _warm_started(stack, W, rows, before) if damping == 0.0 and model.nv else None
+    return _result(model, levels, plan.ends, stack, answer or _reference_solution(stack, W, rows, damping))
 
 
 class _Solution(NamedTuple):
@@ -208,25 +208,25 @@ def _without_rounding(J: np.ndarray) -> np.ndarray:
     return J
 
 
-def _sorted(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> _Solution | None:
+def _warm_started(stack: Stack, W: Any, rows: Rows | None, before: frozenset[str]) -> _Solution | None:
     """Compiled solution, first without limits, then with those active ``before`` as a guess; None where that fails."""
     n = stack.A.shape[1]
     norm = np.eye(n) if W is None else np.linalg.cholesky(W).T
     free = solve_warm_started(stack, norm, np.zeros((0, n)), np.zeros(0), False)
     if free is None or rows is None:
         return free and _Solution(free.x, free.misses, free.ranks, None)
-    if _kept(rows, free.x):
+    if _satisfies_limits(rows, free.x):
         return _Solution(free.x, free.misses, free.ranks, {})
     found = solve_warm_started(stack, norm, rows.G, rows.h, [name in before for name in rows.names])
     return found and _Solution(found.x, found.misses, free.ranks, _active(rows, found), (), found.residual)
 
 
-def _safeguarded(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Solution:
+def _reference_solution(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _Solution:
     """Reference solution by singular values, and by a primal active set where limits are active."""
     n, problem = stack.A.shape[1], stack.levels
     root = None if W is None else inverse_root(W, ())
     v, ranks = hierarchical(problem, n, damping, root)
-    if rows is None or _kept(rows, v):
+    if rows is None or _satisfies_limits(rows, v):
         return _Solution(v, stack.A @ v - stack.b, tuple(ranks), None if rows is None else {})
     root = np.eye(n) if root is None else root
     found = limited([level._replace(A=level.A @ root) for level in problem], rows.G @ root, rows.h, n, damping)
@@ -235,7 +235,7 @@ def _safeguarded(stack: Stack, W: Any, rows: Rows | None, damping: float) -> _So
     return _Solution(v, stack.A @ v - stack.b, tuple(ranks), active, conflicts, found.residual)
 
 
-def _kept(rows: Rows, v: np.ndarray) -> bool:
+def _satisfies_limits(rows: Rows, v: np.ndarray) -> bool:
     return bool((rows.G @ v <= rows.h + 1e-12 * (1.0 + np.abs(rows.h))).all())
 
 
@@ -243,7 +243,7 @@ def _active(rows: Rows, found: Sorted | Limited) -> dict[str, float]:
     return {rows.names[i]: float(found.multipliers[i]) for i in np.flatnonzero(found.multipliers)}
 
 
-def _held_before(last: Any) -> frozenset[str]:
+def _last_active_set(last: Any) -> frozenset[str]:
     if last is not None and not isinstance(last, DifferentialIKResult):
         raise ModelError(f"last must be a result of velocities, got {describe(last)}")
     return frozenset() if last is None else frozenset(last.active or ())
@@ -252,7 +252,7 @@ def _held_before(last: Any) -> frozenset[str]:
 # checks and status ----------------------------------------------------------------------------------------------------
 
 
-def _judged(
+def _result(
     model: Model, levels: Levels, ends: tuple[int, ...], stack: Stack, found: _Solution
 ) -> DifferentialIKResult:
     """Result with the status that follows from the residuals."""

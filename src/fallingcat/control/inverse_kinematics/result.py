@@ -69,13 +69,13 @@ def one(
     limits: tuple[str, ...] = ()
     status = "converged"
     if flag != REACHED:
-        limits = _pushed(model, found)
+        limits = _joints_at_limits(model, found)
         status = _status(flag, limits, rules, _is_beyond(model, plan, numbers, rules))
     pose = np.asarray(model.base.element(found[: model.base.nq])) if model.m else np.eye(4)
     state = State(pose, found[model.base.nq : nq], np.zeros(model.m), np.zeros(model.n))
     worst = max(map(abs, errors[: plan.first].tolist()))
     parts = tuple(np.split(errors, plan.ends)) if len(plan.ends) else (errors,)
-    note = _flown(model, plan, start, pose[None]) if model.m else ""
+    note = _base_motion_note(model, plan, start, pose[None]) if model.m else ""
     return InverseKinematicsResult(state, flag == REACHED, status, int(found[nq]), worst, parts, limits, note)
 
 
@@ -88,7 +88,7 @@ def many(
     status = np.full(len(found), "converged", dtype="<U12")
     limits: list[tuple[str, ...]] = [()] * len(found)
     for i in np.flatnonzero(~converged):
-        limits[i] = _pushed(model, found[i])
+        limits[i] = _joints_at_limits(model, found[i])
         status[i] = _status(flags[i], limits[i], rules, _is_beyond(model, plan, numbers[i], rules))
     poses = np.broadcast_to(np.eye(4), (len(found), 4, 4))
     if model.m:
@@ -96,11 +96,11 @@ def many(
     state = State(poses, found[:, model.base.nq : nq], *(np.zeros((len(found), size)) for size in (model.m, model.n)))
     parts = tuple(np.split(errors, plan.ends, axis=1))
     worst = np.abs(errors[:, : plan.first]).max(axis=1)
-    note = _flown(model, plan, start, poses) if model.m else ""
+    note = _base_motion_note(model, plan, start, poses) if model.m else ""
     return InverseKinematicsResult(state, converged, status, found[:, nq].astype(int), worst, parts, limits, note)
 
 
-def _pushed(model: Model, found: np.ndarray) -> tuple[str, ...]:
+def _joints_at_limits(model: Model, found: np.ndarray) -> tuple[str, ...]:
     """Joints at a limit that are pushed against it."""
     rates = found[-1 - model.n : -1]
     return tuple(name for name, push in zip(model.rate_joints, rates, strict=True) if push != 0.0)
@@ -118,7 +118,7 @@ def _status(flag: float, stopped: tuple[str, ...], rules: Rules, beyond: bool) -
     return "limited" if stopped else "out of reach" if rules.restarts else "stationary"
 
 
-def _flown(model: Model, plan: Plan, start: State, poses: np.ndarray) -> str:
+def _base_motion_note(model: Model, plan: Plan, start: State, poses: np.ndarray) -> str:
     """Note where the base moved to the goals, and no task holds it."""
     if not len(poses) or any(isinstance(form, BaseTask) for form in plan.forms):
         return ""

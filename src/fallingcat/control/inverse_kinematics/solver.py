@@ -79,7 +79,7 @@ def inverse_kinematics(
     """
     if isinstance(limits, (list, tuple)) and not limits and isinstance(start, State):
         options = {"joint_limits": joint_limits, "tolerance": tolerance, "iterations": iterations}
-        found = _of_prepared(model, tasks, start, options | {"restarts": restarts, "seed": seed})
+        found = _solved_by_cached(model, tasks, start, options | {"restarts": restarts, "seed": seed})
         if found is not None:
             return found
     levels, start = _checked(model, tasks, start)
@@ -180,7 +180,7 @@ class InverseKinematics:
             *goals: One goal for each task, in order.
 
         Returns:
-            Numbers of all tasks; the array is used again by the next call.
+            Numbers (k) of all tasks; the array is used again by the next call.
         """
         if len(goals) != len(self.tasks):
             raise ModelError(f"an InverseKinematics needs one goal for each task, {len(self.tasks)}, got {len(goals)}")
@@ -206,7 +206,7 @@ class InverseKinematics:
         numbers = self.numbers(*goals)
         if not self._fits(start):
             check_fields(self.model, start)
-        return _reached(self.model, self._plan, start, numbers, self._rules, self._from)
+        return _reached(self.model, self._plan, start, numbers, self._rules, self._iterated_from)
 
     def like(self, tasks: Sequence[Task], start: State) -> InverseKinematicsResult:
         """State that reaches the goals of tasks that differ from its own only in their goals.
@@ -220,7 +220,7 @@ class InverseKinematics:
         """
         for task, place in zip(tasks, self._places, strict=True):
             self._numbers[place] = task.aim.reshape(-1)
-        return _reached(self.model, self._plan, start, self._numbers, self._rules, self._from)
+        return _reached(self.model, self._plan, start, self._numbers, self._rules, self._iterated_from)
 
     def _fits(self, start: Any) -> bool:
         """True for a numeric state of the right shapes; a quick test."""
@@ -236,14 +236,16 @@ class InverseKinematics:
             d.shape,
         ) == self._shapes and a.dtype == b.dtype == c.dtype == d.dtype == float
 
-    def _from(self, q: np.ndarray) -> np.ndarray:
+    def _iterated_from(self, q: np.ndarray) -> np.ndarray:
         """Last outputs of the steps from flat coordinates."""
         self._x[:-STEP_MEMORY], self._x[-STEP_MEMORY:] = q, 0.0
         self._go()
         return self._out.copy()
 
 
-def _of_prepared(model: Model, tasks: Any, start: State, options: dict[str, Any]) -> InverseKinematicsResult | None:
+def _solved_by_cached(
+    model: Model, tasks: Any, start: State, options: dict[str, Any]
+) -> InverseKinematicsResult | None:
     """Result of a solver that an earlier call has prepared for tasks like these.
 
     None where tasks have no goal, many goals or a number for each row, or where an argument is invalid.
@@ -256,7 +258,7 @@ def _of_prepared(model: Model, tasks: Any, start: State, options: dict[str, Any]
         return None
     check_state(model, start)
     try:
-        idle = _idle(model, *keys, *map(len, levels), *options.values())
+        idle = _idle_solvers(model, *keys, *map(len, levels), *options.values())
     except TypeError:  # unhashable: lists instead of numbers
         return None
     try:
@@ -271,7 +273,7 @@ def _of_prepared(model: Model, tasks: Any, start: State, options: dict[str, Any]
 
 
 @lru_cache(maxsize=64, typed=True)
-def _idle(*about: Any) -> list[InverseKinematics]:
+def _idle_solvers(*about: Any) -> list[InverseKinematics]:
     """Idle solvers of one robot, kinds of tasks and settings."""
     return []
 
@@ -294,9 +296,9 @@ def _reached(
 
 
 def _rules(tolerance: float, iterations: int, restarts: int, seed: int) -> Rules:
-    hope = MAX_ERROR_RATIO if _whole(restarts, 0) else np.inf
+    hope = MAX_ERROR_RATIO if _integer(restarts, 0) else np.inf
     settings = np.array([positive(tolerance, "tolerance"), DAMPING_FACTOR, np.inf, DAMPING_GROWTH, hope])
-    return Rules(settings, _whole(iterations, 1), restarts, _whole(seed, 0))
+    return Rules(settings, _integer(iterations, 1), restarts, _integer(seed, 0))
 
 
 def _coordinates(model: Model, plan: Plan, start: State) -> np.ndarray:
@@ -353,7 +355,7 @@ def _flag(joint_limits: Any) -> bool:
     return bool(joint_limits)
 
 
-def _whole(x: Any, least: int) -> int:
+def _integer(x: Any, least: int) -> int:
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
         raise ModelError(f"iterations, restarts and seed must be integers of at least {least}, got {describe(x)}")
     return int(x)

@@ -56,7 +56,7 @@ class Actuators(Law):
             touching: Names of the points on the ground.
 
         Returns:
-            One number for each actuator, in the order of the model.
+            Number for each actuator (k), in the order of the model.
         """
         return np.zeros(len(model.actuators)) if self.constant is None else array(list(self.constant))
 
@@ -80,12 +80,12 @@ class Actuators(Law):
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
         """Decrease of the servo forces with the coordinates and rates of their joints, tendons and sliders."""
-        K, D = sum((_falls(model, one) for one in model.actuators if one.joint), start=np.zeros((2, model.n)))
+        K, D = sum((_force_slopes(model, one) for one in model.actuators if one.joint), start=np.zeros((2, model.n)))
         total = [on_joints(model, K), on_joints(model, D)]
         motion = TreeMotion(model, state)
         for actuator in model.actuators:
             if actuator.transmission is not None:
-                _, _, J = _pulled(model, actuator, state, motion)
+                _, _, J = _actuated_motion(model, actuator, state, motion)
                 total = [x + scale(f, J[:, None] * J[None, :]) for x, f in zip(total, _slopes(actuator), strict=True)]
         return total[0], total[1]
 
@@ -96,10 +96,10 @@ class Actuators(Law):
         signals = self._signals(model, self.controls(model, t, state, touching))
         for actuator, control in zip(model.actuators, signals, strict=True):
             if actuator.transmission is not None:
-                reach = absolute(_pulled(model, actuator, state, motion)[2][model.m :])
+                reach = absolute(_actuated_motion(model, actuator, state, motion)[2][model.m :])
                 total = total + stack([scale(x, reach) for x in _slopes(actuator)]) * (reach @ np.ones(model.n))
                 continue
-            falls, asked = _falls(model, actuator), actuator.pull(control, *_motion(model, actuator, state))
+            falls, asked = _force_slopes(model, actuator), actuator.pull(control, *_motion(model, actuator, state))
             K, D = falls.max(axis=1)
             place = model.v_slices[model.joint_index(actuator.joint)]
             inertia = carried_inertia(model)[place.start]
@@ -134,12 +134,12 @@ def efforts(model: Model, signals: Sequence[Scalar] | Vector, state: State) -> V
     total: Any = np.zeros(model.nv)
     motion = TreeMotion(model, state)
     for actuator, signal in zip(model.actuators, signals, strict=True):
-        x, rate, J = _pulled(model, actuator, state, motion)
+        x, rate, J = _actuated_motion(model, actuator, state, motion)
         total = total + scale(actuator.effort(signal, x, rate), J)
     return total
 
 
-def _pulled(model: Model, actuator: Actuator, state: State, motion: TreeMotion) -> tuple[Any, Any, Any]:
+def _actuated_motion(model: Model, actuator: Actuator, state: State, motion: TreeMotion) -> tuple[Any, Any, Any]:
     """Coordinate or length on which an actuator pulls, its rate, and its derivative (nv)."""
     if actuator.transmission is None:
         i = model.joint_index(actuator.joint)
@@ -167,7 +167,7 @@ def _slopes(actuator: Actuator) -> list[float]:
     return [max(0.0, actuator.gear * (at_rest - x)) for x in moved]
 
 
-def _falls(model: Model, actuator: Actuator) -> np.ndarray:
+def _force_slopes(model: Model, actuator: Actuator) -> np.ndarray:
     """Decrease of an actuator's force with its joint's coordinate and rate (2 x n), without force range."""
     i = model.joint_index(actuator.joint)
     falls = np.zeros((2, model.n))

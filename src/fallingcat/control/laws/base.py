@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._deprecated import former_methods
 from ...arrays import Graph, is_numeric
-from ...arrays.arguments import is_scalar, look_first, shape_of
+from ...arrays.arguments import check_arguments_first, is_scalar, shape_of
 from ...arrays.numpy_protocol import natural, plain
 from ...arrays.traced import TracedValueError
 from ...arrays.types import Scalar, Vector
@@ -25,7 +25,7 @@ from ...model import Model, State
 from .capabilities import DryFrictionLimit, Impedance, OwnState, Saturation
 
 
-def _look(law: Law, model: Any, t: Scalar, state: Any, touching: Any) -> None:
+def _check_forces_arguments(law: Law, model: Any, t: Scalar, state: Any, touching: Any) -> None:
     """Check the arguments of :meth:`Law.forces`, not their values."""
     check_fields(model, state)
     if not is_scalar(t):
@@ -34,8 +34,8 @@ def _look(law: Law, model: Any, t: Scalar, state: Any, touching: Any) -> None:
         raise ModelError(f"touching must be a set of names of points, got {describe(touching)}")
 
 
-_LOOKS: Mapping[str, Callable[..., None]] = {
-    "forces": _look,
+_ARGUMENT_CHECKS: Mapping[str, Callable[..., None]] = {
+    "forces": _check_forces_arguments,
     "energy": lambda law, model, state: check_fields(model, state),
     "measured": lambda law, model, state: check_fields(model, state),
     "check": lambda law, model: check_model(model),
@@ -60,7 +60,7 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
             instead = (
                 ""
                 if isinstance(error, TracedValueError)
-                else f"{_place(error)}; write it with functions of fallingcat.arrays"
+                else f"{_user_code_line(error)}; write it with functions of fallingcat.arrays"
             )
             if isinstance(error, IndexError):
                 instead = "; cases are where(c, a, b), not x[c] = a"
@@ -87,14 +87,14 @@ def _check_size(law: Law, method: str, model: Any, found: Any) -> None:
     raise ModelError(f"forces of law {law.name!r} must have shape ({model.nv},), {parts}, got {shape_of(found)}")
 
 
-def _place(error: Exception) -> str:
+def _user_code_line(error: Exception) -> str:
     """Last line of user code in a traceback, if it is known."""
     frames = extract_tb(error.__traceback__)
     lines = [frame.line for frame in frames if frame.line and "site-packages" not in frame.filename]
     return f" in `{lines[-1][:80]}`" if lines else ""
 
 
-def _named(cls: type) -> bool:
+def _has_name(cls: type) -> bool:
     """True if a law has a name, or a field for it."""
     return any(
         "name" in vars(base) or "name" in vars(base).get("__annotations__", {})
@@ -159,11 +159,11 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
         """Wrap the methods of a subclass: NumPy functions accept expressions, and arguments are checked first."""
         super().__init_subclass__(**options)
         former_methods(cls)
-        if "forces" in vars(cls) and not _named(cls):
+        if "forces" in vars(cls) and not _has_name(cls):
             cls.name = cls.__name__
         for name in _WRITTEN & vars(cls).keys():
             setattr(cls, name, _natural(vars(cls)[name]))
-        look_first(cls, _LOOKS)
+        check_arguments_first(cls, _ARGUMENT_CHECKS)
 
     def __post_init__(self) -> None:
         """Check the fields against their declared types: finite numbers, texts, or rows of either.
@@ -233,7 +233,7 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
         """
 
 
-look_first(Law, _LOOKS)
+check_arguments_first(Law, _ARGUMENT_CHECKS)
 
 
 def _is_number(x: Any) -> bool:

@@ -232,7 +232,7 @@ class OwnState:
             period: Step size or sampling period (s).
 
         Returns:
-            ``memory`` at ``t + period``.
+            ``memory`` (k) at ``t + period``.
         """
         half = self.memory + (0.5 * period) * self.memory_rate(model, t, state)
         return self.memory + period * self.with_memory(half).memory_rate(model, t, state)

@@ -54,7 +54,7 @@ class DriveLimits(Law):
     ) -> Vector:
         """Difference (nv) between the forces that drives exert and those ``asked``."""
         u, fast = self._cut(model, asked[model.m :]), np.flatnonzero(limited(model, "velocity"))
-        top, left = allowed(model, "velocity")[fast], self._left(model, state, u)
+        top, left = allowed(model, "velocity")[fast], self._speed_margin(model, state, u)
         share = clip(left / (SPEED_FADE * top), np.zeros(len(fast)), np.ones(len(fast)))
         return concatenate([np.zeros(model.m), replaced(u, fast, share * u[fast]) - asked[model.m :]])
 
@@ -64,7 +64,7 @@ class DriveLimits(Law):
         most = allowed(model, "effort")[strong]
         return replaced(u, strong, clip(u[strong], -most, most))
 
-    def _left(self, model: Model, state: State, u: Any) -> Any:
+    def _speed_margin(self, model: Model, state: State, u: Any) -> Any:
         """Speed margin of joints with a speed limit along forces ``u`` (n)."""
         fast = np.flatnonzero(limited(model, "velocity"))
         v = state.rates[fast]
@@ -79,7 +79,7 @@ class DriveLimits(Law):
         """
         fast = np.flatnonzero(limited(model, "velocity"))
         top, u = allowed(model, "velocity")[fast], self._cut(model, asked[model.m :])
-        left, kept = self._left(model, state, u), carried_inertia(model)[fast] * (1.0 / dt)
+        left, kept = self._speed_margin(model, state, u), carried_inertia(model)[fast] * (1.0 / dt)
         s = SPEED_FADE * top / maximum(left, SPEED_FADE * top)
         damping = s * (absolute(u[fast]) / (SPEED_FADE * top) + kept) - kept
         return on_rates(model, fast, where(less(0.0, left), maximum(damping, 0.0 * damping), 0.0 * damping))[model.m :]

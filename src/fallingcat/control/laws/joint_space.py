@@ -81,12 +81,12 @@ class JointLaw(TorqueLaw):
     def check(self, model: Model) -> None:
         """Check that goal, references and gains have the sizes of the robot."""
         super().check(model)
-        self._pull(model, self._desired(model, 0.0, model.neutral()), model.neutral())
+        self._feedback_forces(model, self._desired(model, 0.0, model.neutral()), model.neutral())
 
     def _desired(self, model: Model, t: Scalar, state: State) -> Reference:
         return desired(model, t, state, self.goal, self.rates, self.accelerations)
 
-    def _pull(self, model: Model, wanted: Reference, state: State) -> Any:
+    def _feedback_forces(self, model: Model, wanted: Reference, state: State) -> Any:
         """``k_p e + k_d (v* - v)`` (n)."""
         k, d = self._gains(model)
         return k * wanted.error + d * (wanted.rates - state.rates)
@@ -131,7 +131,7 @@ class Impedance(JointLaw):
 
     def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """``K e + D (v* - v)``, plus gravity forces if they are compensated."""
-        pull = self._pull(model, self._desired(model, t, state), state)
+        pull = self._feedback_forces(model, self._desired(model, t, state), state)
         return pull + gravity_forces(model, state)[model.m :] if self.gravity else pull
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
@@ -172,7 +172,7 @@ class InverseDynamics(JointLaw):
     def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
         """Torques for the desired accelerations, by :func:`driven_inverse_dynamics`."""
         wanted = self._desired(model, t, state)
-        return driven_inverse_dynamics(model, state, wanted.accelerations + self._pull(model, wanted, state))
+        return driven_inverse_dynamics(model, state, wanted.accelerations + self._feedback_forces(model, wanted, state))
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
         """Gains times the inertia that the joints feel."""

@@ -174,7 +174,7 @@ class OutputFeedback(Law):
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """``-K w (q - q_wanted) - D w qd + tau^`` on the joints; no wrench on the base."""
-        w, away = self._weights(model), self._away(model, state, t)
+        w, away = self._weights(model), self._deviation(model, state, t)
         tau = -(self.stiffness * w * away.joints) - self.damping * w * away.rates
         if self.compensation == "none" and self.motion is None:
             return concatenate([np.zeros(model.m), tau])
@@ -211,7 +211,7 @@ class OutputFeedback(Law):
         eta = base.exp(eps)
         mu_o, follow = base.Ad(base.inverse(eta)) @ mu, connection(model, state) @ state.rates
         rel = reduced_equations(model, state._replace(twist=mu_o - follow))
-        injected, away = self.pose_gain * eps, self._away(model, state, t).rates
+        injected, away = self.pose_gain * eps, self._deviation(model, state, t).rates
         turn = base.ad(rel.A @ away)
         F = base.dexp_right_inverse(eps).T @ (self._gains(model) * eps)
         F = F + rel.S @ away + turn.T @ (rel.Mb @ mu_o) + rel.Mb @ (turn @ mu_o)  # (51), P(qd) mu = S(mu) qd
@@ -227,7 +227,7 @@ class OutputFeedback(Law):
     def _weights(self, model: Model) -> np.ndarray:
         return np.ones(model.n) if self.weights is None else np.array(self.weights)
 
-    def _away(self, model: Model, state: State, t: Scalar) -> ReferenceMotion:
+    def _deviation(self, model: Model, state: State, t: Scalar) -> ReferenceMotion:
         """Deviation from the reference."""
         if self.motion is None:
             target = np.zeros(model.n) if self.target is None else np.array(self.target)
@@ -303,7 +303,7 @@ class OutputFeedback(Law):
         eps, mu = base.log(eta), self.memory[12 : 12 + model.m]
         rel, w = reduced_equations(model, state), self._weights(model)
         mu_e, G = rel.mu - base.Ad(base.inverse(eta)) @ mu, self._gains(model)
-        away, qd, _ = self._away(model, state, t)
+        away, qd, _ = self._deviation(model, state, t)
         parts = (
             0.5 * (eps @ (G * eps)),
             0.5 * (mu_e @ rel.Mb @ mu_e),

@@ -44,17 +44,17 @@ def desired(model: Model, t: Scalar, state: State, goal: Any, rates: Any, accele
     Rates and accelerations that are left out are the derivatives of a ``goal`` that is a function of time.  They move
     with the goal: seen from a joint whose group does not commute, they are rotated by the remaining error.
     """
-    q, v, a = _at(model, t, goal, rates, accelerations)
+    q, v, a = _evaluated(model, t, goal, rates, accelerations)
     parts: list[list[Any]] = [[np.zeros(0)], [np.zeros(0)], [np.zeros(0)]]
     for joint, i, k in zip(model.joints, model.q_slices, model.v_slices, strict=True):
         if joint.nv:
-            seen = _seen(joint.kind.group, state.joints[i], state.rates[k], q[i], v[k], a[k])
+            seen = _relative_motion(joint.kind.group, state.joints[i], state.rates[k], q[i], v[k], a[k])
             for part, x in zip(parts, seen, strict=True):
                 part.append(x)
     return Reference(*map(concatenate, parts))
 
 
-def _seen(group: Any, q: Any, v: Any, q_wanted: Any, v_wanted: Any, a_wanted: Any) -> tuple[Any, Any, Any]:
+def _relative_motion(group: Any, q: Any, v: Any, q_wanted: Any, v_wanted: Any, a_wanted: Any) -> tuple[Any, Any, Any]:
     if group.additive:
         return q_wanted - q, v_wanted, a_wanted
     h = group.compose(group.inverse(group.element(q)), group.element(q_wanted))
@@ -63,7 +63,7 @@ def _seen(group: Any, q: Any, v: Any, q_wanted: Any, v_wanted: Any, a_wanted: An
     return group.log(h), along, turn @ a_wanted - group.ad(v) @ along
 
 
-def _at(model: Model, t: Scalar, goal: Any, rates: Any, accelerations: Any) -> tuple[Any, Any, Any]:
+def _evaluated(model: Model, t: Scalar, goal: Any, rates: Any, accelerations: Any) -> tuple[Any, Any, Any]:
     """Coordinates, rates and accelerations at time ``t``."""
     nq, n = model.nq - model.base.nq, model.n
     if not callable(goal):

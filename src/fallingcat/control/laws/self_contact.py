@@ -105,7 +105,7 @@ class SelfContact(Law):
             for (a, b), k, d in zip(pairs, *self.impedances(model), strict=True)
         ]
         wrenches: list[Any] = [np.zeros(6) for _ in model.links]
-        for (a, b), wrench in zip(pairs, for_all(pairs, _push, given), strict=True):
+        for (a, b), wrench in zip(pairs, for_all(pairs, _pair_wrench, given), strict=True):
             wrenches[a.link] = wrenches[a.link] - wrench
             wrenches[b.link] = wrenches[b.link] + wrench
         carried = inward(at.tree, wrenches, lambda node, wrench: wrench)
@@ -178,7 +178,7 @@ def _depth(distance: Scalar) -> Scalar:
     return where(less(distance, 0.0), -distance, 0.0)
 
 
-def _push(kind: Callable[..., Proximity], *given: Any) -> Wrench:
+def _pair_wrench(kind: Callable[..., Proximity], *given: Any) -> Wrench:
     """Wrench (6) on the second of two shapes; its opposite acts on the first."""
     *first, nu_a, H_b, half_b, r_b, nu_b, k, d = given
     met, apart = kind(*first, H_b, half_b, r_b), nu_b - nu_a
@@ -212,14 +212,14 @@ def _inertias(model: Model, state: State, pairs: Sequence[Couple]) -> list[float
     motions = outward(at.tree, np.zeros((6, model.nv)), lambda node, J: J + own[node.link - 1])
     gives, found = np.linalg.inv(np.asarray(mass_matrix(model, state), dtype=float)), []
     for (a, b), met in zip(pairs, meetings(pairs, at.poses), strict=True):
-        first, second = (_moved(motions[side.link], side.at(at.poses)[0][:3, 3]) for side in (a, b))
-        along = met.normal @ (_moved(motions[b.link], met.point) - _moved(motions[a.link], met.point))
+        first, second = (_point_jacobian(motions[side.link], side.at(at.poses)[0][:3, 3]) for side in (a, b))
+        along = met.normal @ (_point_jacobian(motions[b.link], met.point) - _point_jacobian(motions[a.link], met.point))
         free = np.linalg.eigvalsh((second - first) @ gives @ (second - first).T).max()
         found.append(1.0 / max(float(along @ gives @ along), float(free), 1.0 / MAX_PAIR_INERTIA))
     return found
 
 
-def _moved(motion: np.ndarray, point: np.ndarray) -> np.ndarray:
+def _point_jacobian(motion: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Jacobian (3 x nv) of a point (3) of a link."""
     return np.asarray(motion[:3] - skew(point) @ motion[3:])
 

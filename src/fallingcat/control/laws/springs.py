@@ -44,12 +44,12 @@ class JointSpring(Law):
 
     def __post_init__(self) -> None:
         """Check the fields; the stiffness is one number."""
-        _one_for_all(self.stiffness, "stiffness", self.name)
+        _refuse_joint_values(self.stiffness, "stiffness", self.name)
         super().__post_init__()
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """``-K (q - q_rest)`` on the joints; no wrench on the base."""
-        return concatenate([np.zeros(model.m), -self.stiffness * self._away(model, state)])
+        return concatenate([np.zeros(model.m), -self.stiffness * self._deflections(model, state)])
 
     def energy(self, model: Model, state: State) -> Scalar:
         """Energy ``K |q - q_rest|^2 / 2`` of the springs.
@@ -61,14 +61,14 @@ class JointSpring(Law):
         Returns:
             Energy (J).
         """
-        away = self._away(model, state)
+        away = self._deflections(model, state)
         return 0.5 * self.stiffness * (away @ away)
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
         """``K`` on the diagonal of the named joints; no damping."""
         return on_joints(model, self.stiffness * _chosen(model, self.only)), np.zeros((model.nv, model.nv))
 
-    def _away(self, model: Model, state: State) -> Any:
+    def _deflections(self, model: Model, state: State) -> Any:
         """Deflections (n); 0 for joints without a spring."""
         if model.nq - model.base.nq != model.n:
             raise ModelError(f"joint springs act on angles and lengths; {model.name!r} has joints of other kinds")
@@ -96,7 +96,7 @@ class JointDamper(Law):
 
     def __post_init__(self) -> None:
         """Check the fields; the damping is one number."""
-        _one_for_all(self.damping, "damping", self.name)
+        _refuse_joint_values(self.damping, "damping", self.name)
         super().__post_init__()
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
@@ -108,7 +108,7 @@ class JointDamper(Law):
         return np.zeros((model.nv, model.nv)), on_joints(model, self.damping * _chosen(model, self.only))
 
 
-def _one_for_all(x: Any, what: str, name: str) -> None:
+def _refuse_joint_values(x: Any, what: str, name: str) -> None:
     """Raise an error for one number per joint, which names the law that takes it."""
     if isinstance(x, (list, tuple)) or np.ndim(x) > 0:
         rule = f"{what} of {name!r} must be one number for all of its joints"

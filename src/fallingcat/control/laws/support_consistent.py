@@ -125,7 +125,7 @@ class PrioritizedControl(TorqueLaw):
             model: Robot.
 
         Returns:
-            Goal, feed-forward velocity and acceleration, gain and weight of each task, those that it has, in order.
+            Goal, feed-forward velocity and acceleration, gain and weight of each task in turn, flat (k).
         """
         self.check(model)
         return packed(model, [task for level in self.constant_tasks for task in level])
@@ -172,7 +172,7 @@ def prioritised_drives(
         G, z = G - Q.T @ (Q @ G), z - Q.T @ (Q @ z)
         z = z + hierarchical([Level(J @ R, wanted - bias, np.ones(len(J)))], model.nv).x
     levels, sizes, strength, least = [], [], norm(G), MIN_LEVEL_SIZE * norm(R)
-    spread = _Spread(J @ R, R.T @ h, R.T @ S.T, tuple(contacts))
+    spread = _ForceDistribution(J @ R, R.T @ h, R.T @ S.T, tuple(contacts))
     for level in tasks:
         asked = [spread.asked(model, state, task, R, G, z) for task in level]
         JR, A, b, weight = (
@@ -186,7 +186,7 @@ def prioritised_drives(
     return hierarchical(levels, len(S), damping, sizes=sizes).x
 
 
-class _Spread(NamedTuple):
+class _ForceDistribution(NamedTuple):
     """Contact forces as functions of the drives: ``(J R)' f = z + R' (h - S' u)`` in ``z = R^-1 a``."""
 
     JR: Any

@@ -47,31 +47,31 @@ def tendon_laws(model: Model, step: float) -> tuple[Law, ...]:
     return tuple(law for law, acts in found if acts)
 
 
-class _AlongTendons(Law):
+class _TendonLaw(Law):
     """Base class: a force along each of some tendons."""
 
     commanded = False
     ignores_contact = True
 
-    def _takes(self, tendon: Tendon) -> bool:
+    def _acts_on(self, tendon: Tendon) -> bool:
         """True for the tendons along which it acts."""
         raise NotImplementedError
 
-    def _pull(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
+    def _tension(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
         """Force (N) along tendon ``i`` of the model."""
         raise NotImplementedError
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
         """``J' F`` of all tendons."""
         total: Any = np.zeros(model.nv)
-        for i, length, rate, J in moment_arms(model, state, self._takes):
-            total = total + scale(self._pull(model, i, length, rate), J)
+        for i, length, rate, J in moment_arms(model, state, self._acts_on):
+            total = total + scale(self._tension(model, i, length, rate), J)
         return total
 
     def _squares(self, model: Model, state: State, numbers: Callable[[Tendon], float]) -> Matrix:
         """Sum of ``number J' J`` (nv x nv)."""
         total: Any = np.zeros((model.nv, model.nv))
-        for i, _, _, J in moment_arms(model, state, self._takes):
+        for i, _, _, J in moment_arms(model, state, self._acts_on):
             total = total + scale(numbers(model.tendons[i]), J[:, None] * J[None, :])
         return total
 
@@ -84,7 +84,7 @@ class _AlongTendons(Law):
 
 
 @dataclass(frozen=True)
-class TendonSprings(_AlongTendons):
+class TendonSprings(_TendonLaw):
     """Springs ``F = -stiffness (L - rest)``, beyond the lengths of rest.
 
     Example:
@@ -99,11 +99,11 @@ class TendonSprings(_AlongTendons):
 
     name: str = "tendon springs"
 
-    def _takes(self, tendon: Tendon) -> bool:
+    def _acts_on(self, tendon: Tendon) -> bool:
         """True for tendons with a stiffness."""
         return tendon.stiffness > 0.0
 
-    def _pull(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
+    def _tension(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
         """Force of a spring (N)."""
         return model.tendons[i].pull(length)
 
@@ -118,7 +118,7 @@ class TendonSprings(_AlongTendons):
             Energy (J).
         """
         total: Any = 0.0
-        for i, length, _, _ in moment_arms(model, state, self._takes):
+        for i, length, _, _ in moment_arms(model, state, self._acts_on):
             stretch = model.tendons[i].stretch(length)
             total = total + 0.5 * model.tendons[i].stiffness * stretch * stretch
         return total
@@ -129,7 +129,7 @@ class TendonSprings(_AlongTendons):
 
 
 @dataclass(frozen=True)
-class TendonDamping(_AlongTendons):
+class TendonDamping(_TendonLaw):
     """Viscous damping ``F = -damping dL/dt``.
 
     Example:
@@ -144,11 +144,11 @@ class TendonDamping(_AlongTendons):
 
     name: str = "tendon damping"
 
-    def _takes(self, tendon: Tendon) -> bool:
+    def _acts_on(self, tendon: Tendon) -> bool:
         """True for tendons with damping."""
         return tendon.damping > 0.0
 
-    def _pull(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
+    def _tension(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
         """Force of a damper (N)."""
         return -model.tendons[i].damping * rate
 
@@ -158,10 +158,10 @@ class TendonDamping(_AlongTendons):
 
 
 @dataclass(frozen=True)
-class TendonFriction(_AlongTendons):
+class TendonFriction(_TendonLaw):
     """Dry friction ``F = -friction v / sqrt(v^2 + s^2)`` along tendons, smooth below the speed ``s``.
 
-    ``s = max(1e-3 m/s, 4 friction step / m)`` with the inertia ``m`` of :func:`felt_masses`, as of friction in joints:
+    ``s = max(1e-3 m/s, 4 friction step / m)`` with the inertia ``m`` of :func:`effective_masses`, as in joints:
     near rest it is a damper that no step overshoots.
 
     Example:
@@ -178,26 +178,26 @@ class TendonFriction(_AlongTendons):
     """s"""
     name: str = "tendon friction"
 
-    def _takes(self, tendon: Tendon) -> bool:
+    def _acts_on(self, tendon: Tendon) -> bool:
         """True for tendons with dry friction."""
         return tendon.friction > 0.0
 
-    def _pull(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
+    def _tension(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
         """Smooth friction (N)."""
         friction = model.tendons[i].friction
         slow = where(
-            less(self.step, MIN_FRICTION_SPEED * felt_masses(model)[i] / (4.0 * friction)),
+            less(self.step, MIN_FRICTION_SPEED * effective_masses(model)[i] / (4.0 * friction)),
             MIN_FRICTION_SPEED + 0.0 * self.step,
-            (4.0 * friction / felt_masses(model)[i]) * self.step,
+            (4.0 * friction / effective_masses(model)[i]) * self.step,
         )
         return -friction * rate / sqrt(rate * rate + slow * slow)
 
 
 @dataclass(frozen=True)
-class TendonLimits(_AlongTendons):
+class TendonLimits(_TendonLaw):
     """Compliant limits of lengths: ``F = m w^2 y + 2 m w dy/dt`` at a depth ``y`` beyond a limit, as of joint stops.
 
-    ``F`` lies between 0 and ``4 m w^2 y``; ``m`` is the inertia of :func:`felt_masses`, ``w`` is 250 rad/s, or
+    ``F`` lies between 0 and ``4 m w^2 y``; ``m`` is the inertia of :func:`effective_masses`, ``w`` is 250 rad/s, or
     ``1 / (4 step)`` in longer steps.  It only dissipates energy.
 
     Example:
@@ -214,13 +214,13 @@ class TendonLimits(_AlongTendons):
     """s"""
     name: str = "tendon limits"
 
-    def _takes(self, tendon: Tendon) -> bool:
+    def _acts_on(self, tendon: Tendon) -> bool:
         """True for tendons with a shortest or a longest length."""
         return tendon.limited
 
-    def _pull(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
+    def _tension(self, model: Model, i: int, length: Scalar, rate: Scalar) -> Scalar:
         """Force of the limits (N); zero between them."""
-        m, w = felt_masses(model)[i], self._frequency()
+        m, w = effective_masses(model)[i], self._frequency()
         spring = m * (w * w) * (clip(length, *model.tendons[i].limits) - length)
         push = spring - 2.0 * m * w * rate
         along, most = push * spring, 4.0 * spring
@@ -233,9 +233,9 @@ class TendonLimits(_AlongTendons):
     def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
         """Springs and dampers of the limits that are passed, on single joints."""
         total: Any = np.zeros((2, model.n))
-        for i, length, rate, J in moment_arms(model, state, self._takes):
-            w, force = self._frequency(), self._pull(model, i, length, rate)
-            D = where(less(0.0, force * force), 2.0 * felt_masses(model)[i] * w, 0.0 * w)
+        for i, length, rate, J in moment_arms(model, state, self._acts_on):
+            w, force = self._frequency(), self._tension(model, i, length, rate)
+            D = where(less(0.0, force * force), 2.0 * effective_masses(model)[i] * w, 0.0 * w)
             reach = absolute(J[model.m :])
             total = total + stack([scale(0.5 * w * D, reach), scale(D, reach)]) * (reach @ np.ones(model.n))
         return total
@@ -277,7 +277,7 @@ def tendon_lengths(model: Model, state: State) -> dict[str, Scalar]:
 
 
 @functools.lru_cache(maxsize=8)
-def felt_masses(model: Model) -> np.ndarray:
+def effective_masses(model: Model) -> np.ndarray:
     """Inertia ``1 / (J M^-1 J')`` (kg) along each tendon, the smallest of the neutral and a few random configurations.
 
     Example:
@@ -285,7 +285,7 @@ def felt_masses(model: Model) -> np.ndarray:
         >>> import fallingcat as fc
         >>> arm = fc.robots.planar_arm()
         >>> arm = replace(arm, tendons=(fc.model.FixedTendon("cord", ("joint3",), (0.1,)),))
-        >>> bool(felt_masses(arm)[0] > 0.0)
+        >>> bool(effective_masses(arm)[0] > 0.0)
         True
     """
     model = model.nominal

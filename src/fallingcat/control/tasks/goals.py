@@ -34,18 +34,18 @@ def check_poses(goal: Any, what: str) -> None:
 def _is_pose(rows: list[list[float]]) -> bool:
     """True for one pose; floats are faster than arrays for a single one."""
     (a, b, c, _), (d, e, f, _), (g, h, i, _), last = rows
-    off = max(map(abs, _apart(a, b, c, d, e, f, g, h, i)))
+    off = max(map(abs, _rotation_deviation(a, b, c, d, e, f, g, h, i)))
     return off <= POSE_TOLERANCE and last == [0.0, 0.0, 0.0, 1.0]
 
 
 def _pose_error(goal: np.ndarray) -> np.ndarray:
     """Deviations (...) from poses."""
-    parts = _apart(*(goal[..., i, k] for i in range(3) for k in range(3)))
+    parts = _rotation_deviation(*(goal[..., i, k] for i in range(3) for k in range(3)))
     last = goal[..., 3, :] - np.array([0.0, 0.0, 0.0, 1.0])
     return np.maximum(np.abs(last).max(axis=-1), np.abs(parts).max(axis=0))
 
 
-def _apart(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any) -> tuple[Any, ...]:
+def _rotation_deviation(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any) -> tuple[Any, ...]:
     """Deviations from a rotation, whose first row is the cross product of the others, which are orthonormal."""
     product = (a - (e * i - f * h), b - (f * g - d * i), c - (d * h - e * g))
     return *product, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0, d * g + e * h + f * i

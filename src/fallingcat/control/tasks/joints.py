@@ -56,19 +56,19 @@ class JointsTask(Task):
 
     def goal_shape(self, model: Model) -> tuple[int, ...]:
         """One number for each coordinate of its joints."""
-        return (sum(model.joints[i].nq for i in self._chosen(model)),)
+        return (sum(model.joints[i].nq for i in self._rate_indices(model)),)
 
     def size(self, model: Model) -> int:
         """One row for each rate of its joints."""
-        return sum(model.joints[i].nv for i in self._chosen(model))
+        return sum(model.joints[i].nv for i in self._rate_indices(model))
 
     def value(self, model: Model, state: State) -> Vector:
         """Coordinates of its joints."""
-        return stacked([state.joints[model.q_slices[i]] for i in self._chosen(model)], (0,))
+        return stacked([state.joints[model.q_slices[i]] for i in self._rate_indices(model)], (0,))
 
     def motion(self, model: Model, state: State) -> Motion:
         """Group errors ``log(g^-1 g*)`` and unit rows; the bias is zero."""
-        chosen = self._chosen(model)
+        chosen = self._rate_indices(model)
         places = np.concatenate([np.zeros(0, int), *(np.r_[model.v_slices[i]] for i in chosen)]).astype(int)
         J = np.eye(model.nv)[model.m + places]
         return Motion(self._error(model, state, chosen), J, np.zeros(len(places)))
@@ -83,7 +83,7 @@ class JointsTask(Task):
             start = end
         return concatenate(parts)
 
-    def _chosen(self, model: Model) -> list[int]:
+    def _rate_indices(self, model: Model) -> list[int]:
         if self.joints is None:
             return [i for i, joint in enumerate(model.joints) if joint.nv]
         return [model.leading_index(name) for name in self.joints]

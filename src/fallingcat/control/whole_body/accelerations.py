@@ -52,7 +52,7 @@ def accelerations(
         state: Configuration and velocity.
         tasks: List of priorities, the highest first, each a list of tasks that share it by their weights.
         damping: Regularization near singularities; 0: none.
-        metric: Norm that settles what tasks leave open, as of :func:`.velocities`.
+        metric: Norm (``nv x nv``, or its name) of what tasks leave open, as of :func:`.velocities`.
 
     Returns:
         Acceleration of the quasi-velocity (nv), with residuals and ranks.

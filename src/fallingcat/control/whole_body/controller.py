@@ -19,7 +19,7 @@ from ..tasks.packing import packed
 from ..tasks.task import Task
 from .loop import WholeBodyLoop, WholeBodyResult, judged
 from .plan import plan_of
-from .problem import SETTLED, Setup, TorqueLimits
+from .problem import FINAL_LEVELS, Setup, TorqueLimits
 from .solver import Solver
 
 
@@ -172,7 +172,7 @@ def _setup(
         task.force_demand(model, model.neutral(), places)  # an error where it is about no contact
     forms = tuple(tuple(task.form for task in level) for level in levels)
     up = tuple(plane(model, floor_normal(normal)).normal.tolist())
-    choice(settle, tuple(SETTLED), "settle")
+    choice(settle, tuple(FINAL_LEVELS), "settle")
     return Setup(
         forms,
         places,

@@ -129,7 +129,7 @@ class WholeBodyLoop:
         if isinstance(v, State):
             t, (q, v) = q, self.model.flatten(v)
         if self.late is not None:
-            self._look_at(t, self.late)
+            self._check_time(t, self.late)
         self._answer = self._solver.solve(q, v, self._numbers)
         return self._solver.torques(self._answer)
 
@@ -148,7 +148,7 @@ class WholeBodyLoop:
             Joint torques (N x n).
         """
         if self.late is not None:
-            self._look_at(t, self.late)
+            self._check_time(t, self.late)
         return self.each(*self.flattened(states), self._numbers)
 
     together = former_attribute("together", "batch_forces")
@@ -259,7 +259,7 @@ class WholeBodyLoop:
             raise ModelError("this loop has not been called yet")
         return judged(self.model, self.levels, self._solver, self._answer)
 
-    def _look_at(self, t: Scalar, late: float) -> None:
+    def _check_time(self, t: Scalar, late: float) -> None:
         """Raise an error where a tick comes too late."""
         if not np.isfinite(t):
             raise NumericsError(f"the time of a tick must be finite (s), got {describe(t)}")

@@ -24,7 +24,7 @@ from ..tasks.task import Task
 UNBOUNDED = -1e300
 """Lower bound of limits that have none; compiled code needs finite numbers."""
 Levels = tuple[tuple[Task, ...], ...]
-SETTLED = {"forces": ("forces", "torques"), "torques": ("torques", "forces")}
+FINAL_LEVELS = {"forces": ("forces", "torques"), "torques": ("torques", "forces")}
 """Last levels, which settle what tasks leave open, in order."""
 
 
@@ -99,7 +99,7 @@ class Setup(NamedTuple):
     @property
     def torque_level(self) -> int:
         """Index of the level of the torques."""
-        return len(self.forms) + SETTLED[self.settle].index("torques")
+        return len(self.forms) + FINAL_LEVELS[self.settle].index("torques")
 
     @property
     def switches(self) -> int:
@@ -110,7 +110,7 @@ class Setup(NamedTuple):
         """Sizes and names of the rows."""
         nf = 3 * len(self.contacts)
         sizes = [sum(form.rows(model) for form in level) for level in self.forms]
-        sizes += [{"forces": nf, "torques": model.n}[what] for what in SETTLED[self.settle]]
+        sizes += [{"forces": nf, "torques": model.n}[what] for what in FINAL_LEVELS[self.settle]]
         still = sum(3 if U is None else U.shape[1] for _, _, U in _feet(model, self.contacts))
         return Shape(model.nv + nf, model.nv, still, len(_undriven(model)), ends_of(sizes), *limit_names(model, self))
 
@@ -203,14 +203,14 @@ def problem(model: Model, state: State, numbers: Vector, setup: Setup) -> Proble
     h, J = bias_forces(model, state), stacked([p.J for p in points], (0, model.nv))
     # forces per mass of the robot: their columns have the size of those of accelerations, whatever it weighs
     dynamics = concatenate([mass_matrix(model, state), -(J.T) * model.mass], axis=1)
-    still, bias = _still(model, state, setup.contacts, points)
+    still, bias = _rest_rows(model, state, setup.contacts, points)
     undriven = _undriven(model)
     tasks = filled(model, [form for level in setup.forms for form in level], numbers)
     asked = [task_rows(model, state, task, setup.contacts) for task in tasks]
     if setup.switched:
-        asked = [(_closed(model, rows, mask), value, weight) for rows, value, weight in asked]
+        asked = [(_without_open_contacts(model, rows, mask), value, weight) for rows, value, weight in asked]
     levels = [*((rows, value, sqrt(weight)) for rows, value, weight in asked), *_settling(model, setup, dynamics, h)]
-    equations = [(_wide(still, len(J)), -bias), (undriven @ dynamics, -(undriven @ h))]
+    equations = [(_padded_with_forces(still, len(J)), -bias), (undriven @ dynamics, -(undriven @ h))]
     bounds = [_bounds(model, state, setup, limit, dynamics, h) for limit in setup.limits] + [_cones(model, setup)]
     return Problem.of(
         [*equations, *((rows, value) for rows, value, _ in levels)], [root for *_, root in levels], bounds
@@ -224,7 +224,7 @@ def _settling(model: Model, setup: Setup, dynamics: Matrix, h: Vector) -> list[t
         "forces": (np.hstack([np.zeros((nf, model.nv)), np.eye(nf)]), np.zeros(nf), np.ones(nf)),
         "torques": (dynamics[model.m :], -h[model.m :], np.full(model.n, 1.0 / model.mass)),
     }
-    return [levels[what] for what in SETTLED[setup.settle]]
+    return [levels[what] for what in FINAL_LEVELS[setup.settle]]
 
 
 def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...]) -> tuple[Matrix, Vector, Vector]:
@@ -234,16 +234,16 @@ def task_rows(model: Model, state: State, task: Task, contacts: tuple[str, ...])
         still = np.zeros((len(forces.rows), model.nv))
         return concatenate([still, forces.rows * model.mass], axis=1), forces.force, forces.weight
     demand = task.demand(model, state)
-    return _wide(demand.J, 3 * len(contacts)), demand.acceleration - demand.bias, demand.weight
+    return _padded_with_forces(demand.J, 3 * len(contacts)), demand.acceleration - demand.bias, demand.weight
 
 
-def _closed(model: Model, rows: Matrix, mask: Vector) -> Matrix:
+def _without_open_contacts(model: Model, rows: Matrix, mask: Vector) -> Matrix:
     """Rows without their parts on forces of open contacts."""
     forces = [rows[:, model.nv + 3 * k : model.nv + 3 * k + 3] * closed for k, closed in enumerate(mask)]
     return concatenate([rows[:, : model.nv], *forces], axis=1)
 
 
-def _wide(J: Matrix, nf: int) -> Matrix:
+def _padded_with_forces(J: Matrix, nf: int) -> Matrix:
     """Rows on accelerations alone."""
     return concatenate([J, np.zeros((len(J), nf))], axis=1)
 
@@ -257,7 +257,7 @@ def _bounds(model: Model, state: State, setup: Setup, limit: Any, dynamics: Matr
         rows = model.m + places
         return dynamics[rows], -most - h[rows], most - h[rows]
     G, most, _ = limit.rows(model, state)
-    return _wide(G * setup.horizon, nf), np.full(len(G), UNBOUNDED), most - G @ state.velocity
+    return _padded_with_forces(G * setup.horizon, nf), np.full(len(G), UNBOUNDED), most - G @ state.velocity
 
 
 def _cones(model: Model, setup: Setup) -> tuple[Any, Any, Any]:
@@ -330,7 +330,7 @@ def unexerted(S: np.ndarray) -> np.ndarray:
 # contacts ------------------------------------------------------------------------------------------------------------
 
 
-def _still(model: Model, state: State, contacts: tuple[str, ...], points: Sequence[PointMotion]) -> tuple[Any, Any]:
+def _rest_rows(model: Model, state: State, contacts: tuple[str, ...], points: Sequence[PointMotion]) -> tuple[Any, Any]:
     """``J`` and ``dJ/dt v`` of points at rest, without rows that one rigid link repeats: at most six for each link."""
     none: Any = np.zeros(1)
     rows, bias = [np.zeros((0, model.nv))], [np.zeros(0)]

@@ -115,7 +115,7 @@ def stance_problem(model: Model, state: State, numbers: Vector, setup: StanceSet
     rows, rest = concatenate([at.joints(M), -(others.T) * mass], axis=1), at.rest(M) + h  # M a + h - sum J' w, by x
     torque, torque_rest = at.joints(rows.T).T, at.B.T @ rest[:6] + rest[6:]
     first = turns[0] @ at.back.T * (1.0 / mass)
-    wrenches = [(first @ rows[:6], first @ rest[:6]), *_given(model, len(feet) - 1)]
+    wrenches = [(first @ rows[:6], first @ rest[:6]), *_fixed_wrenches(model, len(feet) - 1)]
     tasks = filled(model, [form for level in setup.forms for form in level], numbers)
     demands = [task.demand(model, state) for task in tasks]
     blocks = [
@@ -152,7 +152,7 @@ def _turn(model: Model, state: State, place: str) -> Matrix:
     return block_diagonal([R, R])
 
 
-def _given(model: Model, others: int) -> list[tuple[Any, Any]]:
+def _fixed_wrenches(model: Model, others: int) -> list[tuple[Any, Any]]:
     """Wrenches / mass that are columns of ``x``: rows, and constant part."""
     return [(np.eye(6, model.n + 6 * others, model.n + 6 * k), np.zeros(6)) for k in range(others)]
 

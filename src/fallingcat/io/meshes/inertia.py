@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 RULES: Final = ("legacy", "exact", "convex", "shell")
-SMALLEST: Final = 1e-15
+MIN_MEASURE: Final = 1e-15
 """Smallest volume, and smallest double area (m^3, m^2): MuJoCo takes no smaller ones."""
 
 
@@ -36,14 +36,14 @@ def solid(corners: np.ndarray, rule: str) -> Solid:
         >>> 6 * tetrahedron.volume, 4 * tetrahedron.center
         (1.0, array([1., 1., 1.]))
     """
-    corners = corners[2.0 * areas(corners) >= SMALLEST]
+    corners = corners[2.0 * areas(corners) >= MIN_MEASURE]
     area, middles = areas(corners), corners.mean(axis=1)
-    if area.sum() < SMALLEST:
+    if area.sum() < MIN_MEASURE:
         return Solid(0.0, np.zeros(3), np.zeros((3, 3)))
     tip = area @ middles / area.sum()
     weights = _weights(corners - tip, area, rule)
     volume = float(weights.sum())
-    if volume < SMALLEST:
+    if volume < MIN_MEASURE:
         return Solid(volume, tip, np.zeros((3, 3)))
     center = weights @ (0.75 * middles + 0.25 * tip) / volume
     corners = corners - center

@@ -20,7 +20,7 @@ ATTRIBUTES: Final = ("actdim", "actearly", "actlimited", "actrange")
 RATES: Final = (0.01, 0.04, 0.0)
 CURVES: Final = (0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2)
 """MuJoCo's muscle: range (2), force, scale, lmin, lmax, vmax, fpmax, fvmax."""
-UNKNOWN: Final = Muscle(1.0, (0.0, 1.0))
+PLACEHOLDER_MUSCLE: Final = Muscle(1.0, (0.0, 1.0))
 """Muscle whose force and lengths are not known yet."""
 SAMPLES: Final = 4000
 """Random configurations in which the lengths of a muscle are looked for where a file gives none."""

@@ -15,7 +15,7 @@ import numpy as np
 from ...model import Actuator, Joint, Limits
 from ..numbers import number, vector
 from ..safe_xml import Element
-from .activation import ATTRIBUTES, CURVES, RATES, UNKNOWN, activation_of, muscle_of, number_of
+from .activation import ATTRIBUTES, CURVES, PLACEHOLDER_MUSCLE, RATES, activation_of, muscle_of, number_of
 from .at_rest import AtRest
 from .defaults import Defaults
 from .files import FilesReader
@@ -256,7 +256,7 @@ class Drive:
         gain, bias = self.gain, self.bias if self.types["biastype"] == "affine" else (0.0, 0.0, 0.0)
         numbers |= {"activation": activation_of(self.types["dyntype"], self.dynamics, self.others)}
         if self.types["gaintype"] == "muscle":
-            return Actuator(name, joint, "muscle", **{"muscle": UNKNOWN} | numbers)
+            return Actuator(name, joint, "muscle", **{"muscle": PLACEHOLDER_MUSCLE} | numbers)
         if self.types["gaintype"] == "affine" and any(self.slope):
             return Actuator(name, joint, "general", gain=gain, bias=bias, gain_slope=self.slope, **numbers)
         if gain == 1.0 and not any(bias):

@@ -93,9 +93,9 @@ class Models:
         element.tag = ATTACHED
         self.sources[id(element)] = source
         ends = element.get("prefix"), self.files.suffixes.get(id(element), "")
-        element.children = [self._copied(child, element, *ends) for child in found]
+        element.children = [self._copied_tree(child, element, *ends) for child in found]
 
-    def _copied(self, top: Element, parent: Element, prefix: str, suffix: str) -> Element:
+    def _copied_tree(self, top: Element, parent: Element, prefix: str, suffix: str) -> Element:
         """A tree once more, with other names."""
         stack = [(top, parent)]
         copies: list[Element] = []

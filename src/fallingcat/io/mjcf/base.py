@@ -19,33 +19,33 @@ _SHOWN: Final = 8  # candidates in a message
 
 
 @dataclass(frozen=True)
-class Chosen:
+class BaseChoice:
     """The base link's body (0 is the world: the base is fixed), and for every body whether it is part of the robot."""
 
     base: int
     kept: list[bool]
 
 
-def find_robot(bodies: Sequence[BodyPart], reader: Reader, tally: Tally) -> Chosen:
+def find_robot(bodies: Sequence[BodyPart], reader: Reader, tally: Tally) -> BaseChoice:
     """The robot among the bodies of the world; where several move on their own, ``root`` says which."""
     tops, names = top_bodies(bodies), Naming(bodies).bodies
     freedom = Counter(dict.fromkeys(tops[1:], 0))  # of each body in the world, with all that it carries
     for top, body in zip(tops, bodies, strict=True):
         freedom[top] += 6 if body.free is not None else len(body.joints)
     candidates = {names[i]: i for i, _ in freedom.most_common() if i}
-    chosen = _chosen(bodies, candidates, freedom, reader)
+    chosen = _base_body(bodies, candidates, freedom, reader)
     tried = [i for i in candidates.values() if chosen in (None, i)]
     base = _base(bodies, tried, freedom, reader) if chosen != 0 else 0
     top = base if chosen is None else chosen
     if top == 0:
-        return Chosen(0, [True] * len(bodies))
+        return BaseChoice(0, [True] * len(bodies))
     for i in sorted(candidates.values()):
         if i != top:
             moves = "a body that moves on its own" if freedom[i] else "a body fixed to the world"
             tally.note(f"{moves} is no part of the robot, {names[top]!r}", bodies[i].element)
     if base:
-        _remark(bodies, base, reader)
-    return Chosen(base, [i == base or tops[i] == top for i in range(len(bodies))])
+        _warn_of_base(bodies, base, reader)
+    return BaseChoice(base, [i == base or tops[i] == top for i in range(len(bodies))])
 
 
 def top_bodies(bodies: Sequence[BodyPart]) -> list[int]:
@@ -56,7 +56,7 @@ def top_bodies(bodies: Sequence[BodyPart]) -> list[int]:
     return tops
 
 
-def _chosen(
+def _base_body(
     bodies: Sequence[BodyPart], candidates: Mapping[str, int], freedom: Mapping[int, int], reader: Reader
 ) -> int | None:
     """The body of the world that ``root`` names (0 for the world, with all there is); None: nobody needs to choose.
@@ -109,7 +109,7 @@ def _base(bodies: Sequence[BodyPart], tops: Sequence[int], freedom: Mapping[int,
     return base
 
 
-def _remark(bodies: Sequence[BodyPart], base: int, reader: Reader) -> None:
+def _warn_of_base(bodies: Sequence[BodyPart], base: int, reader: Reader) -> None:
     group = reader.options.base
     if group is not None and not isinstance(group, SE3) and not np.array_equal(bodies[base].H, np.eye(4)):
         text = f"with base {group} the base link begins at the world's origin, not at the file's 'pos' and 'quat'"

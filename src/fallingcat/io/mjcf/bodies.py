@@ -76,14 +76,14 @@ class Walk:
         stack = [(child, top) for world in reversed(worlds) for child in reversed(world.children)]
         while stack:
             element, scope = stack.pop()
-            inside = self._take(element, scope)
+            inside = self._add_element(element, scope)
             if inside is not None:
                 stack.extend((child, inside) for child in reversed(element.children))
         for body in self.bodies[1:]:
             body.moves = body.free is not None or bool(body.joints) or self.bodies[body.parent].moves
         return self.bodies
 
-    def _take(self, element: Element, scope: _Scope) -> _Scope | None:
+    def _add_element(self, element: Element, scope: _Scope) -> _Scope | None:
         """Put an element where it belongs; the scope of its children, if they are to be read."""
         body, settings, defaults = self.bodies[scope.body], scope.source.settings, scope.source.defaults
         if element.tag == "body":

@@ -64,7 +64,7 @@ class Equalities:
             here = (H @ np.append(anchor, 1.0))[:3]
             if "site2" in element.attributes:
                 return Pin(name, first, second, H[:3, 3], G[:3, 3])
-            there = self._seen(first, second) @ np.append(here, 1.0)
+            there = self._relative_pose(first, second) @ np.append(here, 1.0)
             return Pin(name, first, second, here, there[:3])
         return Weld(name, first, second, self._relative(element, first, second, H, G))
 
@@ -74,7 +74,7 @@ class Equalities:
             return H @ _SE3.inverse(G)
         given = vector(self.reader, element, "relpose", 7, default=_AS_DRAWN)
         if not given[3:].any():
-            return _SE3.inverse(self._seen(first, second))
+            return _SE3.inverse(self._relative_pose(first, second))
         return homogeneous(matrix_from_quaternion(np.roll(given[3:], -1)), given[:3])
 
     def _ends(self, element: Element) -> tuple[tuple[str, np.ndarray], tuple[str | None, np.ndarray]] | None:
@@ -149,13 +149,13 @@ class Equalities:
         """The coordinates at which the robot stands as drawn."""
         return refs(self.bodies)
 
-    def _seen(self, first: str, second: str | None) -> np.ndarray:
+    def _relative_pose(self, first: str, second: str | None) -> np.ndarray:
         """Coordinates of the first place to those of the second (None: the world), as drawn."""
-        H = self._drawn[first]
-        return H if second is None else _SE3.inverse(self._drawn[second]) @ H
+        H = self._poses_of_file[first]
+        return H if second is None else _SE3.inverse(self._poses_of_file[second]) @ H
 
     @cached_property
-    def _drawn(self) -> dict[str, np.ndarray]:
+    def _poses_of_file(self) -> dict[str, np.ndarray]:
         """World poses of links and frames as the file draws them."""
         model = self.model
         base = next((body.H for body in self.bodies if body.free is not None), np.eye(4)) if model.m else np.eye(4)

@@ -35,7 +35,7 @@ def locate(reader: Reader, place: Located, name: str, starts: Sequence[Path], hi
             reader.fail(place, f"the file {shown} does not exist in the robot's folder", hint)
         if not found.resolve().is_relative_to(limit(reader)):
             written = next(start.resolve().joinpath(*steps) for start in starts if start.joinpath(*steps) == found)
-            _beyond(reader, place, shown, found.resolve(), os.path.normpath(written))
+            _outside_folder(reader, place, shown, found.resolve(), os.path.normpath(written))
         if not found.is_file():
             reader.fail(place, f"{shown} is not a plain file")
     except OSError as error:  # a name too long for the system, a folder that may not be read
@@ -48,7 +48,7 @@ def limit(reader: Reader) -> Path:
     return reader.options.inside or home(reader).resolve()
 
 
-def _beyond(reader: Reader, place: Located, shown: str, target: Path, written: str) -> None:
+def _outside_folder(reader: Reader, place: Located, shown: str, target: Path, written: str) -> None:
     """A file beyond the robot's folder: read with one warning where it is near and nobody set a limit, else refused.
 
     The way there is ``..`` in the file's own words, not a link, which would hide it.

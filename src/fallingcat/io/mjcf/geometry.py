@@ -34,7 +34,7 @@ class _Shape:
     moments: Callable[[_Sizes], _Sizes]
 
 
-def _round(side: float, axial: float) -> _Sizes:
+def _axisymmetric(side: float, axial: float) -> _Sizes:
     return side, side, axial
 
 
@@ -45,7 +45,7 @@ def _capsule(s: _Sizes) -> _Sizes:
     rod = 1.0 - ball
     side = rod * (3.0 * r * r + length * length) / 12.0
     side += ball * (0.4 * r * r + length * (2.0 * length + 3.0 * r) / 8.0)
-    return _round(side, rod * r * r / 2.0 + ball * 0.4 * r * r)
+    return _axisymmetric(side, rod * r * r / 2.0 + ball * 0.4 * r * r)
 
 
 def _three(s: _Sizes, divisor: float) -> _Sizes:
@@ -54,12 +54,14 @@ def _three(s: _Sizes, divisor: float) -> _Sizes:
 
 
 _SHAPES: Final = {
-    "sphere": _Shape(1, lambda s: 4.0 / 3.0 * math.pi * s[0] ** 3, lambda s: _round(0.4 * s[0] ** 2, 0.4 * s[0] ** 2)),
+    "sphere": _Shape(
+        1, lambda s: 4.0 / 3.0 * math.pi * s[0] ** 3, lambda s: _axisymmetric(0.4 * s[0] ** 2, 0.4 * s[0] ** 2)
+    ),
     "capsule": _Shape(2, lambda s: math.pi * s[0] ** 2 * (2.0 * s[1] + 4.0 / 3.0 * s[0]), _capsule),
     "cylinder": _Shape(
         2,
         lambda s: 2.0 * math.pi * s[0] ** 2 * s[1],
-        lambda s: _round((3.0 * s[0] ** 2 + 4.0 * s[1] ** 2) / 12.0, s[0] ** 2 / 2.0),
+        lambda s: _axisymmetric((3.0 * s[0] ** 2 + 4.0 * s[1] ** 2) / 12.0, s[0] ** 2 / 2.0),
     ),
     "ellipsoid": _Shape(3, lambda s: 4.0 / 3.0 * math.pi * s[0] * s[1] * s[2], lambda s: _three(s, 5.0)),
     "box": _Shape(3, lambda s: 8.0 * s[0] * s[1] * s[2], lambda s: _three(s, 3.0)),
@@ -131,7 +133,7 @@ def weigh(geom: Geom, reader: Reader) -> Body:
     if geom.kind == "mesh":
         return _mesh(geom, heavy, reader)
     if "mesh" in element.attributes:
-        geom = _fitted(geom, reader)
+        geom = _fitted_shape(geom, reader)
     if boolean(reader, element, "shellinertia", False):
         reader.fail(element, "the inertia of a shell is not read", "give the body an <inertial>")
     shape = _SHAPES[geom.kind]
@@ -155,7 +157,7 @@ def _mesh(geom: Geom, heavy: float, reader: Reader) -> Body:
     return Body(mass, solid.center, mass * per_mass).moved(geom.placement)
 
 
-def _fitted(geom: Geom, reader: Reader) -> Geom:
+def _fitted_shape(geom: Geom, reader: Reader) -> Geom:
     """The shape that MuJoCo puts in the place of a mesh: one with its inertia, or around it."""
     around, fitscale = geom.source.settings.fitaabb, number(reader, geom.element, "fitscale", default=1.0)
     (x, y, z), H = geom.source.meshes[geom.element.get("mesh")].box(around)

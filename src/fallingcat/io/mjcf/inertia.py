@@ -11,7 +11,7 @@ from ...lie import SE3
 from ...model import Body
 from ...model.body import sum_bodies
 from ..diagnostics import Reader
-from .base import Chosen
+from .base import BaseChoice
 from .bodies import BodyPart
 from .geometry import weigh
 from .ignored import Tally
@@ -21,7 +21,7 @@ from .settings import Settings
 _SE3 = SE3()
 
 
-def weigh_bodies(parts: Sequence[BodyPart], robot: Chosen, reader: Reader, tally: Tally) -> list[Body]:
+def weigh_bodies(parts: Sequence[BodyPart], robot: BaseChoice, reader: Reader, tally: Tally) -> list[Body]:
     """The body of every part; massless are the world and what is no part of the robot."""
     total = parts[0].settings.settotalmass
     bodies = [Body()]
@@ -32,9 +32,9 @@ def weigh_bodies(parts: Sequence[BodyPart], robot: Chosen, reader: Reader, tally
         if not kept and total <= 0.0:
             bodies.append(Body())
         elif part.moves or robot.base or total > 0.0:
-            bodies.append(_weighed(part, reader, tally))
+            bodies.append(_body_inertia(part, reader, tally))
         else:
-            bodies.append(_still(part, reader, tally))
+            bodies.append(_static_body(part, reader, tally))
     mass = sum(body.mass for body in bodies)
     if total > 0.0 and mass > 0.0:
         bodies = [Body(total / mass * b.mass, b.center, total / mass * b.inertia) for b in bodies]
@@ -70,10 +70,10 @@ def felt_by_joints(parts: Sequence[BodyPart], masses: Sequence[Body]) -> dict[in
     return {element: 1.0 / float(gives[k]) for element, k in first.items() if gives[k] > 0.0}
 
 
-def _still(part: BodyPart, reader: Reader, tally: Tally) -> Body:
+def _static_body(part: BodyPart, reader: Reader, tally: Tally) -> Body:
     """A body that never moves: where its mesh cannot be weighed, it goes without, and only the sum of masses knows."""
     try:
-        return _weighed(part, reader, tally)
+        return _body_inertia(part, reader, tally)
     except FileError as error:
         if not any("mesh" in geom.element.attributes for geom in part.geoms):
             raise
@@ -82,8 +82,8 @@ def _still(part: BodyPart, reader: Reader, tally: Tally) -> Body:
         return part.inertial or Body()
 
 
-def _weighed(part: BodyPart, reader: Reader, tally: Tally) -> Body:
-    own, settings = _own(part, reader), part.settings
+def _body_inertia(part: BodyPart, reader: Reader, tally: Tally) -> Body:
+    own, settings = _selected_inertia(part, reader), part.settings
     if own.mass == 0.0 and part.inertial is None and settings.boundmass > 0.0:
         # MuJoCo leaves the center of a body without mass at the body's own pos, and fills it with mass there
         tally.note("a body without mass gets 'boundmass' at its 'pos' as seen from itself, as in MuJoCo", part.element)
@@ -91,7 +91,7 @@ def _weighed(part: BodyPart, reader: Reader, tally: Tally) -> Body:
     return _bounded(own, settings)
 
 
-def _own(part: BodyPart, reader: Reader) -> Body:
+def _selected_inertia(part: BodyPart, reader: Reader) -> Body:
     """By ``inertiafromgeom``: geoms where they have a mass (true), where there is no inertial (auto), never (false)."""
     inertial, settings = part.inertial or Body(), part.settings
     if settings.inertiafromgeom == "false" or (settings.inertiafromgeom == "auto" and part.inertial is not None):

@@ -13,7 +13,7 @@ from ...lie.rotations import matrix_from_quaternion
 from ..diagnostics import Reader
 from ..limits import MAX_BYTES, MAX_HULL, MAX_LENGTH, MAX_MESH_BYTES, MAX_MESHES
 from ..meshes.files import Mesh, read_mesh
-from ..meshes.inertia import RULES, SMALLEST, Solid, areas, hull, is_oriented, solid
+from ..meshes.inertia import MIN_MEASURE, RULES, Solid, areas, hull, is_oriented, solid
 from ..numbers import vector
 from ..safe_xml import Element
 from .defaults import Defaults
@@ -27,7 +27,7 @@ _MAX_NUMBERS: Final = 10**6  # of a mesh that stands in the file itself; its att
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class SolidMesh:
     """A mesh with its solid, and its vertices (n x 3, m) in the frame of the geom."""
 
     solid: Solid
@@ -59,35 +59,35 @@ class Meshes:
         self.folder, self.settings, self.reader, self.tally = folder, settings, reader, tally
         found = [mesh for asset in root.all("asset") for mesh in asset.all("mesh")]
         self.assets = {mesh_name(mesh): defaults.applied(mesh, "main") for mesh in found}
-        self._weighed: dict[str, Weighed] = {}
+        self._weighed: dict[str, SolidMesh] = {}
         self._bytes = 0
 
-    def __getitem__(self, name: str) -> Weighed:
+    def __getitem__(self, name: str) -> SolidMesh:
         if name not in self._weighed:
             if len(self._weighed) == MAX_MESHES:
                 self.reader.fail(self.assets[name], f"the masses of a robot depend on at most {MAX_MESHES:,} meshes")
             self._weighed[name] = self._weigh(self.assets[name])
         return self._weighed[name]
 
-    def _weigh(self, element: Element) -> Weighed:
+    def _weigh(self, element: Element) -> SolidMesh:
         reader = self.reader
         rule = choice(reader, element, "inertia", RULES, "legacy")
         mesh = self._inline(element) if "vertex" in element.attributes else self._read(element)
         faces, scale = mesh.faces, vector(reader, element, "scale", 3, default=(1.0, 1.0, 1.0))
         if rule == "convex" or not len(faces):
             faces = self._hull(mesh, element)
-        elif rule == "exact" and not _looks_outwards(mesh):
+        elif rule == "exact" and not _has_outward_normals(mesh):
             reader.fail(element, "with inertia='exact' all triangles of a mesh look outwards, and some do not")
         if scale.prod() < 0.0:
             faces = faces[:, [0, 2, 1]]  # seen in the mirror
-        vertices = scale * self._turned(mesh.vertices, element)
+        vertices = scale * self._in_reference_frame(mesh.vertices, element)
         if not np.abs(vertices).max() <= MAX_LENGTH:
             reader.fail(element, f"the vertices of a mesh are within {MAX_LENGTH:g} m")
         found = solid(vertices[faces], rule)
-        if found.volume < SMALLEST:
+        if found.volume < MIN_MEASURE:
             why = "its triangles look inwards" if found.volume < 0.0 else "a thin sheet has inertia='shell'"
             reader.fail(element, f"the volume of the mesh is {found.volume:.3g} m^3", why)
-        return Weighed(found, vertices)
+        return SolidMesh(found, vertices)
 
     def path_of(self, element: Element) -> str:
         """The file of a mesh, seen from :attr:`folder`; empty where it has none."""
@@ -136,7 +136,7 @@ class Meshes:
             single = points.astype(np.float32).astype(float)
         return Mesh(single.reshape(-1, 3), numbers.reshape(-1, 3))
 
-    def _turned(self, vertices: np.ndarray, element: Element) -> np.ndarray:
+    def _in_reference_frame(self, vertices: np.ndarray, element: Element) -> np.ndarray:
         """Seen from ``refpos`` and ``refquat``."""
         moved = vertices - position(element, "refpos", self.reader)
         if "refquat" not in element.attributes:
@@ -163,7 +163,7 @@ def mesh_name(element: Element) -> str:
     return element.get("name") or PurePosixPath(element.get("file").replace("\\", "/")).stem
 
 
-def _looks_outwards(mesh: Mesh) -> bool:
+def _has_outward_normals(mesh: Mesh) -> bool:
     """As far as MuJoCo looks: at triangles that are not tiny."""
     _, same = np.unique(mesh.vertices, axis=0, return_inverse=True)
-    return is_oriented(same.reshape(-1)[mesh.faces[areas(mesh.vertices[mesh.faces]) > SMALLEST**0.5]])
+    return is_oriented(same.reshape(-1)[mesh.faces[areas(mesh.vertices[mesh.faces]) > MIN_MEASURE**0.5]])

@@ -53,7 +53,7 @@ def _copies(element: Element, root: Element, reader: FilesReader, files: Files) 
         pose = {"pos": " ".join(map(repr, H[:3, 3].tolist())), "quat": " ".join(map(repr, quat.tolist()))}
         frame = reader.twin(element, pose)
         frame.tag, frame.parent = "frame", element.parent
-        frame.children = [_copied(child, frame, suffix, reader, files) for child in element.children]
+        frame.children = [_copied_tree(child, frame, suffix, reader, files) for child in element.children]
         frames.append(frame)
         H = H @ step
     return frames
@@ -78,7 +78,7 @@ def _quaternion(R: np.ndarray) -> np.ndarray:
     return np.roll(np.asarray(quaternion_from_matrix(R)), 1)
 
 
-def _copied(top: Element, parent: Element, suffix: str, reader: FilesReader, files: Files) -> Element:
+def _copied_tree(top: Element, parent: Element, suffix: str, reader: FilesReader, files: Files) -> Element:
     """A tree once more, with other names."""
     stack, copies = [(top, parent)], list[Element]()
     while stack:

@@ -23,7 +23,7 @@ from .settings import choice
 from .sites import Place, Sites, in_world
 
 _AT_REST: Final = -1.0  # a springlength that means: as long as with all joints at their springref
-_NOT_READ: Final = ("armature", "actuatorfrcrange")
+_UNREAD_ATTRIBUTES: Final = ("armature", "actuatorfrcrange")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Tendons:
                 self.tally.note("a tendon whose parts are no part of the robot is not read", element)
                 continue
             note_softness(full, self.reader, self.tally)
-            for key in _NOT_READ:
+            for key in _UNREAD_ATTRIBUTES:
                 if key in full.attributes and vector(self.reader, full, key, (1, 2)).any():
                     self.tally.note(f"{key!r} of a tendon is not read", element)
             found.append(self._with_forces(tendon, full))

@@ -31,7 +31,7 @@ from .written_sections import contacts, drawn_poses, equalities, keyframes, star
 
 _KINDS: Final = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "spherical": "ball", "free": "free"}
 _SE3, _SO3 = SE3(), SO3()
-FAR: Final = 1e9
+OPEN_END: Final = 1e9
 """End of a range that is open on one side (rad, m, N m): MJCF has two ends or none."""
 
 
@@ -82,7 +82,7 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.xml") -> tuple[
     return ET.tostring(root, encoding="unicode") + "\n", list(dict.fromkeys(notes))
 
 
-def _refused(reason: str) -> ModelError:
+def _not_writable(reason: str) -> ModelError:
     return ModelError(f"{reason}: save the model as .toml, which can say everything")
 
 
@@ -104,9 +104,11 @@ class _Writer:
         self.links = {link.name: link for link in self.model.links}
         self.drawn = drawn_poses(self.model)
         used = {place for loop in self.model.loops for place in loop.places}
-        self.folded = {name for name in self.model.link_names[1:] if name not in used and self._between(name)}
+        self.folded = {
+            name for name in self.model.link_names[1:] if name not in used and self._is_intermediate_link(name)
+        }
 
-    def _between(self, name: str) -> bool:
+    def _is_intermediate_link(self, name: str) -> bool:
         """True for a massless link between two joints that carries nothing else: both joints are of one body."""
         link, below = self.links[name], self.below[name]
         bare = not (link.body.mass or link.body.inertia.any() or link.visuals or link.collisions or self.frames[name])
@@ -121,7 +123,7 @@ class _Writer:
             self._check_mass([link.name])
             self._fill(body, link)
         elif not isinstance(model.base, Trivial):
-            raise _refused(f"the base of {model.name!r} moves in {model.base}, and MJCF has free and fixed bases")
+            raise _not_writable(f"the base of {model.name!r} moves in {model.base}, and MJCF has free and fixed bases")
         elif link.name == WORLD:
             self._world(world, link)
         else:
@@ -146,10 +148,10 @@ class _Writer:
             self.geoms.write(element, link)
             for frame in self.frames[link.name]:
                 ET.SubElement(element, "site", {"name": frame.name} | placed(frame.placement))
-            made = [self._moved(element, joint) for joint in self.below[link.name]]
+            made = [self._child_body(element, joint) for joint in self.below[link.name]]
             stack.extend(reversed(made))
 
-    def _moved(self, parent: ET.Element, joint: Joint) -> tuple[ET.Element, Link]:
+    def _child_body(self, parent: ET.Element, joint: Joint) -> tuple[ET.Element, Link]:
         """The body that hangs on a joint, or on the chain of joints that begins there."""
         chain = [joint]
         while chain[-1].child in self.folded:
@@ -172,13 +174,15 @@ class _Writer:
         """A joint in the axes of its body: ``H(q) = H(0) D^-1 exp(q) D``."""
         kind = _KINDS.get(joint.kind.name)
         if kind is None:
-            raise _refused(f"joint {joint.name!r} is of the kind {joint.kind.name!r}, which MJCF does not have")
+            raise _not_writable(f"joint {joint.name!r} is of the kind {joint.kind.name!r}, which MJCF does not have")
         inverse = _SE3.inverse(D)
         given = {"name": joint.name, "type": kind}
         if isinstance(joint.kind, Axial):
             given["axis"] = written(inverse[:3, :3] @ np.array(joint.kind.axis))
-        elif not np.array_equal(D[:3, :3], np.eye(3)) or (isinstance(joint.kind, Free) and _away(joint, D)):
-            raise _refused(f"joint {joint.name!r} has an offset on the side of its child, which MJCF does not have")
+        elif not np.array_equal(D[:3, :3], np.eye(3)) or (isinstance(joint.kind, Free) and _needs_own_frame(joint, D)):
+            raise _not_writable(
+                f"joint {joint.name!r} has an offset on the side of its child, which MJCF does not have"
+            )
         if not isinstance(joint.kind, (Prismatic, Free)) and inverse[:3, 3].any():
             given["pos"] = written(inverse[:3, 3])
         ET.SubElement(body, "joint", given | self._limits(joint) | _passive(joint))
@@ -187,7 +191,7 @@ class _Writer:
         limits, given = joint.limits, {}
         if np.isfinite(limits.velocity):
             self.notes.append("MJCF has no limits of speed: those of joints are left out")
-        ends = np.clip([limits.lower, limits.upper], -FAR, FAR)
+        ends = np.clip([limits.lower, limits.upper], -OPEN_END, OPEN_END)
         if np.isfinite([limits.lower, limits.upper]).any():
             given["range"] = written(ends)
         elif isinstance(joint.kind, Revolute) and joint.kind.name == "revolute":
@@ -202,10 +206,10 @@ class _Writer:
         for name in whole:
             whole += [joint.child for joint in self.below[name] if not joint.kind.nv]
         if not any(self.links[name].body.mass and self.links[name].body.inertia.any() for name in whole):
-            raise _refused(f"link {names[0]!r} moves and has no mass or inertia, which MuJoCo refuses")
+            raise _not_writable(f"link {names[0]!r} moves and has no mass or inertia, which MuJoCo refuses")
 
 
-def _away(joint: Joint, D: np.ndarray) -> bool:
+def _needs_own_frame(joint: Joint, D: np.ndarray) -> bool:
     return joint.parent != WORLD or not (np.array_equal(D, np.eye(4)) and np.array_equal(joint.placement, np.eye(4)))
 
 
@@ -213,7 +217,9 @@ def _passive(joint: Joint) -> dict[str, str]:
     """Armature, springs, dampers, dry friction; what is zero is left out."""
     rotor = set(joint.armature.tolist())
     if len(rotor) > 1:
-        raise _refused(f"joint {joint.name!r} has an armature that differs between its axes, which MJCF does not have")
+        raise _not_writable(
+            f"joint {joint.name!r} has an armature that differs between its axes, which MJCF does not have"
+        )
     passive = joint.passive
     numbers = {
         "armature": rotor.pop() if rotor else 0.0,

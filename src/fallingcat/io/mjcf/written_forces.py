@@ -166,7 +166,7 @@ class Forces:
             ET.SubElement(element, "geom", given)
 
     def _actuator(self, section: ET.Element, actuator: Actuator) -> None:
-        given: dict[str, str] = {"name": actuator.name} | self._pulls(actuator)
+        given: dict[str, str] = {"name": actuator.name} | self._transmission_attributes(actuator)
         for name, ends in (("ctrlrange", actuator.control_range), ("forcerange", actuator.force_range)):
             if np.isfinite(ends).any():
                 given[name] = written(np.clip(ends, -1e30, 1e30))
@@ -174,7 +174,7 @@ class Forces:
         kind = actuator.kind if plain else "general"
         ET.SubElement(section, kind, given | (_gains(actuator) if plain else _general(actuator)))
 
-    def _pulls(self, actuator: Actuator) -> dict[str, str]:
+    def _transmission_attributes(self, actuator: Actuator) -> dict[str, str]:
         """Attributes of a transmission, with its gear."""
         on, gear = actuator.transmission, {} if actuator.gear == 1.0 else {"gear": written([actuator.gear])}
         if on is None:

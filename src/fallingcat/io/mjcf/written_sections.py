@@ -20,7 +20,7 @@ from .written_geoms import contact_parameters
 _SE3, _SO3 = SE3(), SO3()
 _COINCIDE: Final = 1e-12
 """m: distance at zero below which the anchor of a pin on its first body is said to be that on its second."""
-_MOST: Final = 5  # coefficients of a coupling
+_MAX_COEFFICIENTS: Final = 5  # coefficients of a coupling
 
 
 def equalities(root: ET.Element, model: Model) -> None:
@@ -39,9 +39,9 @@ def equalities(root: ET.Element, model: Model) -> None:
 
 
 def _loop(section: ET.Element, root: ET.Element, model: Model, loop: Loop) -> None:
-    if isinstance(loop, Couple) and len(loop.coefficients) <= _MOST:
+    if isinstance(loop, Couple) and len(loop.coefficients) <= _MAX_COEFFICIENTS:
         ends = {"joint1": loop.joint} | ({} if loop.other is None else {"joint2": loop.other})
-        numbers = written([*loop.coefficients, *[0.0] * (_MOST - len(loop.coefficients))])
+        numbers = written([*loop.coefficients, *[0.0] * (_MAX_COEFFICIENTS - len(loop.coefficients))])
         ET.SubElement(section, "joint", {"name": loop.name} | ends | {"polycoef": numbers})
     elif isinstance(loop, Pin):
         _pin(section, root, model, loop)

@@ -50,9 +50,9 @@ from ...model.model import GRAVITY
 from ..assembly import Parts, check_numbers, check_tree, weld_idle
 from ..diagnostics import Place, Reader
 from ..files import write_text
-from ..mimics import Asked, mimicking
+from ..mimics import MimicRequest, mimicking
 from ..names import Names, check_name
-from ..physics import check_ratio, remark_on_idle
+from ..physics import check_ratio, warn_of_idle_links
 from ..uris import check_uri
 from .parts import OWN
 from .tables import TABLES, JointTable, LinkTable, RobotTable, SymbolsTable, meant
@@ -220,7 +220,7 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
     check_tree(parts, reader)
     model, merged = weld_idle(parts.model(), parts, reader)
     _check_bodies(model, parts, reader)
-    remark_on_idle(merged, parts.link_places, reader)
+    warn_of_idle_links(merged, parts.link_places, reader)
     masses = [(link.body.mass, link.name) for link in merged.links if link.body.mass > 0.0]
     check_ratio(masses, parts.link_places, reader)
     model = merged if reader.options.fixed == "merge" else model
@@ -264,12 +264,12 @@ def _joint(table: JointTable, place: Place, reader: Reader) -> Joint:
         reader.fail(place, str(error))
 
 
-def _mimics(robot: RobotTable, places: _Places) -> dict[str, Asked]:
+def _mimics(robot: RobotTable, places: _Places) -> dict[str, MimicRequest]:
     """Followed joint of each joint that follows one."""
     found = {}
     for i, table in enumerate(robot.joint):
         if (mimic := table.mimic) is not None:
-            found[table.name] = Asked(mimic.joint, mimic.ratio, mimic.offset, places.of("joint", i))
+            found[table.name] = MimicRequest(mimic.joint, mimic.ratio, mimic.offset, places.of("joint", i))
     return found
 
 
@@ -336,14 +336,14 @@ def _check_references(robot: RobotTable, names: dict[str, Names], places: _Place
             if name not in links and name not in frames:
                 near = known if len(complaints) < MAX_ERRORS else []
                 complaints.append(Complaint(places.of("loop", i), _no_link(f"the {side} link", name, near)))
-    complaints += _strange_states(robot, places)
+    complaints += _keyframe_complaints(robot, places)
     strange = dict.fromkeys(name for pair in robot.contact_exclusions for name in pair if name not in links)
     complaints += [Complaint(Place(None, "contact_exclusions"), _no_link("the link", name, known)) for name in strange]
     if complaints:
         _fail(reader, complaints)
 
 
-def _strange_states(robot: RobotTable, places: _Places) -> list[Complaint]:
+def _keyframe_complaints(robot: RobotTable, places: _Places) -> list[Complaint]:
     """Complaints of keyframes: the joints that they name exist, with as many numbers."""
     kinds = {table.name: table.build() for table in robot.joint}
     tables: list[Any] = [] if robot.start is None else [(Place(None, "start"), robot.start, {})]

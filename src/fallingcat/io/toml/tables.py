@@ -35,7 +35,13 @@ from .values import (
     wrong,
 )
 
-ELSEWHERE: Final = {"floating": "free", "ball": "spherical", "hinge": "revolute", "slide": "prismatic", "weld": "fixed"}
+FOREIGN_JOINT_NAMES: Final = {
+    "floating": "free",
+    "ball": "spherical",
+    "hinge": "revolute",
+    "slide": "prismatic",
+    "weld": "fixed",
+}
 """Names of other formats for joints of this one."""
 LIBRARY_JOINTS: Final = frozenset(kind.name for kind in LIBRARY)
 
@@ -362,8 +368,8 @@ def meant(word: str, words: Any) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(word, list(words), n=1)
-    if not near and ELSEWHERE.get(word) in words:
-        near = [ELSEWHERE[word]]
+    if not near and FOREIGN_JOINT_NAMES.get(word) in words:
+        near = [FOREIGN_JOINT_NAMES[word]]
     return f"; do you mean {near[0]!r}?" if near else f": it is one of {', '.join(words)}"
 
 

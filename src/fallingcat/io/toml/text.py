@@ -16,12 +16,12 @@ from typing import Any, Final
 from ..diagnostics import Place, Reader
 from ..limits import MAX_NUMBER
 
-MOST: Final = {"=": 250_000, ",": 1_000_000, "[": 500_000, "{": 250_000, "\n[": 50_000, "\\": 100_000}
+MAX_CHARACTERS: Final = {"=": 250_000, ",": 1_000_000, "[": 500_000, "{": 250_000, "\n[": 50_000, "\\": 100_000}
 """Characters of a file: the largest robot of the library stays below, and the parser's time is bounded."""
 _PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 # three dots where a line begins, eight anywhere: a name may have some
 _DEEP_KEY: Final = re.compile(rf"""^[ \t]*+\[?\[?[ \t]*+(?:{_PART}){{3}}|(?<![\w"'.-])(?:{_PART}){{8}}""", re.MULTILINE)
-_WHOLE: Final = 2**63
+_INTEGER_LIMIT: Final = 2**63
 """Integers of TOML have 64 bits."""
 
 
@@ -38,7 +38,7 @@ def decoded(data: bytes, reader: Reader) -> str:
 
 def parsed(text: str, reader: Reader) -> dict[str, Any]:
     """The tables of a text, without absurd numbers."""
-    for character, most in MOST.items():
+    for character, most in MAX_CHARACTERS.items():
         if text.count(character) > most:
             reader.fail(None, f"a file has at most {most:,} times {character!r}")
     # the time of the parser grows with the square of the number of dots
@@ -76,5 +76,5 @@ def _check_integers(tables: dict[str, Any], reader: Reader) -> None:
             stack.extend(value.items())
         elif isinstance(value, list):
             stack.extend((key, each) for each in value)
-        elif isinstance(value, int) and not -_WHOLE <= value < _WHOLE:
+        elif isinstance(value, int) and not -_INTEGER_LIMIT <= value < _INTEGER_LIMIT:
             reader.fail(Place(None, key), "an integer has 64 bits", f"{str(value)[:40]}... does not fit")

@@ -114,7 +114,7 @@ def _surface(surface: Surface) -> dict[str, Any]:
 
 
 def _joint(joint: Joint) -> dict[str, Any]:
-    kind, turned_around = _plain(joint.kind)
+    kind, turned_around = _without_reversal(joint.kind)
     name = next((name for name, known in KINDS.items() if type(kind) is known), None)
     if name is None:
         known = "make it known with fc.joints.KINDS.add(name, kind)"
@@ -174,7 +174,7 @@ def _keyframe(given: Keyframe) -> dict[str, Any]:
     return table | {key: x for key in ("joints", "rates") if (x := getattr(given, key))}
 
 
-def _plain(kind: JointKind) -> tuple[JointKind, bool]:
+def _without_reversal(kind: JointKind) -> tuple[JointKind, bool]:
     """The kind without :class:`Reversed` around it, and whether it was turned around (twice is not at all)."""
     around = False
     while isinstance(kind, Reversed):

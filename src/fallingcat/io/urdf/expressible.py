@@ -13,7 +13,7 @@ from ...model import Continuous, Fixed, Joint, Limits, Link, Model, Planar, Revo
 from ...model.joints.axial import Axial
 from ...model.model import GRAVITY
 
-FAR: Final = 1e9
+OPEN_END: Final = 1e9
 """End of a range that is open on one side (rad, m): URDF has two ends or none."""
 
 
@@ -40,14 +40,14 @@ def expressible(model: Model, notes: list[str]) -> Model:
     links = [_link(link, notes) for link in model.links]
     joints: list[Joint] = []
     for joint in model.joints:
-        plain = _plain(joint, notes)
+        plain = _reduced_joint(joint, notes)
         if np.array_equal(plain.offset, np.eye(4)) or isinstance(plain.kind, Planar):
             joints.append(plain)
             continue
-        anchor = _fresh(f"{joint.child}/{joint.name}", links)
+        anchor = _unused_link_name(f"{joint.child}/{joint.name}", links)
         links.append(Link(anchor))
         joints.append(replace(plain, child=anchor, offset=np.eye(4)))
-        name = _fresh_joint(f"{joint.child}/fixed", (*model.joints, *joints))
+        name = _unused_joint_name(f"{joint.child}/fixed", (*model.joints, *joints))
         joints.append(Joint(name, Fixed(), anchor, joint.child, plain.offset))
     parts, gravity = (tuple(links), tuple(joints)), np.array(GRAVITY)
     none: dict[str, Any] = dict.fromkeys(("actuators", "tendons", "force_elements", "named_states"), ())
@@ -66,7 +66,7 @@ def _link(link: Link, notes: list[str]) -> Link:
     return Link(link.name, link.body, visuals, collisions)
 
 
-def _plain(joint: Joint, notes: list[str]) -> Joint:
+def _reduced_joint(joint: Joint, notes: list[str]) -> Joint:
     """A joint without rotors and springs, with limits as URDF has them."""
     if joint.armature.any():
         notes.append("URDF has no armature: rotors are left out, and the mass matrix lacks them")
@@ -80,8 +80,8 @@ def _plain(joint: Joint, notes: list[str]) -> Joint:
         notes.append("URDF has limits of hinges and sliders only: others are left out")
         limits = Limits()
     elif ends.sum() == 1:
-        notes.append(f"URDF has end stops on both sides or none: an open side ends at {FAR:g}")
-        limits = replace(limits, lower=max(limits.lower, -FAR), upper=min(limits.upper, FAR))
+        notes.append(f"URDF has end stops on both sides or none: an open side ends at {OPEN_END:g}")
+        limits = replace(limits, lower=max(limits.lower, -OPEN_END), upper=min(limits.upper, OPEN_END))
     if isinstance(kind, Continuous) and ends.any():
         kind = Revolute(kind.axis)
     if kind.name == "spherical":
@@ -89,15 +89,15 @@ def _plain(joint: Joint, notes: list[str]) -> Joint:
     return replace(joint, kind=kind, limits=limits, passive=passive, armature=np.zeros(joint.kind.nv))
 
 
-def _fresh(name: str, links: list[Link]) -> str:
-    return next(each for each in _tries(name) if each not in {link.name for link in links})
+def _unused_link_name(name: str, links: list[Link]) -> str:
+    return next(each for each in _candidate_names(name) if each not in {link.name for link in links})
 
 
-def _fresh_joint(name: str, joints: tuple[Joint, ...]) -> str:
-    return next(each for each in _tries(name) if each not in {joint.name for joint in joints})
+def _unused_joint_name(name: str, joints: tuple[Joint, ...]) -> str:
+    return next(each for each in _candidate_names(name) if each not in {joint.name for joint in joints})
 
 
-def _tries(name: str) -> Iterator[str]:
+def _candidate_names(name: str) -> Iterator[str]:
     while True:
         yield name
         name += "_"

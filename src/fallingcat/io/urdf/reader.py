@@ -34,7 +34,7 @@ from ...model import (
 from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..limits import MAX_INERTIA, MAX_LENGTH, MAX_LINKS, MIN_MASS, UNLIMITED
-from ..mimics import Asked, mimicking
+from ..mimics import MimicRequest, mimicking
 from ..names import Names, check_name
 from ..numbers import number, vector
 from ..safe_xml import Element, only
@@ -95,7 +95,7 @@ def _with_missing_parents(parts: Parts, reader: Reader) -> Parts:
         if name == "world" and reader.options.base is None:
             reader.warn(place, f"{rule}: the base is fixed, as in Drake, where it is the world")
             parts = replace(parts, base=Trivial())
-        elif name != "world" and (piece := _still_piece(parts, name)):
+        elif name != "world" and (piece := _fixed_subtree(parts, name)):
             reader.fault(place, rule, f"what hangs on it, {', '.join(map(repr, piece))}, is left out")
             parts = _without(parts, piece)
             continue
@@ -106,7 +106,7 @@ def _with_missing_parents(parts: Parts, reader: Reader) -> Parts:
     return parts
 
 
-def _still_piece(parts: Parts, name: str) -> list[str]:
+def _fixed_subtree(parts: Parts, name: str) -> list[str]:
     """Links that hang on the missing link ``name`` by fixed joints alone, where the robot has a root of its own."""
     carried = {joint.child for joint in parts.joints}
     below = [name]
@@ -247,7 +247,7 @@ def _joint(joint: Element, reader: Reader) -> Joint:
         reader.fail(joint, f"the type of a joint is one of {', '.join(_TYPES)}, not {kind_name[:80]!r}")
     if kind_name == "spherical":
         reader.warn(joint, "a spherical joint: an extension of Bullet and MuJoCo, which other readers refuse")
-    parent, child = (_end(joint, side, reader) for side in ("parent", "child"))
+    parent, child = (_link_of_end(joint, side, reader) for side in ("parent", "child"))
     if parent == child:
         reader.fail(joint, f"parent and child are the same link, {parent!r}")
     placement, offset = _origin(joint, reader), np.eye(4)
@@ -267,7 +267,7 @@ def _joint(joint: Element, reader: Reader) -> Joint:
     return Joint(joint.get("name"), kind, parent, child, placement, offset, limits, passive=passive)
 
 
-def _end(joint: Element, side: str, reader: Reader) -> str:
+def _link_of_end(joint: Element, side: str, reader: Reader) -> str:
     end = only(reader, joint, side)
     if end is None or "link" not in end.attributes:
         reader.fail(end or joint, f"a joint needs <{side} link=.../>")
@@ -355,7 +355,7 @@ def _numbers_of(joint: Element, tag: str, names: tuple[str, ...], reader: Reader
     return {} if element is None else {name: number(reader, element, name, default=0.0) for name in names}
 
 
-def _mimics(joints: list[Element], reader: Reader) -> dict[str, Asked]:
+def _mimics(joints: list[Element], reader: Reader) -> dict[str, MimicRequest]:
     """Followed joint of each joint that follows one."""
     found = {}
     for joint in joints:
@@ -363,5 +363,5 @@ def _mimics(joints: list[Element], reader: Reader) -> dict[str, Asked]:
         if mimic is not None:
             ratio = number(reader, mimic, "multiplier", default=1.0)
             offset = number(reader, mimic, "offset", default=0.0)
-            found[joint.get("name")] = Asked(mimic.get("joint"), ratio, offset, mimic)
+            found[joint.get("name")] = MimicRequest(mimic.get("joint"), ratio, offset, mimic)
     return found

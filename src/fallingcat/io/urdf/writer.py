@@ -117,7 +117,7 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.urdf", notes: l
 
 def _check(model: Model, path: str | os.PathLike[str]) -> None:
     if type(model.base) not in (SE3, Trivial):
-        raise _refused(f"the base of {model.name!r} moves in {model.base}, and a URDF's base is free or fixed")
+        raise _not_writable(f"the base of {model.name!r} moves in {model.base}, and a URDF's base is free or fixed")
     reader = Reader(path)
     check_name(reader, None, "robot", model.name)
     links, joints = Names("link", reader), Names("joint", reader)
@@ -127,7 +127,7 @@ def _check(model: Model, path: str | os.PathLike[str]) -> None:
         joints.add(joint.name, None)
 
 
-def _refused(reason: str) -> ModelError:
+def _not_writable(reason: str) -> ModelError:
     return ModelError(f"{reason}: save the model as .toml, which can say everything")
 
 
@@ -177,7 +177,7 @@ def _shape(tag: str, shape: Shape, path: str | os.PathLike[str]) -> list[str]:
 def _joint(joint: Joint) -> list[str]:
     kind = TYPES.get(type(joint.kind))
     if kind is None:
-        raise _refused(f"joint {joint.name!r} is of the kind {joint.kind.name!r}, which URDF does not have")
+        raise _not_writable(f"joint {joint.name!r} is of the kind {joint.kind.name!r}, which URDF does not have")
     origin, axis = joint.placement, None
     if isinstance(joint.kind, Planar):
         origin, axis = _plane(joint)
@@ -211,7 +211,7 @@ def _plane(joint: Joint) -> tuple[np.ndarray, tuple[float, float, float]]:
     T = joint.offset[:3, :3].T
     x, y, z = (float(a) + 0.0 for a in T[:, 2])
     if joint.offset[:3, 3].any() or np.abs(_z_to((x, y, z)) - T).max() > _ROUNDING:
-        raise _refused(f"joint {joint.name!r} has an offset on the side of its child, which URDF does not have")
+        raise _not_writable(f"joint {joint.name!r} has an offset on the side of its child, which URDF does not have")
     return joint.placement @ joint.offset, (x, y, z)
 
 

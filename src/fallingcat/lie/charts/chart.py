@@ -105,7 +105,7 @@ class Chart(ABC):
         """Distance to the singular set: zero exactly where the rate matrix loses rank.
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
 
         Returns:
             Number that is not negative.
@@ -115,7 +115,7 @@ class Chart(ABC):
         """Residual of the constraint on the parameters, such as a length beyond 1; 0 where all are free.
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
 
         Returns:
             Number that vanishes for a point of the chart.
@@ -127,7 +127,7 @@ class Chart(ABC):
         """Raise an error or warn if float parameters lie at or near the singular set.
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
 
         Raises:
             NumericsError: The parameters lie at the singular set; near it a :class:`ChartWarning` is given.
@@ -180,7 +180,7 @@ class RotationChart(Chart):
         """Rotation matrix of the parameters.
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
 
         Returns:
             ``C_AB`` (3 x 3).
@@ -195,7 +195,7 @@ class RotationChart(Chart):
             R: ``C_AB`` (3 x 3).
 
         Returns:
-            Parameters, ``dimension``.
+            Parameters (:attr:`dimension` numbers).
 
         Raises:
             NumericsError: A float matrix is no rotation.
@@ -213,7 +213,7 @@ class RotationChart(Chart):
         """Rate matrix ``E(x)`` with ``omega = E(x) @ xdot``; defined everywhere. [ETH] (2.82).
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
             frame: Axes of the angular velocity: ``"world"`` or ``"body"``.
 
         Returns:
@@ -230,7 +230,7 @@ class RotationChart(Chart):
         For more than three parameters it is the right inverse whose rates keep the constraint.
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
             frame: Axes of the angular velocity: ``"world"`` or ``"body"``.
 
         Returns:
@@ -277,7 +277,7 @@ class PositionChart(Chart):
         """Position vector of the parameters.
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
 
         Returns:
             Position, 3 (m).
@@ -292,7 +292,7 @@ class PositionChart(Chart):
             r: Position, 3 (m).
 
         Returns:
-            Parameters, ``dimension``.
+            Parameters (:attr:`dimension` numbers).
         """
         return self._coordinates(as_array(r, (3,), "a position"))
 
@@ -301,7 +301,7 @@ class PositionChart(Chart):
         """Rate matrix ``E_P(x)`` with ``rdot = E_P(x) @ xdot``; defined everywhere. [ETH] (2.10).
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
 
         Returns:
             ``3 x dimension`` matrix.
@@ -315,7 +315,7 @@ class PositionChart(Chart):
         It raises or warns as `check` does.
 
         Args:
-            x: Parameters, ``dimension``.
+            x: Parameters (:attr:`dimension` numbers).
 
         Returns:
             ``dimension x 3`` matrix.

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FOLLOWER_TOLERANCE: Final = 1e-2
 """rad or m (or of a cosine): how far a follower may be from where its leader has it, as soft constraints leave it."""
 
+MIN_LENGTH: Final = 1e-10
+"""Length of a quaternion below which its direction is rounding; MuJoCo takes such for the identity."""
+
 
 @dataclass(frozen=True)
 class Writing:
@@ -102,6 +105,8 @@ class Exchange(Frozen):
     """Places in our ``q`` where a quaternion ``xyzw`` begins."""
     followers: tuple[Follower, ...] = ()
     """joints that follow others here and have coordinates there"""
+    normalizes: bool = False
+    """True if the library normalizes quaternions of any length itself (MuJoCo)"""
 
     def to(self, q: Vector, v: Vector | None = None) -> tuple[FloatArray, FloatArray]:
         """Convert to the other library: their ``q`` and ``v``, of ours.
@@ -122,14 +127,15 @@ class Exchange(Frozen):
         theirs[..., self.cosines], theirs[..., self.cosines + 1] = np.cos(angles), np.sin(angles)
         units = {int(at): self._unit(q[..., at : at + 4]) for at in self.quaternions}
         for at, start in self.outside:
-            rates[..., start : start + 3] = _turned(units[at], rates[..., start : start + 3])
+            rates[..., start : start + 3] = _rotated(units[at], rates[..., start : start + 3])
         return theirs, rates
 
     def from_(self, q: Vector, v: Vector | None = None) -> tuple[FloatArray, FloatArray]:
         """Convert from the other library: our ``q`` and ``v``, of theirs.
 
-        Quaternions, cosines and sines are brought to length 1.  What misses it by more than 0.01 is refused, there too:
-        it is no rounding, but another number.
+        Quaternions, cosines and sines are brought to length 1.  What misses it by more than 0.01 is refused, as by
+        :meth:`to`: it is no rounding, but another number.  Where the library :attr:`normalizes` quaternions, only those
+        shorter than 1e-10 are.
 
         Args:
             q: Their coordinates, (..., their nq).
@@ -143,15 +149,15 @@ class Exchange(Frozen):
         wheels = self._unit(np.stack([q[..., self.cosines], q[..., self.cosines + 1]], axis=-1), "cosine and sine")
         angles = q.copy()
         angles[..., self.cosines] = np.arctan2(wheels[..., 1], wheels[..., 0])
-        own = self._own(len(self.q_order), [f.q for f in self.followers])
+        own = self._independent_entries(len(self.q_order), [f.q for f in self.followers])
         own[self.cosines + 1] = False  # sines are in the angles
         ours[..., self.q_order[own]] = angles[..., own]
         for at in self.quaternions:
-            ours[..., at : at + 4] = self._unit(ours[..., at : at + 4])
+            ours[..., at : at + 4] = self._unit(self._scaled(ours[..., at : at + 4]))
         for at, start in self.outside:
             inverse = ours[..., at : at + 4] * (-1.0, -1.0, -1.0, 1.0)
-            rates[..., start : start + 3] = _turned(inverse, rates[..., start : start + 3])
-        own = self._own(len(self.v_order), [f.v for f in self.followers])
+            rates[..., start : start + 3] = _rotated(inverse, rates[..., start : start + 3])
+        own = self._independent_entries(len(self.v_order), [f.v for f in self.followers])
         out[..., self.v_order[own]] = rates[..., own]
         if self.followers:
             self._check_followers(q, self.to(ours)[0])
@@ -184,7 +190,7 @@ class Exchange(Frozen):
         return self.from_(q, v)
 
     @staticmethod
-    def _own(size: int, followers: Sequence[slice | int]) -> np.ndarray:
+    def _independent_entries(size: int, followers: Sequence[slice | int]) -> np.ndarray:
         """Mask of their entries that are no follower's."""
         own = np.ones(size, dtype=bool)
         for at in followers:
@@ -232,6 +238,11 @@ class Exchange(Frozen):
             raise ModelError(f"q or v ({self.library}) of {self.model.name!r} holds a number that is not finite")
         return q, v
 
+    def _scaled(self, quaternions: np.ndarray) -> np.ndarray:
+        """Quaternions as the library takes them: of length 1 where it normalizes those that have a direction."""
+        length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+        return quaternions / np.where(length > MIN_LENGTH, length, 1.0) if self.normalizes else quaternions
+
     def _unit(self, x: np.ndarray, what: str = "a quaternion") -> np.ndarray:
         length = np.linalg.norm(x, axis=-1, keepdims=True)
         if not (np.abs(length - 1.0) <= QUATERNION_TOLERANCE).all():
@@ -240,7 +251,9 @@ class Exchange(Frozen):
         return np.asarray(x / length)
 
 
-def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot]) -> Exchange:
+def exchange(
+    model: Model, library: str, base: Spot | None, joints: Mapping[str, Spot], normalizes: bool = False
+) -> Exchange:
     """Exchange with a library that writes the base and every joint, by name, at the given places."""
     parts = _parts(model, library, base, joints)
     q_order = np.full(sum(len(part.place.writing.q) for part in parts), -1)
@@ -251,14 +264,14 @@ def exchange(model: Model, library: str, base: Spot | None, joints: Mapping[str,
         for i, word in enumerate(place.writing.q):
             alike = place.writing.q == group.coordinate_names  # two angles of one name too
             ours = i if alike else names.index("angle" if word in ("cos", "sin") else word)
-            _put(q_order, place.q + i, q + ours, library)
+            _set_entry(q_order, place.q + i, q + ours, library)
         for i, k in enumerate(place.writing.v):
-            _put(v_order, place.v + i, v + k, library)
+            _set_entry(v_order, place.v + i, v + k, library)
         cosines += [place.q + i for i, word in enumerate(place.writing.q) if word == "cos"]
         quaternions += [q + names.index("qx")] if "qx" in names else []
         outside += [(q + names.index("qx"), place.v + i) for i in place.writing.outside]
     places = (np.array(cosines, int), tuple(outside), np.array(quaternions, int))
-    return Exchange(model, library, q_order, v_order, *places, _followers(model, joints))
+    return Exchange(model, library, q_order, v_order, *places, _followers(model, joints), normalizes)
 
 
 class _Part(NamedTuple):
@@ -301,14 +314,14 @@ def _followers(model: Model, joints: Mapping[str, Spot]) -> tuple[Follower, ...]
     )
 
 
-def _put(order: np.ndarray, at: int, ours: int, library: str) -> None:
+def _set_entry(order: np.ndarray, at: int, ours: int, library: str) -> None:
     """Their entry ``at`` is ours at ``ours``; every entry has one meaning."""
     if not 0 <= at < len(order) or order[at] >= 0:
         raise ModelError(f"{library} moves more than this model: both have the same joints")
     order[at] = ours
 
 
-def _turned(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _rotated(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
     """``R x`` for unit quaternions ``xyzw``: ``x + 2 w (u x x) + 2 u x (u x x)``."""
     u, w = quaternion[..., :3], quaternion[..., 3:]
     across = 2.0 * np.cross(u, x)

@@ -24,7 +24,8 @@ _WRITINGS: Final[dict[type[Group], Writing]] = {
 def mujoco(model: Model) -> Exchange:
     """Exchange with MuJoCo's ``qpos`` and ``qvel``, joints in the model's order.
 
-    That is MuJoCo's order when the model was read from the same file, or from the ``MjModel``.
+    That is MuJoCo's order when the model was read from the same file, or from the ``MjModel``.  Quaternions in ``qpos``
+    may have any length: MuJoCo normalizes them before it uses them.
 
     Args:
         model: Robot.
@@ -45,7 +46,8 @@ def mujoco(model: Model) -> Exchange:
             raise ModelError(f"MuJoCo has no joint with the group {group}")
     starts = zip(_starts([g.nq for g in groups]), _starts([g.dim for g in groups]), groups, strict=True)
     base, *joints = [Spot(q, v, _WRITINGS[type(group)]) for q, v, group in starts]
-    return exchange(model, "MuJoCo", base, dict(zip((j.name for j in model.joints), joints, strict=True)))
+    places = dict(zip((joint.name for joint in model.joints), joints, strict=True))
+    return exchange(model, "MuJoCo", base, places, normalizes=True)
 
 
 def _starts(sizes: list[int]) -> list[int]:

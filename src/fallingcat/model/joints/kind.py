@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...arrays.arguments import check_rng, look_first
+from ...arrays.arguments import check_arguments_first, check_rng
 from ...arrays.types import FloatArray, Matrix, Pose, Vector
 from ...caching import cached_property
 from ...errors import ModelError
@@ -68,7 +68,7 @@ class JointKind(ABC):
         if min(axes, _depth(cls, "transform")) < _depth(cls, "fixed_axes"):
             cls.fixed_axes = False
         check_shapes(cls, _TAKES)
-        look_first(cls, {"sample": lambda cls, rng, **_: check_rng(rng)})
+        check_arguments_first(cls, {"sample": lambda cls, rng, **_: check_rng(rng)})
 
     @property
     @abstractmethod

@@ -160,7 +160,7 @@ class SpatialTendon(Tendon):
             if shape is None:
                 parts, arc = [(first.place, a, second.place, b)], 0.0
             else:
-                p, q, arc = _touched(motion, shape, a, b)
+                p, q, arc = _tangent_points(motion, shape, a, b)
                 parts = [(first.place, a, shape.place, p), (shape.place, q, second.place, b)]
             length = length + arc / divisor
             for start, x, end, y in parts:
@@ -184,18 +184,18 @@ def _renamed(part: Via | Wrap | Pulley, place: Mapping[str, str]) -> Via | Wrap 
     return replace(part, place=named)
 
 
-def _touched(motion: LinkMotion, shape: Wrap, a: Vector, b: Vector) -> tuple[Vector, Vector, Any]:
+def _tangent_points(motion: LinkMotion, shape: Wrap, a: Vector, b: Vector) -> tuple[Vector, Vector, Any]:
     """Points of tangency, in the frame of the motion, and the length between them."""
     H = motion.pose(shape.place) @ shape.placement
     if shape.inside:
-        p, q, arc = through(shape.kind, _seen(H, a), _seen(H, b), shape.radius)
+        p, q, arc = through(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius)
         return H[:3, :3] @ p + H[:3, 3], H[:3, :3] @ q + H[:3, 3], arc
-    side = None if shape.side is None else _seen(H, shape.side.position(motion))
-    p, q, arc = around(shape.kind, _seen(H, a), _seen(H, b), shape.radius, side)
+    side = None if shape.side is None else _in_frame(H, shape.side.position(motion))
+    p, q, arc = around(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius, side)
     return H[:3, :3] @ p + H[:3, 3], H[:3, :3] @ q + H[:3, 3], arc
 
 
-def _seen(H: Pose, point: Vector) -> Vector:
+def _in_frame(H: Pose, point: Vector) -> Vector:
     return H[:3, :3].T @ (point - H[:3, 3])
 
 

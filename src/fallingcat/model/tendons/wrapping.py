@@ -17,7 +17,7 @@ from ...arrays.types import Scalar, Vector
 
 NEWTON_STEPS = 6
 """Steps after which the point at which a cord bends inside a ring is known to rounding."""
-SMALLEST = 1e-15
+MIN_LENGTH = 1e-15
 """Lengths (m) and squares below which there is no direction."""
 
 
@@ -75,7 +75,7 @@ def through(kind: str, a: Vector, b: Vector, radius: float) -> tuple[Vector, Vec
     d0, d1 = stack([a @ first, a @ second]), stack([b @ first, b @ second])
     square, dif = radius * radius, d1 - d0
     dd = dif @ dif
-    share = -(d0 @ dif) / where(less(SMALLEST, dd), dd, 1.0 + 0.0 * dd)
+    share = -(d0 @ dif) / where(less(MIN_LENGTH, dd), dd, 1.0 + 0.0 * dd)
     share = where(less(share, 0.0), 0.0 * share, where(less(1.0, share), 1.0 + 0.0 * share, share))
     nearest = d0 + scale(share, dif)
     bends = _all(less(square, d0 @ d0), less(square, d1 @ d1), less(square, nearest @ nearest))
@@ -111,7 +111,7 @@ def _risen(a: Any, b: Any, d0: Any, d1: Any, P: Any, Q: Any, arc: Any) -> tuple[
     P = stack([P[0], P[1], a[2] + slope * before])
     Q = stack([Q[0], Q[1], a[2] + slope * (before + arc)])
     climb = Q[2] - P[2]
-    return P, Q, sqrt(arc * arc + climb * climb + SMALLEST**2)
+    return P, Q, sqrt(arc * arc + climb * climb + MIN_LENGTH**2)
 
 
 def _axes(a: Any, b: Any) -> tuple[Any, Any]:
@@ -124,7 +124,7 @@ def _axes(a: Any, b: Any) -> tuple[Any, Any]:
     other = stack(
         [largest_z + largest_y, one - largest_y, one - largest_z]
     )  # of ends in line with the center: any plane
-    normal = where(less(normal @ normal, SMALLEST**2), cross(first, other), normal)
+    normal = where(less(normal @ normal, MIN_LENGTH**2), cross(first, other), normal)
     return first, cross(_unit(normal), first)
 
 
@@ -132,7 +132,7 @@ def _circle(d0: Any, d1: Any, radius: float, side: Any) -> tuple[Any, Any, Any, 
     """Both points on the circle (2 each), the length between them, and whether the cord touches at all."""
     square, dif, turn = radius * radius, d1 - d0, _cross(d0, d1)
     s0, s1, dd = d0 @ d0, d1 @ d1, dif @ dif
-    outside = _all(less_equal(square, s0), less_equal(square, s1), less(SMALLEST, dd))
+    outside = _all(less_equal(square, s0), less_equal(square, s1), less(MIN_LENGTH, dd))
     out = less(0.5, outside)
     s0, s1, dd = (where(out, x, 1.0 + square + 0.0 * x) for x in (s0, s1, dd))
     share = -(d0 @ dif) / dd
@@ -143,7 +143,7 @@ def _circle(d0: Any, d1: Any, radius: float, side: Any) -> tuple[Any, Any, Any, 
     if side is not None:  # behind the center, as both ends see it: the other way around
         far = _all(less(turn * _cross(side, d1), 0.0), less(turn * _cross(d0, side), 0.0))
         held, sign = held + far - held * far, sign * (1.0 - 2.0 * far)
-    t0, t1 = (sign * radius * sqrt(where(out, x - square, 1.0 + 0.0 * x) + SMALLEST**2) for x in (s0, s1))
+    t0, t1 = (sign * radius * sqrt(where(out, x - square, 1.0 + 0.0 * x) + MIN_LENGTH**2) for x in (s0, s1))
     p = stack([(square * d0[0] + t0 * d0[1]) / s0, (square * d0[1] - t0 * d0[0]) / s0])
     q = stack([(square * d1[0] - t1 * d1[1]) / s1, (square * d1[1] + t1 * d1[0]) / s1])
     angle = arctan2(-sign * _cross(p, q), p @ q)
@@ -164,7 +164,7 @@ def _all(*conditions: Any) -> Any:
 
 
 def _norm(x: Any) -> Any:
-    return sqrt(x @ x + SMALLEST**2)
+    return sqrt(x @ x + MIN_LENGTH**2)
 
 
 def _unit(x: Any) -> Any:

@@ -73,13 +73,13 @@ def check_frame(model: Model, frame: GaitFrame) -> KnownFrame:
     if isinstance(frame, GivenFrame):
         return frame
     if not isinstance(frame, str):
-        return _given(model, frame)
+        return _user_frame(model, frame)
     choice(frame, NAMED, "frame")
     _check_named(model, frame)
     return frame
 
 
-def _given(model: Model, frame: Any) -> GivenFrame:
+def _user_frame(model: Model, frame: Any) -> GivenFrame:
     """User-defined frame from a pose or a function, checked at the neutral and a random shape."""
     if callable(frame):
         given = GivenFrame(frame, getattr(frame, "__name__", "given"))
@@ -121,7 +121,7 @@ def frame_pose(model: Model, joints: Vector, frame: KnownFrame) -> np.ndarray:
     if frame == "base":
         return np.eye(4)
     state = model.state(joints=joints)
-    out = np.array(_at(center_of_mass(model, state)), dtype=float)
+    out = np.array(_translation(center_of_mass(model, state)), dtype=float)
     if frame == "virtual_chassis":
         inertia = np.asarray(locked_inertia(model, state, "centroidal"))[None, 3:, 3:]
         out[:3, :3] = chassis_axes(inertia, *standing_out(model))[0]
@@ -145,7 +145,7 @@ def framed_curvature(model: Model, state: State, x: Vector, y: Vector, frame: st
         return F
     G = model.base
     still = State(np.eye(4), state.joints, state.twist, state.rates)
-    seen = _SE3.Ad(_at(-center_of_mass(model, still)))
+    seen = _SE3.Ad(_translation(-center_of_mass(model, still)))
     return G.coselection @ (seen @ (G.selection @ F))
 
 
@@ -171,8 +171,8 @@ def chassis_axes(inertias: np.ndarray, rank: int = 0, nearest: int = 0) -> np.nd
 def _centers_stay(model: Model) -> bool:
     """True if the base can translate to the center of mass, at the neutral and a random shape."""
     shapes = [model.neutral().joints, model.random_state(np.random.default_rng(0)).joints]
-    return all(model.base.contains(_at(center_of_mass(model, model.state(joints=q)))) for q in shapes)
+    return all(model.base.contains(_translation(center_of_mass(model, model.state(joints=q)))) for q in shapes)
 
 
-def _at(position: Vector) -> Pose:
+def _translation(position: Vector) -> Pose:
     return homogeneous(np.eye(3), position)

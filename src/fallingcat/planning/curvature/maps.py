@@ -101,8 +101,8 @@ class Plane:
         """Rectangle of the plane that two grids span.
 
         Args:
-            first: Values of the first coordinate.
-            second: Values of the second coordinate.
+            first: Values (N1) of the first coordinate.
+            second: Values (N2) of the second coordinate.
 
         Returns:
             Region between their smallest and largest values.

@@ -42,7 +42,7 @@ MAX_NEWTON_STEPS = 60
 """Largest number of steps of Newton's method."""
 
 
-class Turned(NamedTuple):
+class FrameChange(NamedTuple):
     """Change of frame by ``exp(x)``."""
 
     pose: Pose
@@ -53,11 +53,11 @@ class Turned(NamedTuple):
     """``m x m``: the body velocity of ``exp(x)`` per rate of ``x``"""
 
 
-def turned(model: Model, chart: Vector) -> Turned:
+def turned(model: Model, chart: Vector) -> FrameChange:
     """Exponential ``exp(x)`` of exponential coordinates ``chart`` (m), its inverse adjoint, and its rate."""
     G = model.base
     pose = G.exp(chart)
-    return Turned(pose, G.Ad(G.inverse(pose)), G.dexp_right(chart))
+    return FrameChange(pose, G.Ad(G.inverse(pose)), G.dexp_right(chart))
 
 
 def translations(model: Model) -> np.ndarray:
@@ -92,11 +92,11 @@ class Robot:
         """Rotational part (N x f x k) of the connection at the center of mass along directions (n x k)."""
         return np.asarray((self._connection(joints) @ directions)[:, self.free])
 
-    def exponential(self, x: np.ndarray) -> Turned:
+    def exponential(self, x: np.ndarray) -> FrameChange:
         """Exponential for ``x`` (N x f)."""
         chart = np.zeros((len(x), self.model.m))
         chart[:, self.free] = x
-        out: Turned = self._turned(chart)
+        out: FrameChange = self._turned(chart)
         return out
 
     def changed(self, A: np.ndarray, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
@@ -182,7 +182,7 @@ class MinimumPerturbation:
         middle = self._product(self.region.middle[None], lambda by: by.back, back=True)[0]
         return np.asarray(np.linalg.inv(middle) @ out)
 
-    def _product(self, q: np.ndarray, part: Callable[[Turned], np.ndarray], back: bool = False) -> np.ndarray:
+    def _product(self, q: np.ndarray, part: Callable[[FrameChange], np.ndarray], back: bool = False) -> np.ndarray:
         """Product of one part of all factors: the first one is leftmost, or rightmost where they act ``back``."""
         out = np.eye(self.robot.model.m if back else 4) + np.zeros((len(q), 1, 1))
         B = self.region.polynomials(self.region.coordinates(q))

@@ -93,7 +93,7 @@ class Curve(ABC):
         """Curve ``q = origin + directions r`` in more joints ([Mishra] (59)).
 
         Args:
-            directions: n x k.
+            directions: Matrix ``n x k``.
             origin: Shape (n) at ``r = 0``; None: zero.
 
         Returns:

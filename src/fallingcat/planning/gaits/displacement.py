@@ -129,12 +129,12 @@ class Reconstruction:
                 # each halving divides the error by 64 (order 6), so the change is the error of the coarser path
                 change = float(np.abs(path[-1] - before).max())
                 if change <= tolerance or (change <= 1e-10 and change >= error):  # rounding is reached
-                    return Displacement(self._seen(motion, path[-1], known), times, path, change)
+                    return Displacement(self._relative_displacement(motion, path[-1], known), times, path, change)
                 error = change
             steps, before = 2 * steps, path[-1]
         raise NumericsError(f"the displacement does not converge to {tolerance:g}: is the curve smooth?", value=error)
 
-    def _seen(self, motion: Motion, pose: np.ndarray, frame: KnownFrame) -> np.ndarray:
+    def _relative_displacement(self, motion: Motion, pose: np.ndarray, frame: KnownFrame) -> np.ndarray:
         if frame == "base":
             return pose
         frame = settled(self.model, frame, lambda: Region.around(motion))

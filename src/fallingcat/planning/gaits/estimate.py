@@ -93,10 +93,10 @@ def estimate_with(
     if np.abs(ends[1] - ends[0]).max() > 1e-9:
         raise ModelError("the gait is not closed: no area lies inside it")
     tip = np.asarray(_mean(motion) if apex is None else vector(apex, model.n, "apex"), dtype=float)
-    zeta = _settled(lambda order: _cone(mapper, motion, tip, order), tolerance)
+    zeta = _converged_integral(lambda order: _cone(mapper, motion, tip, order), tolerance)
     if momentum is not None:
         h = np.asarray(vector(momentum, model.m, "momentum"), dtype=float)
-        zeta = zeta + _settled(lambda order: _carried(mapper, motion, h, order), tolerance)
+        zeta = zeta + _converged_integral(lambda order: _momentum_displacement(mapper, motion, h, order), tolerance)
     G, H = model.base, frame_pose(model, ends[0], frame)
     return Estimate(zeta, np.asarray(G.exp(G.Ad(H) @ zeta)), name_of(frame))
 
@@ -140,7 +140,7 @@ def _mean(motion: Motion) -> np.ndarray:
     return np.asarray(motion(np.arange(256) / 256.0 * motion.duration).q.mean(axis=0))
 
 
-def _settled(integral: Callable[[int], np.ndarray], tolerance: float) -> np.ndarray:
+def _converged_integral(integral: Callable[[int], np.ndarray], tolerance: float) -> np.ndarray:
     """Integral by Gauss' rules of increasing order until it converges."""
     before = None
     for order in (8, 16, 32, 64, 128):
@@ -174,7 +174,7 @@ def _cone(mapper: Mapper, motion: Motion, tip: np.ndarray, order: int) -> np.nda
     return -np.einsum("u,s,usm->m", weights, along, F.reshape(len(nodes), len(times), -1))
 
 
-def _carried(mapper: Mapper, motion: Motion, h: np.ndarray, order: int) -> np.ndarray:
+def _momentum_displacement(mapper: Mapper, motion: Motion, h: np.ndarray, order: int) -> np.ndarray:
     """``integral of Ad(H^-1) Mb^-1 h dt``: the momentum alone, with the base where it started."""
     model, G = mapper.model, mapper.model.base
     times, weights = _times(motion, order)

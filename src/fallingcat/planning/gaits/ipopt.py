@@ -21,7 +21,7 @@ SOLVED = ("Solve_Succeeded",)
 """Status of IPOPT where it has found an optimum."""
 INTERRUPTED = "User_Requested_Stop"
 """Status of IPOPT after an interrupt."""
-HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not_Enough_Degrees_Of_Freedom")
+INFEASIBLE_STATUSES = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not_Enough_Degrees_Of_Freedom")
 """Statuses of IPOPT where there is no solution."""
 
 
@@ -64,7 +64,9 @@ class Solution(NamedTuple):
         """Status: ``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``."""
         if self.words == INTERRUPTED:
             return "interrupted"
-        return "optimal" if self.words in SOLVED else "infeasible" if self.words in HOPELESS else "unfinished"
+        return (
+            "optimal" if self.words in SOLVED else "infeasible" if self.words in INFEASIBLE_STATUSES else "unfinished"
+        )
 
 
 class Solver:

@@ -242,36 +242,36 @@ class _Search:
         found: list[Optimum] = []
         try:
             for x in starts:
-                found.append(self._from(x))  # noqa: PERF401  Ctrl-C leaves what was found
-            return self._with_reach(self._first(found))
+                found.append(self._solved_from(x))  # noqa: PERF401  Ctrl-C leaves what was found
+            return self._with_reach(self._best_result(found))
         except Interrupted as stop:
-            best = self._first([*found, self._judged(stop.result)[0]])
+            best = self._best_result([*found, self._result(stop.result)[0]])
             words = f"interrupted after {len(found)} of {len(starts)} starts"
             raise Interrupted(words, replace(best, status="interrupted", message=f"{words}; {best.message}")) from None
 
-    def _first(self, found: list[Optimum]) -> Optimum:
+    def _best_result(self, found: list[Optimum]) -> Optimum:
         return min(found, key=lambda one: (_RANKS[one.status], self._cost(one)))
 
     def _with_reach(self, best: Optimum) -> Optimum:
         if best.optimal or self.question.target is None:
             return best
-        return replace(best, message=f"{best.message}; {self._farthest(best)}")
+        return replace(best, message=f"{best.message}; {self._reach_message(best)}")
 
     def _cost(self, one: Optimum) -> float:
         asked = self.question
         return one.effort if asked.target is not None else asked.weight * one.effort - asked.aim.sign * one.value
 
-    def _farthest(self, stuck: Optimum) -> str:
+    def _reach_message(self, stuck: Optimum) -> str:
         """Message about the largest value within reach, when a target is not."""
         asked = replace(self.question, target=None, weight=1e-6, aim=Aim(self.question.aim.name, self._direction()))
         other = _Search(self.part, asked, self.iterations, self.tolerance)
-        most = other._from(self._series(stuck.series(np.arange(256) / 256.0).q))
+        most = other._solved_from(self._series(stuck.series(np.arange(256) / 256.0).q))
         if not most.optimal:
             return "the largest value within reach is not known"
         size = f"{np.degrees(most.value):.4g} degrees" if asked.aim.is_angle else f"{most.value:.4g} m"
         return f"{asked.aim.name} of {size} is within reach"
 
-    def _from(self, x: np.ndarray) -> Optimum:
+    def _solved_from(self, x: np.ndarray) -> Optimum:
         steps, margin, weight = 12 + 4 * self.question.harmonics, 0.0, self.question.weight
         solver, answer = self._solver(steps), None
         weights = self._weights(solver, x)
@@ -282,7 +282,7 @@ class _Search:
             answer = solver.solve(here, once, 0.0, self.iterations, enough, answer, near=WARM_BARRIER)
         assert answer is not None
         for _ in range(8):
-            found, gap, excess = self._judged(answer)
+            found, gap, excess = self._result(answer)
             if not found.optimal or (gap <= VALUE_TOLERANCE and excess <= LIMIT_TOLERANCE):
                 break
             if gap > VALUE_TOLERANCE:
@@ -309,7 +309,7 @@ class _Search:
         count = int(np.ceil(np.log(max(asked.weight / first, 1e-4)) / np.log(0.3)))
         return [*(first * 0.3**k for k in range(count)), asked.weight]
 
-    def _judged(self, answer: Solution) -> tuple[Optimum, float, float]:
+    def _result(self, answer: Solution) -> tuple[Optimum, float, float]:
         """Gait of a solution, the error of its discrete value, and its violation of the limits."""
         asked, H = self.question, self.question.harmonics
         table = answer.x.reshape(-1, asked.model.n)

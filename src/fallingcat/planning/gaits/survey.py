@@ -109,8 +109,12 @@ class Survey(NamedTuple):
 
     def data(self) -> dict[str, Any]:
         """Plain data: radii in rad, displacements as ``[v; w]`` in m and rad."""
-        bends = [{"radius": row.radius, **_plain(row)} for row in self.circles]
-        circle = {"center": (self.middle + self.center).tolist(), "radius": self.circle.radius, **_plain(self.circle)}
+        bends = [{"radius": row.radius, **_row_data(row)} for row in self.circles]
+        circle = {
+            "center": (self.middle + self.center).tolist(),
+            "radius": self.circle.radius,
+            **_row_data(self.circle),
+        }
         out: dict[str, Any] = {
             "joints": list(self.joints),
             "frame": self.map.frame,
@@ -119,7 +123,7 @@ class Survey(NamedTuple):
         out |= {"circles": bends, "best_circle": circle, "best": None}
         if self.optimum is not None and self.best is not None:
             series, found, order = self.optimum.series, self.optimum, self._order(self.optimum)
-            out["best"] = _plain(self.best) | {
+            out["best"] = _row_data(self.best) | {
                 "status": found.status,
                 "message": found.message,
                 "iterations": found.iterations,
@@ -142,7 +146,7 @@ class Survey(NamedTuple):
         return Circle(self.circle.radius, (float(self.center[0]), float(self.center[1])))
 
 
-def _plain(row: Cycle) -> dict[str, Any]:
+def _row_data(row: Cycle) -> dict[str, Any]:
     return {"exact": row.exact.tolist(), "estimate": row.estimate.tolist()}
 
 
@@ -197,7 +201,7 @@ def survey(
         raise ModelError(f"a gait needs two different joints, got {joints[0]!r} twice")
     if component is not None and component not in COMPONENTS:
         raise ModelError(f"component must be one of {', '.join(COMPONENTS)}, got {component!r}")
-    model = _alone(model, joints)
+    model = _with_others_locked(model, joints)
     reach, middle = _within(model, joints, reach)
     plane = Plane.of_joints(model, *joints, origin=middle)
     grid = np.linspace(-reach, reach, GRID_POINTS)
@@ -279,7 +283,7 @@ def _strongest(sizes: np.ndarray) -> int:
     return int(np.argmax(sizes[3:])) + 3 if sizes[3:].max() > 1e-9 else int(np.argmax(sizes[:3]))
 
 
-def _alone(model: Model, joints: tuple[str, str]) -> Model:
+def _with_others_locked(model: Model, joints: tuple[str, str]) -> Model:
     """The robot with all other joints locked at neutral: what they could do is not asked, and would cost time."""
     for name in joints:
         model.leading_index(name)  # a name that does not exist is an error that says so

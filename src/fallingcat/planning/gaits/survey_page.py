@@ -22,7 +22,7 @@ def survey_page(found: Survey) -> Page:
     others = [k for k in range(6) if sizes[k] > 1e-6 * sizes.max() and k != found.component]
     maps = [survey_map(found, k) for k in (found.component, *others)]
     blocks: list[Block] = [survey_scene(found), maps[0], _table(found), *maps[1:]]
-    return Page(f"Gaits of {found.model.name}", _about(found), _facts(found), blocks)
+    return Page(f"Gaits of {found.model.name}", _caption(found), _facts(found), blocks)
 
 
 def survey_scene(found: Survey) -> Scene:
@@ -42,7 +42,7 @@ def survey_scene(found: Survey) -> Scene:
     return Scene(times, poses, drawn, floor=False, extras=extras, notes=[said, *notes], elevation=14.0)
 
 
-def _about(found: Survey) -> str:
+def _caption(found: Survey) -> str:
     return (
         f"Where {found.joints[0]} and {found.joints[1]} turn and carry {found.model.name} without momentum; base "
         f"{found.model.base}, curvature seen from the {found.map.frame.replace('_', ' ')} frame. A small anticlockwise "
@@ -57,17 +57,21 @@ def _facts(found: Survey) -> list[Fact]:
     if found.best is not None and found.optimum is not None:
         word = "best gait" if found.optimum.optimal else f"gait, {found.optimum.status}"
         facts.append(
-            Fact(word, _far(found.best, found.component), f"{name} per cycle, effort {found.optimum.effort:.3g}")
+            Fact(
+                word,
+                _displacement_text(found.best, found.component),
+                f"{name} per cycle, effort {found.optimum.effort:.3g}",
+            )
         )
-    facts.append(Fact("best circle", _far(found.circle, found.component), f"{name} per cycle"))
+    facts.append(Fact("best circle", _displacement_text(found.circle, found.component), f"{name} per cycle"))
     facts += [
-        Fact(f"bend of {_size(found, row)}", _far(row, found.component), f"{name} per cycle")
+        Fact(f"bend of {_size(found, row)}", _displacement_text(row, found.component), f"{name} per cycle")
         for row in found.circles[1::2]
     ]
     return facts
 
 
-def _far(row: Cycle, component: int) -> str:
+def _displacement_text(row: Cycle, component: int) -> str:
     return f"{visible(row.exact, component):.4g}{' m' if component < 3 else '°'}"
 
 
@@ -94,12 +98,12 @@ def survey_map(found: Survey, component: int) -> HeatMap:
     half, angles = found.circles[len(found.circles) // 2 - 1], np.linspace(0.0, 2.0 * np.pi, 181)
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     curves = [
-        (f"best circle: {_far(found.circle, component)}", found.center + found.circle.radius * circle),
-        (f"bend of {_size(found, half)}: {_far(half, component)}", half.radius * circle),
+        (f"best circle: {_displacement_text(found.circle, component)}", found.center + found.circle.radius * circle),
+        (f"bend of {_size(found, half)}: {_displacement_text(half, component)}", half.radius * circle),
     ]
     if found.best is not None:
         path = found.curve(np.linspace(0.0, 1.0, 361)).q
-        curves.insert(0, (f"best gait: {_far(found.best, component)}", path))
+        curves.insert(0, (f"best gait: {_displacement_text(found.best, component)}", path))
     area = "m²" if a.name == b.name == "m" else "rad²" if a == b else "(rad m)"
     return HeatMap(
         f"{COMPONENTS[component]}: {kind} {'xyz'[component % 3]} per area",

@@ -116,7 +116,7 @@ def time_parametrization(
     edges = np.unique(curve.breaks)
     steps = np.diff(edges)[:, None] * np.arange(points) / points
     grid = np.append((edges[:-1, None] + steps).ravel(), edges[-1])
-    return _timed(curve, grid, *_fastest(_Demand.of(model, curve, grid, share), np.diff(grid)))
+    return _result(curve, grid, *_fastest(_Demand.of(model, curve, grid, share), np.diff(grid)))
 
 
 class _Demand(NamedTuple):
@@ -203,7 +203,7 @@ class _Bounds(NamedTuple):
         return float(min(self.most, (room[meet] / closing[meet]).min(initial=np.inf)))
 
 
-def _timed(curve: Curve, grid: np.ndarray, x: np.ndarray, u: np.ndarray) -> TimeParametrization:
+def _result(curve: Curve, grid: np.ndarray, x: np.ndarray, u: np.ndarray) -> TimeParametrization:
     speeds = np.sqrt(x)
     # exact for constant d^2s/dt^2 in each interval, also from rest
     spent = 2.0 * np.diff(grid) / (speeds[:-1] + speeds[1:])

@@ -121,7 +121,7 @@ class Collocation:
             np.concatenate([np.broadcast_to(row[side], row[0].numel()) for row in rows]) for side in (1, 2)
         )
         parts = tuple(casadi.evalf(casadi.jacobian(g, y)) for y in (x, *known))
-        self.problem, self.options = self._derived(x, nodes[:, :-1], nodes[:, 1:], parts)
+        self.problem, self.options = self._with_derivatives(x, nodes[:, :-1], nodes[:, 1:], parts)
 
     def _rows(self, T: Any, nodes: Any, out: Any, square: Any, turn: np.ndarray | None) -> list[tuple[Any, Any, Any]]:
         """Constraints with bounds, linear in ``T``, nodes, outputs of intervals, and the square of ``T``."""
@@ -143,7 +143,7 @@ class Collocation:
             rows += [(part - share, -np.inf, 0.0), (part + share, 0.0, np.inf)]
         return rows
 
-    def _derived(self, x: Any, first: Any, second: Any, parts: tuple[Any, ...]) -> tuple[dict[str, Any], Any]:
+    def _with_derivatives(self, x: Any, first: Any, second: Any, parts: tuple[Any, ...]) -> tuple[dict[str, Any], Any]:
         """The program, and the derivatives of its constraints: those of one interval, at their places."""
         casadi, N, (linear, passing, square) = self.casadi, self.intervals, parts
         a, b = casadi.SX.sym("a", self.width), casadi.SX.sym("b", self.width)
@@ -155,8 +155,8 @@ class Collocation:
         pulls = casadi.reshape(passing.T @ m, out.numel(), N)
         H = casadi.Function("bends", [a, b, weights], [_entries(casadi, bends)]).map(N)(first, second, pulls)
         rows = np.arange(N)[:, None] * (out.numel(), self.width)
-        J = _placed(casadi, J, slopes, rows[:, 0], 1 + rows[:, 1], size)
-        H = _placed(casadi, H, bends, 1 + rows[:, 1], 1 + rows[:, 1], (size[1], size[1]))
+        J = _assembled(casadi, J, slopes, rows[:, 0], 1 + rows[:, 1], size)
+        H = _assembled(casadi, H, bends, 1 + rows[:, 1], 1 + rows[:, 1], (size[1], size[1]))
         T = casadi.MX(casadi.DM.triplet([0], [0], [1.0], size[1], 1))
         g = linear @ x + passing @ casadi.vec(self.passed.map(N)(first, second)) + square * x[0] ** 2
         jacobian = linear + passing @ J + 2.0 * (square * x[0]) @ T.T
@@ -220,7 +220,7 @@ def _entries(casadi: Any, matrix: Any) -> Any:
     return casadi.vertcat(*matrix.nonzeros())
 
 
-def _placed(casadi: Any, entries: Any, block: Any, rows: Any, columns: Any, size: tuple[int, int]) -> Any:
+def _assembled(casadi: Any, entries: Any, block: Any, rows: Any, columns: Any, size: tuple[int, int]) -> Any:
     """The sum of blocks with the sparsity of ``block``: the entries (E x N) of each, at rows and columns (N) on."""
     own = np.array(block.sparsity().get_triplet())
     i, j = ((own[k] + first[:, None]).ravel() for k, first in enumerate((rows, columns)))

@@ -17,7 +17,7 @@ from ...model import Model
 from ...records import tabulated
 from ..gaits.displacement import Displacement, Reconstruction
 from ..gaits.gait import Gait, Motion, check_motion, check_shape
-from ..gaits.ipopt import HOPELESS
+from ..gaits.ipopt import INFEASIBLE_STATUSES
 from ..gaits.splines import Spline
 from .collocation import Bounds, Collocation, Solution, demanded
 
@@ -29,7 +29,7 @@ ATTITUDE_TOLERANCE = 1e-4
 """Largest error of the final attitude (rad)."""
 SOLVED = "Solve_Succeeded"
 """Status of IPOPT where it has found an optimum."""
-_STATUS = {SOLVED: "optimal"} | dict.fromkeys(HOPELESS, "infeasible")
+_STATUS = {SOLVED: "optimal"} | dict.fromkeys(INFEASIBLE_STATUSES, "infeasible")
 
 
 @tabulated

@@ -21,7 +21,7 @@ UNLIMITED_BEND = 1.4
 """Largest bend of joints without limits (rad)."""
 SPINE = ("spine_side", "spine_arch")
 """Joints of the spine of the sample cat."""
-STRETCHED = 1.4
+STRETCH_ANGLE = 1.4
 """Angle (rad) by which the sample cat stretches its legs along its body, forward and backward: where it bends, they
 would hit its other half if it drew them in."""
 MIN_BEND_SHARE = 0.05
@@ -82,16 +82,18 @@ def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]
     _check(model, joints)
     if joints is None and set(SPINE) <= set(model.joint_names):
         legs = [name for name in model.joint_names if name.endswith("_leg")]
-        return [_pair(model, SPINE, {name: -STRETCHED if name.startswith("front") else STRETCHED for name in legs})]
+        return [
+            _pair(model, SPINE, {name: -STRETCH_ANGLE if name.startswith("front") else STRETCH_ANGLE for name in legs})
+        ]
     if joints is not None and len(joints) == 2:
         return [_pair(model, (joints[0], joints[1]), {})]
     names = hinges(model) if joints is None else tuple(joints)
-    stiffest = min(names, key=lambda name: _room(model, name))
-    if not _room(model, stiffest) > 0.0:
+    stiffest = min(names, key=lambda name: _bend_range(model, name))
+    if not _bend_range(model, stiffest) > 0.0:
         raise ModelError(f"joint {stiffest!r} cannot bend both ways from the neutral shape")
     free = model.lock([name for name in model.joint_names if name not in names]).merge_fixed()
-    room = np.array([_room(model, name) for name in free.joint_names])
-    planes = [_shared(free, first, second) for first, second in _planes(free, room)]
+    room = np.array([_bend_range(model, name) for name in free.joint_names])
+    planes = [_normalized_bending(free, first, second) for first, second in _planes(free, room)]
     return _different([*planes, _pair(free, strongest_pair(free), {})])
 
 
@@ -105,13 +107,13 @@ def _check(model: Model, joints: Sequence[str] | None) -> None:
 
 def hinges(model: Model) -> tuple[str, ...]:
     """Names of the hinges that can bend both ways from the neutral shape."""
-    found = [j.name for j in model.joints if isinstance(j.kind, Revolute) and j.nv and _room(model, j.name) > 0.0]
+    found = [j.name for j in model.joints if isinstance(j.kind, Revolute) and j.nv and _bend_range(model, j.name) > 0.0]
     if len(found) < 2:
         raise ModelError(f"{model.name!r} has {len(found)} hinges that bend both ways: turning over needs two")
     return tuple(found)
 
 
-def _room(model: Model, name: str) -> float:
+def _bend_range(model: Model, name: str) -> float:
     i = model.joint_index(name)
     limits, at = model.limits[model.joint_names.index(name)], float(model.neutral().joints[model.q_slices[i]].sum())
     return float(min(UNLIMITED_BEND, limits.upper - at, at - limits.lower))
@@ -128,7 +130,7 @@ def _planes(model: Model, room: np.ndarray) -> list[tuple[np.ndarray, np.ndarray
     return [quick, far, (far[0] * wide, far[1] * wide)]
 
 
-def _shared(model: Model, first: np.ndarray, second: np.ndarray) -> Bending:
+def _normalized_bending(model: Model, first: np.ndarray, second: np.ndarray) -> Bending:
     """Bending with the joints that matter, whose largest share is 1."""
     size = np.hypot(first, second)
     keep = size > MIN_BEND_SHARE * size.max()

@@ -143,7 +143,7 @@ def drop(
     )
     if trajectory.status != "finished":
         raise NumericsError(f"the fall was not simulated as it should be: {trajectory.status}")
-    return _accounted(bending, manoeuvre, duration, trajectory, up, planning)
+    return _result(bending, manoeuvre, duration, trajectory, up, planning)
 
 
 def _duration(height: float, standing: float, g: float, manoeuvre: Manoeuvre) -> float:
@@ -186,7 +186,7 @@ def _clearance(model: Model, state: State, up: np.ndarray, absolute: bool = Fals
     return lowest if absolute else float(up @ center_of_mass(model, state)) - lowest
 
 
-def _accounted(
+def _result(
     bending: Bending, manoeuvre: Manoeuvre, duration: float, trajectory: Trajectory, up: np.ndarray, planning: float
 ) -> Drop:
     model = bending.model

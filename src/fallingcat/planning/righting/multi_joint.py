@@ -45,13 +45,13 @@ RANDOM_MOTIONS, SEARCH_STEPS, FINAL_STEPS = 8, 20, 40
 """Number of random motions from which the search begins, of its steps from each, and of more from the best."""
 COMPARED_TURNS, COMPARED_RAMP = (2.0, 1.0, 0.5), 0.2
 """Numbers of turns, and ramp, with which motions are compared: the first whose best is clear of 180 degrees."""
-CLEAR_TURN = 0.85 * np.pi
+MAX_CLEAR_TURN = 0.85 * np.pi
 """rad; at a half turn the rotation vector jumps, and the search stops"""
 RAMP_TURNS = (0.25, 0.5)
 """Turns within which the motion is taken up, and left again, at the end."""
 MAX_TURNS, POINTS = 12, 80
 """Largest number of turns of a motion, and grid points on each of its three pieces, up to three turns."""
-PERIODS = 8
+MAX_PERIOD_COUNT = 8
 """Largest number of periods that are tried."""
 SEARCH_TOLERANCE, RESULT_TOLERANCE = 1e-6, 1e-11
 """Tolerances of displacements while searching, and of the result."""
@@ -163,7 +163,7 @@ def largest_turn(
 def _best_period(search: _Search, seed: int, angle: float) -> QuickRighting:
     """Fastest motion over periods, each half the one before, until they take longer."""
     found: QuickRighting | None = None
-    for period in search.longest_period() * 0.5 ** np.arange(PERIODS):
+    for period in search.longest_period() * 0.5 ** np.arange(MAX_PERIOD_COUNT):
         try:
             new = search.within(float(period)).quickest(seed, angle)
         except ModelError:
@@ -232,7 +232,7 @@ class _Search:
             rng = np.random.default_rng(seed)
             found = [self.climbed(self.random(rng), SEARCH_STEPS) for _ in range(RANDOM_MOTIONS)]
             turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], FINAL_STEPS)
-            if turn < CLEAR_TURN:
+            if turn < MAX_CLEAR_TURN:
                 break
         if not turn > 1e-3:
             raise ModelError(f"no motion of its joints was found that turns {self.model.name!r} about this axis")

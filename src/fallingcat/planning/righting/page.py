@@ -26,7 +26,7 @@ _SAYING = (
 
 def drop_page(fall: Drop, whole: Model, is_cat: bool) -> Page:
     """Page of ``fall``; ``whole`` is the robot with all of its links, for its geometry."""
-    keep = _kept(fall)
+    keep = _frame_indices(fall)
     times = fall.trajectory.times[keep]
     title = _TITLE if is_cat else f"{fall.model.name} falls without spin and turns over"
     return Page(
@@ -37,7 +37,7 @@ def drop_page(fall: Drop, whole: Model, is_cat: bool) -> Page:
     )
 
 
-def _kept(fall: Drop) -> np.ndarray:
+def _frame_indices(fall: Drop) -> np.ndarray:
     last = len(fall.trajectory.times) - 1
     return np.unique(np.linspace(0, last, FRAMES + 1).round().astype(int))
 
@@ -88,7 +88,7 @@ def dressed(cat: Model) -> dict[str, list[Shape]]:
     shapes = model_shapes(cat)
     for name, parts in shapes.items():
         color = LIGHT if name.endswith("leg_link") else FUR
-        shapes[name] = [_in(part, color) for part in parts if not name.startswith("vertebra")]
+        shapes[name] = [_colored(part, color) for part in parts if not name.startswith("vertebra")]
         if name.endswith("leg_link"):
             shapes[name].append(Capsule((0.004, 0.0, -0.19), (0.016, 0.0, -0.192), 0.018, LIGHT))
     shapes["front"].append(Capsule((0.06, 0.0, -0.014), (-0.05, 0.0, -0.014), 0.046, LIGHT))
@@ -107,7 +107,7 @@ def dressed(cat: Model) -> dict[str, list[Shape]]:
     return shapes
 
 
-def _in(shape: Shape, color: str) -> Shape:
+def _colored(shape: Shape, color: str) -> Shape:
     from dataclasses import replace
 
     return replace(shape, color=color)

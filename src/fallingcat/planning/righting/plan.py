@@ -179,7 +179,7 @@ class Planner:
         twists = -np.einsum("kmn,kn->km", self.reconstruction.connection(jet.q), jet.dq)
         forces = self._forces(jet.q, twists, jet.dq, jet.ddq)
         peak_forces, peak_rates = np.abs(forces).max(axis=0), np.abs(jet.dq).max(axis=0)
-        quaternion = _near(_quaternion(moved.pose), attitude)
+        quaternion = _same_hemisphere(_quaternion(moved.pose), attitude)
         axis = quaternion[:3] / np.linalg.norm(quaternion[:3])
         least = self._shortest(peak_forces, peak_rates)
         return Manoeuvre(curve, _angle(quaternion), moved.pose, least, peak_forces, axis)
@@ -204,7 +204,7 @@ def smallest_bend(
         return _quaternion(pose(bend))
 
     bends = np.linspace(0.0, reach, 15)
-    attitudes = _followed([rotation(bend) for bend in bends])
+    attitudes = _continuous([rotation(bend) for bend in bends])
     angles = np.array([_angle(x) for x in attitudes])
     above = np.flatnonzero(angles >= turn)
     if not len(above):
@@ -212,7 +212,7 @@ def smallest_bend(
     i = int(above[0])
 
     def miss(bend: float) -> float:
-        return _angle(_near(rotation(bend), attitudes[i])) - turn
+        return _angle(_same_hemisphere(rotation(bend), attitudes[i])) - turn
 
     return root(miss, float(bends[i - 1]), float(bends[i]), 1e-9), attitudes[i], float(angles.max())
 
@@ -309,7 +309,7 @@ def followed_turn(path: np.ndarray) -> np.ndarray:
         >>> followed_turn(path).round(12)
         array([0., 0., 4.])
     """
-    last = _followed([_quaternion(pose) for pose in path])[-1]
+    last = _continuous([_quaternion(pose) for pose in path])[-1]
     return _angle(last) * last[:3] / max(float(np.linalg.norm(last[:3])), 1e-300)
 
 
@@ -317,16 +317,16 @@ def _quaternion(pose: np.ndarray) -> np.ndarray:
     return np.asarray(rotations.quaternion_from_matrix(pose[:3, :3]), dtype=float)
 
 
-def _near(quaternion: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _same_hemisphere(quaternion: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Quaternion of a rotation, of the two, that lies on the side of ``other``."""
     return quaternion if quaternion @ other >= 0.0 else -quaternion
 
 
-def _followed(quaternions: list[np.ndarray]) -> list[np.ndarray]:
+def _continuous(quaternions: list[np.ndarray]) -> list[np.ndarray]:
     """Quaternions of rotations that grow from the identity, without jumps of sign: angles pass 180 degrees."""
-    out = [_near(quaternions[0], np.array([0.0, 0.0, 0.0, 1.0]))]
+    out = [_same_hemisphere(quaternions[0], np.array([0.0, 0.0, 0.0, 1.0]))]
     for x in quaternions[1:]:
-        out.append(_near(x, out[-1]))
+        out.append(_same_hemisphere(x, out[-1]))
     return out
 
 

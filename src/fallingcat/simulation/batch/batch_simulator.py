@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -131,6 +132,10 @@ class BatchSimulator(CompiledBatch):
             problem = replace(problem, controller=held, external=True)
         simulator._begin(problem, states, integrator, dt, [], target, dtype, threads, parameters)
         return simulator
+
+    def __copy__(self) -> BatchSimulator:
+        """Simulator of the same robots that moves by itself."""
+        return copy.deepcopy(self, {id(self.problem.model): self.problem.model})
 
     def __repr__(self) -> str:
         robots = f"{self.count} of {short(self.problem.model.name)}"

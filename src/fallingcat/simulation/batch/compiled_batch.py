@@ -17,6 +17,7 @@ from ..integrators.event_located import EventLocator
 from ..problem.arguments import whole
 from ..problem.problem import Problem
 from ..problem.robot_parameters import Parameters, checked, masses
+from ..problem.step_numbers import numbers_of_each
 from ..problem.vector_field import Layout, layout_of
 from .law_inputs import LawInputs
 
@@ -111,7 +112,7 @@ class CompiledBatch:
         )
         if target == "cpu" and dtype != "float64":
             raise ModelError(f"a BatchSimulator on the CPU counts in float64, not {describe(dtype)}")
-        numbers, threads = _numbers_of_each(each, self.parameters, self.stepper.numbers), whole(threads, "threads")
+        numbers, threads = numbers_of_each(each, self.parameters, self.stepper.numbers), whole(threads, "threads")
         cpu = target == "cpu"
         self._on = Cpu(self.stepper.kernel, numbers, threads) if cpu else Gpu(self.stepper.on(target, dtype), numbers)
         self._inputs, self._order = LawInputs(self.problem, method, dt), method.order
@@ -238,12 +239,3 @@ class CompiledBatch:
             ``N x size`` numbers.
         """
         return np.array(self._on.fetched(self._x), dtype=float)
-
-
-def _numbers_of_each(each: list[list[float]], parameters: Parameters, numbers: np.ndarray) -> np.ndarray:
-    """``N x numbers``: those of each robot's laws, then those of what they have in common, then its parameters."""
-    if not each and not parameters.names:
-        return numbers
-    own = np.array(each) if each else np.zeros((len(parameters.numbers), 0))
-    common = numbers[own.shape[1] : len(numbers) - parameters.numbers.shape[1]]
-    return np.hstack([own, np.tile(common, (len(own), 1)), parameters.numbers])

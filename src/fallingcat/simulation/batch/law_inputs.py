@@ -11,8 +11,9 @@ import numpy as np
 from ...caching import cached_property
 from ...errors import ModelError, describe
 from ..integrators.base import Integrator
-from ..problem.law_parameters import places, split_parameters, tuned
+from ..problem.law_parameters import split_parameters, tuned
 from ..problem.problem import Problem
+from ..problem.step_numbers import number_places
 from ..step_size import MAX_EXPLICIT_PHASE, fastest
 
 
@@ -42,13 +43,14 @@ class LawInputs:
     def __init__(self, problem: Problem, method: Integrator, dt: float) -> None:
         self.problem, self._method, self._dt = problem, method, dt
         self.offered: dict[str, list[Input]] = {}
-        where_at = places(split_parameters(problem.laws, problem.model)[0])
+        self._blank, self._numbers = split_parameters(problem.laws, problem.model)
+        where_at = number_places(problem)
         for law in problem.laws:
             for name, field in law.inputs.items():
-                if (law.name, field) not in where_at:
+                if f"{law.name}.{field}" not in where_at:
                     raise ModelError(f"{field} of {law.name!r} is an input, but its forces cannot be traced without it")
                 shape = np.shape(getattr(law, field))
-                self.offered.setdefault(name, []).append(Input(law.name, where_at[law.name, field], shape))
+                self.offered.setdefault(name, []).append(Input(law.name, where_at[f"{law.name}.{field}"], shape))
 
     def named(self, name: str, value: Any) -> list[tuple[Input, Any]]:
         """The fields that a call sets under a name, with their values: those of several laws by a mapping."""
@@ -84,8 +86,7 @@ class LawInputs:
         for place, value in given:
             host = value.get() if hasattr(value, "get") else value  # CuPy's
             most[place] = np.atleast_2d(host).max(axis=0)
-        blank, own = split_parameters(self.problem.laws, self.problem.model)
-        laws = tuned(blank, most[: len(own)].tolist())
+        laws = tuned(self._blank, most[: len(self._numbers)].tolist())
         rate = fastest(replace(self.problem, laws=laws), self.problem.model.neutral())
         if rate * self._dt > MAX_EXPLICIT_PHASE:
             raise ModelError(
@@ -103,13 +104,12 @@ class LawInputs:
     @cached_property
     def _gains(self) -> set[str]:
         """Inputs that change how stiff a law is, and not only its set point."""
-        (blank, numbers), found = split_parameters(self.problem.laws, self.problem.model), set()
-        before = self._impedances(self.problem)
+        before, found = self._impedances(self.problem), set[str]()
         for name, laws in self.offered.items():
-            more = numbers.copy()
+            more = self._numbers.copy()
             for each in laws:
                 more[each.place] += 1.0
-            after = self._impedances(replace(self.problem, laws=tuned(blank, more.tolist())))
+            after = self._impedances(replace(self.problem, laws=tuned(self._blank, more.tolist())))
             if any(not np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
                 found.add(name)
         return found

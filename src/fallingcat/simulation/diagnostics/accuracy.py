@@ -171,11 +171,11 @@ def estimate(
     nodes, model, lanes = x[..., stepper.head :], stepper.problem.model, range(x.shape[1])
     errors = np.zeros((len(lanes), 4))
     cost = float(parts_per_step) if parts_per_step > 1 else 0.5
-    count, few = len(ends) - 1, _few(len(ends) - 1, ends[-1], cost)
+    count, few = len(ends) - 1, _repeated_count(len(ends) - 1, ends[-1], cost)
     everything = [(part, 1.0) for part in range(count)]
-    chosen = [_chosen(_activity(layout, nodes[:, i]), few) if few < count else everything for i in lanes]
+    chosen = [_selected_parts(_activity(layout, nodes[:, i]), few) if few < count else everything for i in lanes]
     repeated = list[tuple[np.ndarray, ...]]()
-    for parts, robots, weights in _together(chosen, ends, apart=held is not None):
+    for parts, robots, weights in _repeated_parts(chosen, ends, apart=held is not None):
         steps = int(ends[parts[0] + 1] - ends[parts[0]])
         count, some = steps * parts_per_step if parts_per_step > 1 else max(1, steps // 2), on.part(robots)
         size = steps * dt / count
@@ -211,7 +211,9 @@ def step_error(
     return Errors(off, _distances(model, layout, first, coarse)).worst(sound)
 
 
-def _together(chosen: list[list[tuple[int, float]]], ends: np.ndarray, apart: bool) -> Iterator[tuple[np.ndarray, ...]]:
+def _repeated_parts(
+    chosen: list[list[tuple[int, float]]], ends: np.ndarray, apart: bool
+) -> Iterator[tuple[np.ndarray, ...]]:
     """Parts, robots and weights of the steps that are repeated in one call.
 
     These are parts of equal length, or, ``apart``, the same part of many robots; of one robot each alone, for which the
@@ -266,12 +268,12 @@ def _activity(layout: Layout, nodes: np.ndarray) -> np.ndarray:
     return change
 
 
-def _few(count: int, steps: int, cost: float = 0.5) -> int:
+def _repeated_count(count: int, steps: int, cost: float = 0.5) -> int:
     """Number of the ``count`` parts of a run of so many ``steps`` to repeat, in ``cost`` times as many."""
     return max(1, math.ceil(max(MIN_STEPS_REPEATED, SHARE_REPEATED * 0.5 / cost * steps) * count / steps))
 
 
-def _chosen(activity: np.ndarray, few: int) -> list[tuple[int, float]]:
+def _selected_parts(activity: np.ndarray, few: int) -> list[tuple[int, float]]:
     """Parts of a run to repeat, ``few`` of them, and how many parts each stands for.
 
     Half of several are the most active ones, the rest is spread evenly over the others, for which it stands by its

@@ -39,7 +39,7 @@ OSCILLATING_STEPS, OSCILLATING_RATE = 40, 1e-2
 more than this, the integration oscillates"""
 MIN_SHAKEN_RATE = 0.1
 """The same of samples of a controller, and half of the largest rate of the joint: noise changes rates less"""
-COUNTED = {
+STEP_COUNTS = {
     "unconverged": (DiagnosticKind.UNCONVERGED, 0.05, "contact forces of {:.2g} % of the steps did not converge"),
     "coarse": (
         DiagnosticKind.COARSE_STEP,
@@ -70,7 +70,7 @@ def diagnosed(motion: Motion) -> tuple[Diagnostic, ...]:
 
 
 def _checks(run: Motion) -> Iterator[Diagnostic | None]:
-    yield from _stopped(run)
+    yield from _early_ends(run)
     yield _not_finite(run)
     yield _open_loops(run)
     kinetic, potential = run.energies
@@ -84,14 +84,14 @@ def _checks(run: Motion) -> Iterator[Diagnostic | None]:
         yield from _landings(run)
         yield _energy_balance(run, moved)
         yield _step_error(run)
-        yield _passed_stops(run)
+        yield _stop_violation(run)
         yield passed_ground(run)
         yield _oscillation(run)
     yield from _counted_steps(run)
     yield _nominal_stiffness(run)
 
 
-def _stopped(run: Motion) -> Iterator[Diagnostic]:
+def _early_ends(run: Motion) -> Iterator[Diagnostic]:
     """Robots of a batch that stopped early: the first of them says why."""
     for kind, why in run.stopped.items():
         robots = np.array(sorted(why), dtype=int)
@@ -123,7 +123,7 @@ def _singular(model: Model, start: State) -> str:
 
 def _counted_steps(run: Motion) -> Iterator[Diagnostic | None]:
     """Steps that a method has counted as unconverged, or coarse however finely divided."""
-    for name, (kind, limit, words) in COUNTED.items():
+    for name, (kind, limit, words) in STEP_COUNTS.items():
         if not np.any(run.counts.get(name, 0.0)):
             continue
         share = np.atleast_1d(run.counts[name]) / max(run.steps, 1)
@@ -154,7 +154,7 @@ def _open_loops(run: Motion) -> Diagnostic | None:
     """Largest opening of the loops."""
     if not run.problem.model.loops:
         return None
-    states = [x[run._looked_at] for x in run.series.states]
+    states = [x[run._energy_samples] for x in run.series.states]
     lead = states[0].shape[:2]
     flat = (x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in states)
     opened = np.where(run.finite, loop_errors(run.problem.model, *flat).reshape(lead).max(axis=0), 0.0)
@@ -211,7 +211,7 @@ def _law_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray) -> Diagnost
     return None
 
 
-def _passed_stops(run: Motion) -> Diagnostic | None:
+def _stop_violation(run: Motion) -> Diagnostic | None:
     """Joint that went as far beyond a stop as no run may start: light ones do, under strong drives."""
     model, joints = run.problem.model, run.series.states[1][:, run.finite]
     if LAW not in (law.name for law in run.problem.laws) or not joints.size:
@@ -280,7 +280,7 @@ def _landings(run: Motion) -> Iterator[Diagnostic | None]:
     dt = run.dt
     if dt is None or not run.method.stable or not offers(run.problem.contact, LinearizedForces):
         return
-    if run.many or _landed(run).any():  # modes of many samples take longer than the rebound
+    if run.many or _landed_robots(run).any():  # modes of many samples take longer than the rebound
         yield _rebounds(run, dt)
     if not run.many or asking(run.problem, 0.0, run.start(0)):
         yield _late_switches(run, dt)
@@ -292,14 +292,14 @@ def _rebounds(run: Motion, dt: float) -> Diagnostic | None:
         own = total_masses(run.parameters, run.problem.model, floor)  # type: ignore[arg-type, assignment]
     rebound = Rebound.of(run.problem, run.start(0), *own)
     long = np.broadcast_to(False if rebound is None else rebound.off(dt) > MAX_REBOUND_ERROR, run.count)
-    robots = np.flatnonzero(long & _landed(run)) if long.any() else np.zeros(0, dtype=int)
+    robots = np.flatnonzero(long & _landed_robots(run)) if long.any() else np.zeros(0, dtype=int)
     if rebound is None or not len(robots):
         return None
     m, gives = (np.broadcast_to(x, run.count)[robots] for x in (rebound.m, rebound.gives))
     return run.about(too_long(rebound._replace(m=m, gives=gives), dt), robots)
 
 
-def _landed(run: Motion) -> np.ndarray:
+def _landed_robots(run: Motion) -> np.ndarray:
     """``N``: who was in the air before the floor did work; one that is put on the ground may hover for a step."""
     flies = run.air.copy()
     if run.every_step:

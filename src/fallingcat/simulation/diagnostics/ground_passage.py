@@ -28,7 +28,7 @@ def passed_ground(run: Motion) -> Diagnostic | None:
     floor = None if contact is None else contact.on_ground
     if floor is None or not _on_ground(model, getattr(floor, "points", ())):
         return None
-    shapes = _untouched(model, floor.points)
+    shapes = _unmonitored_points(model, floor.points)
     if shapes is None:
         return None
     try:
@@ -38,7 +38,7 @@ def passed_ground(run: Motion) -> Diagnostic | None:
     last, robots = len(run.times) - 1, np.flatnonzero(run.finite)[:MAX_STATES]
     samples = sorted({last} if run.many else {*np.linspace(last, 0, MAX_STATES).astype(int).tolist()})
     heights = _heights(model, ground, shapes, *(x[np.ix_(samples, robots)] for x in run.series.states[:2]))
-    links, order, starts = _link_by_link(shapes)
+    links, order, starts = _grouped_by_link(shapes)
     own = heights[..., order]
     depths = np.where(np.add.reduceat(own, starts, axis=-1) < 0.0, -np.minimum.reduceat(own, starts, axis=-1), 0.0)
     sunk = robots[(depths > MAX_DEPTH).any(axis=(0, 2))]
@@ -65,7 +65,7 @@ def _heights(
 
 
 @functools.lru_cache(maxsize=32)
-def _link_by_link(shapes: CollisionPoints) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+def _grouped_by_link(shapes: CollisionPoints) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """Links, indices of the points link by link, and where those of each link begin."""
     place, groups = {point: i for i, point in enumerate(shapes.points)}, shapes.groups
     order = np.array([place[point] for points in groups.values() for point in points])
@@ -79,7 +79,7 @@ def _on_ground(model: Model, points: tuple[str, ...]) -> bool:
 
 
 @functools.lru_cache(maxsize=32)
-def _untouched(model: Model, points: tuple[str, ...]) -> CollisionPoints | None:
+def _unmonitored_points(model: Model, points: tuple[str, ...]) -> CollisionPoints | None:
     """Points of the collision shapes of links without contact points; None where there are none."""
     touching = {model.frame(point).link for point in points}
     names = [link.name for i, link in enumerate(model.links) if link.collisions and link.name not in touching and i]

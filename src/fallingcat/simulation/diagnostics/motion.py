@@ -76,7 +76,7 @@ class Motion:
         return np.asarray(self.series.base_works + self.series.joint_works)
 
     @cached_property
-    def _looked_at(self) -> Any:
+    def _energy_samples(self) -> Any:
         """Samples at which energies are evaluated: all of a batch, up to 250 of a single run."""
         few = {*np.linspace(0, len(self.times) - 1, 250).round().astype(int).tolist()}  # np.unique imports np.ma
         return slice(None) if self.many else np.array(sorted(few))
@@ -84,7 +84,7 @@ class Motion:
     @cached_property
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
         """Kinetic and potential energy (J) at samples ``x N``, ``lag`` before their end."""
-        states = [x[self._looked_at] for x in self.series.states]
+        states = [x[self._energy_samples] for x in self.series.states]
         lead = states[0].shape[:2]
         poses, *rest = (x.reshape(lead[0] * lead[1], *x.shape[2:]) for x in states)
         lag = self.method.lag * (self.dt or 0.0)
@@ -106,7 +106,7 @@ class Motion:
     @cached_property
     def residual(self) -> np.ndarray:
         """``N``: energy residual, NaN of robots whose numbers are not finite."""
-        found = residuals(*self.energies, self.works[self._looked_at])
+        found = residuals(*self.energies, self.works[self._energy_samples])
         return np.where(self.finite, found, np.nan)
 
     @cached_property

@@ -26,7 +26,7 @@ def speed_limit_law(problem: Problem) -> str | None:
     return next((law.name for law in problem.laws if limits_speeds(law, problem.model)), None)
 
 
-FAR = 1e9
+UNBOUNDED_MARGIN = 1e9
 """Speed that is left, relative to the range over which forces fade: no bound."""
 MIN_CHANGE = 1e-6
 """Change of the speed that is left, relative to that range, over which a secant is not taken."""
@@ -114,7 +114,10 @@ class DriveSpeeds(NamedTuple):
         None passes from its whole force to no force at once: sweeps could go to and fro between these.
         """
         left, none = self.moved(change).at, 0.0 * self.at
-        least, most = self._in_range(none - FAR, none, none + 1.0), self._in_range(none, none + 1.0, none + FAR)
+        least, most = (
+            self._in_range(none - UNBOUNDED_MARGIN, none, none + 1.0),
+            self._in_range(none, none + 1.0, none + UNBOUNDED_MARGIN),
+        )
         within = minimum(maximum(left, least), most)
         # half a range further at most: Newton's method on a function with kinks may jump from one to the other for ever
         beyond = minimum(maximum(left - within, none - 0.5), none + 0.5)

@@ -41,7 +41,7 @@ SWITCH_DEPTH = 1e-12
 """m: how far behind the ground, at most, a point switches"""
 FIRST_STEP, MIN_STEP = 1e-4, 1e-12
 """s"""
-NO_AIM = 1e9
+NO_AIM_TIME = 1e9
 """s: the aim of a step that aims at nothing"""
 MAX_EXCESS, ATTEMPT_RATE = 300_000.0, 1e6
 """Attempts, and attempts a second, at most: a robot that needs so many more than that ends as no number."""
@@ -120,7 +120,7 @@ class EventLocatorStepper(CompiledStepper):
 
     def start_vector(self, many: State, packed: np.ndarray) -> np.ndarray:
         """``N x size``: robots at rest in time, whose points touch where they are below the ground."""
-        first = np.tile([0.0, FIRST_STEP, NO_AIM, 0.0], (len(packed), 1))
+        first = np.tile([0.0, FIRST_STEP, NO_AIM_TIME, 0.0], (len(packed), 1))
         if not self._points:
             return np.hstack([first, packed])
         heights_at = compile(self._model, heights, state=["pose", "joints"], contact=self.problem.contact)
@@ -136,7 +136,7 @@ class EventLocatorStepper(CompiledStepper):
 
     def taken(self, on: Any, x: Any, dt: float, steps: int, forces: Any) -> Any:
         """``x`` when all have come ``steps`` of ``dt`` farther, on the machine ``on`` which it is."""
-        return self._arrived(on, x, on.times(x) + steps * dt, dt, forces)
+        return self._advanced_to(on, x, on.times(x) + steps * dt, dt, forces)
 
     def rows(self, on: Any, x: Any, dt: float, rows: int, every: int, forces: Any) -> tuple[Any, np.ndarray]:
         """``x`` after ``rows * every`` times ``dt``, and ``rows x N x size``: after every ``every`` times it."""
@@ -154,7 +154,7 @@ class EventLocatorStepper(CompiledStepper):
         """``x`` itself, for the same reason."""
         return x
 
-    def _arrived(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
+    def _advanced_to(self, on: Any, x: Any, until: Any, dt: float, forces: Any) -> Any:
         """``x`` when each is at its time in ``until`` (N), to which a few go on alone; :data:`MAX_EXCESS` ends it."""
         while True:
             away = np.flatnonzero(on.fetched(on.times(x) < until))
@@ -162,7 +162,7 @@ class EventLocatorStepper(CompiledStepper):
                 return x
             if len(away) * ROBOTS_PER_STRAGGLER <= len(until):
                 rest, theirs = on.part(away), (on.kept(x, away), until[away], dt, on.kept(forces, away))
-                on.put(x, away, self._arrived(rest, *theirs))
+                on.put(x, away, self._advanced_to(rest, *theirs))
                 return x
             x = self.toward(on, x, until, dt, forces)
 
@@ -224,24 +224,24 @@ def attempted(source: StepArguments, *, rule: Rule, ledger: bool) -> Any:
     y, error = rule.step(field, t, field.origin, dt)
     after, held_at, works = field.end(y)
     behind, toward = _switches(contact, model, touches, field.start, after, dt)
-    allowed = where(less(dt, 2.0 * TIME_TOLERANCE), NO_AIM, SWITCH_DEPTH)
+    allowed = where(less(dt, 2.0 * TIME_TOLERANCE), NO_AIM_TIME, SWITCH_DEPTH)
     fits = where(less(error, 1.0), where(less(behind, allowed), 1.0, 0.0), 0.0)
     kept = less(0.5, fits)
-    bits, held_at = _switched(contact, model, touches, after, held_at)
+    bits, held_at = _switched_contacts(contact, model, touches, after, held_at)
     arrives = less(clock[0] - t, dt * (1.0 + 1e-12))
     factor = _factor(error)
     longer = minimum(maximum(dt * factor, where(less(dt, advised), advised, 0.0)), clock[1])
     again = where(less(error, 1.0), advised, dt * minimum(factor, 0.9))
     rested = maximum(tries + 1.0 - ATTEMPT_RATE * dt, 0.0)
-    head = [where(arrives, clock[0], t + dt), longer, NO_AIM, rested]
+    head = [where(arrives, clock[0], t + dt), longer, NO_AIM_TIME, rested]
     now = concatenate([*(np.reshape(n, 1) for n in (*head, *bits)), layout.pack(after, held_at, works)])
     # a step that is taken back
-    then = [t, again, where(less(error, 1.0), toward, NO_AIM), tries + 1.0]
+    then = [t, again, where(less(error, 1.0), toward, NO_AIM_TIME), tries + 1.0]
     back = concatenate([*(np.reshape(n, 1) for n in (*then, *x[HEAD_SIZE : HEAD_SIZE + points])), packed])
     # what no length makes fit, or what takes too many, ends as no number
     stalled = less(MAX_EXCESS, tries)
     fails = where(stalled, 1.0, where(kept, 0.0, where(less(again, MIN_STEP), 1.0, 0.0)))
-    ends = [clock[0], advised, NO_AIM, tries, *x[HEAD_SIZE : HEAD_SIZE + points], *[np.nan] * len(packed)]
+    ends = [clock[0], advised, NO_AIM_TIME, tries, *x[HEAD_SIZE : HEAD_SIZE + points], *[np.nan] * len(packed)]
     gone = concatenate([np.reshape(n, 1) for n in ends])
     return where(awake, where(less(0.5, fails), gone, where(kept, now, back)), x)
 
@@ -267,8 +267,8 @@ def _switches(
 ) -> tuple[Any, Any]:
     """Largest distance (m) of points on the wrong side, and the step (s) that would end a hair behind."""
     if contact is None:
-        return 0.0, NO_AIM
-    worst, first = 0.0, NO_AIM
+        return 0.0, NO_AIM_TIME
+    worst, first = 0.0, NO_AIM_TIME
     places = zip(touches, *_heights(model, contact, start), *_heights(model, contact, end), strict=True)
     for touching, h, rate, h_end, rate_end in places:
         side = where(touching, -1.0, 1.0)
@@ -277,12 +277,12 @@ def _switches(
         when, lowest = ends.lowest()
         depth = where(crossed, -ends.end, -lowest)
         share = where(crossed, ends.crosses(-0.5 * SWITCH_DEPTH), when)
-        first = minimum(first, where(less(SWITCH_DEPTH, depth), maximum(share * dt, TIME_TOLERANCE), NO_AIM))
+        first = minimum(first, where(less(SWITCH_DEPTH, depth), maximum(share * dt, TIME_TOLERANCE), NO_AIM_TIME))
         worst = maximum(worst, depth)
     return worst, first
 
 
-def _switched(
+def _switched_contacts(
     contact: Contact | None, model: Model, touches: tuple[Any, ...], state: State, held_at: Any
 ) -> tuple[list[Any], Any]:
     """Points that touch at the end of a step (0 or 1), and where they are held: where they touched down."""
@@ -328,27 +328,27 @@ class AnyMode(Problem):
         """Forces of laws and controller in the mode that holds."""
         own = None if self.controller is None else self.given
         found = [Problem.applied(self, known, t, state, own) for known in _modes(mode)]
-        return {port: _chosen(mode, [forces[port] for forces in found]) for port in found[0]}
+        return {port: _value_of_mode(mode, [forces[port] for forces in found]) for port in found[0]}
 
     def touch(self, mode: Mode, state: State, memory: Any, applied: Any) -> Touch:
         """Forces and memory rate of the contact in the mode that holds; there are no guards."""
         if self.contact is None:
             return Problem.touch(self, mode, state, memory, applied)
         found = [self.contact.touch(self.model, known, state, memory, applied) for known in _modes(mode)]
-        forces = {port: _chosen(mode, [there.forces[port] for there in found]) for port in found[0].forces}
-        return Touch(forces, _chosen(mode, [there.memory_rate for there in found]), np.zeros(0))
+        forces = {port: _value_of_mode(mode, [there.forces[port] for there in found]) for port in found[0].forces}
+        return Touch(forces, _value_of_mode(mode, [there.memory_rate for there in found]), np.zeros(0))
 
 
 def _modes(mode: Mode) -> list[Mode]:
     return list(product((False, True), repeat=len(mode)))
 
 
-def _chosen(mode: Mode, values: list[Any]) -> Any:
+def _value_of_mode(mode: Mode, values: list[Any]) -> Any:
     """The value of the mode that holds, of those in all modes."""
     if not mode:
         return values[0]
     half = len(values) // 2
-    return where(mode[0], _chosen(mode[1:], values[half:]), _chosen(mode[1:], values[:half]))
+    return where(mode[0], _value_of_mode(mode[1:], values[half:]), _value_of_mode(mode[1:], values[:half]))
 
 
 EventLocatorStepper.code = staticmethod(attempted)

@@ -61,34 +61,56 @@ def linearized_forces(
     foresees all of springs and dampers, or, if its places are those of its ``middle``, as much as
     :class:`.ThetaWeights`.  With ``speeds`` the speed limits of drives are left to :class:`.DriveSpeeds`.
     """
-    model, zero, drives = problem.model, np.zeros(problem.model.n), set(problem.driven_ports)
-    unsaturated = [law for law in problem.laws if not law.saturates and law.name != friction_law]
-    now = model, t, state, touching, dt
-    impedances = {law.name: _resisting_impedance(law.joint_impedance, *now) for law in unsaturated}
-    full_impedances = {law.name: _full_impedance(law, *now) for law in unsaturated} if middle else {}
-    if len(forces) > model.nv:  # of a function, with its stiffness and damping
-        impedances["controller"], full_impedances["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
-    gains = {name: (dt * K, D + dt * K) for name, (K, D) in impedances.items()}
-    if middle and impedances and model.n:
-        gains = _theta_weighted(impedances, full_impedances, _joint_inertia(model), dt)
-    linear_forces = {law.name: LinearizedForce(_forces(law, *now[:-1]), *gains[law.name]) for law in unsaturated}
-    if friction_law is not None:
-        linear_forces[friction_law] = LinearizedForce(np.zeros(model.nv), zero, zero)
-    if problem.controller is not None:
-        linear_forces["controller"] = LinearizedForce(forces[: model.nv], *gains.get("controller", (zero, zero)))
-    asked = problem.total({name: one.forces for name, one in linear_forces.items() if name in drives})
+    model = problem.model
+    found = _asked_forces(problem, t, state, forces, touching, friction_law, dt, middle)
+    drives = [name for name in found if name in problem.driven_ports]
+    asked = problem.total({name: found[name].forces for name in drives})
     for law in problem.laws:
         if law.saturates:
-            later = speeds and limits_speeds(law, model)
-            at = state._replace(rates=np.zeros(model.n)) if later else state
-            taken = law.saturated_forces(model, t, at, frozenset(), asked)
-            gain = sum((linear_forces[name].gain for name in drives & linear_forces.keys()), start=zero)
-            u = asked[model.m :]
-            part = cut_resistance(u, u + taken[model.m :], gain, carried_inertia(model), dt)
-            linear_forces = {name: one.scaled(part) if name in drives else one for name, one in linear_forces.items()}
-            foreseen = zero if later else law.implicit_damping(model, state, asked, dt)
-            linear_forces[law.name] = LinearizedForce(taken, zero, foreseen)
-    return {port: linear_forces[port] for port in problem.ports if port in linear_forces}
+            gain = sum((found[name].gain for name in drives), start=np.zeros(model.n))
+            own, share = _saturated_force(law, model, t, state, asked, gain, dt, speeds)
+            found |= {name: found[name].scaled(share) for name in drives} | {law.name: own}
+    return {port: found[port] for port in problem.ports if port in found}
+
+
+def _asked_forces(
+    problem: Problem, t: Any, state: State, forces: Any, touching: Any, friction_law: str | None, dt: Any, middle: bool
+) -> dict[str, LinearizedForce]:
+    """Linearized forces of laws that do not saturate, and of the controller."""
+    model, zero = problem.model, np.zeros(problem.model.n)
+    laws = [law for law in problem.laws if not law.saturates and law.name != friction_law]
+    gains = _gains(model, laws, (model, t, state, touching, dt), forces, middle)
+    found = {law.name: LinearizedForce(_forces(law, model, t, state, touching), *gains[law.name]) for law in laws}
+    if friction_law is not None:
+        found[friction_law] = LinearizedForce(np.zeros(model.nv), zero, zero)
+    if problem.controller is not None:
+        found["controller"] = LinearizedForce(forces[: model.nv], *gains.get("controller", (zero, zero)))
+    return found
+
+
+def _gains(
+    model: Model, laws: list[Law], now: tuple[Any, ...], forces: Any, middle: bool
+) -> dict[str, tuple[Any, Any]]:
+    """Drift and gain (n each) of laws, and of a controller whose stiffness and damping are among its ``forces``."""
+    dt, impedances = now[-1], {law.name: _resisting_impedance(law.joint_impedance, *now) for law in laws}
+    full_impedances = {law.name: _full_impedance(law, *now) for law in laws} if middle else {}
+    if len(forces) > model.nv:
+        impedances["controller"], full_impedances["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
+    if middle and impedances and model.n:
+        return _theta_weighted(impedances, full_impedances, _joint_inertia(model), dt)
+    return {name: (dt * K, D + dt * K) for name, (K, D) in impedances.items()}
+
+
+def _saturated_force(
+    law: Law, model: Model, t: Any, state: State, asked: Any, gain: Any, dt: Any, speeds: bool
+) -> tuple[LinearizedForce, Any]:
+    """What a law takes of the forces (nv) that drives are ``asked`` for, and the share (n) that is left of a gain."""
+    later = speeds and limits_speeds(law, model)
+    at = state._replace(rates=np.zeros(model.n)) if later else state
+    taken, u = law.saturated_forces(model, t, at, frozenset(), asked), asked[model.m :]
+    share = cut_resistance(u, u + taken[model.m :], gain, carried_inertia(model), dt)
+    zero = np.zeros(model.n)
+    return LinearizedForce(taken, zero, zero if later else law.implicit_damping(model, state, asked, dt)), share
 
 
 def _forces(law: Law, model: Model, t: Any, state: State, touching: dict[str, Any]) -> Any:

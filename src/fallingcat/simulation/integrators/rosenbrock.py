@@ -77,9 +77,9 @@ def error_size(error: Vector, y: Vector, after: Vector, tolerance: float | None)
     """Root mean square of ``error / (1 + |y|)``, in units of the tolerance.
 
     Args:
-        error: Estimated error of ``y``.
-        y: Vector at the start of the step.
-        after: Vector at its end.
+        error: Estimated error (k) of ``y``.
+        y: Vector (k) at the start of the step.
+        after: Vector (k) at its end.
         tolerance: Error allowed per step; None: there is none.
 
     Returns:

@@ -20,7 +20,7 @@ from ...model import Model
 from ..problem.compiled_dynamics import cached_kernel
 from ..problem.law_parameters import split_parameters, tuned
 from ..problem.problem import Problem, given_size, with_given
-from ..problem.vector_field import Slope, VectorField, compiled_slope, layout_of
+from ..problem.vector_field import Slope, VectorField, layout_of
 from .base import Integrator, Step
 
 MAX_DIFFERENTIATED_NV = 8
@@ -45,7 +45,7 @@ class Rule(Integrator):
         Args:
             field: Vector field ``dy/dt``.
             t: Time (s).
-            y: Vector at ``t``.
+            y: Vector (size) at ``t``.
             dt: Step (s).
 
         Returns:
@@ -132,6 +132,13 @@ def at_points(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any
     return concatenate(parts)
 
 
+def slope_at(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
+    """``dy/dt`` of the :class:`VectorField` around a packed start, at ``[packed start; y]``."""
+    layout = layout_of(problem, memory)
+    field = VectorField(problem, mode, *layout.unpack(packed[: layout.size]))
+    return field(clock[0], packed[layout.size :])
+
+
 def commanded(problem: Problem, mode: Mode, memory: int, packed: Any, clock: Any) -> Any:
     """Sum (nv) of the forces of all laws."""
     return problem.total(problem.applied(mode, clock[0], layout_of(problem, memory).unpack(packed)[0]))
@@ -147,6 +154,17 @@ def guards(problem: Problem, mode: Mode, memory: int, make: Callable[..., Any] =
     memory -= sum(problem.sizes)
     size, kernel = layout_of(bare, memory).size, compiled(measure, bare, mode, memory, make)
     return lambda packed, clock: kernel(packed[..., :size], clock)
+
+
+def compiled_slope(problem: Problem, mode: Mode, memory: int) -> Slope:
+    """The vector field as machine code, with any leading batch shape."""
+    layout = layout_of(problem, memory)
+    kernel = compiled(slope_at, problem, mode, memory, further=2 * layout.nv + memory + layout.works)
+
+    def slope(packed: np.ndarray, y: np.ndarray, clock: np.ndarray) -> np.ndarray:
+        return kernel(np.concatenate([packed, y], axis=-1), np.concatenate([clock, clock], axis=-1))
+
+    return slope
 
 
 def port_forces(problem: Problem, mode: Mode, memory: int, packed: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -175,15 +193,17 @@ def compiled(
     mode: Mode,
     memory: int,
     make: Callable[..., Any] = compile,
+    further: int = 0,
     **options: Any,
 ) -> Step:
     """Compile one of the functions above to machine code, which takes the laws' numbers as an argument.
 
-    ``make`` compiles it for single calls, or with :func:`.compile_step` for many states.  It belongs to this library
+    ``make`` compiles it for single calls, or with :func:`.compile_step` for many states; ``further`` numbers follow on
+    a packed state.  It belongs to this library
     and its options are plain data, so that the kernels' cache knows it again.
     """
     laws, numbers = split_parameters(problem.laws, problem.model)
-    size, given = layout_of(problem, memory).size, given_size(problem)
+    size, given = layout_of(problem, memory).size + further, given_size(problem)
     inputs = {"packed": size, "clock": 2, "numbers": len(numbers), "given": given}
     about: dict[str, Any] = {"laws": laws, "contact": problem.contact, "mode": mode, "memory": memory}
     key = (what, make, problem.model, *inputs.values(), *about.values(), *options.items())

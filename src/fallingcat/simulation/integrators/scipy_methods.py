@@ -11,8 +11,9 @@ from ...contact.base import Mode
 from ...dynamics.checks import choice, positive
 from ...errors import ExtraMissingError, NumericsError
 from ..problem.problem import Problem
-from ..problem.vector_field import VectorField, compiled_slope, layout_of
+from ..problem.vector_field import VectorField, layout_of
 from .base import Integrator, Step
+from .rule import compiled_slope
 
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 

@@ -47,10 +47,10 @@ def fingerprint(x: Any) -> Any:
     >>> fingerprint(gains) == before
     False
     """
-    return _of(x, {})
+    return _fingerprint_of(x, {})
 
 
-def _of(x: Any, seen: _Seen) -> Any:
+def _fingerprint_of(x: Any, seen: _Seen) -> Any:
     kind = type(x)
     if kind in _PLAIN:
         return (kind, x.hex() if kind is float else x)
@@ -65,7 +65,7 @@ def _of(x: Any, seen: _Seen) -> Any:
     seen[id(x)] = (len(seen), x)  # which keeps it alive: its id stays its own
     for family, parts in _PARTS.items():
         if isinstance(x, family):
-            return (kind, *(_of(part, seen) for part in parts(x)))
+            return (kind, *(_fingerprint_of(part, seen) for part in parts(x)))
     if isinstance(x, types.FunctionType):
         return _function(x, seen)
     if isinstance(x, types.ModuleType):
@@ -89,13 +89,13 @@ _PARTS: dict[Any, Any] = {
 def _function(function: types.FunctionType, seen: _Seen) -> Any:
     """Its code, what it is bound to, and what a function of the user's own reads from its module."""
     cells = [_content(cell) for cell in function.__closure__ or ()]
-    if _installed(function.__module__):
-        return (function.__code__, *(_of(x, seen) for x in cells)) if cells else function
+    if _is_installed(function.__module__):
+        return (function.__code__, *(_fingerprint_of(x, seen) for x in cells)) if cells else function
     names = set(_names(function.__code__))
     read = [function.__globals__[name] for name in sorted(names & function.__globals__.keys())]
     attributes = (x for module in (*cells, *read) for x in _attributes(module, names))
     bound = (function.__defaults__, function.__kwdefaults__, *cells, *read, *attributes)
-    return (function.__code__, *(_of(x, seen) for x in bound))
+    return (function.__code__, *(_fingerprint_of(x, seen) for x in bound))
 
 
 def _content(cell: Any) -> Any:
@@ -115,15 +115,15 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 def _attributes(value: Any, names: set[str]) -> Iterator[Any]:
     """Values that a function with these names may read from a module of the user's own."""
-    if isinstance(value, types.ModuleType) and not _installed(value.__name__):
+    if isinstance(value, types.ModuleType) and not _is_installed(value.__name__):
         yield from (vars(value)[name] for name in sorted(names & vars(value).keys()))
 
 
 def _class(cls: type, seen: _Seen) -> Any:
     """A class of the user's own with all that it and its bases define."""
-    own = [base for base in cls.__mro__ if not _installed(base.__module__)]
+    own = [base for base in cls.__mro__ if not _is_installed(base.__module__)]
     defined = [(name, x) for base in own for name, x in vars(base).items() if not _is_machinery(name, x)]
-    return (cls, *(_of(x, seen) for x in defined)) if own else cls
+    return (cls, *(_fingerprint_of(x, seen) for x in defined)) if own else cls
 
 
 def _is_machinery(name: str, x: Any) -> bool:
@@ -133,17 +133,17 @@ def _is_machinery(name: str, x: Any) -> bool:
 
 def _instance(x: Any, seen: _Seen) -> Any:
     kind: Any = type(x)
-    if not _installed(kind.__module__):
+    if not _is_installed(kind.__module__):
         if not hasattr(x, "__dict__") or any(vars(base).get("__slots__") for base in kind.__mro__):
             raise Unrecognizable(f"a {kind.__name__}, whose fields are hidden")
-        return (_class(kind, seen), _of(vars(x), seen))
+        return (_class(kind, seen), _fingerprint_of(vars(x), seen))
     if kind.__module__.partition(".")[0] != OWN:
         raise Unrecognizable(f"a {kind.__module__}.{kind.__name__}")
     if not is_dataclass(x):
         hash(x)
         return x
     held = [getattr(x, name) for name in _field_names(kind)]
-    return (kind, *[value if _is_plain(value) else _of(value, seen) for value in held])
+    return (kind, *[value if _is_plain(value) else _fingerprint_of(value, seen) for value in held])
 
 
 def _is_plain(x: Any) -> bool:
@@ -157,7 +157,7 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 
 
 @functools.cache
-def _installed(module: str | None) -> bool:
+def _is_installed(module: str | None) -> bool:
     """True if a module belongs to this library, to Python, or to an installed package: such code does not change."""
     top = (module or "").partition(".")[0]
     if top == OWN or top in sys.stdlib_module_names:

@@ -47,7 +47,7 @@ def numbers_of(laws: Sequence[Law], blank: Sequence[Law]) -> list[float] | None:
     """The numbers of laws that are ``blank`` without them; None where they differ in more."""
     numbers = list[float]()
     for law, other in zip(laws, blank, strict=False):
-        own = _numbers(law) if _held(other, str) else []
+        own = _numbers(law) if _float_fields(other, str) else []
         if (_with(law, iter([ARGUMENT] * len(own)), float) if own else law) != other:
             return None
         numbers += own
@@ -60,24 +60,12 @@ def tuned(laws: Sequence[Law], numbers: Sequence[Any]) -> tuple[Law, ...]:
     return tuple(_with(law, rest, str) for law in laws)
 
 
-def places(blank: Sequence[Law]) -> dict[tuple[str, str], slice]:
-    """Slices of the numbers of each field among those of :func:`split_parameters`, by the names of law and field.
-
-    >>> from fallingcat.control import JointDamper, JointSpring
-    >>> from fallingcat.model import robots
-    >>> places(split_parameters([JointSpring(3.0), JointDamper(0.1)], robots.cat())[0])
-    {('joint springs', 'stiffness'): slice(0, 1, None), ('joint dampers', 'damping'): slice(1, 2, None)}
-    """
-    found, start = {}, 0
-    for law in blank:
-        for name, value in _held(law, str):
-            size = len(_flat(value, str))
-            found[law.name, name] = slice(start, start + size)
-            start += size
-    return found
+def field_sizes(blank: Sequence[Law]) -> dict[str, int]:
+    """Count of numbers of each field of laws without their numbers, by the names of law and field."""
+    return {f"{law.name}.{name}": len(_flat(value, str)) for law in blank for name, value in _float_fields(law, str)}
 
 
-def _held(law: Law, kind: type) -> list[tuple[str, Any]]:
+def _float_fields(law: Law, kind: type) -> list[tuple[str, Any]]:
     """Fields that hold floats, or the marks of arguments, or laws with such; inputs of a law may be tuples of them."""
     every = tuple(field.name for field in fields(law)) if is_dataclass(law) else ()
     names, inputs = every if law.tunable is None else law.tunable, {*law.inputs.values()}
@@ -96,7 +84,7 @@ def _fits(x: Any, kind: type, is_input: bool) -> bool:
 def _flat(value: Any, kind: type) -> list[Any]:
     """The numbers, or marks, of a field."""
     if isinstance(value, Law):
-        return [x for _, part in _held(value, kind) for x in _flat(part, kind)]
+        return [x for _, part in _float_fields(value, kind) for x in _flat(part, kind)]
     return [x for each in value for x in _flat(each, kind)] if isinstance(value, tuple) else [value]
 
 
@@ -106,7 +94,7 @@ def _numbers(law: Law) -> list[float]:
 
 def _with(law: Law, numbers: Iterator[Any], kind: type) -> Law:
     changed = copy.copy(law)
-    for name, value in _held(law, kind):  # past __init__: a traced number has no value that could be checked
+    for name, value in _float_fields(law, kind):  # past __init__: a traced number has no value that could be checked
         new: Any
         if isinstance(value, Law):
             new = _with(value, numbers, kind)

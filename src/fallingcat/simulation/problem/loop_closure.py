@@ -40,7 +40,7 @@ def closed_motion(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
 @takes(forces="nv")
 def closed_motion_at(model: Model, state: State, forces: Any) -> Any:
     """Acceleration and forces in loops, one after the other."""
-    found, J = loops.held_motion(model, state, forces, loops.STABILIZATION)
+    found, J = loops.constrained_motion(model, state, forces, loops.STABILIZATION)
     return concatenate([found.acceleration, J.T @ found.multipliers])
 
 

@@ -202,10 +202,10 @@ class Problem:
         """Problem whose laws have their parts of a memory.
 
         Args:
-            memory: Memory of contact and laws.
+            memory: Memory of contact and laws (k).
 
         Returns:
-            Problem, and the part of the memory that is left for the contact.
+            Problem, and the part (k) of the memory that is left for the contact.
         """
         if not any(self.sizes):
             return self, memory
@@ -218,13 +218,13 @@ class Problem:
         """Memory of the laws some time later; see :meth:`.Law.after`.
 
         Args:
-            memory: Memory of contact and laws.
+            memory: Memory of contact and laws (k).
             t: Time (s).
             state: Configuration and velocity.
             dt: Time (s) that passes.
 
         Returns:
-            Memory of the laws alone.
+            Memory (k) of the laws alone.
         """
         laws = zip(self.with_memory(memory)[0].laws, self.sizes, strict=True)
         return concatenate([np.zeros(0), *(law.after(self.model, t, state, dt) for law, size in laws if size)])
@@ -295,7 +295,7 @@ class Problem:
             mode: Mode of the contact.
             t: Time (s).
             state: Configuration and velocity.
-            memory: Memory of contact and laws.
+            memory: Memory of contact and laws (k).
 
         Returns:
             Forces (nv) by port.
@@ -314,7 +314,7 @@ class Problem:
             mode: Mode of the contact.
             t: Time (s).
             state: Configuration and velocity.
-            memory: Memory of contact and laws.
+            memory: Memory of contact and laws (k).
 
         Returns:
             The three as a :class:`Slope`.
@@ -346,7 +346,7 @@ class Problem:
         Args:
             mode: Mode of the contact.
             state: Configuration and velocity.
-            memory: Memory of the contact.
+            memory: Memory of the contact (:attr:`.Contact.memory_size` numbers).
             applied: Generalized forces (nv) of everything else.
 
         Returns:
@@ -366,7 +366,7 @@ class Problem:
             mode: Mode of the contact.
             t: Time (s).
             state: Configuration and velocity.
-            memory: Memory of contact and laws.
+            memory: Memory of contact and laws (k).
 
         Returns:
             The three as a :class:`.Touch`; empty without a contact.

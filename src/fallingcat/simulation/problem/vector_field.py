@@ -15,16 +15,12 @@ import numpy as np
 from ...arrays import Traced, concatenate, is_numeric
 from ...arrays.differentiate import jacobian, substitute
 from ...arrays.types import Matrix, Scalar, Vector
-from ...compiler import compile
-from ...contact import Contact
 from ...contact.base import Jump, Mode
-from ...control import Law
 from ...dynamics import displace
-from ...model import Model, State
+from ...model import State
 from ...records import short
-from .compiled_dynamics import cached_kernel, displaced, pose_of
-from .law_parameters import split_parameters, tuned
-from .problem import Problem, given_size, with_given
+from .compiled_dynamics import displaced, pose_of
+from .problem import Problem
 
 Slope = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """``(packed start, y, [t]) -> dy/dt``"""
@@ -140,7 +136,7 @@ class VectorField:
         start: State around which ``y`` has exponential coordinates.
         memory: Memory of contact and laws.
         works: Works through the ports (J).
-        slope: :func:`compiled_slope` of the same, or None.
+        slope: The same field in machine code, or None.
 
     Example:
         >>> import fallingcat as fc
@@ -179,10 +175,10 @@ class VectorField:
 
         Args:
             t: Time (s).
-            y: Vector.
+            y: Vector (size).
 
         Returns:
-            ``df/dy`` and ``df/dt``.
+            ``df/dy`` (size x size) and ``df/dt`` (size).
         """
         z = concatenate([y, np.reshape(t, 1)])
         if is_numeric(z):
@@ -209,10 +205,10 @@ class VectorField:
         """State, memory and works at a vector.
 
         Args:
-            y: Vector.
+            y: Vector (size).
 
         Returns:
-            State, memory and works (J).
+            State, memory (k) and works (J).
         """
         nv, k = self.nv, self._memory
         return self._at(y[:nv], y[nv : 2 * nv])[0], y[2 * nv : 2 * nv + k], y[2 * nv + k :]
@@ -224,34 +220,3 @@ class VectorField:
             return displaced(model)(self.start, x, v)
         there = displace(model, self.start, x)._replace(twist=v[: model.m], rates=v[model.m :])
         return there, model.configuration.logarithm_rate(v, x)
-
-
-def compiled_slope(problem: Problem, mode: Mode, memory: int) -> Slope:
-    """The field as machine code: ``(packed start, y, [t]) -> dy/dt``, with any leading batch shape."""
-    layout = layout_of(problem, memory)
-    laws, numbers = split_parameters(problem.laws, problem.model)
-    size, given = 2 * layout.nv + memory + layout.works, given_size(problem)
-    inputs = {"packed": layout.size, "y": size, "clock": 1, "numbers": len(numbers), "given": given}
-    options: dict[str, Any] = {"laws": laws, "contact": problem.contact, "mode": mode, "memory": memory}
-    key = (slope_at, problem.model, *inputs.values(), *options.values())
-    kernel = cached_kernel(key, lambda: compile(problem.model, slope_at, inputs=inputs, **options))
-    held = (lambda t: np.zeros(0)) if problem.sampling is None else problem.sampling.at
-    return lambda packed, y, clock: kernel(packed, y, clock, numbers, held(clock[..., 0]))
-
-
-def slope_at(
-    model: Model,
-    packed: Any,
-    y: Any,
-    clock: Any,
-    numbers: Any,
-    given: Any,
-    *,
-    laws: tuple[Law, ...],
-    contact: Contact | None,
-    mode: Mode,
-    memory: int,
-) -> Any:
-    """``dy/dt`` around the packed start."""
-    problem = with_given(model, tuned(laws, numbers), contact, given)
-    return VectorField(problem, mode, *layout_of(problem, memory).unpack(packed))(clock[0], y)

@@ -86,7 +86,7 @@ class Run(Stepping):
 
     def advance(self) -> End:
         """Compiled steps, or one within which something may happen."""
-        if self.simulator is not None and not self.events and self._advanced(self.simulator):
+        if self.simulator is not None and not self.events and self._compiled_steps(self.simulator):
             return FINISHED
         end = self._advance()
         self.see()
@@ -133,11 +133,11 @@ class Run(Stepping):
         if self.duration - self.t > TIME_TOLERANCE and self.sample(self.packed[None]):
             self._tried = self.packed, {}
 
-    def _advanced(self, simulator: BatchSimulator) -> bool:
+    def _compiled_steps(self, simulator: BatchSimulator) -> bool:
         """Whole steps in machine code, up to where a controller is asked again, if there are any such steps."""
         dt, at = self.dt, round(self.t / self.dt)
         whole = abs(self.t - at * dt) <= TIME_TOLERANCE and not self.eases
-        until = min(self.steps, at + self._undisturbed()) if whole else at
+        until = min(self.steps, at + self._steps_until_sample()) if whole else at
         if until <= at:
             return False
         simulator.place(self.t, self.packed)
@@ -153,7 +153,7 @@ class Run(Stepping):
             self._sample()
         return sound > 0
 
-    def _undisturbed(self) -> int:
+    def _steps_until_sample(self) -> int:
         """Steps before a controller is asked again; 0: it looks within a step."""
         if self.problem.controller is None:
             return MAX_STEPS
@@ -174,11 +174,11 @@ class Run(Stepping):
                 dt = 0.5 * last  # what seemed to happen there was not resolved
                 continue
             values = self._events_at(early, self.t + last)
-            if last == 0.0 or not self._unseen(values, hits):
+            if last == 0.0 or not self._has_unseen_event(values, hits):
                 return early, last, values, hits
             dt = last
 
-    def _unseen(self, values: list[float], hits: list[Hit]) -> bool:
+    def _has_unseen_event(self, values: list[float], hits: list[Hit]) -> bool:
         """True if another event lies in a step cut short by ``hits``: one that crosses zero twice in the whole step."""
         changes = zip(self.events, self._values, values, strict=True)
         return any(event.happens(a, b) for event, a, b in changes if all(hit.what is not event for hit in hits))
@@ -195,7 +195,7 @@ class Run(Stepping):
     def _event_hits(self, latest: float, dt: float, after: list[float]) -> list[Hit]:
         """Events in the order given; those that happen after ``latest`` or another one are not located."""
         found: dict[int, Hit] = {}
-        seen = functools.cache(lambda s: self._seen(self._call(s)))
+        seen = functools.cache(lambda s: self._state_at(self._call(s)))
         changes = enumerate(zip(self.events, self._values, after, strict=True))
         happen = [(i, *change) for i, change in changes if change[0].happens(*change[1:])]
         for i, event, start, end in sorted(happen, key=lambda each: each[2] / (each[2] - each[3])):  # likely order
@@ -235,10 +235,10 @@ class Run(Stepping):
         return self._measures[self.mode](self.packed, np.array([self.t, 0.0]))
 
     def _events_at(self, packed: np.ndarray, t: float) -> list[float]:
-        seen = self._seen(packed) if self.events else None
+        seen = self._state_at(packed) if self.events else None
         return [event.value(t, seen) for event in self.events] if seen else []
 
-    def _seen(self, packed: np.ndarray) -> State:
+    def _state_at(self, packed: np.ndarray) -> State:
         return read_only(self.layout.unpack(packed)[0])
 
     def _record(self, events: list[Event]) -> End:

@@ -107,9 +107,9 @@ class Stepping(Runner[Trajectory]):
 
     def _step(self, dt: float) -> tuple[np.ndarray, float]:
         """A step that is finite, meets the tolerance and holds what it should, and its size."""
-        return self._adapted(dt) if self.adaptive else self._halved(dt)
+        return self._adaptive_step(dt) if self.adaptive else self._halving_step(dt)
 
-    def _halved(self, dt: float) -> tuple[np.ndarray, float]:
+    def _halving_step(self, dt: float) -> tuple[np.ndarray, float]:
         """:meth:`_step` of a method with fixed steps: half of one that is not resolved, and so on."""
         while True:
             out = self._call(dt)
@@ -125,11 +125,11 @@ class Stepping(Runner[Trajectory]):
                 if self.problem.contact is None:
                     self._check_mass()
                     raise NumericsError(self.method.unsolved(self.problem), time=self.t)
-                if out[-1] <= 1.0 and self._pushed(2.0 * dt):
+                if out[-1] <= 1.0 and self._has_force_jump(2.0 * dt):
                     return out, 2.0 * dt
                 raise self.problem.contact.step_failure(self.mode)
 
-    def _adapted(self, dt: float) -> tuple[np.ndarray, float]:
+    def _adaptive_step(self, dt: float) -> tuple[np.ndarray, float]:
         """:meth:`_step` of a method that says its error, in units of the tolerance: as long as that allows."""
         while True:
             out = self._call(dt)
@@ -160,7 +160,7 @@ class Stepping(Runner[Trajectory]):
         allowed = share * max(self.fastest, after.kinetic) + ROUNDING * max(abs(before.potential), abs(after.potential))
         return abs(after.unaccounted - before.unaccounted) <= allowed + at_rest(self.problem.model)
 
-    def _pushed(self, dt: float) -> bool:
+    def _has_force_jump(self, dt: float) -> bool:
         """True if laws jump within a step that is so short that the robot does not move.
 
         No step across is resolved, and from rest no energy is small beside that of the robot.

@@ -72,7 +72,7 @@ def gradient(
             step that begins there, zero at the end.
         steps: Number of steps; None: as many as there are rows of ``forces``, or one less than rows of ``data``.
         forces: Joint forces, ``steps x n`` (N m or N); None: zero.
-        inputs: Values of the inputs of the step by name.
+        inputs: Values of the inputs of the step by name, each of its own shape.
         data: Numbers for the cost, ``(steps + 1) x k``, such as a recorded motion; None: none.
         mode: ``"adjoint"`` or ``"forward"``.
 

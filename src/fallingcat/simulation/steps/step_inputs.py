@@ -10,9 +10,9 @@ from ...contact.capabilities import LinearizedForces, offers
 from ...errors import ModelError, describe
 from ..batch.law_inputs import LawInputs
 from ..integrators.base import Integrator
-from ..problem.law_parameters import places, split_parameters
 from ..problem.problem import Problem
-from ..problem.robot_parameters import BODY, CARRIED_INERTIA, FLOOR, POINT_MOBILITY, size
+from ..problem.robot_parameters import BODY, CARRIED_INERTIA, FLOOR, POINT_MOBILITY
+from ..problem.step_numbers import number_places
 
 
 def with_parameters(problem: Problem, names: Sequence[str]) -> Problem:
@@ -39,22 +39,15 @@ def input_places(problem: Problem, method: Integrator, dt: float, name: str) -> 
         name: Input of a law (``targets``); or a field of a law (``joint springs.stiffness``), a body (``trunk.mass``,
             ``.center``, ``.inertia``), or the floor (``friction``, ``stiffness``, ``damping``).
     """
-    offered = LawInputs(problem, method, dt)
+    offered, places = LawInputs(problem, method, dt), number_places(problem)
     if name in offered.offered:
         ((each, _),) = offered.named(name, None)
-        return tuple(range(each.place.start, each.place.stop))
-    laws, numbers = split_parameters(problem.laws, problem.model)
-    fields = {f"{law}.{field}": at for (law, field), at in places(laws).items()}
-    if name in fields:
-        return tuple(range(fields[name].start, fields[name].stop))
-    first = len(numbers)
-    for other in problem.varied:
-        count = size(problem.model, [other])
-        if other == name:
-            return tuple(range(first, first + count))
-        first += count
-    if not offered.offered and not fields and not problem.varied:
+        places[name] = each.place
+    if name in places:
+        return tuple(range(places[name].start, places[name].stop))
+    if not offered.offered and not places:
         offered.named(name, None)  # which says what laws take
+    fields = [x for x in places if x not in problem.varied]
     known = [*offered.offered, *fields, *_of_floor(problem), "LINK.mass", "LINK.center", "LINK.inertia"]
     raise ModelError(f"an input of a step is one of {', '.join(known)}, not {describe(name)}")
 

@@ -18,7 +18,7 @@ from ..kind import Figures, Parameters, Progress, StudyKind, study_kind
 from ..tables import Study
 
 TOOL, ELBOW = "tool", "link4"
-SETTLED = 0.5
+TRANSIENT_TIME = 0.5
 """s: from then on errors count, which decay from where the arm starts."""
 
 
@@ -52,7 +52,7 @@ class CirclingResult(NamedTuple):
 
     def settled(self, values: np.ndarray) -> np.ndarray:
         """Values after the transient of the beginning."""
-        return values[self.times >= SETTLED]
+        return values[self.times >= TRANSIENT_TIME]
 
 
 @study_kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Final, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
@@ -44,7 +45,8 @@ SHARE: Final = 0.9
 DELAY, GAIN, HEIGHT = 0.01, 10.0, 0.27
 """s after the planned touchdown at which whole-body control takes over, its gain (1/s), and the height (m) of the
 center of mass over the feet"""
-ANY_SPEED: Final = 1e3
+Controller = Callable[[float, State], Any]
+UNLIMITED_SPEED: Final = 1e3
 """rad/s: with which a first plan is made, from which that within the limits starts"""
 
 
@@ -209,31 +211,34 @@ def _limits(parameters: LeapParameters) -> Callable[..., Any]:
 
 
 class Catch:
-    """Controller: the feedback of a plan until its feet should touch, then whole-body control over where they are.
+    """Controller: the feedback of a plan until a time, then the one that is made for the state that it finds.
 
     Args:
-        model: Robot.
         flight: Controller of the plan.
-        lands: Time (s) of the planned touchdown.
-        friction: Friction that the controller counts on.
+        until: Time (s) at which the other one takes over.
+        stand: Makes the other one from a state.
     """
 
-    def __init__(self, model: Model, flight: Callable[[float, State], Any], lands: float, friction: float) -> None:
-        self.model, self.flight, self.lands, self.friction = model, flight, lands, friction
-        self._stand: Any = None
+    def __init__(self, flight: Controller, until: float, stand: Callable[[State], Controller]) -> None:
+        self.flight, self.until, self.stand = flight, until, stand
+        self._standing: Controller | None = None
 
     def __call__(self, t: float, state: State) -> Any:
         """Joint forces (n)."""
-        if t < self.lands + DELAY:
-            self._stand = None
+        if t < self.until:
+            self._standing = None
             return self.flight(t, state)
-        if self._stand is None:
-            feet = _feet(self.model, [state])[0].mean(axis=0)
-            center = CenterOfMassTask(feet + np.array([0.0, 0.0, HEIGHT]), gain=GAIN)
-            trunk, posture = RotationTask("trunk", np.eye(3), gain=GAIN), JointsTask(CROUCH, gain=GAIN)
-            limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
-            self._stand = WholeBody(self.model, [[center, trunk], [posture]], FEET, self.friction, limits).compile()
-        return self._stand(t, state)
+        if self._standing is None:
+            self._standing = self.stand(state)
+        return self._standing(t, state)
+
+
+def stand_over_feet(model: Model, friction: float, state: State) -> Controller:
+    """Whole-body control that stands over where the feet are."""
+    center = CenterOfMassTask(_feet(model, [state])[0].mean(axis=0) + np.array([0.0, 0.0, HEIGHT]), gain=GAIN)
+    trunk, posture = RotationTask("trunk", np.eye(3), gain=GAIN), JointsTask(CROUCH, gain=GAIN)
+    limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
+    return WholeBody(model, [[center, trunk], [posture]], FEET, friction, limits).compile()
 
 
 # study --------------------------------------------------------------------------------------------------------
@@ -268,7 +273,7 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         problem, guess = leap_problem(parameters)
         exact: dict[str, Any] = {"tolerance": 1e-4, "constraint_tolerance": 1e-4}
         data = problem.node_data.copy()
-        data[:, SPEED] = ANY_SPEED
+        data[:, SPEED] = UNLIMITED_SPEED
         first = solve(replace(problem, data=data), states=guess, iterations=300, **exact)  # a start, not a minimum
         progress("planning within the speed of the drives", 0.4)
         plan = solve(problem, first.forces, first.states, iterations=1000, **exact)
@@ -277,7 +282,8 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         box = Box(_top(parameters)) if _top(parameters) else None
         floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction, terrain=box)
         lands = plan.times[np.flatnonzero(problem.node_data[:, TOUCHDOWN])[0]]
-        catch = Catch(problem.model, stiff.controller(), float(lands), SHARE * parameters.friction)
+        stand = partial(stand_over_feet, problem.model, SHARE * parameters.friction)
+        catch = Catch(stiff.controller(), float(lands) + DELAY, stand)
         length, law = float(plan.times[-1]), SampledController(catch, rate=RATE)
         run = simulate(problem.model, problem.start, length, law, floor, dt=1e-3, every=10)
         return LeapResult(plan, run, parameters)

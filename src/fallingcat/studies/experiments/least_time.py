@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 UP = np.array([0.0, 0.0, 1.0])
 STEPS = 4096
 """Steps of a run, at least; a whole number in every interval, so that forces jump between steps."""
-CHANGE = 0.3
+START_CHANGE = 0.3
 """rad: of the joints of starts that are changed at random"""
-SAME = 0.01
+SAME_TIME = 0.01
 """Relative difference of times below which starts count as leading to the same optimum."""
 
 
@@ -86,7 +86,7 @@ class RightingResult:
     def same(self) -> int:
         """Starts that lead to the best time that was found, within 1 %."""
         tried = np.array(self.found.tried)
-        return int(np.sum(tried <= (1.0 + SAME) * np.nanmin(tried)))
+        return int(np.sum(tried <= (1.0 + SAME_TIME) * np.nanmin(tried)))
 
 
 @study_kind
@@ -163,7 +163,7 @@ def changed(curve: Curve, intervals: int, seed: int) -> Curve:
     """The curve and random hills of three lengths, ``a_k sin^2(pi k s)``, that leave its ends at rest."""
     from ...planning import Fourier, Spline
 
-    hills = 0.5 * CHANGE * np.random.default_rng(seed).normal(size=(3, curve.size))
+    hills = 0.5 * START_CHANGE * np.random.default_rng(seed).normal(size=(3, curve.size))
     added = Spline.along(Fourier(hills.sum(axis=0), -hills, np.zeros_like(hills)), intervals)
     plain = Spline.along(curve, intervals)
     return Spline(plain.points + added.points, plain.slopes + added.slopes)

@@ -37,7 +37,7 @@ from .pushed import FEET
 
 FORWARD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 """forward axis of the base, and vertical of the world"""
-LEFT = 0.01
+REMAINING_FALL = 0.01
 """s: of the fall after the manoeuvre"""
 LANDING = 2.0
 """s: from touchdown on"""
@@ -234,7 +234,7 @@ def _finished(run: Trajectory, what: str) -> Trajectory:
 def _flight(robot: Robot, plan: QuickRighting, p: RightingParameters, ticks: list[Any]) -> Trajectory:
     """Simulate the flight from rest, rolled over by the planned turn, until the feet touch the ground."""
     model, motion = robot.model, plan.motion
-    time = motion.duration + LEFT
+    time = motion.duration + REMAINING_FALL
     pose = np.eye(4)
     pose[:3, :3] = plan.moved.pose[:3, :3].T
     start = robot.standing._replace(pose=pose)

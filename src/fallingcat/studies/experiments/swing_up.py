@@ -25,7 +25,7 @@ POLE: Final = (0.03, 0.03, 1.0)
 """m: size of a rod"""
 RATE: Final = 500.0
 """Hz: of the feedback in the simulated run"""
-HELD: Final = 0.2
+UPRIGHT_SHARE: Final = 0.2
 """Share of the plan, at its end, in which the robot shall stay upright."""
 
 
@@ -103,7 +103,7 @@ def swing_up_problem(parameters: SwingUpParameters) -> Problem:
     cart = parameters.robot == "cart-pole"
     model = (cart_pole if cart else acrobot)(parameters.force)
     step = step_derivatives(model, dt=parameters.duration / parameters.steps)
-    late = np.arange(parameters.steps + 1) >= (1.0 - HELD) * parameters.steps
+    late = np.arange(parameters.steps + 1) >= (1.0 - UPRIGHT_SHARE) * parameters.steps
     length = np.sqrt(parameters.duration / parameters.steps)
     data = np.column_stack(
         [np.full(len(late), length / parameters.force), np.full(len(late), cart), 0.3 * length * late]

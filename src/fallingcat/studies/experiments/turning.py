@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 STEP = 1e-3
 """s: at which the momentum stays zero to 1e-10"""
-AFTER = 4.0
+SETTLING_TIME = 4.0
 """s: for joints to settle after the gait"""
 RATE = 100.0
 """1/s: at which the law looks, with slow poses"""
@@ -126,7 +126,7 @@ class Turning(SimulatedKind[TurningParameters, TurningResult]):
             base_weights=weights[1], motion=motion,
         )  # fmt: skip
         progress("turning", 0.3)
-        start, duration = arm.state(joints=q), motion.duration + AFTER
+        start, duration = arm.state(joints=q), motion.duration + SETTLING_TIME
         run = simulate(arm, start, duration, law, dt=STEP, every=10, progress=False)
         progress("turning with slow poses", 0.6)
         sensor = PoseSensor(p.pose_rate, 0.5 / p.pose_rate, float(np.radians(p.rotation_noise)), p.position_noise)

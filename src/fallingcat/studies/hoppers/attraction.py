@@ -35,7 +35,7 @@ CHECKS_PER_PERIOD: Final = 8
 """Checks in a period of whether the base is below the floor."""
 PERIODS: Final = 5
 """in a row that are like the gait"""
-LIKE: Final = np.array([2e-3, 2e-3, 0.03, 0.03, 0.03])
+GAIT_TOLERANCES: Final = np.array([2e-3, 2e-3, 0.03, 0.03, 0.03])
 """Largest differences between end and beginning of a period in the gait: x (beside the step), y (m), cos and sin of
 the base's angle, joint (rad)."""
 LONGEST_STEP: Final = 5e-3
@@ -179,7 +179,7 @@ class _Watch(BatchRuns):
         super().__init__(simulator, gait.period / CHECKS_PER_PERIOD, periods * CHECKS_PER_PERIOD)
         xp = self.xp
         self.alike, self.before = xp.zeros(simulator.count, dtype=xp.int64), self._places()
-        self.like, self.shift = xp.asarray(LIKE), xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
+        self.like, self.shift = xp.asarray(GAIT_TOLERANCES), xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
 
     def _places(self) -> Any:
         """``N x 5``: x, y, cos and sin of the base's angle, joint."""

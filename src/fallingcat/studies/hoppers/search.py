@@ -23,16 +23,16 @@ RANGES: Final = {
     "r_des": (0.09, 0.17), "E_des": (1.8, 5.0), "alpha_des": (-0.6, 0.6),
 }  # fmt: skip
 """Between which the parameters of a run are drawn; gains evenly in their logarithms."""
-EVEN: Final = {"r_des", "E_des", "alpha_des"}
+LINEAR_PARAMETERS: Final = {"r_des", "E_des", "alpha_des"}
 STARTS: Final = ((-0.5, 0.5), (0.02, 0.3), (1.0, 2.5), (-0.3, 1.2))
 """Lean of the leg (rad), height of the foot (m), joint (rad) and forward speed (m/s) at the start, evenly."""
 CHECK_PERIOD: Final = 0.05
 """s: between two checks that the base is still above the floor"""
-FORWARD: Final = 0.05
+MIN_FORWARD_SPEED: Final = 0.05
 """m/s: what counts as going forward, on average of the second half"""
 LONGEST_STEP: Final = 5e-3
 """s"""
-THROWN: Final = (1.0, 60.0)
+THROWN_LIMITS: Final = (1.0, 60.0)
 """m and rad/s: a base above or faster is thrown, not hopping; the wanted energies lift it to half a metre"""
 FELL, STAYED, BROKE = range(3)
 """Outcomes of a run.  ``BROKE``: too many steps, or NaN."""
@@ -67,7 +67,7 @@ class Search(NamedTuple):
     @property
     def forward(self) -> np.ndarray:
         """``N``: up at the end, and on its way."""
-        return np.asarray(np.nan_to_num(self.speed) > FORWARD)
+        return np.asarray(np.nan_to_num(self.speed) > MIN_FORWARD_SPEED)
 
     @property
     def gaits(self) -> np.ndarray:
@@ -109,7 +109,7 @@ def draws(model: Model, p: SearchParameters) -> tuple[State, list[SearchParamete
 
 def _drawn(rng: np.random.Generator, name: str, count: int) -> np.ndarray:
     low, high = RANGES[name]
-    if name in EVEN:
+    if name in LINEAR_PARAMETERS:
         return rng.uniform(low, high, count)
     return np.exp(rng.uniform(np.log(low), np.log(high), count))
 
@@ -165,7 +165,7 @@ class _Watch(BatchRuns):
         (x, height), spin = pose[:, :2, 3].T, np.abs(twist[:, 2])
         self.middle = np.where(arrived & (self.looks == self.last // 2), x, self.middle)
         self.end = np.where(arrived, x, self.end)
-        up = (height > 0.0) & (height < THROWN[0]) & (spin < THROWN[1])
+        up = (height > 0.0) & (height < THROWN_LIMITS[0]) & (spin < THROWN_LIMITS[1])
         out = np.where(up, np.where(self.looks == self.last, STAYED, OPEN), FELL)
         return np.where(np.isfinite(height + spin), out, BROKE)
 
@@ -197,7 +197,7 @@ def pace(seen: Observed) -> float:
         return np.nan
     hops = seen.times[-1] - seen.times[seen.lift_offs[-1]] < 2.0 * hop_period(seen)
     speed = forward_speed(seen)
-    return speed if hops and speed > FORWARD else np.nan
+    return speed if hops and speed > MIN_FORWARD_SPEED else np.nan
 
 
 def about_search(found: Search) -> dict[str, float]:

@@ -16,11 +16,11 @@ from .appearance import hopper_scene
 from .attraction import BROKE, FELL, GAIT, PERIODS, UNDECIDED
 from .observed import Observed
 
-SLOW: Final = (10, 15, 20)
+HOPS_TO_GAIT: Final = (10, 15, 20)
 """Periods until a run in the gait is known for one: limits of the colors."""
 COLORS: Final = ("#0b4a8f", "#3f83c4", "#86b6e0", "#c6dcf0", "#eceae4", "#e0a030", "#c02020")
 NAMES: Final = (
-    *(f"gait, clear after {last} hops" for last in SLOW),
+    *(f"gait, clear after {last} hops" for last in HOPS_TO_GAIT),
     "gait, clear later",
     "falls",
     "undecided",
@@ -47,8 +47,8 @@ def categories(verdicts: np.ndarray, periods: np.ndarray) -> np.ndarray:
     >>> categories(np.array([GAIT, GAIT, FELL, UNDECIDED]), np.array([7.0, 30.0, 2.0, 54.0])).tolist()
     [0, 3, 4, 5]
     """
-    gait = np.searchsorted(SLOW, periods)
-    others = {FELL: len(SLOW) + 1, UNDECIDED: len(SLOW) + 2, BROKE: len(SLOW) + 3}
+    gait = np.searchsorted(HOPS_TO_GAIT, periods)
+    others = {FELL: len(HOPS_TO_GAIT) + 1, UNDECIDED: len(HOPS_TO_GAIT) + 2, BROKE: len(HOPS_TO_GAIT) + 3}
     out = np.where(verdicts == GAIT, gait, 0)
     for verdict, place in others.items():
         out = np.where(verdicts == verdict, place, out)
@@ -83,7 +83,7 @@ def _legend(kinds: set[int]) -> Iterator[str]:
     x, y = LEFT, 18.0
     for k in sorted(kinds):
         name, color = NAMES[k], COLORS[k]
-        if k > len(SLOW) and y < 38.0:
+        if k > len(HOPS_TO_GAIT) and y < 38.0:
             x, y = LEFT, 38.0
         yield f'<rect x="{x:.1f}" y="{y - 10.0:.1f}" width="14" height="12" fill="{color}" stroke="{EDGE}"/>'
         yield text(x + 20.0, y, name, "start")

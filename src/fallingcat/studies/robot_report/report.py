@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SHAPES: Final = 12
 """Shapes over which couplings are averaged."""
-AROUND: Final = 0.5
+SHAPE_DEVIATION: Final = 0.5
 """rad or m: how far those are from neutral, at most"""
 REACH: Final = float(np.radians(45.0))
 """Amplitude of gaits (rad or m), where limits leave that much."""
@@ -196,7 +196,7 @@ def shapes_around(model: Model, rng: np.random.Generator) -> list[State]:
     out = [first]
     for _ in range(SHAPES - 1):
         moved = model.configuration.displace(
-            first, np.concatenate([np.zeros(model.m), rng.uniform(-AROUND, AROUND, size=model.n)])
+            first, np.concatenate([np.zeros(model.m), rng.uniform(-SHAPE_DEVIATION, SHAPE_DEVIATION, size=model.n)])
         )
         whole = len(low) == len(np.asarray(moved.joints))
         out.append(moved._replace(joints=np.clip(moved.joints, low, high)) if whole else moved)

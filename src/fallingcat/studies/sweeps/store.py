@@ -193,7 +193,7 @@ class Store:
         file = self._file(k, name)
         if not file.exists():
             return np.full(self.chunk, fill, dtype=kind)
-        plain, data = np.dtype(kind).newbyteorder("<"), file.read_bytes()
+        plain, data = np.dtype(kind).newbyteorder("<"), _read_bytes(file)
         if len(data) != int(np.prod(self.chunk)) * plain.itemsize:
             raise FileError(
                 f"is no chunk of {self.chunk} values: it has {len(data):,} bytes", file=str(file),
@@ -204,8 +204,9 @@ class Store:
     def _texts(self, k: int) -> np.ndarray:
         file, out = self._file(k, ERROR), np.full(self.chunk, "", dtype=object)
         if file.exists():
+            data = _read_bytes(file)
             try:
-                texts = _unpacked(file.read_bytes())
+                texts = _unpacked(data)
             except (struct.error, ValueError):
                 texts = []
             if len(texts) != out.size:
@@ -239,6 +240,13 @@ def _unpacked(data: bytes) -> list[str]:
     return out
 
 
+def _read_bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise FileError(f"the file cannot be read: {error.strerror}", file=str(file)) from None
+
+
 # making and opening -------------------------------------------------------------------------------------------------
 
 
@@ -266,11 +274,10 @@ def create(
             )  # fmt: skip
 
         for name, (dim, values) in points.coordinates.items():
-            plain = values.astype(object) if values.dtype.kind == "U" else values
             group.create_array(
                 name, shape=values.shape, chunks=values.shape, dtype=str if values.dtype.kind == "U" else values.dtype,
                 compressors=None, dimension_names=(dim,),
-            )[:] = plain  # fmt: skip
+            )[:] = _plain(values)  # fmt: skip
         for name, about in numbers.items():
             add(name, "<f8", float("nan"), about)
         add(DONE, bool, False, {"long_name": "runs whose numbers are there"})
@@ -311,7 +318,30 @@ def resumed(path: Path, points: Points, numbers: Sequence[str], configuration: M
         raise FileError(f"was begun otherwise: {'; '.join(differ[:5])}", file=str(path))
     if len(shapes) != 1 or next(iter(shapes))[0] != points.shape:
         raise FileError("is a damaged store: its variables differ in shape or chunks", file=str(path))
+    _restore_coordinates(path, points)
     return Store(path, points.shape, tuple(next(iter(shapes))[1]), tuple(numbers))
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Values as zarr takes them."""
+    return values.astype(object) if values.dtype.kind == "U" else values
+
+
+def _restore_coordinates(path: Path, points: Points) -> None:
+    """Write the coordinates of a store again where their files are missing or damaged: what they were is known."""
+    group = _zarr().open_group(path, mode="r+")
+    for name, (_, values) in points.coordinates.items():
+        plain = _plain(values)
+        try:
+            with suppress(ValueError):  # bytes that are no array
+                if np.array_equal(group[name][:], plain):
+                    continue
+            group[name][:] = plain
+        except Exception as error:  # zarr raises whatever its parsers do
+            text = f"the coordinate {name!r} is damaged: {type(error).__name__}: {error}"
+            raise FileError(text, file=str(path)) from None
+        text = f"the file of the coordinate {name!r} was damaged: it is written again"
+        warnings.warn(f"{path}: {text}", RuntimeWarning, stacklevel=6)
 
 
 def _differences(begun: Any, now: Any, where: str = "") -> list[str]:

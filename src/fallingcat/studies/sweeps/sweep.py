@@ -34,7 +34,7 @@ LARGEST_CHUNK: Final = 1 << 13
 """Runs, unless said otherwise: see the cost model in docs/explanation/sweep_design.md."""
 MAX_FILES_PER_SECOND: Final = 2000.0
 """Files that all workers of a cluster together may write in a second."""
-SUSPECTS: Final = 64
+SUSPECT_CHUNKS: Final = 64
 """Chunks that are run carefully after a worker has died."""
 PROGRESS_PERIOD: Final = 0.5
 """s between two checks of the progress of workers"""
@@ -164,7 +164,9 @@ def _finished(job: Job, run: Runner, progress: SweepProgress) -> Sweep:
     counts, died = _Counts(job.store, progress), False
     while counts.open:
         before = counts.sums()
-        chunks = list(islice(counts.open, SUSPECTS if died else None))  # in their order: what was under way comes first
+        chunks = list(
+            islice(counts.open, SUSPECT_CHUNKS if died else None)
+        )  # in their order: what was under way comes first
         with counts.watched():
             for k in run(replace(job, careful=died), chunks):
                 counts.finished(k)

@@ -10,15 +10,15 @@ from ...control.laws.output_feedback import COMPENSATIONS
 from ...visualization import Chart, Line, Picture, Table, side_by_side
 from ...visualization.svg import INK, SOFT, color, document, path, text
 from ..kind import Figures
-from .surveys import ALLOWED, CONVERGED, STARTS_TIME, Starts
+from .surveys import ALLOWED_JOINT_ERROR, CONVERGED, STARTS_TIME, Starts
 
 if TYPE_CHECKING:
     from .kind import TumblingResult
 
 NAMES = {"curvature": "with curvature, i = 1", "locked": "without, i = 2", "none": "springs and dampers alone"}
-LEAST = 1e-14
+MIN_DRAWN_VALUE = 1e-14
 """Below this nothing is drawn on a logarithmic axis."""
-DRAWN = 900
+MAX_DRAWN_SAMPLES = 900
 """samples of a chart at most"""
 
 
@@ -32,7 +32,7 @@ def figures(seen: TumblingResult) -> Figures:
 
 def _thin(seen: TumblingResult) -> np.ndarray:
     count = len(seen.runs["locked"].times)
-    return np.linspace(0, count - 1, min(count, DRAWN)).astype(int)
+    return np.linspace(0, count - 1, min(count, MAX_DRAWN_SAMPLES)).astype(int)
 
 
 def _figure_6(seen: TumblingResult) -> tuple[Chart, Chart, Chart]:
@@ -41,7 +41,7 @@ def _figure_6(seen: TumblingResult) -> tuple[Chart, Chart, Chart]:
     parts = ("pose", "locked velocity", "joint rates (W3)", "joints")
     lines = [Line("W, i = 2", x.W[at]), Line("W, i = 1", seen.errors["curvature"].W[at])]
     lines += [Line(name, x.parts[at, k]) for k, name in enumerate(parts) if k >= 2]
-    lines = [Line(line.name, np.maximum(line.values, LEAST)) for line in lines]
+    lines = [Line(line.name, np.maximum(line.values, MIN_DRAWN_VALUE)) for line in lines]
     torques = [Line(NAMES[k], np.linalg.norm(seen.torques[k][at], axis=1)) for k in ("curvature", "locked")]
     return (
         Chart("Like Fig. 6-A: the Lyapunov function falls", times, lines, "J", log=True),
@@ -79,7 +79,9 @@ def _bandwidths(seen: TumblingResult) -> Table:
         for kind in COMPENSATIONS[::-1]
     ]
     header = ("", "frequency (rad/s)", "times slower", "times softer")
-    note = f"Frequency of the joints' springs at which noise and momentum leave an error of {ALLOWED:g} deg."
+    note = (
+        f"Frequency of the joints' springs at which noise and momentum leave an error of {ALLOWED_JOINT_ERROR:g} deg."
+    )
     return Table("How much bandwidth each compensation saves", header, rows, note=note)
 
 

@@ -20,7 +20,7 @@ from .parameters import TumblingParameters
 
 STEP = 0.02
 """s: of runs with perfect poses"""
-CHECKED = 40
+DIFFERENTIATED_SAMPLES = 40
 """Samples of a run at which ``dW/dt`` is differentiated."""
 
 
@@ -101,7 +101,7 @@ class Experiment:
     def dissipated(self, run: Trajectory, law: OutputFeedback) -> float:
         """Largest difference of ``dW/dt``, exact along the closed loop, from (58), relative to the largest."""
         memory, off, largest = run.law_memory(law.name), 0.0, 0.0
-        for i in np.linspace(0, len(run) - 1, CHECKED).astype(int):
+        for i in np.linspace(0, len(run) - 1, DIFFERENTIATED_SAMPLES).astype(int):
             state, knows = run.state(int(i)), law.with_memory(memory[i])
             a = forward_dynamics(self.model, state, knows.forces(self.model, 0.0, state, frozenset()))
             rate = knows.memory_rate(self.model, 0.0, state)

@@ -19,9 +19,9 @@ from .experiment import Errors, Experiment
 from .parameters import TumblingParameters
 from .surveys import Bandwidth, Starts, Tuning, bandwidth, jitter, settled, starts, tuned
 
-PERFECT = 5
+PERFECT_POSE_INTERVAL = 5
 """One start of the Monte Carlo in so many is also tried with perfect poses."""
-NEAR = (90.0, 15.0)
+NEAR_START = (90.0, 15.0)
 """deg and deg/s: starts within them are 'near'"""
 
 
@@ -74,7 +74,7 @@ class TumblingResult:
 
     def near(self, starts: Starts) -> float:
         """percent: of the starts near the truth that converge."""
-        return starts.share((starts.attitude < NEAR[0]) & (starts.spin < NEAR[1]))
+        return starts.share((starts.attitude < NEAR_START[0]) & (starts.spin < NEAR_START[1]))
 
 
 @study_kind
@@ -124,7 +124,9 @@ class OrbitalControl(SimulatedKind[TumblingParameters, TumblingResult]):
         saved = bandwidth(here, tuning.best, progress)
         noise = {kind: jitter(here, kind) for kind in COMPENSATIONS[:2]}
         slow = starts(here, tuning.best, parameters.samples, progress)
-        perfect = starts(here, tuning.best, max(10, parameters.samples // PERFECT), progress, perfect=True)
+        perfect = starts(
+            here, tuning.best, max(10, parameters.samples // PERFECT_POSE_INTERVAL), progress, perfect=True
+        )
         return TumblingResult(here, runs, errors, dissipated, torques, tuning, found, saved, noise, slow, perfect)
 
     def motion(self, seen: TumblingResult) -> Trajectory:

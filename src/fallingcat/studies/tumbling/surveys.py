@@ -23,7 +23,7 @@ SETTLING, SETTLED = 30.0, 10.0
 """s: how long a survey runs, and the end of it that counts"""
 RATE, FAST = 50.0, 100.0
 """1/s: at which laws look while gains and frequencies are tried"""
-ALLOWED = 0.1
+ALLOWED_JOINT_ERROR = 0.1
 """deg: the joint error that bandwidth is compared at"""
 STARTS_RATE, STARTS_TIME = 20.0, 60.0
 """1/s and s: of the Monte Carlo"""
@@ -58,8 +58,8 @@ class Bandwidth(NamedTuple):
     """by compensation, ``F`` (deg): the largest at the end of the joints' errors, root mean square over noise"""
 
     def needed(self, kind: str) -> float:
-        """rad/s: at which the error is :data:`ALLOWED`, by interpolation; the ends where it is always or never."""
-        x, y = np.log(self.frequencies), np.log(self.errors[kind] / ALLOWED)
+        """Frequency (rad/s) with the error :data:`ALLOWED_JOINT_ERROR`, interpolated; else an end of the range."""
+        x, y = np.log(self.frequencies), np.log(self.errors[kind] / ALLOWED_JOINT_ERROR)
         below = np.flatnonzero(y <= 0.0)
         if not len(below):
             return float("inf")

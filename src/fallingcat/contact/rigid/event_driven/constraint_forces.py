@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays import concatenate, scale, sqrt
 from ....arrays.types import Vector
-from ....constraints.redundant_constraints import Held, check_consistent, hold
+from ....constraints.redundant_constraints import ConstraintForces, check_consistent, hold
 from ....geometry.contact_points import stacked
 from ....model import Model
 from ...base import Mode
@@ -36,7 +36,7 @@ class Load(NamedTuple):
 
 def constraint_forces(
     contact: HardContacts, model: Model, mode: Mode, at: ContactKinematics, memory: Vector, applied: Vector
-) -> tuple[dict[int, Load], Held]:
+) -> tuple[dict[int, Load], ConstraintForces]:
     """Forces of the closed points, and the acceleration under all forces.
 
     Args:
@@ -58,7 +58,7 @@ def constraint_forces(
         J_of[i] = J = at.J[i][axes]
         count = len(J) if status == STICK else 1
         held.append(J[:count])
-        pulled.append(J if status == STICK else J[:1] - _dragged(contact, model, memory, i, J))
+        pulled.append(J if status == STICK else J[:1] - _friction_row(contact, model, memory, i, J))
         biases.append(at.biases[i][axes[:count]])
         errors.append((at.places[i] - ContactState.of_point(memory, i).place)[axes[:count]])
     J, K = stacked(held, model.nv), stacked(pulled, model.nv)
@@ -88,7 +88,7 @@ def _split(
     return loads
 
 
-def _dragged(contact: HardContacts, model: Model, memory: Any, i: int, J: Any) -> Any:
+def _friction_row(contact: HardContacts, model: Model, memory: Any, i: int, J: Any) -> Any:
     """``friction w' J_t`` (1 x nv): generalized friction for each newton of normal force."""
     w = sliding_direction(contact, model, memory, i)[: len(J) - 1]
     return np.reshape((contact.coefficient(i) or 0.0) * (w @ J[1:]), (1, model.nv)) if len(J) > 1 else 0.0 * J
@@ -110,19 +110,19 @@ def direction_rate(contact: HardContacts, model: Model, at: ContactKinematics, m
     return scale(1.0 / sqrt(v @ v + FRICTION_TURNING_SPEED**2), across)
 
 
-def check_held(contact: HardContacts, model: Model, mode: Mode, at: ContactKinematics) -> None:
+def check_constraint_accelerations(contact: HardContacts, model: Model, mode: Mode, at: ContactKinematics) -> None:
     """Raise an error that names closed points whose accelerations cannot all be zero."""
-    held = _held_axes(contact, model, mode)
+    held = _constrained_axes(contact, model, mode)
     biases = np.concatenate([np.zeros(0), *(at.biases[i][axes] for i, axes in held)])
     names = [contact.names[i] for i, axes in held for _ in axes]
-    check_consistent(held_rows(contact, model, mode, at), biases, names, "the contacts")
+    check_consistent(constraint_rows(contact, model, mode, at), biases, names, "the contacts")
 
 
-def held_rows(contact: HardContacts, model: Model, mode: Mode, at: ContactKinematics) -> Any:
+def constraint_rows(contact: HardContacts, model: Model, mode: Mode, at: ContactKinematics) -> Any:
     """Jacobian (rows x nv) of the closed points along the axes in which they are held."""
-    return stacked([at.J[i][axes] for i, axes in _held_axes(contact, model, mode)], model.nv)
+    return stacked([at.J[i][axes] for i, axes in _constrained_axes(contact, model, mode)], model.nv)
 
 
-def _held_axes(contact: HardContacts, model: Model, mode: Mode) -> list[tuple[int, np.ndarray]]:
+def _constrained_axes(contact: HardContacts, model: Model, mode: Mode) -> list[tuple[int, np.ndarray]]:
     pairs = enumerate(zip(mode, contact.axes(model), strict=True))
     return [(i, axes if status == STICK else axes[:1]) for i, (status, axes) in pairs if status != OPEN]

@@ -50,7 +50,7 @@ def kinematics_only(
 ) -> ContactKinematics:
     """The same for what asks for no forces: without those of the state, and without a response."""
     motions = point_motions(model, state, points)
-    pressed = [_pressed(motion, state.velocity, ground, r) for motion, r in zip(motions, radii, strict=True)]
+    pressed = [_point_kinematics(motion, state.velocity, ground, r) for motion, r in zip(motions, radii, strict=True)]
     places, J, biases, axes = ([point[k] for point in pressed] for k in range(4))
     return ContactKinematics(state, places, J, biases, None, _no_response, axes)
 
@@ -59,7 +59,7 @@ def _no_response(forces: Any) -> Any:
     raise AssertionError("contact kinematics alone have no response to forces")
 
 
-def _pressed(motion: PointMotion, v: Any, ground: Ground, radius: float) -> tuple[Any, Any, Any, Any]:
+def _point_kinematics(motion: PointMotion, v: Any, ground: Ground, radius: float) -> tuple[Any, Any, Any, Any]:
     """Place, ``J``, ``dJ/dt v`` and axes ``A`` of a point or ball: ``d(A u)/dt = A du/dt + dA/dt u``, as they turn."""
     site = ground.site(motion.position, radius)
     axes, (J, bias) = site.axes, motion.rim(site.axes[0], radius)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....arrays import array, sqrt
-from ....constraints.redundant_constraints import MAX_ACCELERATION_ERROR, Held
+from ....constraints.redundant_constraints import MAX_ACCELERATION_ERROR, ConstraintForces
 from ....model import Model
 from ...base import Mode
 from .complementarity import OPEN, STICK
@@ -42,7 +42,7 @@ def guard_values(
     at: ContactKinematics,
     memory: Any,
     loads: dict[int, Load],
-    held: Held,
+    held: ConstraintForces,
 ) -> Any:
     """Values of the guards of a mode, then the margin of the solution; each is positive within the mode."""
     values, rounding = [], rounding_force(model)
@@ -70,6 +70,6 @@ def rounding_force(model: Model) -> float:
     return ROUNDING_FORCE * model.mass * max(1.0, float(np.linalg.norm(model.gravity)))
 
 
-def resolved(held: Held) -> bool:
+def resolved(held: ConstraintForces) -> bool:
     """True if the accelerations of a solution are those that the contact demands; on numbers."""
     return bool(held.reserve + MAX_ACCELERATION_ERROR**2 >= 0.0)

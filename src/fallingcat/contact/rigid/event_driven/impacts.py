@@ -94,7 +94,7 @@ def impact(
     hit = touching(model, points, parts, [ground.axes[a] for a in axes])
     elastic = elastic * np.array([0 in a for a in axes])
     if pulling or not is_numeric(hit.J):
-        return _glued(model, state, hit, elastic)
+        return _sticking_impact(model, state, hit, elastic)
     return pushing(model, state, responding(model, state), hit, elastic, friction)
 
 
@@ -163,7 +163,7 @@ def restitutions(restitution: float | Sequence[float], points: Sequence[str]) ->
     return np.array(np.broadcast_to(given, (len(points),)))
 
 
-def _glued(model: Model, state: State, hit: Touching, elastic: np.ndarray) -> Impact:
+def _sticking_impact(model: Model, state: State, hit: Touching, elastic: np.ndarray) -> Impact:
     """All points at rest, or thrown back by their restitution."""
     v = state.velocity
     before = hit.J @ v
@@ -174,7 +174,7 @@ def _glued(model: Model, state: State, hit: Touching, elastic: np.ndarray) -> Im
     check_consistent(hit.J, before * (1.0 + bounce), names, "the velocities after the impact")
     held = hold(responding(model, state), hit.J, hit.J, v, -before * bounce)
     resolved(held, hit.points, "the impulses")
-    return _after(model, state, held.motion, held.forces, hit, (STICK,) * len(hit.points))
+    return _impact_result(model, state, held.motion, held.forces, hit, (STICK,) * len(hit.points))
 
 
 def pushing(model: Model, state: State, respond: Response, hit: Touching, elastic: np.ndarray, friction: Any) -> Impact:
@@ -194,7 +194,7 @@ def pushing(model: Model, state: State, respond: Response, hit: Touching, elasti
         for i, s in zip(movable, found.status, strict=True):
             status[i] = s
         after = state.velocity + MinvJt @ found.impulse
-        return _after(model, state, after, found.impulse, hit, tuple(status))
+        return _impact_result(model, state, after, found.impulse, hit, tuple(status))
 
     energy = MAX_ENERGY_GAIN * max(float(kinetic_energy(model, state)), 1e-300)
     best = at(1.0)
@@ -209,7 +209,7 @@ def pushing(model: Model, state: State, respond: Response, hit: Touching, elasti
     return best._replace(loss=max(best.loss, 0.0))
 
 
-def _after(model: Model, state: State, after: Any, x: Any, hit: Touching, status: tuple[str, ...]) -> Impact:
+def _impact_result(model: Model, state: State, after: Any, x: Any, hit: Touching, status: tuple[str, ...]) -> Impact:
     """Velocities, impulses in the world, and ``loss = -x' J (v- + v+) / 2``."""
     v = state.velocity
     loss = -0.5 * (x @ (hit.J @ (v + after))) if len(hit.J) else 0.0

@@ -100,7 +100,7 @@ class ModeSelection:
         seen: set[Mode] = set()
         rng = np.random.default_rng(0)
         for _ in range(MAX_MODE_CHANGES):
-            memory = self._remembered(mode)
+            memory = self._memory_of_mode(mode)
             faults = self._faults(mode, memory)
             if not faults:
                 return mode, memory
@@ -118,7 +118,7 @@ class ModeSelection:
     def _with(self, mode: Mode, statuses: dict[int, str]) -> Mode:
         return tuple(statuses.get(k, s) for k, s in enumerate(mode))
 
-    def _remembered(self, mode: Mode) -> np.ndarray:
+    def _memory_of_mode(self, mode: Mode) -> np.ndarray:
         """The memory in a new mode: a point that was closed stays at its height, one that sticks at its place."""
         memory = self.memory.copy()
         for k, (status, old) in enumerate(zip(mode, self.before, strict=True)):
@@ -141,14 +141,14 @@ class ModeSelection:
             if mode[k] == OPEN:
                 fault: Fault = (-float(a[0]) - MAX_ACCELERATION_ERROR, self._closed(k), None)
             else:
-                fault = max(self._carries(k, mode[k], loads[k], a[1:], memory), key=lambda f: f[0])
+                fault = max(self._closed_point_faults(k, mode[k], loads[k], a[1:], memory), key=lambda f: f[0])
             if fault[0] > 0.0:
                 found.append((k, fault))
         if loads and not found and not resolved(held):
             found.append((min(loads, key=lambda k: float(loads[k].push)), (1.0, OPEN, None)))
         return sorted(found, key=lambda f: -f[1][0])
 
-    def _carries(self, k: int, status: str, load: Load, a: np.ndarray, memory: np.ndarray) -> list[Fault]:
+    def _closed_point_faults(self, k: int, status: str, load: Load, a: np.ndarray, memory: np.ndarray) -> list[Fault]:
         """Faults of a closed point: it pulls, or friction is beyond its bounds, or not against the motion."""
         mu, mass, rounding = self.contact.coefficient(k), self.model.mass, 0.5 * rounding_force(self.model)
         push, size = float(load.push), float(np.linalg.norm(load.drag))

@@ -42,7 +42,7 @@ class ModeTransition:
         """Event of guard number ``guard`` of the mode, which has become negative."""
         guards = guarded(self.contact, self.model, self.mode)
         if guard == len(guards):
-            return self._relieved()
+            return self._lift_dependent_point()
         if guard > len(guards):
             raise ModelError(f"there is no guard {guard}: this mode has {len(guards) + 1}")
         i, what = guards[guard]
@@ -52,42 +52,44 @@ class ModeTransition:
             return self.settled("lift-off", i)
         if what == "stop":
             return (
-                self._turned(i) if np.linalg.norm(self.at.speed(i)[1:]) > REVERSAL_SPEED else self.settled("stick", i)
+                self._sliding_reversal(i)
+                if np.linalg.norm(self.at.speed(i)[1:]) > REVERSAL_SPEED
+                else self.settled("stick", i)
             )
-        return self._slipped(i)
+        return self._slip_onset(i)
 
     def settled(self, verb: str, i: int) -> Jump:
         """No impact: points at rest share the load anew, and what is slower than rounding stops."""
-        resting = [k for k, s in enumerate(self.mode) if s != OPEN or self._idle(k)]
+        resting = [k for k, s in enumerate(self.mode) if s != OPEN or self._is_unloaded_contact(k)]
         slow, loss = self._rest_state(self.at, resting) if verb == "stick" else RestState(self.at.state, 0.0)
-        jump = self._begun(self.mode, slow, resting, resting)
+        jump = self._next_mode(self.mode, slow, resting, resting)
         changed = [k for k in resting if jump.mode[k] != self.mode[k] and VERBS.get(jump.mode[k]) == verb] or [i]
-        return self._named(jump, verb, changed, loss)
+        return self._with_event_name(jump, verb, changed, loss)
 
     def landed(self, i: int) -> Jump:
         """An impact of all points that touch: each sticks, slides or leaves."""
         c = self.contact
-        hit = [k for k, s in enumerate(self.mode) if s != OPEN or k == i or self._near(k)]
+        hit = [k for k, s in enumerate(self.mode) if s != OPEN or k == i or self._is_touching(k)]
         before = {k: self.at.speed(k)[0] for k in hit}
         bounces = np.array([before[k] < -c.rest_speed for k in hit])
         elastic = np.where(bounces, c.restitutions[hit], 0.0)
         after, lost = self._struck(hit, elastic)
         limits = dict(zip(hit, np.where(elastic > 0.0, ROUNDING_SPEED, c.rest_speed), strict=True))
-        resting, slow, loss = self._held_back(c.see(self.model, after), limits)
+        resting, slow, loss = self._resting_velocity(c.see(self.model, after), limits)
         ended = tuple(OPEN if k in hit and k not in resting else s for k, s in enumerate(self.mode))
-        jump = self._begun(ended, slow, resting, hit)
+        jump = self._next_mode(ended, slow, resting, hit)
         landed = [k for k in hit if self.mode[k] == OPEN and before[k] < 0.0] or [i]
         verb = "touchdown" if set(landed) & set(resting) else "bounce"
-        return self._named(jump, verb, landed, lost + loss)
+        return self._with_event_name(jump, verb, landed, lost + loss)
 
-    def _turned(self, i: int) -> Jump:
+    def _sliding_reversal(self, i: int) -> Jump:
         """A sliding point that does not move along its way any more, and has not stopped: it has another way."""
         memory = self.memory.copy()
         own, new = ContactState.of_point(memory, i), self.contact.remembered(SLIDE, self.at, i)
         own.place[:], own.way[:] = new.place, new.way
         return Jump(f"turn {self.contact.names[i]}", self.mode, self.at.state, memory)
 
-    def _slipped(self, i: int) -> Jump:
+    def _slip_onset(self, i: int) -> Jump:
         """A sticking point that friction cannot hold: its force is at the bound."""
         load = self._loads()[i]
         # located events end a hair before the bound or behind it
@@ -95,7 +97,7 @@ class ModeTransition:
             raise NumericsError(f"{self.contact.names[i]!r} slips under other forces than those given to its jump")
         return self.settled("slip", i)
 
-    def _relieved(self) -> Jump:
+    def _lift_dependent_point(self) -> Jump:
         """Points that have come to depend on each other, and demand different things: one of them lifts off."""
         loads = self._loads()
         least = min(loads, key=lambda i: float(loads[i].push))
@@ -120,11 +122,11 @@ class ModeTransition:
         found = pushing(self.model, at.state, at.respond, those, elastic, [c.coefficient(k) for k in hit])
         return found.state, float(found.loss)
 
-    def _named(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
+    def _with_event_name(self, jump: Jump, verb: str, points: list[int], loss: float) -> Jump:
         name = f"{verb} {', '.join(self.contact.names[k] for k in points)}{jump.name}"
         return jump._replace(name=name, loss=jump.loss + loss)
 
-    def _begun(self, ended: Mode, state: State, resting: list[int], touched: list[int]) -> Jump:
+    def _next_mode(self, ended: Mode, state: State, resting: list[int], touched: list[int]) -> Jump:
         """Event that follows the mode ``ended``; points that no forces let slide on (Painleve) jam: they stop."""
         c, name, loss = self.contact, "", 0.0
         at = c.see(self.model, state)
@@ -141,7 +143,7 @@ class ModeTransition:
     def _mode_selection(self, at: ContactKinematics, resting: list[int], touched: list[int]) -> ModeSelection:
         return ModeSelection(self.contact, self.model, at, self.applied, resting, self.mode, self.memory, touched)
 
-    def _held_back(self, at: ContactKinematics, limits: dict[int, float]) -> tuple[list[int], State, float]:
+    def _resting_velocity(self, at: ContactKinematics, limits: dict[int, float]) -> tuple[list[int], State, float]:
         """Points that rest, the state in which they do, and the kinetic energy that it took.
 
         Points that leave slower than ``limits`` (m/s) do not leave: so impacts that follow each other ever faster come
@@ -151,13 +153,13 @@ class ModeTransition:
         slow, loss = at.state, 0.0
         while True:
             speeds = {k: at.J[k] @ slow.velocity for k in limits if k not in resting}
-            more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._may_rest(k, v, limits[k])]
+            more = [k for k, v in speeds.items() if v[0] <= limits[k] and self._can_rest(k, v, limits[k])]
             if not more:
                 return sorted(resting), slow, loss
             resting += more
             slow, loss = self._rest_state(at, resting)
 
-    def _may_rest(self, k: int, v: np.ndarray, limit: float) -> bool:
+    def _can_rest(self, k: int, v: np.ndarray, limit: float) -> bool:
         """Without bounds of friction a point that slides can only leave."""
         return self.contact.coefficient(k) is not None or bool(np.linalg.norm(v[1:]) <= limit)
 
@@ -171,10 +173,10 @@ class ModeTransition:
             rows.append(J if still and friction != 0.0 else J[:1])
         return rest_state(self.model, at, np.concatenate(rows))
 
-    def _near(self, k: int) -> bool:
+    def _is_touching(self, k: int) -> bool:
         return bool(gap(self.at, self.memory, k) <= IMPACT_GAP)
 
-    def _idle(self, k: int) -> bool:
+    def _is_unloaded_contact(self, k: int) -> bool:
         """True if an open point touches and is at rest."""
         v = self.at.speed(k)
-        return bool(self._near(k) and abs(v[0]) <= REVERSAL_SPEED and self._may_rest(k, v, REVERSAL_SPEED))
+        return bool(self._is_touching(k) and abs(v[0]) <= REVERSAL_SPEED and self._can_rest(k, v, REVERSAL_SPEED))

@@ -130,7 +130,7 @@ class ArticulatedResponse(NamedTuple):
     @property
     def free(self) -> Any:
         """Velocities ``J M^-1 impulse`` without reactions."""
-        return self._seen(self.solve(*self._split(np.zeros(self.size), self.impulse)))
+        return self._row_velocities(self.solve(*self._split(np.zeros(self.size), self.impulse)))
 
     def change(self, f: Any) -> Any:
         """Change of the quasi-velocity (nv) under the impulse and the reactions ``f``."""
@@ -139,7 +139,7 @@ class ArticulatedResponse(NamedTuple):
 
     def velocities(self, f: Any) -> Any:
         """Velocities ``G f`` under reactions alone."""
-        return self._seen(self.solve(*self._split(f)))
+        return self._row_velocities(self.solve(*self._split(f)))
 
     def mean_diagonal(self, lever: Lever) -> Any:
         """Mean of the diagonal of ``X G X'`` over the rows of a lever."""
@@ -169,7 +169,7 @@ class ArticulatedResponse(NamedTuple):
                 resisted[link] = resisted[link] + scale(K[0, 0], one[:, None] * one[None, :])
         # blocks of sliding points are not symmetric: friction follows the normal impulse, and not the reverse
         solve = Factors.of(self.jacobian.geo, inertias, resisted, symmetric=False).solver()
-        return lambda f: (self._seen(solve(*self._split(f))), None)
+        return lambda f: (self._row_velocities(solve(*self._split(f))), None)
 
     def _axis(self, row: int) -> tuple[int, int]:
         """Link and axis of the joint that a further row is about."""
@@ -187,7 +187,7 @@ class ArticulatedResponse(NamedTuple):
         forces = self.jacobian.rows.T @ f[end:] + (0.0 if impulse is None else impulse)
         return wrenches, [forces[: model.m], *(forces[model.m :][v] for v in model.v_slices)]
 
-    def _seen(self, moved: tuple[list[Any], list[Any]]) -> Any:
+    def _row_velocities(self, moved: tuple[list[Any], list[Any]]) -> Any:
         """Velocities along the rows of the Jacobian."""
         twists, rates = moved
         return concatenate([*(twists[i] for i in self.jacobian.links), self.jacobian.rows @ concatenate(rates)])

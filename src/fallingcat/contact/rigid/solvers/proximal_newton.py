@@ -118,13 +118,13 @@ def reactions(
         # in the first round alone, and only where nothing touches: the residual is exactly zero then
         yield begun.flat, where(less(now.rounds, 1.5), UNTOUCHED_VELOCITY_ERROR, -1.0) - begun.left
         step = problem.newton(at, now.weight, now.reach)
-        once = problem.at(_less(at.x, step(at.fault)[0]), now.reach)  # its V anew: long steps round off
+        once = problem.at(_differences(at.x, step(at.fault)[0]), now.reach)  # its V anew: long steps round off
         middle = now.found(problem, once)
         yield middle.flat, digits.left - middle.left
         more, dV = step(once.fault)
         # of a second, short step the velocities follow from the step: a product with G less
-        twice = problem.at(_less(once.x, more), now.reach, V=once.V - dV)
-        end, enough = now.found(problem, twice), _permitted(now.rounds, digits)
+        twice = problem.at(_differences(once.x, more), now.reach, V=once.V - dV)
+        end, enough = now.found(problem, twice), _allowed_residual(now.rounds, digits)
         yield end.flat, enough - end.left
         next_ = now.after(problem, at, once, _where(less(end.left, middle.left), twice.x, once.x), end, digits)
         yield next_.flat, enough - next_.left
@@ -141,7 +141,7 @@ def _parts(sets: Sequence[ImpulseSet]) -> list[slice]:
     return [slice(end - s.rows, end) for s, end in zip(sets, ends, strict=True)]
 
 
-def _permitted(rounds: Any, digits: Digits) -> Any:
+def _allowed_residual(rounds: Any, digits: Digits) -> Any:
     """Residual that is permitted after so many rounds."""
     # slow rounds are not worth their cost: an error that is small beside other errors of a step is accepted
     grown = digits.left * rounds * rounds
@@ -205,19 +205,21 @@ class _Round(NamedTuple):
         )
         return now, problem._replace(sets=[s.limited(friction) for s in problem.sets])
 
-    def found(self, problem: _Problem, at: _At) -> _Round:
+    def found(self, problem: _Problem, at: _Evaluation) -> _Round:
         """Round with the impulses of the sets that are nearest there."""
-        best = problem.kept(_less(at.x, at.fault))
+        best = problem.kept(_differences(at.x, at.fault))
         return self._replace(best=best, rounds=self.rounds + 1.0, left=problem.left(at) / self.reach)
 
-    def after(self, problem: _Problem, at: _At, once: _At, reached: list[Any], end: _Round, digits: Digits) -> _Round:
+    def after(
+        self, problem: _Problem, at: _Evaluation, once: _Evaluation, reached: list[Any], end: _Round, digits: Digits
+    ) -> _Round:
         """Next round: from where steps have ``reached``, or back at the center, if they did not arrive.
 
         They have arrived where half of the fault is gone, or hardly more is left than the proximal term accounts for.
         """
         square, p, tries = problem.square, self.weight, self.tries + 1.0
         asked = where(less(self.tries, 0.5), square(at.fault), self.asked)
-        proximal_square = p * p * square(_less(once.x, self.center))
+        proximal_square = p * p * square(_differences(once.x, self.center))
         arrived, late = (
             less(square(once.fault), 0.25 * asked + 4.0 * proximal_square),
             less(MAX_NEWTON_STEPS - 0.5, tries),
@@ -243,7 +245,7 @@ class _Round(NamedTuple):
         )
 
 
-class _At(NamedTuple):
+class _Evaluation(NamedTuple):
     """Impulses, and what comes of them."""
 
     x: list[Any]
@@ -327,23 +329,23 @@ class _Problem(NamedTuple):
     def _sum(self, which: Sequence[int], terms: Sequence[Any]) -> Any:
         return summed([self.nears[i] for i in which], terms)
 
-    def at(self, x: list[Any], r: Any, center: list[Any] | None = None, p: Any = None, V: Any = None) -> _At:
+    def at(self, x: list[Any], r: Any, center: list[Any] | None = None, p: Any = None, V: Any = None) -> _Evaluation:
         """Residual of impulses, given ``V = G X' x`` if it is known, with a proximal term about a center or without."""
         V = self.response.velocities(self.along(x)) if V is None else V
         given = zip(x, self.short, self.levers, self.soft, strict=True)
         y = [a - scale(r, short + lever.of(V) + scale(c, a)) for a, short, lever, c in given]
         if center is not None:
             y = [b - scale(p, a - c) for a, b, c in zip(x, y, center, strict=True)]
-        return _At(x, V, y, [a - s.nearest(b) for s, a, b in zip(self.sets, x, y, strict=True)])
+        return _Evaluation(x, V, y, [a - s.nearest(b) for s, a, b in zip(self.sets, x, y, strict=True)])
 
-    def left(self, at: _At) -> Any:
+    def left(self, at: _Evaluation) -> Any:
         """``r`` times how far velocities are from the law at most (m/s or rad/s)."""
         patches: dict[int, list[Any]] = {}
         for f, d, near in zip(at.fault, self.sizes, self.nears, strict=True):
             patches.setdefault(id(near), [near]).append(scale(d, f))
         return _largest(array([guarded(near, _largest(concatenate(parts))) for near, *parts in patches.values()]))
 
-    def newton(self, at: _At, p: Any, r: Any) -> Callable[[list[Any]], tuple[list[Any], Any]]:
+    def newton(self, at: _Evaluation, p: Any, r: Any) -> Callable[[list[Any]], tuple[list[Any], Any]]:
         """Newton step as a function ``fault -> step, G X' step`` with ``(A + r D X G X') step = fault``.
 
         With ``y = X' step`` and ``E = r A^-1 D``, ``(1 + X' E X G) y = X' A^-1 fault``, and then
@@ -366,7 +368,7 @@ class _Problem(NamedTuple):
 
         return step
 
-    def slopes(self, at: _At, fault: list[Any], weights: Sequence[Any]) -> list[ProjectionSlope]:
+    def slopes(self, at: _Evaluation, fault: list[Any], weights: Sequence[Any]) -> list[ProjectionSlope]:
         """Linearized projections of all sets."""
         return [s.slope(y, f, p) for s, y, f, p in zip(self.sets, at.y, fault, weights, strict=True)]
 
@@ -380,7 +382,7 @@ def _size(G: Response, lever: Lever) -> Any:
     return sqrt(mean if lever.X is not None else where(less(MIN_DIAGONAL, mean), mean, UNMOVED_DIAGONAL + 0.0 * mean))
 
 
-def _less(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+def _differences(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
     return [a - b for a, b in zip(x, y, strict=True)]
 
 

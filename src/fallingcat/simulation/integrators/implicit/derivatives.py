@@ -66,10 +66,10 @@ def step_jacobian(source: StepArguments, *, sweeps: int | None, whole: bool = Tr
     if start.coupled is not None:
         raise ModelError("derivatives of steps with springs between moving bodies: take target='jax'")
     last = converged(start, prediction, DERIVATIVE_MISMATCH)
-    return _Solved(start, last, source._replace(carried=carried(source.model))).jacobian(whole)
+    return _ConvergedStep(start, last, source._replace(carried=carried(source.model))).jacobian(whole)
 
 
-class _Solved:
+class _ConvergedStep:
     """A step that has converged."""
 
     def __init__(self, start: Start, last: Sweep, source: StepArguments) -> None:

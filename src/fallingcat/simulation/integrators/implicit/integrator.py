@@ -34,9 +34,8 @@ from ...devices import Cpu
 from ...problem.arguments import whole
 from ...problem.compiled_dynamics import cached_kernel
 from ...problem.law_memory import initial_memories
-from ...problem.law_parameters import split_parameters
 from ...problem.problem import Problem
-from ...problem.robot_parameters import nominal
+from ...problem.step_numbers import step_numbers
 from ...problem.vector_field import layout_of
 from ..base import FixedStepIntegrator
 from ..drive_speeds import speed_limit_law
@@ -123,8 +122,7 @@ class CompiledStepper:
     :mod:`fallingcat.simulation.integrators.refinement`"""
 
     def __init__(self, problem: Problem, memory: int, **how: Any) -> None:
-        laws, numbers = split_parameters(problem.laws, problem.model)
-        self.numbers = np.append(numbers, nominal(problem.model, problem.contact, problem.varied))
+        laws, self.numbers = step_numbers(problem)
         self.problem, self._layout, self._model = problem, layout_of(problem, memory), problem.model
         predicted = 0 if problem.feedback is None else 2 * problem.model.n
         forces = 0 if problem.controller is None else problem.model.nv + predicted

@@ -45,12 +45,12 @@ class _Midpoint(Flight):
         q, spin = Tangent(self.start.joints, lines.along(0)[m:]), self.carried.split(3, 3)[2]
         middle, end = q + (0.5 * dt) * rates, q + dt * rates
         momentum = self._momentum_of(q, self.flying())
-        pushed = self._pushed((0.5 * dt) * w, v, middle)
+        pushed = self._shape_momentum_rate((0.5 * dt) * w, v, middle)
         shape = Tangent(momentum.value[m:], momentum.slope[m:])
         R = self.R.T
         turned = self.model.base.selection[3:] @ lines.along(0)[:m]
         about = Tangent(R @ spin.value, R @ spin.slope + skew(R @ spin.value) @ turned)
-        half = self._joined(self._carried_over(dt * w, about), shape + (0.5 * dt) * pushed)
+        half = self._joined(self._variation_spin(dt * w, about), shape + (0.5 * dt) * pushed)
         # what the velocity has to be: M(q) v = half
         fault = self._momentum_of(middle, v) + (-1.0) * half
         nv = model.nv
@@ -86,7 +86,7 @@ class _Midpoint(Flight):
         by_q = self._momentum_of(q, Tangent(value, np.zeros((len(value), q.slope.shape[1])))).slope
         return Tangent(value, M(momentum.slope - by_q))
 
-    def _pushed(self, half_turn: Tangent, v: Tangent, q: Tangent) -> Tangent:
+    def _shape_momentum_rate(self, half_turn: Tangent, v: Tangent, q: Tangent) -> Tangent:
         """Time derivative of the momentum of the shape (n) at the midpoint."""
         m, n, light = self.model.m, self.model.n, self.light
         t = self.t + 0.5 * self.dt
@@ -100,7 +100,7 @@ class _Midpoint(Flight):
         value, D = linearized(slope, concatenate([q.value, v.value]), self.kinds)
         return total + Tangent(value, D @ concatenate([q.slope, v.slope]))
 
-    def _carried_over(self, turn: Tangent, about: Tangent) -> Tangent:
+    def _variation_spin(self, turn: Tangent, about: Tangent) -> Tangent:
         """Spin (3) that the variation of ``R exp(turn)`` asks for."""
 
         def spin(y: Any) -> Any:

@@ -116,7 +116,7 @@ def stepped(
     flying = concatenate([start.twist, start.rates]) - flight.seen(clock[0], R)
     m = model.m
     p = inverse_dynamics(light, still_at(light, q), flying)[m:]
-    half, predicted = clock[0] + 0.5 * dt, _foreseen(problem, clock[0], start, 0.5 * dt)
+    half, predicted = clock[0] + 0.5 * dt, _implicit_slopes(problem, clock[0], start, 0.5 * dt)
     closing = InnerLoops(light, still_at(light, q), 0.5 * dt * predicted)
 
     def middle(v: Any) -> State:
@@ -132,7 +132,7 @@ def stepped(
         )  # what the variation of R exp(dt w) asks for
         opening, more = closing.correction(still_at(light, q + dt * rates), dt)
         impulses = at.impulses + more
-        falls = _falls(at, rates, tau)
+        falls = _measured_slopes(at, rates, tau)
         p_mid = p + 0.5 * dt * slope + closing.forces(impulses)
         new = _velocity(light, h, q_mid, p_mid, 0.5 * dt * falls, rates)
         change = _largest(concatenate([new - v, opening])) / _largest(concatenate([np.ones(1), new]))
@@ -152,7 +152,7 @@ def stepped(
     return concatenate([ends[0], change / (MAX_VELOCITY_ERROR * slack(model, 1e3 * dt)), ends[1], x])
 
 
-def _foreseen(problem: Problem, t: Any, state: State, dt: Any) -> Any:
+def _implicit_slopes(problem: Problem, t: Any, state: State, dt: Any) -> Any:
     """``n``: by how much less the forces of laws will be at higher rates, as they say; ``dt`` is how long these act."""
     falls: Any = np.zeros(problem.model.n)
     for law in problem.laws:
@@ -161,7 +161,7 @@ def _foreseen(problem: Problem, t: Any, state: State, dt: Any) -> Any:
     return falls
 
 
-def _falls(before: Guess, rates: Any, forces: Any) -> Any:
+def _measured_slopes(before: Guess, rates: Any, forces: Any) -> Any:
     """The same as it is seen from one pass to the next: stiff laws, and drives at their limits, stop no pass."""
     moved = rates - before.rates
     seen = less(1e-9, absolute(moved))

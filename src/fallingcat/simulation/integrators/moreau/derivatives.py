@@ -60,10 +60,10 @@ def step_jacobian(source: StepArguments, *, digits: Digits = DIGITS["float64"], 
     if any(source.contact.restitutions):
         raise ModelError("derivatives of steps of 'moreau' are for contacts without restitution")
     _, _, t, full_memory, start = unpacked(source)
-    return _Solved(start, source, t, full_memory, solve_step(start, digits)).jacobian(whole)
+    return _ConvergedStep(start, source, t, full_memory, solve_step(start, digits)).jacobian(whole)
 
 
-class _Solved:
+class _ConvergedStep:
     """A step whose velocities obey the contact law."""
 
     def __init__(self, start: Start, source: StepArguments, t: Any, memory: Any, end: Any) -> None:
