@@ -21,9 +21,11 @@ from .experiments import (
     reaching_low,
     righting,
     righting_robot,
+    standing_up,
     stepping,
     swing_up,
     turning,
+    walking,
 )
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .reproduction import Reproduction, ReproductionResult, reproduce
@@ -71,12 +73,14 @@ __all__ = [
     "righting_robot",
     "run",
     "run_study",
+    "standing_up",
     "stepping",
     "study_kind",
     "sweep",
     "swing_up",
     "tumbling",
     "turning",
+    "walking",
 ]
 
 _MOVED = ("MEASURES", "Flight", "Observed", "measure")
