@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
-from fallingcat.dynamics import center_of_mass
+from fallingcat.dynamics import center_of_mass, link_pose
 from fallingcat.studies import run
-from fallingcat.studies.experiments.leaps import Box, LeapParameters, leap_problem, quick_dog
+from fallingcat.studies.experiments.leaps import Box, Catch, LeapParameters, leap_problem, quick_dog
+from fallingcat.studies.experiments.standing_up import (
+    SOLES,
+    StandingUpParameters,
+    seated_scene,
+    standing_up_problem,
+)
 from fallingcat.studies.experiments.swing_up import acrobot
 
 
@@ -21,8 +27,35 @@ def test_the_guess_of_a_backflip_turns_once():
     assert center_of_mass(acrobot(20.0), acrobot(20.0).neutral())[2] == pytest.approx(-2.0 / 3.0)
 
 
+def test_a_catch_is_made_for_the_state_that_it_finds():
+    found = []
+
+    def stand(state):
+        found.append(state)
+        return lambda t, state: "stands"
+
+    catch = Catch(lambda t, state: "flies", 0.5, stand)
+    assert [catch(t, t) for t in (0.0, 0.4, 0.5, 0.6, 0.1)] == ["flies", "flies", "stands", "stands", "flies"]
+    assert found == [0.5]
+
+
+def test_a_seated_robot_has_its_soles_on_the_ground_behind_which_the_seat_is():
+    parameters = StandingUpParameters()
+    problem, guess = standing_up_problem(parameters)
+    robot = problem.model
+    for i in (0, -1):
+        for sole in SOLES:
+            np.testing.assert_allclose(link_pose(robot, guess.at(i), sole)[[0, 2], 3], 0.0, atol=1e-12)
+            np.testing.assert_allclose(link_pose(robot, guess.at(i), sole)[:3, :3], np.eye(3), atol=1e-12)
+    assert problem.dynamics.phases[0].points == ("seat", "left_ankle", "right_ankle")
+    robot, floor = seated_scene(parameters, robot, problem.start)
+    ground = [floor.terrain.height(*link_pose(robot, problem.start, point)[:2, 3]) for point in floor.points]
+    height = [link_pose(robot, problem.start, point)[2, 3] for point in floor.points]
+    np.testing.assert_allclose(height, ground, atol=1e-4)  # m: all corners touch
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cart-pole-swing-up", "acrobot-swing-up", "box-jump", "backflip"])
+@pytest.mark.parametrize("name", ["standing-up", "cart-pole-swing-up", "acrobot-swing-up", "box-jump", "backflip"])
 def test_motions_hold_what_they_promise(name, tmp_path):
     result = run(name)
     assert result.holds, [(row.name, row.ours) for row in result.rows if row.holds is False]

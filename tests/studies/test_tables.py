@@ -32,7 +32,8 @@ published = "1"
 
 def test_the_studies_are_there():
     wanted = {f"prismatic-{k}" for k in (1, 2, 3)} | {f"revolute-{k}" for k in range(1, 7)}
-    wanted |= {"acrobot-swing-up", "backflip", "box-jump", "cart-pole-swing-up", "pushed-trot"}
+    wanted |= {"acrobot-swing-up", "backflip", "box-jump", "cart-pole-swing-up", "pushed-trot", "standing-up"}
+    wanted |= {"humanoid-walk", "trot", "trot-predictive"}
     wanted |= {"circling-arm", "eth-dynamics", "eth-kinematics", "pushed-dog", "reaching-low", "stepping-in-place"} | {
         "from-equations",
         "least-time-cat",

@@ -22,10 +22,12 @@ from .experiments import (
     reaching_low,
     righting,
     righting_robot,
+    standing_up,
     stepping,
     swing_up,
     turn_bound,
     turning,
+    walking,
 )
 from .kind import Figures, Parameters, Progress, StudyKind, kind_of, kinds, study_kind
 from .reproduction import Reproduction, ReproductionResult, reproduce
@@ -74,6 +76,7 @@ __all__ = [
     "righting_robot",
     "run",
     "run_study",
+    "standing_up",
     "stepping",
     "study_kind",
     "sweep",
@@ -81,6 +84,7 @@ __all__ = [
     "tumbling",
     "turn_bound",
     "turning",
+    "walking",
 ]
 
 _MOVED = ("MEASURES", "Flight", "Observed", "measure")
