@@ -27,7 +27,7 @@ TIME_ROUNDING = 1e-9
 
 @concise
 class Horizon(NamedTuple):
-    """What a predictive controller is told of the time ahead.
+    """Contacts and data of the time ahead, for a tick of a predictive controller.
 
     Example:
         >>> Horizon(contacts=np.ones((20, 4))).data is None

@@ -104,7 +104,7 @@ def _gains(
 def _saturated_force(
     law: Law, model: Model, t: Any, state: State, asked: Any, gain: Any, dt: Any, speeds: bool
 ) -> tuple[LinearizedForce, Any]:
-    """What a law takes of the forces (nv) that drives are ``asked`` for, and the share (n) that is left of a gain."""
+    """Forces (nv) that a law takes from those its drives are ``asked`` for, and the remaining share (n) of a gain."""
     later = speeds and limits_speeds(law, model)
     at = state._replace(rates=np.zeros(model.n)) if later else state
     taken, u = law.saturated_forces(model, t, at, frozenset(), asked), asked[model.m :]

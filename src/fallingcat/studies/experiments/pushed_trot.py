@@ -23,7 +23,7 @@ BENT: Final = (0.0, 0.7, -1.4) * 4
 STEP: Final = 1e-3
 """s: of the simulation; with 0.1 ms joints differ by 10 mrad and the trunk by 1 mm at most"""
 FRICTION: Final = 0.8
-"""of the ground; controllers count on 0.6"""
+"""Coefficient of the ground; controllers assume 0.6"""
 LASTS, RECOVERY = 0.1, 1.5
 """s: how long a push lasts, and the time after it in which a robot falls or does not"""
 LOWEST, STEEPEST = 0.15, 0.5

@@ -25,7 +25,7 @@ BENT: Final = {"hip_pitch": -0.3, "knee_pitch": 0.6, "ankle_pitch": -0.3}
 SOLE: Final = (0.2, 0.1)
 """m"""
 FRICTION: Final = 0.8
-"""of the ground; controllers count on 0.6"""
+"""Coefficient of the ground; controllers assume 0.6"""
 GROUND: Final = {"quadruped": (2e4, 300.0), "humanoid": (3e4, 500.0)}
 """Stiffness (N/m) and damping (N s/m) of compliant ground at each point"""
 RATES: Final = {"predictive": 250.0, "whole-body": 500.0}
