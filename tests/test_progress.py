@@ -45,6 +45,15 @@ def screen(monkeypatch):
     return out
 
 
+def test_work_that_cannot_say_how_far_it_is_warns_by_the_clock(monkeypatch):
+    monkeypatch.setattr(progress, "WARNING_DELAY", 1e-3)
+    equations = fc.equations(CAT, CAT.random_state(np.random.default_rng(0)))
+    with pytest.warns(progress.SlowWarning, match="certifying 'two_cylinder_cat' has not ended after 0 s; Ctrl-C"):
+        equations.certify()
+    with pytest.warns(progress.SlowWarning, match="compiling .* of 'two_cylinder_cat' has not ended"):
+        fc.compile(CAT, lambda model, state: fc.coriolis_matrix(model, state))
+
+
 def slowly(t, state):
     time.sleep(2e-3)
     return [0.0, 0.0]

@@ -67,25 +67,39 @@ def warn_of_time(what: str, seconds: float, advice: str = "") -> None:
 
 
 @contextlib.contextmanager
-def telling(what: str, wanted: bool | None = None, advice: str = "") -> Iterator[Callable[[float], None] | None]:
+def telling(
+    what: str, wanted: bool | None = None, advice: str = "", *, by_clock: bool = False
+) -> Iterator[Callable[[float], None] | None]:
     """Bar named ``what`` if the block takes longer than a second; gives a function of the share that is done.
 
     ``wanted`` True or False shows it always or never; False gives None, so that nothing has to be counted.  Without a
-    terminal or notebook, a :class:`SlowWarning` comes after some seconds instead, which ends with ``advice``.  The bar
-    is removed when the block ends, in whatever way, and is not shown while another one is.
+    terminal or notebook, a :class:`SlowWarning` comes after some seconds instead, which ends with ``advice``;
+    ``by_clock``: also where the block never says what is done.  The bar is removed when the block ends, in whatever
+    way, and is not shown while another one is.
     """
-    if not (watched() if wanted is None else wanted):
-        yield None if wanted is False else _SlowNotice(what, advice).tell
+    if wanted is False or (wanted is None and not watched()):
+        notice = _SlowNotice(what, advice)
+        with _timer(WARNING_DELAY, notice.warn_by_clock) if by_clock else contextlib.nullcontext():
+            yield None if wanted is False else notice.tell
         return
     bar = _Bar(what)
-    timer = threading.Timer(BAR_DELAY, bar.show)
+    with _timer(BAR_DELAY, bar.show):
+        try:
+            yield bar.tell
+        finally:
+            bar.hide()
+
+
+@contextlib.contextmanager
+def _timer(delay: float, function: Callable[[], None]) -> Iterator[None]:
+    """Call ``function`` from a thread after ``delay`` seconds, unless the block has ended by then."""
+    timer = threading.Timer(delay, function)
     timer.daemon = True
     timer.start()
     try:
-        yield bar.tell
+        yield
     finally:
         timer.cancel()
-        bar.hide()
 
 
 class _SlowNotice:
@@ -95,6 +109,11 @@ class _SlowNotice:
         self._what, self._advice, self._begun = what, advice, time.monotonic()
         self._moved: tuple[float, float] | None = None
         """Time and size of the first share that was done: compiling and starting are over then"""
+
+    def warn_by_clock(self) -> None:
+        advice = f"; {self._advice}" if self._advice else ""
+        text = f"{self._what} has not ended after {WARNING_DELAY:.0f} s; Ctrl-C stops it{advice}"
+        warnings.warn(terminal(text), SlowWarning, stacklevel=2)
 
     def tell(self, share: float) -> None:
         now = time.monotonic()

@@ -2,6 +2,7 @@
 
 import copy
 import importlib.util
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -269,3 +270,9 @@ def test_robots_start_all_over_a_height_field_and_fall_by_their_height_above_it(
         assert not env.step(np.zeros((8, 12))).terminated.any()
     assert (np.abs(env.now.foot_heights) < 0.01).all()
     assert env.now.foot_forces[:, :, 2].sum(axis=1) == pytest.approx(9.81 * ROBOT.mass, rel=0.5)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_an_environment_refuses_to_be_copied(copied):
+    with pytest.raises(fc.errors.ModelError, match="an Environment has no copies: make another"):
+        copied(Environment(Walk(fc.robots.quadruped()), 2))

@@ -1,6 +1,7 @@
 """States: made, checked, flattened, and transformed by JAX."""
 
 import re
+from decimal import Decimal
 
 import casadi
 import jax
@@ -15,6 +16,7 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import kstest
 
 from fallingcat.arrays import Graph
+from fallingcat.dynamics import forward_dynamics
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE2, SE3, SO3, Product
 from fallingcat.model import Joint, Limits, Link, Model, Prismatic, Revolute, Spherical, State, robots
@@ -125,6 +127,10 @@ def test_complex_numbers_for_complex_steps():
     assert state.joints[4] == 0.3 + 1e-30j
 
 
+ENDLESS: list[object] = []
+ENDLESS.append(ENDLESS)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -146,6 +152,8 @@ def test_complex_numbers_for_complex_steps():
         ({"joints": [["a"] * 6]}, "joints"),
         ({"joints": [[1.0], [1.0, 2.0]]}, "joints is an array of numbers of shape (6,)"),
         ({"joints": np.array(["0"] * 6)}, "joints is an array of numbers of shape (6,)"),
+        ({"joints": [Decimal(0)] * 6}, "joints is an array of numbers of shape (6,)"),
+        ({"joints": ENDLESS}, "joints is an array of numbers of shape (6,), not [[...]]"),
         ({"twist": np.zeros(3)}, "twist must have shape (6,), got (3,)"),
         ({"twist": 1.0}, "twist must have shape (6,), got 1.0"),
         ({"rates": np.zeros(6)}, "rates must have shape (5,), got (6,)"),
@@ -155,6 +163,29 @@ def test_complex_numbers_for_complex_steps():
 def test_what_is_no_state_is_refused_by_name(arguments, words):
     with pytest.raises(ModelError, match=re.escape(words)):
         ARM.state(**arguments)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("kind", [memoryview, np.matrix, np.longdouble])
+def test_other_arrays_of_numbers_are_taken_as_arrays(kind):
+    cat = robots.cat()
+    state = cat.random_state(np.random.default_rng(0))
+    q, v = map(kind, cat.flatten(state))
+    read = cat.unflatten(q, v)
+    read = read.at(0) if read.batch else read  # a matrix has two axes
+    assert all(type(x) is np.ndarray and x.dtype == float for x in read)
+    for x, y in zip(read, state, strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-15)
+
+
+def test_numbers_of_extended_precision_are_no_arguments_of_dynamics():
+    cat = robots.cat()
+    state = cat.random_state(np.random.default_rng(0))
+    long = state.rates.astype(np.longdouble)
+    with pytest.raises(ModelError, match="rates is an array of numbers of shape"):
+        forward_dynamics(cat, state._replace(rates=long), np.zeros(cat.nv))
+    with pytest.raises(ModelError, match="forces is an array of numbers of shape"):
+        forward_dynamics(cat, state, np.zeros(cat.nv, dtype=np.longdouble))
 
 
 def test_a_tilted_pose_is_no_pose_of_a_planar_base():

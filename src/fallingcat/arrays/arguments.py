@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from functools import wraps
 from typing import Any
 
@@ -38,6 +39,10 @@ def of_shape(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """
     if isinstance(x, (list, tuple, range)):
         x = _from_lists(x, shape, what)
+    elif isinstance(x, (memoryview, np.matrix)):  # slices and products of these are not those of arrays
+        x = np.asarray(x)
+    if isinstance(x, np.ndarray) and _is_extended(x):
+        x = x.astype(complex if x.dtype.kind == "c" else float)
     if shape_of(x) != shape:
         raise ModelError(f"{what} must have shape {shape}, got {shape_of(x) or describe(x)}")
     if not holds_numbers(x):
@@ -111,15 +116,20 @@ def shape_of(x: Any) -> tuple[int, ...] | None:
 def holds_numbers(x: Any) -> bool:
     """True for an array of numbers, of whatever kind, and not of texts, dates or nothing.
 
-    What is masked is nothing.
+    What is masked is nothing; decimal numbers do not add to floats, and linear algebra has no extended precision.
     """
     if not isinstance(x, np.ndarray):
         return not isinstance(x, (str, bytes))
     if isinstance(x, np.ma.MaskedArray):
         return False
-    return x.dtype.kind in "biufc" or (
-        x.dtype == object and not any(e is None or isinstance(e, (str, bytes, list, tuple, dict)) for e in x.flat)
-    )
+    if x.dtype == object:
+        return not any(e is None or isinstance(e, (str, bytes, list, tuple, dict, Decimal)) for e in x.flat)
+    return x.dtype.kind in "biufc" and not _is_extended(x)
+
+
+def _is_extended(x: np.ndarray) -> bool:
+    """True for numbers of more precision than linear algebra takes."""
+    return x.dtype.kind in "fc" and x.dtype.itemsize > {"f": 8, "c": 16}[x.dtype.kind]
 
 
 def _is_number_of_any_kind(x: Any) -> bool:
@@ -133,7 +143,7 @@ def _from_lists(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """Nested lists as an array: of floats where every entry is one, of another kind of number otherwise."""
     try:
         return np.array(x, dtype=complex if _any_complex(x) else float) if _plain(x) else array(x)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
 
 

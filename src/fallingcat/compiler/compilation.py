@@ -88,7 +88,8 @@ def compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
     """Kernel of a recipe, or what another target makes of it; ``single`` makes code for calls of one state."""
     if recipe.dtype not in ELEMENTS:
         raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
-    with without_garbage_collection(), telling(f"compiling {named(recipe.function)} of {recipe.model.name!r}"):
+    what = f"compiling {named(recipe.function)} of {recipe.model.name!r}"
+    with without_garbage_collection(), telling(what, by_clock=True):
         return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
 
 

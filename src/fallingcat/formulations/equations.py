@@ -14,7 +14,7 @@ from ..dynamics.checks import check_robot, vector
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..model.literals import Factorization
-from ..progress import check_memory
+from ..progress import check_memory, telling
 from ..records import concise
 from .velocity_change import VelocityChange, identity
 
@@ -139,7 +139,8 @@ class EquationsOfMotion:
         """
         from .certificate import certify
 
-        return certify(self, tolerance)
+        with telling(f"certifying {self.model.name!r}", by_clock=True):
+            return certify(self, tolerance)
 
 
 def equations(model: Model, state: State, factorization: Factorization = "christoffel") -> EquationsOfMotion:

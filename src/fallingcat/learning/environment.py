@@ -127,6 +127,10 @@ class Environment:
     def __repr__(self) -> str:
         return f"<Environment of {short(type(self.task).__name__)}: {self.robots} robots, {self.target}>"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refused: a copy would move the robots of the original, whose arrays compiled steps hold."""
+        raise ModelError("an Environment has no copies: make another of the same task, robots and seed")
+
     @property
     def observations(self) -> int:
         """Numbers of an observation."""

@@ -240,3 +240,5 @@ def test_values_without_end_are_refused(tmp_path, monkeypatch):
     for values in (itertools.count(), np.broadcast_to(1.0, (10**12,))):  # took all memory
         with pytest.raises(FallingCatError, match="there are 1 to 1,000 values of 'x', not more"):
             sweep(STUDY, {"x": values}, tmp_path / "out")
+        with pytest.raises(FallingCatError, match="there are 1 to 1,000 values of 'x', not more"):
+            sweep(abs, {"x": values}, tmp_path / "out")

@@ -14,6 +14,7 @@ from pydantic import ConfigDict
 from ...errors import ModelError, describe, meant
 from ..kind import Parameters, Progress, StudyKind
 from ..tables import Study, StudyTable
+from .points import listed
 
 
 class FunctionParameters(Parameters):
@@ -69,14 +70,11 @@ def study_of(
     """
     if not isinstance(grid, Mapping) or not grid:
         raise ModelError(f"grid is a mapping from parameters to values, at least one, not {describe(grid)}")
-    values = {name: list(given) for name, given in grid.items() if not isinstance(given, str)}
+    values = {name: listed(name, given) for name, given in grid.items() if not isinstance(given, str)}
     _check_names(function, {**grid, **parameters})
-    empty = [name for name, given in values.items() if not given]
-    if empty:
-        raise ModelError(f"grid has no values of {empty[0]!r}: give at least one")
-    whole = frozenset(name for name, given in values.items() if given and all(type(_plain(x)) is int for x in given))
+    whole = frozenset(name for name, given in values.items() if all(type(_plain(x)) is int for x in given))
     whole |= {name for name, x in parameters.items() if type(x) is int}
-    first = {name: _plain(given[0]) for name, given in values.items() if given} | dict(parameters)
+    first = {name: _plain(given[0]) for name, given in values.items()} | dict(parameters)
     if measures is None:
         try:
             measures = tuple(numbers_of(function(**first)))

@@ -124,12 +124,7 @@ def _along(study: Study, name: str, given: Iterable[Value]) -> tuple[Value, ...]
     """Values along one axis, as the parameter takes them: whole numbers where it takes nothing else."""
     if name not in study.kind.parameters.model_fields:
         study.with_parameters({name: 0.0})  # raises, and says which there are
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ModelError(f"the values of {name!r} are a list of them, not {describe(given)}")
-    some = islice(given, MAX_ALONG + 1)  # of what may have no end
-    values = tuple(x.item() if isinstance(x, np.generic) else x for x in some)
-    if not 0 < len(values) <= MAX_ALONG:
-        raise ModelError(f"there are 1 to {MAX_ALONG:,} values of {name!r}, not {'more' if values else 0}")
+    values = tuple(x.item() if isinstance(x, np.generic) else x for x in listed(name, given))
     if not all(isinstance(x, (float, int, str)) for x in values) or not all(map(_finite, values)):
         raise ModelError(f"the values of {name!r} are finite numbers or words")
     if len(set(values)) < len(values):
@@ -138,6 +133,18 @@ def _along(study: Study, name: str, given: Iterable[Value]) -> tuple[Value, ...]
     if whole and not _takes(study, name, float(values[0])) and _takes(study, name, int(values[0])):
         return tuple(map(int, values))
     return tuple(float(x) for x in values) if all(type(x) in (int, float) for x in values) else values
+
+
+def listed(name: str, given: Any) -> list[Any]:
+    """Values of a parameter, at least one; of what may have no end no more are read than a grid may have."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ModelError(f"the values of {name!r} are a list of them, not {describe(given)}")
+    values = list(islice(given, MAX_ALONG + 1))
+    if not values:
+        raise ModelError(f"grid has no values of {name!r}: give at least one")
+    if len(values) > MAX_ALONG:
+        raise ModelError(f"there are 1 to {MAX_ALONG:,} values of {name!r}, not more")
+    return values
 
 
 def _finite(value: Value) -> bool:
