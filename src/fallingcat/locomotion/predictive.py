@@ -62,7 +62,7 @@ class PredictiveWalk:
         >>> dog = fc.robots.quadruped()
         >>> walk = PredictiveWalk(dog, [frame.name for frame in dog.frames], (0.0, 0.7, -1.4) * 4)
         >>> walk.compile(fc.locomotion.VelocityCommand(0.5))
-        <MPC of quadruped: every 0.004 s>
+        <MPC of 'quadruped': every 0.004 s>
     """
 
     model: Model
