@@ -20,6 +20,7 @@ import fallingcat as fc
 from fallingcat import progress
 from fallingcat.cli import app, certify_file
 from fallingcat.errors import Interrupted
+from fallingcat.formulations import certificate
 from fallingcat.symbolic import size
 
 CAT = fc.robots.two_cylinder_cat()
@@ -46,12 +47,16 @@ def screen(monkeypatch):
 
 
 def test_work_that_cannot_say_how_far_it_is_warns_by_the_clock(monkeypatch):
-    monkeypatch.setattr(progress, "WARNING_DELAY", 1e-3)
-    equations = fc.equations(CAT, CAT.random_state(np.random.default_rng(0)))
+    def slow_function(model, state):
+        time.sleep(0.3)
+        return state.joints
+
+    monkeypatch.setattr(progress, "WARNING_DELAY", 0.01)
+    monkeypatch.setattr(certificate, "certify", lambda equations, tolerance: time.sleep(0.3))
     with pytest.warns(progress.SlowWarning, match="certifying 'two_cylinder_cat' has not ended after 0 s; Ctrl-C"):
-        equations.certify()
-    with pytest.warns(progress.SlowWarning, match="compiling .* of 'two_cylinder_cat' has not ended"):
-        fc.compile(CAT, lambda model, state: fc.coriolis_matrix(model, state))
+        fc.equations(CAT, CAT.neutral()).certify()
+    with pytest.warns(progress.SlowWarning, match="compiling slow_function of 'two_cylinder_cat' has not ended"):
+        fc.compile(CAT, slow_function)
 
 
 def slowly(t, state):

@@ -174,7 +174,8 @@ def test_a_robot_stands_under_a_sampled_controller_on_hard_ground():
     run, fine = (fc.simulate(dog, start, 0.1, servo, ground, dt=dt) for dt in (2e-3, 1.25e-4))
     assert (run.code, run.integrator) == (fc.simulation.StatusCode.FINISHED, "moreau")
     off = abs(run.joints[-1] - fine.joints[-1]).max()  # of a landing, which the controller makes good
-    assert off < run.error_estimate.angle < 15.0 * off
+    # the estimate adds up errors of parts under recorded forces, without the controller that takes them away
+    assert off < run.error_estimate.angle < 30.0 * off
     assert run.energy_residual < 1e-3
     fast = fc.simulate(dog, start, 0.1, lambda t, s: servo.controller(t, s), ground, dt=2e-3)
     assert 1e-6 < abs(run.joints[-1] - fast.joints[-1]).max() < 0.05

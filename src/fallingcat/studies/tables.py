@@ -171,7 +171,7 @@ def names() -> tuple[str, ...]:
 
     Example:
         >>> names()[:3]
-        ('acrobot-swing-up', 'backflip', 'box-jump')
+        ('acrobot-swing-up', 'astronaut-turn', 'backflip')
     """
     return tuple(_files())
 

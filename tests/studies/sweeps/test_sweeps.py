@@ -122,7 +122,7 @@ def test_wrong_calls_are_named(tmp_path):
         "do you mean 'how'": {"hows": ["sum"]},
         "differ from each other": {"x": [1.0, 1.0]},
         "finite": {"x": [1.0, float("nan")]},
-        "1 to 10,000,000 values": {"x": []},
+        "grid has no values of 'x'": {"x": []},
         "list of them": {"how": "sum"},
         "at least one": {},
     }

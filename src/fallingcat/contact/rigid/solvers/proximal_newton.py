@@ -103,7 +103,7 @@ def reactions(
     >>> found.impulses.round(12).tolist(), bool(found.left < 1e-12)
     ([2.0, -1.0, 0.0], True)
     """
-    parts = _parts(sets)
+    parts = parts_of(sets)
     response = DenseResponse(G) if isinstance(G, np.ndarray) else G
     levers = levers or [Lever(part, None) for part in parts]
     whole = _Problem.of(response, short, sets, parts, levers, soft or [0.0] * len(parts), nears or [None] * len(parts))
@@ -136,9 +136,24 @@ def reactions(
     return Reactions(impulses, whole.basis * whole.along(end.best), end.left)
 
 
-def _parts(sets: Sequence[ImpulseSet]) -> list[slice]:
+def parts_of(sets: Sequence[ImpulseSet]) -> list[slice]:
+    """Rows of each set among those of all."""
     ends = np.cumsum([s.rows for s in sets]).tolist()
     return [slice(end - s.rows, end) for s, end in zip(sets, ends, strict=True)]
+
+
+def spans_of(levers: Sequence[Lever]) -> list[tuple[slice, list[int]]]:
+    """Rows of the Jacobian, and the sets that move with them."""
+    found: dict[int, list[int]] = {}
+    for i, lever in enumerate(levers):
+        found.setdefault(lever.span.start, []).append(i)
+    return [(levers[which[0]].span, which) for _, which in sorted(found.items())]
+
+
+def impulses_along(levers: Sequence[Lever], nears: Sequence[Any], x: Sequence[Any]) -> Any:
+    """Impulses ``X' x`` along the rows of the Jacobian by those ``x`` of the sets; of sets that are near, or all."""
+    terms = [([nears[i] for i in which], [levers[i].along(x[i]) for i in which]) for _, which in spans_of(levers)]
+    return concatenate([summed(*each) for each in terms])
 
 
 def _allowed_residual(rounds: Any, digits: Digits) -> Any:
@@ -306,17 +321,9 @@ class _Problem(NamedTuple):
             nears,
         )
 
-    @property
-    def spans(self) -> list[tuple[slice, list[int]]]:
-        """Sets that move together, and with what."""
-        found: dict[int, list[int]] = {}
-        for i, lever in enumerate(self.levers):
-            found.setdefault(lever.span.start, []).append(i)
-        return [(self.levers[which[0]].span, which) for _, which in sorted(found.items())]
-
     def along(self, x: Sequence[Any]) -> Any:
         """Impulses ``X' x``."""
-        return concatenate([self._sum(which, [self.levers[i].along(x[i]) for i in which]) for _, which in self.spans])
+        return impulses_along(self.levers, self.nears, x)
 
     def kept(self, x: Sequence[Any]) -> list[Any]:
         """Impulses of all sets: zero of those that are not near."""
@@ -354,7 +361,7 @@ class _Problem(NamedTuple):
         weights = [p + r * c for c in self.soft]
         E = [scale(r, slope.E) for slope in self.slopes(at, at.fault, weights)]
         K = [lever.congruent(e) for lever, e in zip(self.levers, E, strict=True)]
-        blocks = [(span, self._sum(which, [K[i] for i in which])) for span, which in self.spans]
+        blocks = [(span, self._sum(which, [K[i] for i in which])) for span, which in spans_of(self.levers)]
         solved = self.response.newton(blocks)
 
         def step(fault: list[Any]) -> tuple[list[Any], Any]:

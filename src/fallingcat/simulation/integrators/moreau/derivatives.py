@@ -41,7 +41,7 @@ from ..step_jacobian import (
     row_slices,
     side_by_side,
 )
-from .step import COUNTED, Start, carried, dry_friction_law, solve_step, unpacked
+from .step import COUNTED, Start, dry_friction_law, solve_step, unpacked
 from .straight_motion import straight, turned, turning
 
 RELATIVE_COMPLIANCE = 1e-11
@@ -213,11 +213,10 @@ class _ConvergedStep:
         )
 
     def _counted(self, J: Any, ends: Any) -> StepJacobian:
-        """With what is carried: counts of steps stay as they are, what speed limits foresee has no part in the law."""
-        counts, rest = len(COUNTED), carried(self.model, self.start.problem.laws) - len(COUNTED)
-        k, stay = rest + counts, np.diag([*[0.0] * rest, *[1.0] * counts])
+        """With the counts of steps, which stay as they are."""
+        k = len(COUNTED)
         state = side_by_side(J[:, : ends[2]], np.zeros((len(J), k)))
-        state = concatenate([state, side_by_side(np.zeros((k, ends[2])), stay)])
+        state = concatenate([state, side_by_side(np.zeros((k, ends[2])), np.eye(k))])
         J = concatenate([J, np.zeros((k, J.shape[1]))])
         return StepJacobian(state, J[:, ends[2] : ends[3]], J[:, ends[3] :])
 

@@ -26,7 +26,7 @@ from ...problem.problem import Problem
 from ..base import FixedStepIntegrator
 from ..implicit.integrator import CompiledStepper
 from .derivatives import step_jacobian
-from .step import COUNTED, carried, further_rows, stepped
+from .step import COUNTED, further_rows, stepped
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Moreau(FixedStepIntegrator):
         if contact is None:
             raise ModelError(f"the integrator {self.name!r} needs a contact, such as HardContacts")
         contact = contact.time_stepping(further_rows(problem))
-        return replace(problem, contact=contact, carried=carried(problem.model, problem.laws))
+        return replace(problem, contact=contact, carried=len(COUNTED))
 
     def compiled_stepper(self, problem: Problem, memory: int) -> MoreauStepper:
         """Machine code for all modes."""

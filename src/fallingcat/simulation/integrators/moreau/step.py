@@ -12,11 +12,10 @@ from ....constraints import loop_closure as loops
 from ....contact.patches import LinkPatches, PatchActivity, PatchCondition, ball_bottoms, margins, summed
 from ....contact.rigid.solvers.cone_projection import Bounded, Closed, ImpulseSet
 from ....contact.rigid.solvers.delassus import Jacobian, Lever, Response
-from ....contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions, reactions
+from ....contact.rigid.solvers.proximal_newton import DIGITS, Digits, Reactions, impulses_along, parts_of, reactions
 from ....contact.rigid.time_stepping.contact_jacobian import StackedJacobian
 from ....contact.rigid.time_stepping.stepped_contacts import ContactMemory, SteppedContacts
 from ....control import Law
-from ....control.laws.drive_limits import limited, limits_speeds
 from ....dynamics import inverse_dynamics
 from ....model import Model, State
 from ...problem.loop_closure import LOOPS
@@ -74,6 +73,12 @@ class Rows(NamedTuple):
         """Velocities of the rows of each set, given ``V`` (k), one number for each row of the Jacobian."""
         return [lever.of(V) for lever in self.levers]
 
+    @property
+    def joint_forces(self) -> Any:
+        """Forces (n) on joints by the reactions of the last step."""
+        forces = [self.forces[part] for part in parts_of(self.sets)]
+        return self.jacobian.joint_impulses(impulses_along(self.levers, self.near, forces))
+
 
 class Start(NamedTuple):
     """Start of a step."""
@@ -84,8 +89,6 @@ class Start(NamedTuple):
     kept: ContactMemory
     works: Any
     linear_forces: dict[str, LinearizedForce]
-    drives: DriveSpeeds | None
-    """drives with speed limits"""
     rows: Rows
     dt: Any
 
@@ -110,47 +113,35 @@ def stepped(source: StepArguments, *, digits: Digits = DIGITS["float64"]) -> Any
     kept, after = _next_memory(start, end.found), displaced(model, start.state, end.velocity, dt)
     memory_after = concatenate([*kept, problem.later(full_memory, t, moving(start.state, end.velocity), dt)])
     again = where(less(0.5, _touched(start, end)), 1.0 + 0.0 * dt, coarse(model, end.velocity, dt))
-    *_, refined, counted = layout.carried_of(x[1:])
-    load = np.zeros(0)
-    if start.drives is not None:
-        load = scale(1.0 / dt, start.rows.jacobian.joint_impulses(end.found.along)[start.drives.rates])
-    carried_on = concatenate([load, array([refined, counted + again])])
-    packed = layout.pack(after, memory_after, start.works + _works(start, end), carried_on)
+    counts = layout.carried_of(x[1:]) + array([0.0, again])
+    packed = layout.pack(after, memory_after, start.works + _works(start, end), counts)
     return concatenate([np.reshape(x[0] + 1.0, 1), packed])
 
 
 def unpacked(source: StepArguments) -> tuple[Layout, Problem, Any, Any, Start]:
     """Layout, problem, time (s), memory and start of the step from ``x``."""
-    source = source._replace(carried=carried(source.model, source.laws))
+    source = source._replace(carried=len(COUNTED))
     (problem, _), t = source.problem(source.values), source.x[0] * source.clock[0]
     layout, contact = layout_of(problem, source.memory), problem.contact
     state, memory, works = layout.unpack(source.x[1:])
-    recalled, load = problem.with_memory(memory)[0], layout.carried_of(source.x[1:])[: -len(COUNTED)]
-    start = begin_step(recalled, contact, t, state, memory, works, source.forces, source.clock, load)  # type: ignore[arg-type]
+    recalled = problem.with_memory(memory)[0]
+    start = begin_step(recalled, contact, t, state, memory, works, source.forces, source.clock)  # type: ignore[arg-type]
     return layout, problem, t, memory, start
 
 
 def begin_step(
-    problem: Problem,
-    contact: SteppedContacts,
-    t: Any,
-    state: State,
-    memory: Any,
-    works: Any,
-    forces: Any,
-    clock: Any,
-    load: Any,
+    problem: Problem, contact: SteppedContacts, t: Any, state: State, memory: Any, works: Any, forces: Any, clock: Any
 ) -> Start:
     """Start of a step of ``clock[0]`` (s)."""
     dt, whole = clock[0], clock[-1]
     kept, friction_law = contact.unpack_memory(memory), dry_friction_law(problem)
     name = friction_law.name if friction_law else None
     linear_forces = linearized_forces(problem, t, state, forces, contact.touched(memory), name, dt, speeds=True)
+    rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, friction_law, dt, whole)
     drives = DriveSpeeds.begun(problem, state, linear_forces)
     if drives is not None:
-        linear_forces = drives.limited(linear_forces, drives.foreseen(load, dt))
-    rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, friction_law, dt, whole)
-    return Start(problem, contact, state, kept, works, linear_forces, drives, rows, dt)
+        linear_forces = drives.limited(linear_forces, drives.foreseen(rows.joint_forces[drives.rates], dt))
+    return Start(problem, contact, state, kept, works, linear_forces, rows, dt)
 
 
 def solve_step(start: Start, digits: Digits) -> End:
@@ -208,12 +199,6 @@ def _passive(
 def dry_friction_law(problem: Problem) -> Law | None:
     """The first law of dry friction."""
     return next((law for law in problem.laws if law.dry_friction(problem.model) is not None), None)
-
-
-def carried(model: Model, laws: Sequence[Law]) -> int:
-    """Numbers that a step gives to the next one beside the state: loads of drives by reactions, and :data:`COUNTED`."""
-    drives = any(limits_speeds(law, model) for law in laws)
-    return int(np.count_nonzero(limited(model, "velocity"))) * drives + len(COUNTED)
 
 
 def further_rows(problem: Problem) -> int:
