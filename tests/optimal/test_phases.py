@@ -83,6 +83,18 @@ def test_derivatives_of_steps_and_cones_are_those_of_differences():
     np.testing.assert_allclose(found.cones[:, 0], moved(np.zeros(len(ways)))[2 * nv :], atol=1e-12)
 
 
+def test_a_held_point_may_lie_on_the_base():
+    """Its Jacobian has no traced entries; the legs move, the base stays where it is held."""
+    seated = dataclasses.replace(DOG, frames=(*DOG.frames, fc.model.Frame("seat", DOG.links[0].name)))
+    start = seated.state(position=(0.0, 0.0, 1.0), joints=(0.1, 0.7, -1.4) * 4)
+    problem = Problem(ContactPhases(seated, [Phase(3, ("seat",))], 0.01), start, cost=lambda m, s, u, d: u)
+    found = solve(problem)
+    assert found.converged
+    np.testing.assert_allclose([H[:3, 3] for H in found.states.pose], 4 * [[0.0, 0.0, 1.0]], atol=1e-9)
+    assert abs(found.states.rates[-1]).max() > 0.01
+    assert all(check.passed for check in found.certify())
+
+
 def rest(model, state, forces, data):
     return concatenate([state.joints - data, state.rates])
 
