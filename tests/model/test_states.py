@@ -18,8 +18,10 @@ from scipy.stats import kstest
 from fallingcat.arrays import Graph
 from fallingcat.dynamics import forward_dynamics
 from fallingcat.errors import ModelError
+from fallingcat.formulations import reduced_equations
 from fallingcat.lie import SE2, SE3, SO3, Product
 from fallingcat.model import Joint, Limits, Link, Model, Prismatic, Revolute, Spherical, State, robots
+from fallingcat.model.joint_inertia import Resistance, _inverse
 from fallingcat.model.robots import random_tree
 
 BASES = [group for group in GROUPS if not isinstance(group, Product)]
@@ -176,6 +178,19 @@ def test_other_arrays_of_numbers_are_taken_as_arrays(kind):
     assert all(type(x) is np.ndarray and x.dtype == float for x in read)
     for x, y in zip(read, state, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-15)
+
+
+def test_a_range_is_no_field_of_a_state():
+    hopper = robots.revolute_hopper()
+    state = hopper.neutral()._replace(twist=range(3))
+    for function in (reduced_equations, forward_dynamics):
+        with pytest.raises(ModelError, match="twist is an array, not"):
+            function(hopper, state, *[np.zeros(hopper.nv)] * (function is forward_dynamics))
+
+
+def test_inertias_whose_inverse_overflows_are_none():
+    felt = Resistance(*2 * [np.array([[[1e-320]], [[2.0]]])])
+    np.testing.assert_array_equal(_inverse(felt), [[[0.0]], [[0.5]]])
 
 
 def test_numbers_of_extended_precision_are_no_arguments_of_dynamics():

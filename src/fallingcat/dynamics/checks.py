@@ -17,7 +17,7 @@ from ..model import Model, State
 
 def vector(x: Any, length: int, what: str) -> Vector:
     """``x`` as a vector of the given length; finite, if it holds numbers."""
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple, range)):
         try:
             x = np.array(x, dtype=float)
         except (TypeError, ValueError, OverflowError):
@@ -89,7 +89,7 @@ def check_fields(model: Model, state: State) -> None:
     for name, x, shape in zip(State._fields, state, shapes, strict=True):
         if type(x) is np.ndarray and x.shape == shape and x.dtype == float:
             continue
-        if isinstance(x, (list, tuple)):
+        if isinstance(x, (list, tuple, range)):
             raise ModelError(
                 f"{name} is an array, not {describe(x)}: make states of {model.name!r} with model.state(...)"
             )

@@ -13,6 +13,8 @@ from .body import Body
 if TYPE_CHECKING:
     from .model import Model
 
+MIN_UNIT: Final = 1e-150
+"""Root of a locked inertia below which a motion has none: the inverses of smaller ones overflow."""
 ROUNDING_INERTIA: Final = 1e-14
 """Inertia that is rounding, relative to what the same motion gives to all that hangs on it with its joints locked."""
 _SE3 = SE3()
@@ -77,7 +79,7 @@ def _idle_links_with_mimics(model: Model, light: set[str]) -> tuple[str, ...]:
     M, places = _mass(model), [range(model.m), *(range(model.m + v.start, model.m + v.stop) for v in model.v_slices)]
     # a diagonal of 1, so that one threshold serves kg and kg m^2; rows of zeros stay rows of zeros
     unit = np.sqrt(np.diag(M))
-    unit[unit == 0.0] = 1.0
+    unit[unit < MIN_UNIT] = 1.0
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
     moved = np.abs(vectors[:, values <= ROUNDING_INERTIA]).max(axis=1, initial=0.0) > 1e-6
     return tuple(
@@ -104,7 +106,7 @@ def _scaled(felt: Resistance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvalues, eigenvectors and units of ``free``, each axis in units of what it gives to the locked whole."""
     # relative to the locked inertia: what is left by cancellation is rounding, however large in kg m^2
     unit = np.sqrt(np.diagonal(felt.locked, axis1=1, axis2=2).clip(min=0.0))
-    unit[unit == 0.0] = 1.0
+    unit[unit < MIN_UNIT] = 1.0
     scaled = felt.free / (unit[:, :, None] * unit[:, None, :])
     values, vectors = (scaled[:, :, 0], np.ones_like(scaled)) if unit.shape[1] == 1 else np.linalg.eigh(scaled)
     return values, vectors, unit

@@ -46,6 +46,10 @@ DELAY, GAIN, HEIGHT = 0.01, 10.0, 0.27
 """s after the planned touchdown at which whole-body control takes over, its gain (1/s), and the height (m) of the
 center of mass over the feet"""
 Controller = Callable[[float, State], Any]
+TOLERANCES: Final[dict[str, Any]] = {"tolerance": 1e-4, "constraint_tolerance": 1e-4}
+GUESS_NOISE, MAX_GUESSES = 0.01, 8
+"""Deviation of the joints of a guess (rad) from one posture at all times, with which rounding decides where the search
+goes; and guesses that are tried, as one search in six ends nowhere"""
 UNLIMITED_SPEED: Final = 1e3
 """rad/s: with which a first plan is made, from which that within the limits starts"""
 
@@ -207,6 +211,20 @@ def _limits(parameters: LeapParameters) -> Callable[..., Any]:
     return beyond
 
 
+def first_plan(problem: Problem, guess: State) -> OptimalResult:
+    """Plan without speed limits of the drives, from which that within them starts."""
+    data = problem.node_data.copy()
+    data[:, SPEED] = UNLIMITED_SPEED
+    for seed in range(MAX_GUESSES):
+        noise = GUESS_NOISE * np.random.default_rng(seed).normal(size=guess.joints.shape)
+        noise[0] = 0.0  # the start is given
+        varied = guess._replace(joints=guess.joints + noise)
+        found = solve(replace(problem, data=data), states=varied, iterations=300, **TOLERANCES)
+        if found.converged:
+            break
+    return found
+
+
 # catching -----------------------------------------------------------------------------------------------------
 
 
@@ -271,12 +289,9 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         """Plan, and simulate the plan with its feedback."""
         progress("planning", 0.0)
         problem, guess = leap_problem(parameters)
-        exact: dict[str, Any] = {"tolerance": 1e-4, "constraint_tolerance": 1e-4}
-        data = problem.node_data.copy()
-        data[:, SPEED] = UNLIMITED_SPEED
-        first = solve(replace(problem, data=data), states=guess, iterations=300, **exact)  # a start, not a minimum
+        first = first_plan(problem, guess)
         progress("planning within the speed of the drives", 0.4)
-        plan = solve(problem, first.forces, first.states, iterations=1000, **exact)
+        plan = solve(problem, first.forces, first.states, iterations=1000, **TOLERANCES)
         progress("simulating", 0.7)
         stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
         box = Box(_top(parameters)) if _top(parameters) else None
