@@ -27,7 +27,7 @@ SHARE = 0.9
 """Share of speeds and efforts that the plan uses; the tracking controller needs the rest."""
 POINTS = 100
 """Grid points of a cycle"""
-STEP = 4e-3
+STEP = 1e-3
 """s: of the simulation"""
 BELOW_HALF = np.pi * (1.0 - 1e-12)
 """rad: rotation vectors are rounded, and must not be longer than a half turn"""
@@ -112,8 +112,8 @@ class AstronautTurn(SimulatedKind[AstronautParameters, AstronautResult]):
         progress("turning", 0.5)
         start, T = model.state(joints=middle), motion.duration
         flight = simulate(
-            model, start, T, tracker(model, motion), dt=T / np.ceil(T / STEP), every=4, integrator=MomentumRungeKutta(),
-            progress=False,
+            model, start, T, tracker(model, motion), dt=T / np.ceil(T / STEP), every=16, progress=False,
+            integrator=MomentumRungeKutta(),
         )  # fmt: skip
         if flight.status != "finished":
             raise NumericsError(f"the flight was not simulated to its end: {flight.status}")
