@@ -42,6 +42,13 @@ def test_a_robot_that_stands_has_no_phase():
     assert not gait.phases.any()
 
 
+def test_a_strength_that_was_never_tried_is_not_safe():
+    counts = np.array([[9, 0, 0], [0, 0, 0], [9, 0, 0], [9, 0, 0]])  # strengths x phases
+    assert PushBasin(PushGrid(1, 2, 2, strongest=2.0), counts).safe() == 2.0
+    assert PushBasin(PushGrid(1, 4, 1, strongest=2.0), counts).safe() == 0.5
+    assert PushBasin(PushGrid(1, 4, 1, strongest=2.0), 0 * counts).safe() == 0.0
+
+
 def test_every_push_is_counted_once(gait):
     """Whether all robots are pushed at once or a few again and again; the cells are those of the pushes."""
     given = some(gait, 96)

@@ -135,13 +135,16 @@ class PushBasin:
     def safe(self, share: float = 0.99) -> float:
         """Strength (m/s) below which robots recover from this share of pushes in every cell of direction and phase.
 
+        Cells without pushes are left out (phases of which the gait has no sample); a strength without any ends it.
+
         Args:
             share: Least share.
 
         Returns:
-            Lower end of the first cells of a strength in one of which the share is not reached.
+            Lower end of the first cells of a strength that has no pushes, or misses the share in one of them.
         """
-        good = (~(self.probability < share)).all(axis=(0, 2))
+        found = self.probability
+        good = (~(found < share)).all(axis=(0, 2)) & ~np.isnan(found).all(axis=(0, 2))
         cells = self.grid.strengths if good.all() else int(np.argmin(good))
         return cells * self.grid.strongest / self.grid.strengths
 
