@@ -62,6 +62,8 @@ class DiagnosticKind(Enum):
     """work and energy differ; relative to the energy that moved"""
     STEP_ERROR = "step error"
     """the estimated error of steps is large; relative to the motion"""
+    SENSITIVE = "sensitive"
+    """a tiny change of the start moves the end far, so that no steps make it certain; relative to the motion"""
     JOINT_LIMIT = "joint limit"
     """a joint passed its stop; rad or m"""
     BELOW_GROUND = "below ground"

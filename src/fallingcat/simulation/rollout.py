@@ -17,6 +17,7 @@ from ..progress import telling
 from .batch.batch_simulator import BatchSimulator
 from .build_problem import build_problem
 from .defaults import chosen_method, default_method, one_code
+from .diagnostics.sensitivity import changed
 from .events import TIME_TOLERANCE
 from .integrators.base import Integrator
 from .problem.arguments import check_concrete, check_target, countable, seconds, starts, whole
@@ -112,12 +113,12 @@ def rollout(
         problem = compiled.suited(problem)
         largest, start = _steps(problem, compiled, first, dt)
 
-        def run(finer: int) -> Rollout:
-            simulator = BatchSimulator.of(problem, many, compiled, largest / 2**finer, **how)
+        def run(finer: int, change: float) -> Rollout:
+            simulator = BatchSimulator.of(problem, changed(model, many, change), compiled, largest / 2**finer, **how)
             kept = None if every is None else every * 2**finer
             return Batch(simulator, problem, compiled, duration, kept, tell, start / 2**finer, finer).result()
 
-        return refined(run, dt is None and problem.sampling is None)
+        return refined(model, run, dt is None and problem.sampling is None)
 
 
 def _one_by_one(

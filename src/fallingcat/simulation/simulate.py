@@ -14,6 +14,7 @@ from ..model import Model, State
 from ..progress import telling
 from .build_problem import build_problem
 from .defaults import chosen_method
+from .diagnostics.sensitivity import changed
 from .effort import warn_of_oscillations
 from .events import Event, checked_events
 from .integrators.base import Integrator
@@ -105,10 +106,13 @@ def simulate(
 
     def run(tell: Callable[[float], None] | None) -> Trajectory:
         """Steps of ``dt``, or, if none is given, of so many times less than the default as its error asks."""
-        about = problem, method, state, duration, dt
-        each = lambda finer: Run(*about, every * 2**finer, happens, tell, finer=finer).result()  # noqa: E731
+
+        def each(finer: int, change: float) -> Trajectory:
+            about = problem, method, changed(model, state, change), duration, dt
+            return Run(*about, every * 2**finer, happens, tell, finer=finer).result()
+
         asked_again = problem.controller is None or problem.feedback is not None  # others may remember the first run
-        return refined(each, dt is None and asked_again)
+        return refined(model, each, dt is None and asked_again)
 
     if callable(progress):
         return run(progress)

@@ -291,8 +291,18 @@ def _selected_parts(activity: np.ndarray, few: int) -> list[tuple[int, float]]:
 
 
 def _distances(model: Model, layout: Layout, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``... x 4``: between packed states, of the base (m, rad), and of joints that slide (m) and turn (rad) at most."""
-    pose, moved = layout.configuration(b - a)
+    """:func:`distances` of packed states."""
+    return distances(model, *layout.configuration(b - a))
+
+
+def distances(model: Model, pose: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """``... x 4``: of the base (m, rad), and of joints that slide (m) and turn (rad) at most.
+
+    Args:
+        model: Robot.
+        pose: Differences of the rows ``[R p]`` of poses, ``... x 3 x 4``.
+        moved: Differences of joint coordinates, ``... x j``.
+    """
     way, chord = (np.sqrt((x * x).sum(axis=(-2, -1))) for x in (pose[..., 3:], pose[..., :3]))
     chord = chord / np.sqrt(8.0)
     turn = 2.0 * np.arcsin(np.minimum(chord, 1.0)) + 0.0 * chord  # |R - 1| = sqrt(8) sin(angle / 2); NaN stays

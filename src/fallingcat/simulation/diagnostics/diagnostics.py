@@ -39,6 +39,8 @@ OSCILLATING_STEPS, OSCILLATING_RATE = 40, 1e-2
 more than this, the integration oscillates"""
 MIN_SHAKEN_RATE = 0.1
 """The same of samples of a controller, and half of the largest rate of the joint: noise changes rates less"""
+MAX_DIVISION = 64
+"""Parts of a step that are advised at most: errors above twice the motion do not say which steps would do"""
 STEP_COUNTS = {
     "unconverged": (DiagnosticKind.UNCONVERGED, 0.05, "contact forces of {:.2g} % of the steps did not converge"),
     "coarse": (
@@ -142,8 +144,9 @@ def _step_error(run: Motion) -> Diagnostic | None:
         return None
     largest = float(relative[worst])
     enough = at_most(dt * MAX_DEFAULT_ERROR / largest) if np.isfinite(largest) else at_most(0.5 * dt)
+    advice = f"take {enough:g} s" if enough > dt / MAX_DIVISION else "take far smaller steps"
     message = f"the estimated error of steps of {dt:g} s is {each[worst]}"
-    found = Diagnostic(DiagnosticKind.STEP_ERROR, message, largest, MAX_ERROR, f"take {enough:g} s")
+    found = Diagnostic(DiagnosticKind.STEP_ERROR, message, largest, MAX_ERROR, advice)
     if not run.many:
         return found
     message = f"in {len(robots)} of {len(each)} simulations that were repeated {message}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...contact.base import Mode
 from ...errors import FallingCatError, Interrupted
-from ...model import State
+from ...model import Model, State
 from ..batch.batch_simulator import BatchSimulator
 from ..diagnostics.accuracy import (
     MAX_DEFAULT_ERROR,
@@ -24,6 +24,7 @@ from ..diagnostics.accuracy import (
     some_of,
 )
 from ..diagnostics.held_forces import HELD_SAMPLES, MAX_HELD_TIME, MAX_NUMBERS, HeldForces
+from ..diagnostics.sensitivity import START_CHANGE, with_sensitivity
 from ..events import TIME_TOLERANCE
 from ..integrators.base import Integrator
 from ..outcome import StatusCode
@@ -99,20 +100,21 @@ class Samples(list[Sample]):
         return np.array([block.sampled for block in self for _ in block.times])
 
 
-def refined(run: Callable[[int], R], chooses: bool) -> R:
-    """Result of ``run(0)``; where it ``chooses`` its steps, of a run in steps halved as often as its error asks.
+def refined(model: Model, run: Callable[[int, float], R], chooses: bool) -> R:
+    """Result of ``run(0, 0.0)``; where it ``chooses`` its steps, of a run in steps halved as often as its error asks.
 
     One rule for single runs and batches: see :func:`.halvings`.  Errors of impacts do not fall until steps resolve
-    them: what has not come down to half, or would be reported, is run again.
+    them: what has not come down to half, or would be reported, is run again.  Estimates do not see how errors grow
+    later: a last run, from a start that is changed by its second argument, does, see :func:`.with_sensitivity`.
     """
-    found: Any = run(0)
+    found: Any = run(0, 0.0)
     finer, more = 0, halvings(found.error_estimate)
     while more and chooses and found.code in (StatusCode.FINISHED, StatusCode.EVENT):
         finer, before = finer + more, found.error_estimate.relative
-        found = run(finer)
+        found = run(finer, 0.0)
         limit = max(MAX_DEFAULT_ERROR, min(MAX_ERROR, 0.5 * before))
         more = min(halvings(found.error_estimate, limit), MAX_HALVINGS - finer)
-    return found
+    return with_sensitivity(model, found, run(finer, START_CHANGE)) if finer else found
 
 
 class Runner(ABC, Generic[R]):
