@@ -150,12 +150,13 @@ def test_torques_of_a_trot_in_mujoco(command, tmp_path):
 
 
 @pytest.mark.parametrize("who", [humanoid, g1, talos])
-@pytest.mark.parametrize("command", [(0.3, 0.0, 0.0), (0.3, 0.0, 0.3)])
+@pytest.mark.parametrize("command", [(0.3, 0.0, 0.0), (0.3, 0.0, 0.3), (0.0, 0.15, 0.0), (0.0, 0.3, 0.0)])
 @pytest.mark.filterwarnings("ignore::fallingcat.FileWarning")
 def test_torques_of_a_humanoid_in_mujoco(command, who, tmp_path):
     robot, contacts, posture, *soles = who()
-    walk = loco.HumanoidWalk(robot, soles[0] if soles else ("left_sole", "right_sole"), contacts, posture)
+    how = {"schedule": loco.biped_walk(0.35, 0.1)} if command[1] else {}
+    walk = loco.HumanoidWalk(robot, soles[0] if soles else ("left_sole", "right_sole"), contacts, posture, **how)
     loop = walk.compile(loco.VelocityCommand(*command))
     poses = in_mujoco(robot, [*contacts[0], *contacts[1]], loop, posture, 14.5, tmp_path)
     assert_allclose(mean_velocity(poses, 2000), command[:2], atol=0.05)
-    assert poses[:, 2, 2].min() > np.cos(np.radians(5.0))
+    assert poses[:, 2, 2].min() > np.cos(np.radians(10.0 if command[1] == 0.3 else 5.0))
