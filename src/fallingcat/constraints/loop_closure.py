@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale, takes
-from ..arrays.types import Matrix, Pose, Scalar, Vector
+from ..arrays.types import Matrix, Pose, Scalar, Vector, Vector_nv
 from ..caching import cached_property
 from ..dynamics import bias_forces
 from ..dynamics import inverse_dynamics as tree_inverse_dynamics
@@ -150,7 +150,7 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
 
 @takes(forces="nv")
 def forward_dynamics(
-    model: Model, state: State, forces: Vector, stabilization: float = 0.0
+    model: Model, state: State, forces: Vector_nv, stabilization: float = 0.0
 ) -> ConstrainedDynamicsResult:
     """Acceleration under ``forces`` that keeps the loops closed, and the constraint forces (``J' multipliers``).
 
@@ -213,7 +213,7 @@ class LoopInverseDynamics(NamedTuple):
 
 @takes(acceleration="nv")
 def inverse_dynamics(
-    model: Model, state: State, acceleration: Vector, actuated: Sequence[str] | None = None
+    model: Model, state: State, acceleration: Vector_nv, actuated: Sequence[str] | None = None
 ) -> LoopInverseDynamics:
     """Least torques of the actuated joints for an acceleration; numeric only.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import any_nonzero, block, concatenate, cross, is_numeric, mirror, scale, solve, solve_tree, takes, turned
-from ..arrays.types import Matrix, Pose, Twist, Vector, Wrench
+from ..arrays.types import Matrix, Pose, Twist, Vector, Vector_nv, Wrench
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -52,10 +52,10 @@ class _Joint(NamedTuple):
 def forward_dynamics(
     model: Model,
     state: State,
-    forces: Vector,
+    forces: Vector_nv,
     wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
-) -> Vector:
+) -> Vector_nv:
     """Acceleration under generalised forces, by the articulated-body algorithm.
 
     Solves ``M acceleration + C v + g = forces + sum J_j' wrench_j`` in O(n), without forming ``M`` unless joints follow

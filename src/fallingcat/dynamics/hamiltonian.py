@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import array, concatenate, is_numeric, scale, solve
 from ..arrays.differentiate import derivative
-from ..arrays.types import Scalar, Vector
+from ..arrays.types import Scalar, Vector, Vector_nv
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import concise
@@ -23,7 +23,7 @@ Potential = Callable[[State], Scalar]
 """``U(o, R, q)`` (J): a function of a state's pose and joints alone."""
 
 
-def potential_forces(model: Model, state: State, potential: Potential) -> Vector:
+def potential_forces(model: Model, state: State, potential: Potential) -> Vector_nv:
     """Slope of a potential along motions of base and joints, ``[R' dU/do; -sum r_i x dU/dr_i; dU/dq]``.
 
     It stands on the left of the equations of motion, ``M dv/dt + C v + potential_forces = forces``, as gravity does
@@ -69,16 +69,16 @@ class Hamiltonian(NamedTuple):
 
     value: Scalar
     """J: kinetic and potential energy"""
-    momenta: Vector
+    momenta: Vector_nv
     """``nv``: ``h = M v``, ``[h_b; h_q]`` of the base and the joints (3.33)-(3.34)"""
-    by_configuration: Vector
+    by_configuration: Vector_nv
     """``nv``: ``-dL/dx`` along motions of base and joints, at constant momenta"""
-    by_momenta: Vector
+    by_momenta: Vector_nv
     """``nv``: the velocity ``[twist; rates]``"""
 
 
 def hamiltonian(
-    model: Model, state: State, momenta: Vector | None = None, potential: Potential | None = None
+    model: Model, state: State, momenta: Vector_nv | None = None, potential: Potential | None = None
 ) -> Hamiltonian:
     """Hamiltonian at a state, or at its configuration with other momenta.
 

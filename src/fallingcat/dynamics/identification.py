@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import concatenate, numbers_only, sign, takes
 from ..arrays.arguments import shape_of
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Vector, Vector_n, Vector_nv
 from ..errors import ModelError, describe
 from ..model import Body, Model, State
 from ..records import tabulated
@@ -83,8 +83,8 @@ class IdentificationResult(NamedTuple):
 def joint_regressor(
     model: Model,
     state: State,
-    acceleration: Vector,
-    currents: Vector | None = None,
+    acceleration: Vector_nv,
+    currents: Vector_n | None = None,
     *,
     terms: Sequence[str] = TERMS[:3],
 ) -> Matrix:

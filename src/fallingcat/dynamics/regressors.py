@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import array, concatenate, takes
-from ..arrays.types import FloatArray, Matrix, Vector
+from ..arrays.types import FloatArray, Matrix, Vector, Vector_nv
 from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -74,7 +74,7 @@ def with_inertial_parameters(model: Model, parameters: Vector) -> Model:
 
 
 @takes(acceleration="nv")
-def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector) -> Matrix:
+def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector_nv) -> Matrix:
     """Regressor ``Y`` of inverse dynamics: ``Y pi = inverse_dynamics(model, state, acceleration)``, less rotors.
 
     Row by row in the order of a quasi-velocity, base first; ``pi`` are :func:`inertial_parameters`.  ``armature``

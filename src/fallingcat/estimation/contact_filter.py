@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import block, concatenate, mirror, scale, skew, solve, stack
 from ..arrays.arguments import as_array
-from ..arrays.types import Matrix, Pose, Scalar, Vector
+from ..arrays.types import Matrix, Pose, Poses, Scalar, Vector, Vector_6, Vector_n, Vectors_3
 from ..caching import cached_property
 from ..compiler import Kernel, compile
 from ..dynamics.checks import check_model, check_state, positive, vector
@@ -139,7 +139,7 @@ class ContactFilter:
 
     # one step -------------------------------------------------------------------------------------------------
 
-    def step(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
+    def step(self, belief: Belief, imu: Vector_6, joints: Vector_n, touching: Vector, dt: Scalar) -> Belief:
         """Belief after one period: integrate the unit, then see the feet.
 
         Args:
@@ -155,7 +155,7 @@ class ContactFilter:
         return self._step(self.model, *self._checked(belief, imu, joints, touching, dt))
 
     def predict(
-        self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar
+        self, belief: Belief, imu: Vector_6, joints: Vector_n, touching: Vector, dt: Scalar
     ) -> tuple[Belief, Matrix]:
         """Belief after one period before the feet on the ground are seen; arguments as for :meth:`step`.
 
@@ -366,7 +366,7 @@ class ContactFilter:
         gyro = np.concatenate([readings.imu, readings.imu[-1:]])[..., :3]
         return Estimates(readings.times, beliefs, *self.base(beliefs, gyro))
 
-    def base(self, belief: Belief, gyro: Vector) -> tuple[Pose, Vector]:
+    def base(self, belief: Belief, gyro: Vectors_3) -> tuple[Poses, Vector]:
         """Pose and twist of the base, from a belief about the unit; of many, with axes in front.
 
         Args:

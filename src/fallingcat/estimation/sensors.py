@@ -11,7 +11,7 @@ import numpy as np
 
 from .._deprecated import former_arguments
 from ..arrays.arguments import LARGEST_FLOAT, shape_of
-from ..arrays.types import BoolArray, FloatArray, Matrix
+from ..arrays.types import BoolArray, Float_N_6, FloatArray, Matrix_4_4
 from ..dynamics import link_pose, link_twist
 from ..errors import ModelError, describe
 from ..lie import rotations
@@ -65,7 +65,7 @@ class IMU:
     def __post_init__(self) -> None:
         _check(self)
 
-    def placement(self, model: Model) -> Matrix:
+    def placement(self, model: Model) -> Matrix_4_4:
         """Pose (4 x 4) of the unit in the base link.
 
         Args:
@@ -131,7 +131,7 @@ class Readings(NamedTuple):
 
     times: FloatArray
     """``K + 1`` (s), equally spaced"""
-    imu: FloatArray
+    imu: Float_N_6
     """``K x 6``: angular velocity (rad/s) and specific force (m/s^2) in the axes of the unit"""
     joints: FloatArray
     """``(K + 1) x n``: angles (rad, m)"""
@@ -139,7 +139,7 @@ class Readings(NamedTuple):
     """``(K + 1) x n`` (rad/s, m/s)"""
     touching: BoolArray
     """``(K + 1) x N``: feet on the ground"""
-    biases: FloatArray
+    biases: Float_N_6
     """``K x 6``: true biases in ``imu``, which no filter is given"""
 
 

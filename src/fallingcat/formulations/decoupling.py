@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, is_numeric, numbers_only, solve
-from ..arrays.types import Matrix, Pose, Vector
+from ..arrays.types import Matrix, Matrix_m_m, Matrix_n_n, Pose, Vector_6
 from ..dynamics import (
     link_pose,
     link_twist,
@@ -47,8 +47,8 @@ def decoupling(
     state: State,
     Tx: Matrix | Callable[[State], Matrix] | None = None,
     Ty: Matrix | Callable[[State], Matrix] | None = None,
-    Tx_dot: Matrix | None = None,
-    Ty_dot: Matrix | None = None,
+    Tx_dot: Matrix_m_m | None = None,
+    Ty_dot: Matrix_n_n | None = None,
 ) -> VelocityChange:
     """Decoupling change of velocity ``T = [[Tx, Tx A], [0, Ty]]``, [Feurstein] (3.80).
 
@@ -269,7 +269,7 @@ class Conservation(NamedTuple):
         array([0., 0., 0., 0., 0., 0.])
     """
 
-    rate: Vector
+    rate: Vector_6
     """its rate of change (6): ``ad(nu_c)' h_c``, [Feurstein] (3.60)-(3.62)"""
     conserved: bool
     """True if the rate vanishes, up to the tolerance"""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays.types import Matrix
+from ..arrays.types import Float_nv_nv, Matrix
 from ..caching import cached_property
 from ..errors import FallingCatError
 from ..model.literals import Factorization
@@ -102,7 +102,7 @@ class Evidence:
         half = over_links(self.J, self.links.inertia, self.J_dot)
         return half + half.T
 
-    def coriolis(self, factorization: Factorization) -> np.ndarray:
+    def coriolis(self, factorization: Factorization) -> Float_nv_nv:
         """Coriolis matrix ``C`` by its definition.
 
         Args:

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import block, is_numeric, solve
 from ..arrays.arguments import shape_of
 from ..arrays.differentiate import derivative
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Matrix_k_nv, Matrix_nv_nv, Vector_nv
 from ..dynamics.checks import check_robot, numbers, vector
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
@@ -36,11 +36,11 @@ class VelocityChange:
         True
     """
 
-    T: Matrix
+    T: Matrix_nv_nv
     """``nv x nv``"""
-    T_dot: Matrix
+    T_dot: Matrix_nv_nv
     """``nv x nv``: time derivative of ``T`` along the state"""
-    inverse: Matrix
+    inverse: Matrix_nv_nv
     """``nv x nv``: ``T^-1``, made from the structure of ``T``, not by inverting a matrix"""
     name: str
     """name of the formulation"""
@@ -68,13 +68,13 @@ class VelocityChange:
         cls,
         model: Model,
         state: State,
-        matrix: Callable[[State], Matrix],
+        matrix: Callable[[State], Matrix_nv_nv],
         name: str = "custom",
         base: str = "base",
         joints: str = "joint rates",
         claims: Iterable[str | Claim] = (),
-        T_dot: Matrix | None = None,
-        inverse: Matrix | None = None,
+        T_dot: Matrix_nv_nv | None = None,
+        inverse: Matrix_nv_nv | None = None,
     ) -> VelocityChange:
         """Change with ``T = matrix(state)``, a function of the configuration (pose and joints) alone.
 
@@ -118,7 +118,7 @@ class VelocityChange:
         at = _Along(lambda step: matrix(later(model, state, step)))
         return cls(T, T_dot, inverse, name, base, joints, claims, at)
 
-    def velocity(self, v: Vector) -> Vector:
+    def velocity(self, v: Vector_nv) -> Vector_nv:
         """New velocity ``T v``.
 
         Args:
@@ -129,7 +129,7 @@ class VelocityChange:
         """
         return self.T @ vector(v, self.T.shape[1], "v")
 
-    def acceleration(self, a: Vector, v: Vector) -> Vector:
+    def acceleration(self, a: Vector_nv, v: Vector_nv) -> Vector_nv:
         """New acceleration ``T a + dT/dt v``.
 
         Args:
@@ -142,7 +142,7 @@ class VelocityChange:
         n = self.T.shape[1]
         return self.T @ vector(a, n, "a") + self.T_dot @ vector(v, n, "v")
 
-    def forces(self, forces: Vector) -> Vector:
+    def forces(self, forces: Vector_nv) -> Vector_nv:
         """New forces ``T^-T F``, which do the same work.
 
         Args:
@@ -153,7 +153,7 @@ class VelocityChange:
         """
         return self.inverse.T @ vector(forces, self.T.shape[1], "forces")
 
-    def jacobian(self, J: Matrix) -> Matrix:
+    def jacobian(self, J: Matrix_k_nv) -> Matrix_k_nv:
         """Jacobian for the new velocity, ``J T^-1`` ([Traversaro] (21)).
 
         Args:
@@ -166,7 +166,7 @@ class VelocityChange:
         return numbers(J, (rows, self.T.shape[1]), "J") @ self.inverse
 
     @property
-    def inverse_dot(self) -> Matrix:
+    def inverse_dot(self) -> Matrix_nv_nv:
         """Time derivative of the inverse, ``d(T^-1)/dt = -T^-1 (dT/dt) T^-1`` (nv x nv)."""
         return -(self.inverse @ self.T_dot @ self.inverse)
 

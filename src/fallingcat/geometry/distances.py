@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays.types import FloatArray
+from ..arrays.types import Float_3, FloatArray
 from ..dynamics.checks import check_model, check_robot
 from ..dynamics.kinematics import world_poses
 from ..errors import ExtraMissingError, ModelError, describe
@@ -35,7 +35,7 @@ class Distance(NamedTuple):
     """m; negative: depth of the overlap"""
     points: FloatArray
     """``2 x 3`` (m, world): nearest point of each"""
-    normal: FloatArray
+    normal: Float_3
     """3, world: from the first to the second"""
 
 

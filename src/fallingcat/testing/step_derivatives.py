@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.types import Float_n
 from ..contact import CompliantFloor, Contact, HardContacts
 from ..errors import ModelError
 from ..geometry.contact_points import position
@@ -32,7 +33,7 @@ class HardStep(NamedTuple):
     model: Model
     contact: Contact
     state: State
-    forces: np.ndarray
+    forces: Float_n
     """``n`` (N m or N)"""
     smooth: bool
     """False where the step has a kink: its derivatives are those of one side"""

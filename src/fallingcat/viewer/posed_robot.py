@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._deprecated import former_arguments
-from ..arrays.types import FloatArray, Pose, Vector
+from ..arrays.types import Float_3, Float_3_3, Float_4_4, Pose, Vector, Vector_3
 from ..caching import cached_property
 from ..constraints import loop_closure as loops
 from ..control import InverseKinematics, PositionTask
@@ -38,15 +38,15 @@ class Totals(NamedTuple):
         (3,)
     """
 
-    center: FloatArray
+    center: Float_3
     """``3`` (m): of mass"""
-    axes: FloatArray
+    axes: Float_3_3
     """``3 x 3``: principal axes of the locked inertia, as columns"""
-    inertias: FloatArray
+    inertias: Float_3
     """``3`` (kg m^2): about them"""
-    linear: FloatArray
+    linear: Float_3
     """``3`` (N s): momentum"""
-    angular: FloatArray
+    angular: Float_3
     """``3`` (N m s): momentum about the center of mass"""
 
 
@@ -128,7 +128,7 @@ class PosedRobot:
         self._set_state(self.model.state(pose=pose, joints=self.state.joints))
 
     @former_arguments(place="link")
-    def drag(self, link: str, goal: Vector) -> float:
+    def drag(self, link: str, goal: Vector_3) -> float:
         """Move a link or frame as near to a point as its joints let it.
 
         The joints reach there from a base that is held; then it floats, if it does, and they reach once more.
@@ -181,7 +181,7 @@ class PosedRobot:
     # what there is to see ------------------------------------------------------------------------------------------
 
     @former_arguments(place="link")
-    def where(self, link: str) -> FloatArray:
+    def where(self, link: str) -> Float_3:
         """Origin of a link or frame in the world.
 
         Args:
@@ -192,7 +192,7 @@ class PosedRobot:
         """
         return np.asarray(link_pose(self.model, self.state, link)[:3, 3])
 
-    def poses(self) -> dict[str, FloatArray]:
+    def poses(self) -> dict[str, Float_4_4]:
         """Poses of all links.
 
         Returns:

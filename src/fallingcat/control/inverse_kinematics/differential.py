@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import concatenate, inverse_root, is_numeric
 from ...arrays.arguments import as_array
-from ...arrays.types import Matrix, Scalar, Twist, Vector
+from ...arrays.types import Matrix, Matrix_nv_nv, Scalar, Twist, Vector, Vector_n, Vector_nv
 from ...compiler import compile
 from ...dynamics import mass_matrix
 from ...dynamics.checks import check_dynamic, check_state
@@ -47,7 +47,7 @@ class DifferentialIKResult:
 
     twist: Twist
     """``m``: twist of the base, body-fixed (m/s, rad/s)"""
-    rates: Vector
+    rates: Vector_n
     """``n`` (rad/s or m/s)"""
     status: str
     """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of damping, limits, rank or
@@ -67,7 +67,7 @@ class DifferentialIKResult:
     """the largest violation of the optimality conditions under limits, relative to the gradients"""
 
     @property
-    def velocity(self) -> Vector:
+    def velocity(self) -> Vector_nv:
         """Quasi-velocity ``[twist; rates]`` (nv)."""
         return np.concatenate([self.twist, self.rates])
 
@@ -79,7 +79,7 @@ def velocities(
     *,
     limits: Sequence[Limit] = (),
     damping: float = 0.0,
-    metric: str | Matrix | None = None,
+    metric: str | Matrix_nv_nv | None = None,
     last: DifferentialIKResult | None = None,
 ) -> DifferentialIKResult:
     """Velocity that meets prioritized tasks within limits (differential inverse kinematics).

@@ -18,7 +18,7 @@ from ...arrays import Graph, is_numeric
 from ...arrays.arguments import check_arguments_first, is_scalar, shape_of
 from ...arrays.numpy_protocol import natural, plain
 from ...arrays.traced import TracedValueError
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector_nv
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, describe
 from ...model import Model, State
@@ -185,7 +185,7 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
                 raise ModelError(f"{field.name} of {whose} {rule}{', or None' if none else ''}, got {describe(x)}")
 
     @abstractmethod
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Generalized forces of the law.
 
         Args:

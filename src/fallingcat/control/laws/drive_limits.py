@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import absolute, clip, concatenate, less, maximum, where
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector, Vector_n, Vector_nv
 from ...model import Model, State
 from .base import Law
 from .carried_inertia import carried_inertia
@@ -45,13 +45,13 @@ class DriveLimits(Law):
     saturates = True
     ignores_contact = True
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Zero: without commands there is nothing to cut."""
         return self.saturated_forces(model, t, state, touching, np.zeros(model.nv))
 
     def saturated_forces(
-        self, model: Model, t: Scalar, state: State, touching: frozenset[str], asked: Vector
-    ) -> Vector:
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], asked: Vector_nv
+    ) -> Vector_nv:
         """Difference (nv) between the forces that drives exert and those ``asked``."""
         u, fast = self._cut(model, asked[model.m :]), np.flatnonzero(limited(model, "velocity"))
         top, left = allowed(model, "velocity")[fast], self._speed_margin(model, state, u)
@@ -70,7 +70,7 @@ class DriveLimits(Law):
         v = state.rates[fast]
         return allowed(model, "velocity")[fast] - where(less(u[fast], 0.0), -v, v)
 
-    def implicit_damping(self, model: Model, state: State, asked: Vector, dt: Scalar) -> Vector:
+    def implicit_damping(self, model: Model, state: State, asked: Vector_nv, dt: Scalar) -> Vector_n:
         """Damping of drives near their speed limit.
 
         There forces ``F`` fall to zero along a line, a damping of ``d = F / (fade top)`` with ``fade = SPEED_FADE``.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import block, solve
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix, Matrix_nv_nv, Scalar, Vector, Vector_n
 from ...dynamics import bias_forces, gravity_forces, inverse_dynamics, mass_matrix
 from ...dynamics.checks import positive
 from ...errors import ModelError, describe
@@ -129,7 +129,7 @@ class Impedance(JointLaw):
         if not isinstance(self.gravity, (bool, np.bool_)):
             raise ModelError(f"gravity of {self.name!r} must be True or False, got {describe(self.gravity)}")
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """``K e + D (v* - v)``, plus gravity forces if they are compensated."""
         pull = self._feedback_forces(model, self._desired(model, t, state), state)
         return pull + gravity_forces(model, state)[model.m :] if self.gravity else pull
@@ -169,12 +169,12 @@ class InverseDynamics(JointLaw):
 
     name: str = "inverse dynamics"
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """Torques for the desired accelerations, by :func:`driven_inverse_dynamics`."""
         wanted = self._desired(model, t, state)
         return driven_inverse_dynamics(model, state, wanted.accelerations + self._feedback_forces(model, wanted, state))
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """Gains times the inertia that the joints feel."""
         k, d = self._gains(model)
         inertia = _joint_inertia(model, state)

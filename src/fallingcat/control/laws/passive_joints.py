@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import clip, concatenate, is_numeric, less, less_equal, maximum, minimum, sqrt, stack, where
-from ...arrays.types import FloatArray, Matrix, Scalar, Vector
+from ...arrays.types import Float_n, Matrix_2_n, Matrix_nv_nv, Scalar, Vector_n, Vector_nv
 from ...contact.rigid.joint_stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ...dynamics.checks import check_model
 from ...dynamics.kinematics import world_poses
@@ -100,7 +100,7 @@ class PassiveSprings(Law):
     commanded = False
     ignores_contact = True
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Spring forces on the joints, with those of joints that follow others."""
         total: Any = np.zeros(model.nv)
         for joint, place, x in _stretches(model, state):
@@ -120,7 +120,7 @@ class PassiveSprings(Law):
         """
         return sum((0.5 * joint.passive.stiffness * (x @ x) for joint, _, x in _stretches(model, state)), 0.0)
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """Stiffness of the model on the diagonal; no damping."""
         return on_joints(model, passive_constants(model, "stiffness", 2)), np.zeros((model.nv, model.nv))
 
@@ -143,11 +143,11 @@ class PassiveDamping(Law):
     commanded = False
     ignores_contact = True
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``-damping rates`` on the joints; no wrench on the base."""
         return concatenate([np.zeros(model.m), -passive_constants(model, "damping", 2) * state.rates])
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """Damping of the model on the diagonal; no stiffness."""
         return np.zeros((model.nv, model.nv)), on_joints(model, passive_constants(model, "damping", 2))
 
@@ -189,21 +189,21 @@ class DryFriction(Law):
         super().__post_init__()
         _check_step(self.step, self.name)
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Smooth friction forces on the joints."""
         friction = passive_constants(model, "friction", 1)
         rubs = np.flatnonzero(friction)
         f, v, slow = friction[rubs], state.rates[rubs], self.fade_rates(model)[rubs]
         return on_rates(model, rubs, -f * v / sqrt(v * v + slow * slow))
 
-    def fade_rates(self, model: Model) -> Vector:
+    def fade_rates(self, model: Model) -> Vector_n:
         """Speed ``s`` (n; rad/s or m/s) of each rate."""
         return maximum(
             passive_constants(model, "friction", 1) * (4.0 / carried_inertia(model)) * self.step,
             np.full(model.n, MIN_FRICTION_SPEED),
         )
 
-    def dry_friction(self, model: Model) -> FloatArray:
+    def dry_friction(self, model: Model) -> Float_n:
         """Coulomb friction of each rate (n; N m or N)."""
         return passive_constants(model, "friction", 1)
 
@@ -266,12 +266,14 @@ class JointStops(Law):
         found = _unresolved(replace(self, unresolved=()) if self.unresolved else self, model)
         return self if found == self.unresolved else replace(self, unresolved=found)
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Stop forces of the joints beyond a limit, else zero."""
         rates, *law = self._laws(model, state)
         return on_rates(model, rates, law[0])
 
-    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
+    def joint_impedance(
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar
+    ) -> Matrix_2_n:
         """Springs and dampers of the stops in contact."""
         rates, _, K, D = self._laws(model, state)
         return stack([on_rates(model, rates, x)[model.m :] for x in (K, D)])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import clip, concatenate, cross, is_numeric, less, maximum, scale, skew, sqrt, where
-from ...arrays.types import Scalar, Vector, Wrench
+from ...arrays.types import Scalar, Vector_nv, Wrench
 from ...dynamics import mass_matrix
 from ...dynamics.sweeps import Places, inward, nodes, outward
 from ...errors import ModelError, describe
@@ -97,7 +97,7 @@ class SelfContact(Law):
             why = ": its file excludes contact of {!r} and {!r}, and of others".format(*model.contact_exclusions[0])
         raise ModelError(f"no links of {model.name!r} can collide{why}; name links with suitable shapes in pairs")
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Joint forces of all pairs; the wrench on the base is zero."""
         at, pairs = _Links.at(model, state), self._pairs(model)
         given = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix, Matrix_nv_nv, Scalar, Vector, Vector_nv
 from ...dynamics.checks import vector
 from ...errors import ModelError, describe
 from ...model import Model, State
@@ -47,7 +47,7 @@ class JointSpring(Law):
         _refuse_joint_values(self.stiffness, "stiffness", self.name)
         super().__post_init__()
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``-K (q - q_rest)`` on the joints; no wrench on the base."""
         return concatenate([np.zeros(model.m), -self.stiffness * self._deflections(model, state)])
 
@@ -99,11 +99,11 @@ class JointDamper(Law):
         _refuse_joint_values(self.damping, "damping", self.name)
         super().__post_init__()
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``-D rates`` on the joints; no wrench on the base."""
         return concatenate([np.zeros(model.m), -self.damping * (state.rates * _chosen(model, self.only))])
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """``D`` on the diagonal of the named joints; no stiffness."""
         return np.zeros((model.nv, model.nv)), on_joints(model, self.damping * _chosen(model, self.only))
 

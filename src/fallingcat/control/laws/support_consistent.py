@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import inverse_root, maximum, solve, sqrt
-from ...arrays.types import FloatArray, Matrix, Scalar, Vector
+from ...arrays.types import FloatArray, Matrix, Scalar, Vector, Vector_n
 from ...compiler import compile
 from ...dynamics import bias_forces, mass_matrix
 from ...dynamics.sweeps import places_above
@@ -83,7 +83,7 @@ class PrioritizedControl(TorqueLaw):
                     f"contact forces of {self.name!r} are not unique: contacts constrain the same motion twice"
                 )
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """Joint torques of :func:`prioritised_drives`."""
         levels = [[task_at(aim, t) for aim in level] for level in self.tasks]
         u = prioritised_drives(model, state, levels, self.contacts, self.damping)

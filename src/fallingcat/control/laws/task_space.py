@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import inverse_root, maximum, solve, solve_tree
 from ...arrays.arguments import as_array, shape_of
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix, Scalar, Vector, Vector_n
 from ...dynamics import bias_forces, gravity_forces, mass_matrix
 from ...dynamics.checks import check_robot
 from ...dynamics.constrained import check_rank
@@ -157,7 +157,7 @@ class OperationalSpace(TorqueLaw):
         if self.posture is not None:
             self.posture.check(model)
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """Torques of motion, force and posture, each projected to what drives cause."""
         S, demand = drives(model).S[:, model.m :], task_at(self.task, t).demand(model, state)
         rows = len(demand.bias)

@@ -14,7 +14,7 @@ import numpy as np
 from ..._deprecated import former_attribute, former_methods
 from ...arrays import is_numeric
 from ...arrays.arguments import shape_of
-from ...arrays.types import FloatArray, Scalar, Vector
+from ...arrays.types import FloatArray, Scalar, Vector, Vector_3
 from ...caching import cached_property
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, describe
@@ -121,7 +121,7 @@ class Task(ABC):
             Array of the shape :meth:`goal_shape`.
         """
 
-    def goal_point(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector_3, Vector_3] | None:
         """Point that the goal positions completely, for a bound of the reach.
 
         Returns:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._deprecated import former_arguments
-from ...arrays.types import Vector
+from ...arrays.types import Vector_n
 from ...dynamics.checks import positive, vector
 from ...errors import Interrupted, ModelError, NumericsError
 from ...model import Model
@@ -92,7 +92,7 @@ def optimize(
     harmonics: int = 3,
     start: Curve | None = None,
     starts: int = 2,
-    origin: Vector | None = None,
+    origin: Vector_n | None = None,
     iterations: int = 500,
     tolerance: float = 1e-8,
     strict: bool = True,

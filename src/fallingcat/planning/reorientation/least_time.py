@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Vector
+from ...arrays.types import FloatArray, Vector_3
 from ...compiler import compile
 from ...dynamics.checks import vector
 from ...errors import ModelError, NumericsError, describe
@@ -77,7 +77,7 @@ class LeastTime:
 
 def least_time(
     model: Model,
-    turn: Vector | None,
+    turn: Vector_3 | None,
     starts: Motion | Sequence[Motion],
     *,
     intervals: Sequence[int] = (16, 32),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays.types import FloatArray
+from ...arrays.types import Float_n
 from ...dynamics.checks import check_model
 from ...errors import ModelError, describe
 from ...formulations import curvature
@@ -39,9 +39,9 @@ class Bending(NamedTuple):
     """
 
     model: Model
-    first: FloatArray
+    first: Float_n
     """``n``: share of each joint in the bend; the largest share in the plane is 1"""
-    second: FloatArray
+    second: Float_n
     """``n``: the same in the second direction"""
     tuck: dict[str, float]
     """rad: posture taken up on the way, by joint"""

@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ..._deprecated import former_arguments
-from ...arrays.types import FloatArray, Vector
+from ...arrays.types import Float_3, Vector, Vector_n
 from ...compiler.compilation import compile_step
 from ...dynamics.checks import positive, vector
 from ...errors import ModelError, describe
@@ -73,7 +73,7 @@ class QuickRighting(NamedTuple):
     """displacement of the base, exact"""
 
     @property
-    def turn(self) -> FloatArray:
+    def turn(self) -> Float_3:
         """Rotation vector (3, rad) of the base, in its own frame."""
         return np.asarray(log(self.moved.pose[:3, :3]), dtype=float)
 
@@ -82,7 +82,7 @@ class QuickRighting(NamedTuple):
 def quickest(
     model: Model,
     turn: float,
-    origin: Vector,
+    origin: Vector_n,
     *,
     axis: Sequence[float] = (1.0, 0.0, 0.0),
     period: float | None = 0.28,
@@ -129,7 +129,7 @@ def quickest(
 
 
 def largest_turn(
-    model: Model, origin: Vector, *, axis: Sequence[float] = (1.0, 0.0, 0.0), seed: int = 0
+    model: Model, origin: Vector_n, *, axis: Sequence[float] = (1.0, 0.0, 0.0), seed: int = 0
 ) -> RightingCurve:
     """Motion of all joints within their ranges, of any speed, that turns the base most about an axis.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Vector
+from ...arrays.types import Float_3, Float_4_4, Float_n, Vector_3
 from ...compiler import compile
 from ...dynamics.checks import check_model, vector
 from ...errors import ModelError, describe
@@ -44,13 +44,13 @@ class Manoeuvre(NamedTuple):
     curve: RightingCurve
     turn: float
     """rad: angle of the turn"""
-    pose: FloatArray
+    pose: Float_4_4
     """``4 x 4``: the base at the end, relative to the start"""
     shortest: float
     """s: least time within rates and efforts; 0 without limits"""
-    unit_forces: FloatArray
+    unit_forces: Float_n
     """``n``: peak joint forces when it takes 1 s; ``duration^-2`` of them otherwise"""
-    axis: FloatArray
+    axis: Float_3
     """``3``: axis of the turn, by the right-hand rule, in the base frame"""
 
     def gait(self, duration: float) -> Gait:
@@ -222,7 +222,7 @@ def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:
     return round(manoeuvre.shortest, 6), float(manoeuvre.unit_forces.max())
 
 
-def fastest_bending(found: Sequence[Bending], turn: float, up: Vector | None = None) -> tuple[Bending, Manoeuvre]:
+def fastest_bending(found: Sequence[Bending], turn: float, up: Vector_3 | None = None) -> tuple[Bending, Manoeuvre]:
     """Bending with the fastest manoeuvre for an angle, and that manoeuvre.
 
     Args:
