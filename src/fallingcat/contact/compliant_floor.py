@@ -14,7 +14,7 @@ from ..errors import ModelError
 from ..geometry.collision_points import take_feet
 from ..geometry.contact_points import Ground, Site, checked_points, each_radius, floor_normal, floor_points, plane
 from ..geometry.reduced_points import shape_points
-from ..geometry.terrain import Terrain, check_terrain, grounded
+from ..geometry.terrain import Terrain, check_terrain, ground_surface
 from ..model import Model, State
 from ..records import concise
 from .base import Mode
@@ -214,4 +214,4 @@ class CompliantFloor(SpringDamperContact):
 
     def ground(self, model: Model) -> Ground:
         """Plane, with terrain if there is one."""
-        return grounded(plane(model, self.normal, self.height), self.terrain)
+        return ground_surface(plane(model, self.normal, self.height), self.terrain)

@@ -13,7 +13,7 @@ from ..arrays.types import Scalar, Vector, Vector_nv
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import concise
-from .checks import answered, check_dynamic, check_state, vector
+from .checks import call_with_state, check_dynamic, check_state, vector
 from .derivatives import displace
 from .energy import kinetic_energy, potential_energy
 from .inverse import gravity_forces
@@ -49,7 +49,7 @@ def potential_forces(model: Model, state: State, potential: Potential) -> Vector
     if not callable(potential):
         raise ModelError(f"a potential is a function State -> J, not {describe(potential)}")
     still = State(state.pose, state.joints, 0.0 * state.twist, 0.0 * state.rates)
-    value = _number(answered(potential, state, "the potential"), "the potential")
+    value = _number(call_with_state(potential, state, "the potential"), "the potential")
     if is_numeric(value) and value != _number(potential(still), "the potential"):
         raise ModelError("the potential depends on the velocity: it must be a function of pose and joints")
     return _slope(model, state, lambda at: _number(potential(at), "the potential"), "the potential")
@@ -116,7 +116,7 @@ def hamiltonian(
         U, slope = potential_energy(model, state), gravity_forces(model, state)
     else:
         U, slope = (
-            _number(answered(potential, state, "the potential"), "the potential"),
+            _number(call_with_state(potential, state, "the potential"), "the potential"),
             potential_forces(model, state, potential),
         )
     joints = _slope(model, state, lambda at: kinetic_energy(model, at), "the kinetic energy")

@@ -184,7 +184,7 @@ def identify(
     pi, z = np.split(found, [Y.shape[1]])
     misfit = Y @ pi + Z @ z - tau
     base = combinations(triangle[:, :-1], names, MIN_INDEPENDENT_PART)
-    alone = _alone(base, len(names))
+    alone = _single_parameters(base, len(names))
     sizes = _deviations(triangle[:, list(base.columns)], misfit)
     every = np.full(len(names), np.inf)
     every[alone] = sizes[np.isin(base.columns, np.flatnonzero(alone))]
@@ -214,7 +214,7 @@ def _rows(given: Matrix, columns: int, what: str) -> np.ndarray:
 # what is identifiable ---------------------------------------------------------------------------------------------
 
 
-def _alone(base: BaseParameters, count: int) -> np.ndarray:
+def _single_parameters(base: BaseParameters, count: int) -> np.ndarray:
     """``count`` truth values: parameters that are a combination by themselves."""
     single = (base.P != 0.0).sum(axis=1) == 1
     return np.isin(np.arange(count), np.array(base.columns, dtype=int)[single])

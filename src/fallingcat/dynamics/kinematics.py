@@ -286,7 +286,7 @@ def relative_jacobian(
     J = jacobian(model, state, link, "mixed")
     if relative_to is not None:
         J = J - jacobian(model, state, relative_to, "mixed")
-    return J if axes is None else _turned(link_pose(model, state, axes)[:3, :3].T, J)
+    return J if axes is None else _rotate_twists(link_pose(model, state, axes)[:3, :3].T, J)
 
 
 def reroot_state(model: Model, state: State, link: str) -> State:
@@ -360,9 +360,9 @@ def _jacobian(
     if representation == "body":
         return J, J_dot
     R, W = (state.pose @ H)[:3, :3], skew((X @ geo.twists[link])[3:])
-    return _turned(R, J), _turned(R, J_dot + _turned(W, J))
+    return _rotate_twists(R, J), _rotate_twists(R, J_dot + _rotate_twists(W, J))
 
 
-def _turned(R: Matrix, twists: Matrix) -> Matrix:
+def _rotate_twists(R: Matrix, twists: Matrix) -> Matrix:
     """Both parts of ``[v; w]`` multiplied by a 3x3 matrix."""
     return concatenate([R @ twists[:3], R @ twists[3:]])

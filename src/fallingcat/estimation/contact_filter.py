@@ -170,7 +170,7 @@ class ContactFilter:
             Belief, and the transition matrix (k x k) of the error.
         """
         belief, imu, joints, touching, dt = self._checked(belief, imu, joints, touching, dt)
-        return self._predicted(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
+        return self._predict(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
 
     def _checked(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> tuple[Any, ...]:
         """Arguments of a step, of their shapes."""
@@ -181,10 +181,10 @@ class ContactFilter:
 
     def _step(self, model: Model, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
         legs = leg_positions(self, model, joints)
-        predicted, _ = self._predicted(model, belief, imu, legs, touching, dt)
+        predicted, _ = self._predict(model, belief, imu, legs, touching, dt)
         return self._with_feet_on_the_ground(predicted, *legs, touching)
 
-    def _predicted(
+    def _predict(
         self, model: Model, belief: Belief, imu: Vector, legs: Legs, touching: Vector, dt: Scalar
     ) -> tuple[Belief, Matrix]:
         """Belief before the feet on the ground are seen, and the transition matrix of the error."""

@@ -193,11 +193,11 @@ def fixed_at(
     twist = -solve(J[:, :m], J[:, m:] @ state.rates) if m else state.twist
     held = State(state.pose, state.joints, twist, state.rates)
     whole = equations(model, held, factorization).change(base_at(model, held, link))
-    forces = whole.changes.forces(_generalised(model, held, wrenches, representation))
+    forces = whole.changes.forces(_generalized_forces(model, held, wrenches, representation))
     return FixedAt(whole.M[m:, m:], whole.C[m:, m:], whole.g[m:], whole, forces, link)
 
 
-def _generalised(
+def _generalized_forces(
     model: Model, state: State, wrenches: Mapping[str, Wrench] | None, representation: Representation
 ) -> Vector:
     """``sum J' f`` (nv)."""

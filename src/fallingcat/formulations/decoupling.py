@@ -18,7 +18,7 @@ from ..dynamics import (
     momentum_matrix,
     momentum_matrix_derivative,
 )
-from ..dynamics.checks import answered, check_robot, check_state, choice, numbers, positive
+from ..dynamics.checks import call_with_state, check_robot, check_state, choice, numbers, positive
 from ..errors import ModelError, NumericsError, describe
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -127,7 +127,7 @@ def centroidal(model: Model, state: State, orientation: Orientation = "world") -
     check_robot(model, state)
     check_orientation(model, state, orientation)
     label = f"locked velocity at the center of mass, {axes_of(orientation)}"
-    return _framed(model, state, orientation, "centroidal", label)
+    return _centroidal_adjoint(model, state, orientation, "centroidal", label)
 
 
 def locked(model: Model, state: State) -> VelocityChange:
@@ -303,7 +303,7 @@ def is_conserved(
     check_robot(model, state)
     positive(tolerance, "tolerance")
     if callable(frame):
-        H = numbers(answered(frame, state, "the frame"), (4, 4), "H_wc of the frame")
+        H = numbers(call_with_state(frame, state, "the frame"), (4, 4), "H_wc of the frame")
         if not _SE3.contains(H, 1e-6):
             raise ModelError("the function of the frame gives no pose: H_wc is a rotation and a place")
         nu = _SE3.vee(_SE3.inverse(H) @ derived_rate(model, state, frame, "H_wc of the frame"))
@@ -327,7 +327,7 @@ def is_conserved(
     return Conservation(rate, bool(np.abs(rate).max() <= tolerance * max(size, 1e-300)))
 
 
-def _framed(model: Model, state: State, orientation: Orientation, name: str, label: str) -> VelocityChange:
+def _centroidal_adjoint(model: Model, state: State, orientation: Orientation, name: str, label: str) -> VelocityChange:
     """``Tx = X``, the adjoint that takes base twists to the centroidal frame."""
     one = np.eye(model.n)
 

@@ -17,7 +17,7 @@ from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import concise
 from .claims import Claim, named_claims
-from .time import is_rate, later
+from .time import is_rate, state_after
 
 
 @concise
@@ -115,7 +115,7 @@ class VelocityChange:
             inverse = _inverse(T, name)
         _square(T_dot, model.nv, f"T_dot of the change {name!r}")
         _square(inverse, model.nv, f"the inverse of the change {name!r}")
-        at = _Along(lambda step: matrix(later(model, state, step)))
+        at = _MatrixAlongStep(lambda step: matrix(state_after(model, state, step)))
         return cls(T, T_dot, inverse, name, base, joints, claims, at)
 
     def velocity(self, v: Vector_nv) -> Vector_nv:
@@ -178,7 +178,7 @@ class VelocityChange:
         """
         if self.T.shape[0] != self.T.shape[1]:
             raise ModelError(f"the change {self.name!r} drops velocities: it cannot be inverted")
-        at = None if self.at is None else _Along(lambda step: _inverse_at(self, step))
+        at = None if self.at is None else _MatrixAlongStep(lambda step: _inverse_at(self, step))
         return VelocityChange(self.inverse, self.inverse_dot, self.T, f"inverse of {self.name}", at=at)
 
     def then(self, other: VelocityChange) -> VelocityChange:
@@ -201,11 +201,11 @@ class VelocityChange:
             other.base,
             other.joints,
             other.claims,
-            None if first is None or second is None else _Along(lambda step: second(step) @ first(step)),
+            None if first is None or second is None else _MatrixAlongStep(lambda step: second(step) @ first(step)),
         )
 
 
-class _Along:
+class _MatrixAlongStep:
     """Matrix ``T`` as a function of a time step.  Local functions cannot be pickled: this one becomes None."""
 
     def __init__(self, matrix: Callable[[complex], Matrix]) -> None:
@@ -217,7 +217,7 @@ class _Along:
     def __reduce__(self) -> Any:
         return type(None), ()
 
-    def __deepcopy__(self, memo: Any) -> _Along:
+    def __deepcopy__(self, memo: Any) -> _MatrixAlongStep:
         return self
 
 
@@ -239,7 +239,7 @@ def _inverse(T: Matrix, name: str) -> Matrix:
 
 def derived_rate(model: Model, state: State, matrix: Callable[[State], Matrix], what: str) -> Matrix:
     """Rate of ``matrix(state)`` along the state; an error if it is a function of more than the configuration."""
-    at = lambda step: matrix(later(model, state, step))  # noqa: E731
+    at = lambda step: matrix(state_after(model, state, step))  # noqa: E731
     rate = derivative(at, like=state)
     if not all(map(is_numeric, (rate, *state))):
         return rate
@@ -268,4 +268,6 @@ def upper(X: Matrix, X_inverse: Matrix, Y: Matrix, Z: Matrix, Z_inverse: Matrix)
 def identity(model: Model) -> VelocityChange:
     """Change that changes nothing; the start of a chain."""
     one, zero = np.eye(model.nv), np.zeros((model.nv, model.nv))
-    return VelocityChange(one, zero, one, "body", "twist of the base, body-fixed", at=_Along(lambda step: one))
+    return VelocityChange(
+        one, zero, one, "body", "twist of the base, body-fixed", at=_MatrixAlongStep(lambda step: one)
+    )

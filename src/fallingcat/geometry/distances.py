@@ -105,7 +105,7 @@ def check_obstacles(obstacles: Any) -> None:
         raise ModelError(f"obstacles are shapes, such as [Sphere(0.1, placement=H)], not {describe(obstacles)}")
 
 
-def _standing(obstacles: Any) -> dict[str, Placed]:
+def _standing(obstacles: Any) -> dict[str, PlacedShapes]:
     check_obstacles(obstacles)
     return {f"obstacle {i}": [(solid(shape), _transform(shape.placement))] for i, shape in enumerate(obstacles)}
 
@@ -126,11 +126,11 @@ def _checked(model: Model, pairs: Any) -> list[tuple[str, str]]:
     return [(a, b) for a, b in pairs]
 
 
-Placed = list[tuple[Any, Any]]
+PlacedShapes = list[tuple[Any, Any]]
 """Solids and their poses, both as coal has them."""
 
 
-def _nearest(links: tuple[str, str], first: Placed, second: Placed) -> Distance:
+def _nearest(links: tuple[str, str], first: PlacedShapes, second: PlacedShapes) -> Distance:
     coal, best = _coal(), Distance(links, np.inf, np.zeros((2, 3)), np.zeros(3))
     for (a, H_a), (b, H_b) in product(first, second):
         found = coal.DistanceResult()

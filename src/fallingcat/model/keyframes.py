@@ -155,7 +155,7 @@ def add_keyframes(self: Model, **states: State) -> Model:
     return replace(self, named_states=(*kept, *(keyframe(self, name, state) for name, state in states.items())))
 
 
-def rerooted(model: Model, path: Sequence[int]) -> dict[str, Any]:
+def reroot_keyframes(model: Model, path: Sequence[int]) -> dict[str, Any]:
     """Start and keyframes with the pose and the twist of another base link, the end of a path of joints."""
 
     def moved(frame: Keyframe) -> Keyframe:

@@ -124,7 +124,7 @@ class Pin(Loop):
     @property
     def places(self) -> tuple[str, ...]:
         """Links or frames that it names."""
-        return _named(self.first, self.second)
+        return _link_names(self.first, self.second)
 
     @property
     def internal(self) -> bool:
@@ -169,7 +169,7 @@ class Weld(Loop):
     @property
     def places(self) -> tuple[str, ...]:
         """Links or frames that it names."""
-        return _named(self.first, self.second)
+        return _link_names(self.first, self.second)
 
     @property
     def internal(self) -> bool:
@@ -226,7 +226,7 @@ class Couple(Loop):
     @property
     def joints(self) -> tuple[str, ...]:
         """Joints that it names."""
-        return _named(self.joint, self.other)
+        return _link_names(self.joint, self.other)
 
     @property
     def internal(self) -> bool:
@@ -318,7 +318,7 @@ KINDS = Registry[type[Loop]](
 """Every kind of loop, by the name that files call it."""
 
 
-def _named(first: str, second: str | None) -> tuple[str, ...]:
+def _link_names(first: str, second: str | None) -> tuple[str, ...]:
     return (first,) if second is None else (first, second)
 
 

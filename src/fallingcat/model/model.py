@@ -40,7 +40,7 @@ from .names import check_actuators, check_forces, check_frames, check_loops, exc
 from .state import State
 from .surface import Surface
 from .tendons import Tendon
-from .tree import followed, ordered, root
+from .tree import depth_first, resolve_leaders, root
 
 GRAVITY = (0.0, 0.0, -9.81)
 _PARTS = {"links": Link, "joints": Joint, "frames": Frame, "loops": Loop, "actuators": Actuator} | {
@@ -111,7 +111,7 @@ class Model(Frozen):
         for part, kind in _PARTS.items():
             object.__setattr__(self, part, records(getattr(self, part), part, kind))
         by_name = {link.name: link for link in self.links}
-        joints = followed(ordered([link.name for link in self.links], self.joints))
+        joints = resolve_leaders(depth_first([link.name for link in self.links], self.joints))
         top = root([link.name for link in self.links], joints)
         object.__setattr__(self, "joints", tuple(joints))
         object.__setattr__(self, "links", tuple(by_name[name] for name in (top, *(j.child for j in joints))))

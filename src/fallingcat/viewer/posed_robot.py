@@ -90,11 +90,11 @@ class PosedRobot:
         return not self.model.loops
 
     @cached_property
-    def _carried(self) -> Reconstruction:
+    def _reconstruction(self) -> Reconstruction:
         return Reconstruction(self.model)
 
     @cached_property
-    def _held(self) -> Model:
+    def _fixed_base_model(self) -> Model:
         """The robot whose base is held."""
         return replace(self.model, base=Trivial())
 
@@ -109,12 +109,12 @@ class PosedRobot:
         goal = vector(joints, len(self.state.joints), "joints")
         pose = self.state.pose
         if self.floats and self.can_float and not np.array_equal(goal, self.state.joints):
-            moved = self._carried.displacement(Segment(self.state.joints, goal), tolerance=1e-9)
+            moved = self._reconstruction.displacement(Segment(self.state.joints, goal), tolerance=1e-9)
             pose = pose @ moved.pose
         at = self.model.state(pose=pose, joints=goal)
-        self._set_state(loops.assemble(self.model, at, self._bent(goal)) if self.model.loops else at)
+        self._set_state(loops.assemble(self.model, at, self._user_joints(goal)) if self.model.loops else at)
 
-    def _bent(self, goal: np.ndarray) -> list[str]:
+    def _user_joints(self, goal: np.ndarray) -> list[str]:
         """Joints that the user moves; others follow where there are loops."""
         places = zip(self.model.joints, self.model.q_slices, strict=True)
         return [joint.name for joint, at in places if not np.array_equal(goal[at], self.state.joints[at])]
@@ -144,10 +144,10 @@ class PosedRobot:
             raise ModelError(f"{self.model.name!r} has loops: its places cannot be dragged")
         goal = vector(goal, 3, "goal")
         if link not in self._reach:
-            self._reach[link] = InverseKinematics(self._held, [PositionTask(link)], restarts=0)
+            self._reach[link] = InverseKinematics(self._fixed_base_model, [PositionTask(link)], restarts=0)
         for _ in range(3 if self.floats and self.can_float else 1):
             seen = np.linalg.inv(self.state.pose) @ np.append(goal, 1.0)
-            found = self._reach[link](self._held.state(joints=self.state.joints), seen[:3])
+            found = self._reach[link](self._fixed_base_model.state(joints=self.state.joints), seen[:3])
             self.bend(found.state.joints)
         return float(np.linalg.norm(self.where(link) - goal))
 

@@ -12,7 +12,7 @@ from ..arrays.types import Float_4_4, Matrix_N_3, Tensor, Vector
 from ..errors import ModelError
 from ..records import concise
 from .shapes import Shape, Solid
-from .thinning import numbers, picked
+from .thinning import numbers, sample_indices
 
 
 @concise
@@ -169,7 +169,7 @@ class Scene:
         Returns:
             Data for JSON.
         """
-        parts, keep = [], picked(len(self.times))
+        parts, keep = [], sample_indices(len(self.times))
         solids = [s for shapes in (self.ground, *self.shapes.values()) for s in shapes if isinstance(s, Solid)]
         meshes = list({id(solid.triangles): solid.triangles for solid in solids}.values())
         number = {id(mesh): i for i, mesh in enumerate(meshes)}

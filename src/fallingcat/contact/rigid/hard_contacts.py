@@ -25,7 +25,7 @@ from ...geometry.contact_points import (
     plane,
 )
 from ...geometry.reduced_points import shape_points
-from ...geometry.terrain import Terrain, check_terrain, grounded
+from ...geometry.terrain import Terrain, check_terrain, ground_surface
 from ...lie.group import constant
 from ...model import Model, State
 from ...records import concise
@@ -326,7 +326,7 @@ class HardContacts(Contact):
 
     def ground(self, model: Model) -> Ground:
         """Plane, with terrain if there is one."""
-        return grounded(plane(model, self.normal, self.height), self.terrain)
+        return ground_surface(plane(model, self.normal, self.height), self.terrain)
 
     def axes(self, model: Model) -> tuple[np.ndarray, ...]:
         """Axes along which each of :attr:`names` moves: 0 its normal, 1 and 2 its tangents.

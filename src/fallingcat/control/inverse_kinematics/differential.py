@@ -25,7 +25,7 @@ from ...qp.warm_started_hqp import Sorted, Stack, solve_warm_started
 from ...records import tabulated
 from ..limits.joint_limits import Limit, Rows, all_limits
 from ..tasks.demand import Demand, stacked
-from ..tasks.packing import count, filled, packed
+from ..tasks.packing import count, fill_tasks, packed
 from ..tasks.task import Task
 
 TASK_TOLERANCE = 1e-9
@@ -151,7 +151,7 @@ def demanded(model: Model, state: State, numbers: Vector, *, forms: Levels, metr
 
 
 def _problem(model: Model, state: State, numbers: Vector, forms: Levels) -> list[Level]:
-    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    tasks = iter(fill_tasks(model, [form for level in forms for form in level], numbers))
     return [_level(model, [next(tasks).demand(model, state) for _ in level]) for level in forms]
 
 

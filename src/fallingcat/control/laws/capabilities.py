@@ -101,7 +101,7 @@ class Saturation:
     """Forces that depend on the commands to the drives, such as their limits."""
 
     saturates: bool = False
-    """True if its forces depend on the commands of laws and controller: then :meth:`beside` returns them."""
+    """True if its forces depend on the commands of laws and controller: then :meth:`notes` returns them."""
 
     def saturated_forces(
         self, model: Model, t: Scalar, state: State, touching: frozenset[str], asked: Vector_nv

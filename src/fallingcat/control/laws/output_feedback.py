@@ -191,7 +191,7 @@ class OutputFeedback(Law):
         w = self._weights(model)
         return on_joints(model, self.stiffness * w), on_joints(model, self.damping * w)
 
-    def observed(self, model: Model, state: State, t: Scalar = 0.0) -> Observed:
+    def observed(self, model: Model, state: State, t: Scalar = 0.0) -> ObserverEstimates:
         """Estimates of the observers from joints, rates and the pose of the base.
 
         Args:
@@ -218,7 +218,7 @@ class OutputFeedback(Law):
         right = (rel.D_mu - rel.D_q)[:m] @ rel.xi + F
         rate = solve(rel.Mb, right) - base.ad(injected) @ mu_o  # (42)
         X = base.Ad(eta)
-        return Observed(eps, mu_o, rel, mu - X @ (follow - injected), X @ rate)
+        return ObserverEstimates(eps, mu_o, rel, mu - X @ (follow - injected), X @ rate)
 
     def _gains(self, model: Model) -> Vector:
         """Diagonal of ``G`` (m)."""
@@ -315,7 +315,7 @@ class OutputFeedback(Law):
         return ErrorState(eps, mu_e, qd, away, parts[0] + parts[1] + parts[2] + parts[3], each, rate)
 
 
-class Observed(NamedTuple):
+class ObserverEstimates(NamedTuple):
     """Estimates of the observers, and their rates."""
 
     eps: Vector

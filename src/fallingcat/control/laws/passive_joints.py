@@ -21,7 +21,7 @@ from ...model import Joint, Model, State
 from ...records import concise
 from .base import Law
 from .carried_inertia import carried_inertia
-from .drive_limits import DriveLimits, allowed, limited
+from .drive_limits import DriveLimits, limited_rates, limits_of_rates
 from .force_elements import ForceElements
 from .springs import on_joints, on_rates
 from .tendons import tendon_laws
@@ -74,7 +74,7 @@ def passive(model: Model, dt: float = STEP) -> tuple[Law, ...]:
         (JointStops(float(dt)), bool(joint_stops(model))),
         *((ForceElements(port), True) for port in dict.fromkeys(element.port for element in model.force_elements)),
         *((law, True) for law in tendon_laws(model, float(dt))),
-        (DriveLimits(), bool(limited(model, "effort").any() or limited(model, "velocity").any())),
+        (DriveLimits(), bool(limited_rates(model, "effort").any() or limited_rates(model, "velocity").any())),
     ]
     return tuple(law for law, acts in found if acts)
 
@@ -263,7 +263,7 @@ class JointStops(Law):
         Returns:
             Stops, some of which give an impulse.
         """
-        found = _unresolved(replace(self, unresolved=()) if self.unresolved else self, model)
+        found = _unresolved_stops(replace(self, unresolved=()) if self.unresolved else self, model)
         return self if found == self.unresolved else replace(self, unresolved=found)
 
     def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
@@ -308,7 +308,7 @@ class JointStops(Law):
 
     def _frequencies(self, model: Model) -> Any:
         """Frequencies ``w`` (n; rad/s) of the stops."""
-        drive = np.where(limited(model, "effort"), allowed(model, "effort"), 0.0)
+        drive = np.where(limited_rates(model, "effort"), limits_of_rates(model, "effort"), 0.0)
         if self.foreseen:
             drive = maximum(drive, fall_load(model))
         holding = sqrt((drive / MAX_DEPTH) / carried_inertia(model))
@@ -318,7 +318,7 @@ class JointStops(Law):
 
 
 @functools.lru_cache(maxsize=64)
-def _unresolved(stops: JointStops, model: Model) -> tuple[bool, ...]:
+def _unresolved_stops(stops: JointStops, model: Model) -> tuple[bool, ...]:
     """Joints whose stops linearized steps do not resolve: :attr:`JointStops.unresolved`."""
     w = np.asarray(stops._frequencies(model))[_ends(model)[1]]
     return tuple((RETURN_STEPS * stops.step * w > 2.0).tolist())

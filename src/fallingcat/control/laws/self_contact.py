@@ -135,7 +135,7 @@ class SelfContact(Law):
 
     def fastest_rate(self, model: Model) -> float:
         """Largest of ``sqrt(k / m)`` and ``d / m`` (1/s) of all pairs."""
-        triples = zip(*self.impedances(model), opposed(model.nominal, self.pairs), strict=True)
+        triples = zip(*self.impedances(model), pair_inertias(model.nominal, self.pairs), strict=True)
         return max((float(max(np.sqrt(k / m), d / m)) for k, d, m in triples), default=0.0)
 
     def impedances(self, model: Model) -> tuple[list[Scalar], list[Scalar]]:
@@ -147,7 +147,7 @@ class SelfContact(Law):
         Returns:
             ``k`` (N/m) and ``d`` (N s/m), one for each pair.
         """
-        inertias, w = opposed(model.nominal, self.pairs), 0.25 / maximum(self.step, STEP)
+        inertias, w = pair_inertias(model.nominal, self.pairs), 0.25 / maximum(self.step, STEP)
         k = [w * w * m if self.stiffness is None else self.stiffness for m in inertias]
         d = [2.0 * sqrt(x * m) if self.damping is None else self.damping for x, m in zip(k, inertias, strict=True)]
         return k, d
@@ -189,7 +189,7 @@ def _pair_wrench(kind: Callable[..., Proximity], *given: Any) -> Wrench:
 
 
 @lru_cache(maxsize=16)
-def opposed(model: Model, pairs: tuple[tuple[str, str], ...] | None) -> tuple[float, ...]:
+def pair_inertias(model: Model, pairs: tuple[tuple[str, str], ...] | None) -> tuple[float, ...]:
     """Effective inertia (kg) ``1 / (J M^-1 J')`` of each pair of shapes against separation.
 
     Along the normal where they are nearest, or at their centers in the direction in which it is least: the least of

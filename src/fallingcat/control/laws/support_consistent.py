@@ -19,7 +19,7 @@ from ...qp.least_squares import MIN_LEVEL_SIZE, Level, hierarchical, norm, ortho
 from ...records import concise
 from ..tasks import Task
 from ..tasks.demand import stacked
-from ..tasks.packing import filled, packed
+from ..tasks.packing import fill_tasks, packed
 from .support_dynamics import Contact, as_tasks, constrained_motion
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .torque_law import TorqueLaw, as_damping, drives, names_of
@@ -149,7 +149,7 @@ def control_torques(
     example: Any = None,
 ) -> Vector:
     """Joint torques (n) of :meth:`PrioritizedControl.steered`, for kernels and C; its test uses ``example``."""
-    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    tasks = iter(fill_tasks(model, [form for level in forms for form in level], numbers))
     levels = [[next(tasks) for _ in level] for level in forms]
     return drives(model).S[:, model.m :].T @ prioritised_drives(model, state, levels, contacts, damping)
 

@@ -62,7 +62,7 @@ class ForceDemand(NamedTuple):
     """``rows``"""
 
 
-def masked(demand: D, mask: tuple[bool, ...] | None) -> D:
+def mask_rows(demand: D, mask: tuple[bool, ...] | None) -> D:
     """Rows of a demand that a mask keeps."""
     return demand if mask is None else type(demand)(*(x[np.flatnonzero(mask)] for x in demand))
 

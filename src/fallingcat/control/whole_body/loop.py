@@ -268,7 +268,7 @@ class WholeBodyLoop:
         """Full result of the last tick."""
         if self._answer is None:
             raise ModelError("this loop has not been called yet")
-        return judged(self.model, self.levels, self._solver, self._answer)
+        return result_with_status(self.model, self.levels, self._solver, self._answer)
 
     def _check_time(self, t: Scalar, late: float) -> None:
         """Raise an error where a tick comes too late."""
@@ -284,7 +284,7 @@ def coordinates(model: Model, state: State) -> Vector:
     return model.flatten(state)[0]
 
 
-def judged(model: Model, levels: Levels, solver: Solver, found: Solution) -> WholeBodyResult:
+def result_with_status(model: Model, levels: Levels, solver: Solver, found: Solution) -> WholeBodyResult:
     """Result with the status that follows from the residuals."""
     setup, shape, x = solver.plan.setup, solver.plan.shape, found.x
     acceleration = setup.motion(model, x)

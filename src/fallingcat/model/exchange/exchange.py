@@ -127,7 +127,7 @@ class Exchange(Frozen):
         theirs[..., self.cosines], theirs[..., self.cosines + 1] = np.cos(angles), np.sin(angles)
         units = {int(at): self._unit(q[..., at : at + 4]) for at in self.quaternions}
         for at, start in self.outside:
-            rates[..., start : start + 3] = _rotated(units[at], rates[..., start : start + 3])
+            rates[..., start : start + 3] = _rotate(units[at], rates[..., start : start + 3])
         return theirs, rates
 
     def from_(self, q: Vector, v: Vector | None = None) -> tuple[Floats_nq, Floats_nv]:
@@ -156,7 +156,7 @@ class Exchange(Frozen):
             ours[..., at : at + 4] = self._unit(self._scaled(ours[..., at : at + 4]))
         for at, start in self.outside:
             inverse = ours[..., at : at + 4] * (-1.0, -1.0, -1.0, 1.0)
-            rates[..., start : start + 3] = _rotated(inverse, rates[..., start : start + 3])
+            rates[..., start : start + 3] = _rotate(inverse, rates[..., start : start + 3])
         own = self._independent_entries(len(self.v_order), [f.v for f in self.followers])
         out[..., self.v_order[own]] = rates[..., own]
         if self.followers:
@@ -321,7 +321,7 @@ def _set_entry(order: np.ndarray, at: int, ours: int, library: str) -> None:
     order[at] = ours
 
 
-def _rotated(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _rotate(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
     """``R x`` for unit quaternions ``xyzw``: ``x + 2 w (u x x) + 2 u x (u x x)``."""
     u, w = quaternion[..., :3], quaternion[..., 3:]
     across = 2.0 * np.cross(u, x)

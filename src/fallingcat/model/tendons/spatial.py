@@ -15,7 +15,7 @@ from ...records import concise
 from ..body import Frozen, frozen_array, frozen_pose
 from ..force_elements import Arm, LinkMotion, finite, force_at
 from .base import Tendon
-from .wrapping import around, through
+from .wrapping import pass_through, wrap_around
 
 KINDS = ("sphere", "cylinder")
 MIN_DISTANCE = 1e-12
@@ -188,10 +188,10 @@ def _tangent_points(motion: LinkMotion, shape: Wrap, a: Vector, b: Vector) -> tu
     """Points of tangency, in the frame of the motion, and the length between them."""
     H = motion.pose(shape.place) @ shape.placement
     if shape.inside:
-        p, q, arc = through(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius)
+        p, q, arc = pass_through(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius)
         return H[:3, :3] @ p + H[:3, 3], H[:3, :3] @ q + H[:3, 3], arc
     side = None if shape.side is None else _in_frame(H, shape.side.position(motion))
-    p, q, arc = around(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius, side)
+    p, q, arc = wrap_around(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius, side)
     return H[:3, :3] @ p + H[:3, 3], H[:3, :3] @ q + H[:3, 3], arc
 
 

@@ -29,8 +29,8 @@ from .frames import (
     frame_poses,
     framed_curvature,
     name_of,
+    resolve_frame,
     rotational_inertia,
-    settled,
 )
 from .perturbation import MinimumPerturbation
 from .regions import Region
@@ -299,7 +299,7 @@ def curvature_map(
     check_model(model)
     if not isinstance(plane, Plane):
         raise ModelError(f"plane must be a Plane, such as Plane.of_joints(...), got {describe(plane)}")
-    return Mapper(model, settled(model, frame, lambda: plane.region(first, second))).map(plane, first, second)
+    return Mapper(model, resolve_frame(model, frame, lambda: plane.region(first, second))).map(plane, first, second)
 
 
 def _grid(x: Any, what: str) -> np.ndarray:

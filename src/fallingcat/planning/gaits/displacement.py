@@ -23,7 +23,7 @@ from ...formulations.connection import shape
 from ...lie.magnus import NODES, step_logarithm
 from ...model import Model, State
 from ...records import concise, of_robot
-from ..curvature.frames import GaitFrame, KnownFrame, check_frame, frame_pose, settled
+from ..curvature.frames import GaitFrame, KnownFrame, check_frame, frame_pose, resolve_frame
 from ..curvature.regions import Region
 from .curve_arguments import samples
 from .gait import Motion, check_motion, check_shape
@@ -137,7 +137,7 @@ class Reconstruction:
     def _relative_displacement(self, motion: Motion, pose: np.ndarray, frame: KnownFrame) -> np.ndarray:
         if frame == "base":
             return pose
-        frame = settled(self.model, frame, lambda: Region.around(motion))
+        frame = resolve_frame(self.model, frame, lambda: Region.around(motion))
         ends = motion([0.0, motion.duration]).q
         start, end = (frame_pose(self.model, q, frame) for q in ends)
         inverse = self.model.base.inverse

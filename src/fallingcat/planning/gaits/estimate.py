@@ -20,7 +20,7 @@ from ...errors import ModelError, NumericsError, describe
 from ...formulations.connection import shape
 from ...model import Model, State
 from ...records import concise
-from ..curvature.frames import GaitFrame, frame_pose, frame_poses, name_of, settled
+from ..curvature.frames import GaitFrame, frame_pose, frame_poses, name_of, resolve_frame
 from ..curvature.maps import Mapper
 from ..curvature.regions import Region
 from .displacement import Displacement
@@ -79,7 +79,7 @@ def estimate(
     check_shape(model, motion.size)
     positive(tolerance, "tolerance")
     tip = _mean(motion) if apex is None else vector(apex, model.n, "apex")
-    mapper = Mapper(model, settled(model, frame, lambda: Region.around(motion, tip)))
+    mapper = Mapper(model, resolve_frame(model, frame, lambda: Region.around(motion, tip)))
     return estimate_with(mapper, motion, tip, tolerance, momentum)
 
 

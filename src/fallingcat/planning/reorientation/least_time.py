@@ -27,9 +27,9 @@ LIMIT_DISTANCE = 0.01
 """Distance at which a joint counts as at its limit: relative for speeds and efforts, rad or m for shapes."""
 ATTITUDE_TOLERANCE = 1e-4
 """Largest error of the final attitude (rad)."""
-SOLVED = "Solve_Succeeded"
+SOLVED_STATUS = "Solve_Succeeded"
 """Status of IPOPT where it has found an optimum."""
-_STATUS = {SOLVED: "optimal"} | dict.fromkeys(INFEASIBLE_STATUSES, "infeasible")
+_STATUS = {SOLVED_STATUS: "optimal"} | dict.fromkeys(INFEASIBLE_STATUSES, "infeasible")
 
 
 @tabulated
@@ -123,7 +123,7 @@ def least_time(
         raise ModelError("starts must be one motion or more")
     first = Collocation(search.model, search.bounds, turn, grids[0])
     solutions = [first.solve(spline, T, iterations, tolerance) for spline, T in begun]
-    tried = [search.time(answer) if answer.words == SOLVED else np.nan for answer in solutions]
+    tried = [search.time(answer) if answer.words == SOLVED_STATUS else np.nan for answer in solutions]
     best = [solutions[int(np.nanargmin(tried)) if np.isfinite(tried).any() else 0]]
     for count in grids[1:]:
         finer = Collocation(search.model, search.bounds, turn, count)

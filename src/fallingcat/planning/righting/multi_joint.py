@@ -230,8 +230,8 @@ class _Search:
         """Motion that turns most about the axis, of those found from random ones."""
         for self.turns in COMPARED_TURNS:
             rng = np.random.default_rng(seed)
-            found = [self.climbed(self.random(rng), SEARCH_STEPS) for _ in range(RANDOM_MOTIONS)]
-            turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], FINAL_STEPS)
+            found = [self.ascend(self.random(rng), SEARCH_STEPS) for _ in range(RANDOM_MOTIONS)]
+            turn, parts = self.ascend(max(found, key=lambda x: x[0])[1], FINAL_STEPS)
             if turn < MAX_CLEAR_TURN:
                 break
         if not turn > 1e-3:
@@ -243,7 +243,7 @@ class _Search:
         low, high = self.low + self.most, self.high - self.most
         return np.array([rng.uniform(low, np.maximum(low, high)), self.most * np.cos(phase), self.most * np.sin(phase)])
 
-    def climbed(self, parts: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
+    def ascend(self, parts: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
         """Turn about the axis (rad) after ascent, and the motion."""
         turn, slope = self.turned(parts)
         for _ in range(steps):

@@ -255,7 +255,7 @@ def fastest_bending(found: Sequence[Bending], turn: float, up: Vector_3 | None =
             f"{found[0].model.name!r} cannot turn by {np.degrees(turn):.0f} degrees: a bend that is carried around "
             f"within the limits of its joints turns it by {np.degrees(most):.0f} degrees at most"
         )
-    over = [0.0 if up is None else tilted(manoeuvre.pose, up) for _, manoeuvre in plans]
+    over = [0.0 if up is None else tilt_angle(manoeuvre.pose, up) for _, manoeuvre in plans]
     rolling = [plan for plan, tilt in zip(plans, over, strict=True) if up is None or tilt >= MIN_TILT_SHARE * turn]
     if not rolling:
         raise ModelError(
@@ -265,7 +265,7 @@ def fastest_bending(found: Sequence[Bending], turn: float, up: Vector_3 | None =
     return min(rolling, key=lambda plan: ease(plan[1]))
 
 
-def tilted(pose: np.ndarray, up: np.ndarray) -> float:
+def tilt_angle(pose: np.ndarray, up: np.ndarray) -> float:
     """Angle (rad) between ``up`` (3) and its image under a rotation (of a 4 x 4 pose).
 
     Example:
