@@ -245,6 +245,7 @@ def inverse_dynamics(
     if not (is_numeric(J) and is_numeric(a)):
         raise ModelError("the shortest torques are found on numbers only: differentiate forward_dynamics instead")
     opening = J @ a + bias
+    # relative to the two terms that cancel in the opening, whose rounding is left over
     if np.abs(opening).max(initial=0.0) > 1e-8 * max(1.0, np.abs(bias).max(initial=0.0), np.abs(a).max()):
         worst = int(np.abs(opening).argmax())
         raise NumericsError(f"this acceleration opens loop {_row_names(model)[worst]!r}", value=opening[worst])
@@ -303,6 +304,7 @@ def _null_space(J: Matrix) -> Matrix:
     if not len(J):
         return np.eye(J.shape[1])
     _, s, Vt = np.linalg.svd(J)
+    # redundant rows of a loop leave singular values of rounding
     return np.asarray(Vt[int((s > 1e-10 * s[0]).sum()) :].T)
 
 

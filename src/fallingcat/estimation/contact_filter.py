@@ -301,6 +301,7 @@ class ContactFilter:
         H[:3, :3] = H[3:, group.dim - 3 : group.dim] = np.eye(3)
         H[:3, group.dim - 3 : group.dim] = -skew(X[:3, 3])
         H[:, : group.dim] = H[:, : group.dim] @ self.coordinates.change(group, X)
+        # 1e100: an infinite deviation means that this part was not measured, and its square has to stay finite
         return self._kalman_update(
             belief, error, H, np.diag(np.repeat(np.minimum([position, rotation], 1e100) ** 2, 3))
         )

@@ -52,6 +52,7 @@ class Algebra:
             raise ModelError(f"the bracket of {self.name!r} is not skew: constants[k, i, j] = -constants[k, j, i]")
         twice = np.einsum("lkm,mij->lkij", c, c)  # [e_k, [e_i, e_j]]
         jacobi = twice + twice.transpose(0, 2, 3, 1) + twice.transpose(0, 3, 1, 2)
+        # squared: the sums are quadratic in the constants
         if np.abs(jacobi).max(initial=0.0) > 1e-12 * size**2:
             raise ModelError(f"the bracket of {self.name!r} breaks Jacobi's identity: it is that of no group")
         object.__setattr__(self, "constants", constant(c))

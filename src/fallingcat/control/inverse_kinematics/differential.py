@@ -236,6 +236,7 @@ def _reference_solution(stack: Stack, W: Any, rows: Rows | None, damping: float)
 
 
 def _satisfies_limits(rows: Rows, v: np.ndarray) -> bool:
+    # 1 +: a limit of zero has no size of its own
     return bool((rows.G @ v <= rows.h + 1e-12 * (1.0 + np.abs(rows.h))).all())
 
 

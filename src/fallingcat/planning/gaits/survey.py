@@ -173,6 +173,7 @@ def visible(x: np.ndarray, component: int) -> float:
     """
     size = float(np.abs(x[:3] if component < 3 else np.degrees(x[3:])).max())
     value = shown(x, component)
+    # what symmetry makes zero comes out as rounding
     return value if abs(value) > max(1e-9 * size, 1e-12) else 0.0
 
 

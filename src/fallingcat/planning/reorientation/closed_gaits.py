@@ -171,6 +171,7 @@ class _Search:
         U, sizes, _ = np.linalg.svd(area)
         x = np.zeros((2, self.harmonics, self.model.n))
         for h in range(min(self.harmonics, len(sizes) // 2)):
+            # a pair of rounding spans no plane
             if sizes[2 * h] > 1e-9 * sizes[0]:
                 across = area @ U[:, 2 * h] / sizes[2 * h]  # sizes come in pairs: the other axis of the plane
                 radius = np.sqrt(sizes[2 * h] / (np.pi * (h + 1)))

@@ -145,6 +145,7 @@ def _grids(intervals: Any) -> list[int]:
 def _weightless(model: Model) -> Model:
     """Model without gravity, which loads no joint of a falling robot."""
     along = model.base.selection[:3]
+    # projection on the directions in which the base falls freely
     if not np.allclose(along @ np.linalg.pinv(along) @ model.gravity, model.gravity, rtol=1e-9, atol=0.0):
         raise ModelError(f"the base of {model.name!r} cannot fall ({model.base}): gravity would load its joints")
     return replace(model, gravity=np.zeros(3))

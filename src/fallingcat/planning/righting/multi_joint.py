@@ -264,6 +264,7 @@ class _Search:
         """Maximizer of a linear function with this ``slope`` (3 x n): joints go as far as they can, or stay."""
         size = np.hypot(slope[1], slope[2])
         reach = np.where(size > np.abs(slope[0]), self.most, 0.0)
+        # 1e-300: where both slopes are zero the reach is zero, and any direction serves
         way = slope[1:] / np.maximum(size, 1e-300)
         return np.vstack([np.where(slope[0] > 0.0, self.high - reach, self.low + reach), reach * way])
 
