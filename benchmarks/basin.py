@@ -29,8 +29,17 @@ from rich.progress import Progress, track
 import fallingcat as fc
 from fallingcat.model import State
 from fallingcat.studies.hoppers import Observed
-from fallingcat.studies.hoppers.attraction import VERDICTS, Gait, Grid, RunOutcomes, gait_of, grid_of, judged, starts
-from fallingcat.studies.hoppers.basin import FALLEN
+from fallingcat.studies.hoppers.attraction import (
+    VERDICTS,
+    Gait,
+    Grid,
+    RunOutcomes,
+    classify_runs,
+    gait_of,
+    grid_of,
+    starts,
+)
+from fallingcat.studies.hoppers.basin import FALL_EVENT
 from fallingcat.studies.hoppers.hopper import robot, simulated, start
 from fallingcat.studies.hoppers.measures import hop_period, step_length
 from fallingcat.studies.hoppers.parameters import AttractionParameters
@@ -80,8 +89,8 @@ def reference(start_: State) -> str:
     p = study()  # a grid of one run has no box to draw starts from
     wanted = gait(p) if not KNOWN else KNOWN[0]
     KNOWN[:] = [wanted]
-    run = simulated(robot(p), start_, p, tolerance=TOLERANCE, events=(FALLEN,), largest=1.0)
-    if run.status == f"stopped by the event {FALLEN.name!r}":
+    run = simulated(robot(p), start_, p, tolerance=TOLERANCE, events=(FALL_EVENT,), largest=1.0)
+    if run.status == f"stopped by the event {FALL_EVENT.name!r}":
         return "fell"
     seen = Observed(run, p)
     same = [abs(hop_period(seen) / wanted.period - 1.0), abs(step_length(seen) / wanted.step - 1.0)]
@@ -116,7 +125,7 @@ def chunks(model: fc.Model, p: AttractionParameters, wanted: Gait, out: Path, ta
                     part = RunOutcomes(kept["verdicts"], kept["periods"], int(kept["attempts"]))
             else:
                 states = starts(model, grid.values(which))
-                part = judged(model, states, p, wanted, target=target, threads=threads)
+                part = classify_runs(model, states, p, wanted, target=target, threads=threads)
                 half = file.with_suffix(".part.npz")
                 np.savez(half, verdicts=part.verdicts, periods=part.periods, attempts=part.attempts)
                 os.replace(half, file)  # a file with this name is whole
@@ -132,7 +141,7 @@ def measure(runs: int, out: Path, target: str, threads: int) -> dict[str, Any]:
     model, grid, wanted = robot(p), grid_of(p), gait(p)
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    sampled = judged(model, starts(model, samples(grid)), p, wanted, target=target, threads=threads)
+    sampled = classify_runs(model, starts(model, samples(grid)), p, wanted, target=target, threads=threads)
     warm = time.perf_counter()
     resumed = any(out.glob("chunk-*.npz"))
     found = chunks(model, p, wanted, out, target, threads)

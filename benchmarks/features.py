@@ -171,7 +171,10 @@ FEATURES = (
             "adam": "adam.jax.KinDynComputations",
             "JaxSim": "jaxsim.api.model.forward_dynamics_aba",
         },
-        {"MuJoCo": ("mujoco.mjd_transitionFD", "by finite differences")},
+        {
+            "MuJoCo": ("mujoco.mjd_transitionFD", "by finite differences"),
+            "iDynTree": ("documentation", "`ForwardDynamicsLinearization` of C++, experimental, not in its bindings"),
+        },
     ),
     Feature(
         "regressor of the inertial parameters",

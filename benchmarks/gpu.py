@@ -23,7 +23,7 @@ import numpy as np
 
 import fallingcat as fc
 from fallingcat.compiler import compile
-from fallingcat.compiler.cuda.column_loops import Repeated
+from fallingcat.compiler.cuda.column_loops import RepeatedInstructions
 from fallingcat.formulations.slice import curvature_slice
 
 RESULT = Path(__file__).parent / "results" / "gpu.json"
@@ -143,7 +143,7 @@ def measure(cupy: Any, model: fc.Model, name: str, dtype: str, batch: int, data:
 
 def handed(stage: Any, workspace: int) -> int:
     """Values of the workspace that a stage reads and writes for one state."""
-    if isinstance(stage, Repeated):
+    if isinstance(stage, RepeatedInstructions):
         return stage.reads + sum(t.spilled for result in stage.results.values() for ts in result for t in ts)
     return sum(place[0] == workspace for place in stage.inputs.values()) + len(stage.stores)
 

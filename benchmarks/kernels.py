@@ -23,7 +23,14 @@ from rich.table import Table
 
 import fallingcat as fc
 from fallingcat.compiler import aligned
-from fallingcat.compiler.compare import Spread, bare_urdf, mujoco_calls, pinocchio_calls, spread, take_turns
+from fallingcat.compiler.compare import (
+    TimeQuartiles,
+    bare_urdf,
+    mujoco_calls,
+    pinocchio_calls,
+    take_turns,
+    time_quartiles,
+)
 from fallingcat.compiler.cpu import native
 from fallingcat.compiler.ir.trace import Recipe, trace
 
@@ -142,7 +149,7 @@ def batches(model: fc.Model, urdf: str, rounds: int) -> dict[str, Any]:
             calls[f"{dtype} blocks"] = partial(kernel.blocks, *in_blocks(kernel, plain))
             if dtype == "float64":
                 calls["float64 plain, 2 threads"] = partial(kernel, *plain, threads=2)
-        times = {key: Spread(*(t / BATCH for t in ts)) for key, ts in take_turns(calls, rounds, 0.02).items()}
+        times = {key: TimeQuartiles(*(t / BATCH for t in ts)) for key, ts in take_turns(calls, rounds, 0.02).items()}
         ratios = {key: times["pinocchio"].median / t.median for key, t in times.items()}
         out[name] = {"times": _dicts(times), "ratios": ratios, "bars": {"float64 blocks": 30.0, "float64 plain": 20.0}}
     return out
@@ -161,7 +168,7 @@ def to_callable(model: fc.Model, rounds: int, names: Sequence[str]) -> dict[str,
                     os.environ["FALLINGCAT_CACHE"] = f"{folder}/{name}{i}"
                     new.append(_first_answer(model, function))
                     known += [_first_answer(model, function) for _ in range(3)]
-                out[name] = {"new": spread(new)._asdict(), "from_cache": spread(known)._asdict()}
+                out[name] = {"new": time_quartiles(new)._asdict(), "from_cache": time_quartiles(known)._asdict()}
         finally:
             os.environ.pop("FALLINGCAT_CACHE")
             if before is not None:
@@ -209,7 +216,7 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
 
-def _dicts(times: dict[str, Spread]) -> dict[str, dict[str, float]]:
+def _dicts(times: dict[str, TimeQuartiles]) -> dict[str, dict[str, float]]:
     return {key: t._asdict() for key, t in times.items()}
 
 

@@ -29,7 +29,7 @@ from fallingcat.studies.hoppers.attraction import starts
 from fallingcat.studies.hoppers.batch_runs import OPEN, BatchRuns
 from fallingcat.studies.hoppers.hopper import floor, laws, start
 from fallingcat.studies.hoppers.parameters import SearchParameters
-from fallingcat.studies.hoppers.search import followed
+from fallingcat.studies.hoppers.search import gait_speeds
 
 RESULT = Path(__file__).parent / "results" / "leg_designs.json"
 MASS = 1.007
@@ -104,7 +104,7 @@ def tried(model: Model, runs: int, target: str, seed: int) -> dict[str, Any]:
             forward += left["runs"][good].tolist()
         for i in sorted(forward)[: AGAIN - len(gaits)]:
             longer = each[i].model_copy(update={"duration": 30.0})
-            gaits += [{"speed": pace} for pace in followed(model, [begun.at(i)], [longer]) if np.isfinite(pace)]
+            gaits += [{"speed": pace} for pace in gait_speeds(model, [begun.at(i)], [longer]) if np.isfinite(pace)]
     return {
         "runs": runs, "fell": int(verdicts[FELL]), "up": int(verdicts[STAYED]), "broke": int(verdicts[BROKE]),
         "forward": len(speeds), "gaits": len(gaits), "fastest": max((g["speed"] for g in gaits), default=None),

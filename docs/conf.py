@@ -14,6 +14,7 @@ from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.util.inspect import TypeAliasForwardRef
 
 import fallingcat
+from fallingcat.arrays import types as array_types
 
 project = "fallingcat"
 author = "fallingcat developers"
@@ -33,8 +34,7 @@ default_role = "code"  # `x` in a docstring is code
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-ARRAYS = ("Scalar", "Vector", "Matrix", "Tensor", "Rotation", "Pose", "Twist", "Wrench", "FloatArray", "BoolArray")
-autodoc_type_aliases = {name: name for name in ARRAYS}
+autodoc_type_aliases = {name: name for name in array_types.__annotations__}  # such as Matrix_6_nv
 TypeAliasForwardRef.__repr__ = lambda self: self.name  # as in list[Vector], where Sphinx shows it
 autodoc_default_options = {"members": True, "show-inheritance": True}
 

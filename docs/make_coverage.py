@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fallingcat.studies.coverage_table import STATES, Row, counts, documents, key, listed, rows
+from fallingcat.studies.coverage_table import STATES, Row, counts, documents, key, rows, split_list
 
 PAGE = Path(__file__).parent / "coverage.md"
 INTRODUCTION = """\
@@ -44,7 +44,7 @@ def page() -> str:
 
 def cells(row: Row) -> list[str]:
     """A row as the page shows it."""
-    tests = [f"`{evaluates(test)}`" for test in listed(row.tests)]
+    tests = [f"`{evaluates(test)}`" for test in split_list(row.tests)]
     return [row.items, row.about, row.state, ", ".join(f"`{shown(call)}`" for call in row.calls), ", ".join(tests)]
 
 

@@ -64,7 +64,7 @@ def test_a_row_says_what_its_state_asks_for(document, row):
 
 def unproved(row, of=evidence.evidence):
     """What a row names and is not there; its items that none of its tests evaluates; tests that evaluate none."""
-    found = {test: of(test) for test in covered.listed(row.tests)}
+    found = {test: of(test) for test in covered.split_list(row.tests)}
     wanted = set(covered.items(row)) if row.state in ("works", "oracle") else set()
     return [
         *(call for call in row.calls if not exists(call)),
@@ -81,7 +81,7 @@ def test_every_item_of_a_row_is_evaluated(document, row):
 @EVERY_ROW
 def test_a_row_without_one_of_its_checks_is_found(document, row):
     """Were one of its tests removed, renamed or emptied, or an equation taken out, the test above would fail."""
-    for test in covered.listed(row.tests):
+    for test in covered.split_list(row.tests):
         assert test in unproved(row, lambda each, gone=test: set() if each == gone else evidence.evidence(each))
         for item in evidence.evidence(test) & set(covered.items(row)):
             assert item in unproved(row, lambda each, gone=item: evidence.evidence(each) - {gone})

@@ -114,7 +114,7 @@ def test_names_are_no_markup(screen):
 
 def test_compiles_tell_too(screen, monkeypatch):
     told = []
-    monkeypatch.setattr(progress, "watched", lambda: True)
+    monkeypatch.setattr(progress, "is_interactive", lambda: True)
     monkeypatch.setattr(progress._Bar, "show", lambda self: told.append(self._what))
 
     def mine(model, state):
@@ -231,7 +231,7 @@ def test_a_package_that_others_have_imported_makes_no_notebook(monkeypatch):
     """Bars were drawn in every process that had imported ipykernel."""
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert not progress.watched()
+    assert not progress.is_interactive()
     kernel = type("ZMQInteractiveShell", (), {})()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: kernel))
-    assert progress.watched()
+    assert progress.is_interactive()

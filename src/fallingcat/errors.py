@@ -84,7 +84,7 @@ class FileError(FallingCatError):
 
     def _message(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
-        element = None if self.element is None else _shortened(self.element)
+        element = None if self.element is None else _shorten(self.element)
         return _sentence([place, element], self.rule, self.hint)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -118,8 +118,8 @@ class NumericsError(FallingCatError):
 
     def _message(self) -> str:
         time = None if self.time is None else f"t = {self.time:.6g} s"
-        joint = None if self.joint is None else f"joint {_shortened(self.joint)!r}"
-        value = None if self.value is None else f"value: {_shortened(' '.join(str(self.value).split()))}"
+        joint = None if self.joint is None else f"joint {_shorten(self.joint)!r}"
+        value = None if self.value is None else f"value: {_shorten(' '.join(str(self.value).split()))}"
         return _sentence([time, joint], super()._message(), value)
 
 
@@ -199,7 +199,7 @@ def how_to_get(extra: str) -> str:
     return f"pip install '.[{extra}]' in a clone of fallingcat"
 
 
-def meant(name: str, names: Iterable[str]) -> str:
+def nearest_name_hint(name: str, names: Iterable[str]) -> str:
     """Hint behind "there is no ...": the nearest name, whatever its case, else up to three that contain what was said.
 
     Empty where none does.
@@ -238,5 +238,5 @@ def _sentence(places: list[str | None], rule: str, remark: str | None) -> str:
     return f"{line} ({remark})" if remark else line
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 3] + "..."

@@ -47,7 +47,7 @@ def check_memory(what: str, size: float, instead: str) -> None:
         raise ModelError(f"{what} would take about {size / 1e9:.2g} GB of memory, more than 4: {instead}")
 
 
-def watched() -> bool:
+def is_interactive() -> bool:
     """True if the errors of this process go to a terminal, or it runs a notebook."""
     return _in_notebook() or bool(sys.stderr and sys.stderr.isatty())
 
@@ -77,7 +77,7 @@ def telling(
     ``by_clock``: also where the block never says what is done.  The bar is removed when the block ends, in whatever
     way, and is not shown while another one is.
     """
-    if wanted is False or (wanted is None and not watched()):
+    if wanted is False or (wanted is None and not is_interactive()):
         notice = _SlowNotice(what, advice)
         with _timer(WARNING_DELAY, notice.warn_by_clock) if by_clock else contextlib.nullcontext():
             yield None if wanted is False else notice.tell

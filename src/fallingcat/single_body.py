@@ -18,7 +18,7 @@ import numpy as np
 from .arrays import array, concatenate, is_numeric, scale, solve, stack
 from .arrays.arguments import as_array, shape_of
 from .arrays.differentiate import derivative
-from .arrays.types import Matrix, Scalar, Tensor, Twist, Vector
+from .arrays.types import Matrix, Matrix_6_6, Matrix_m_m, Scalar, Tensor, Twist, Vector, Vector_m
 from .dynamics.checks import numbers, vector
 from .errors import ModelError, NumericsError, describe
 from .lie import Algebra, Group, Product
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-def body_inertia(group: Group, inertia: Matrix) -> Matrix:
+def body_inertia(group: Group, inertia: Matrix_6_6) -> Matrix_m_m:
     """Inertia matrix ``M = S' I S`` of a body in a group, [From] (60); it is constant.
 
     Args:
@@ -59,7 +59,7 @@ def body_inertia(group: Group, inertia: Matrix) -> Matrix:
     return S.T @ numbers(inertia, (6, 6), "inertia") @ S
 
 
-def body_coriolis_matrix(group: Group | Algebra, M: Matrix, v: Twist) -> Matrix:
+def body_coriolis_matrix(group: Group | Algebra, M: Matrix_m_m, v: Twist) -> Matrix_m_m:
     """Coriolis matrix ``C(v) = -adt(M v)`` of a body, skew.
 
     [From] (74), (82), (68), (93) in our sign of ``adt``; ``C v = -ad(v)' M v``, and ``v' C v = 0``: no power.
@@ -84,7 +84,7 @@ def body_coriolis_matrix(group: Group | Algebra, M: Matrix, v: Twist) -> Matrix:
     return group.adt(-(numbers(M, (m, m), "M") @ vector(v, m, "v")))
 
 
-def coriolis_from_series(group: Group | Algebra, momentum: Vector) -> Matrix:
+def coriolis_from_series(group: Group | Algebra, momentum: Vector_m) -> Matrix_m_m:
     """Coriolis matrix as [From] (57) derives it: ``C_ij = sum_k (dS_ki/dphi_j - dS_kj/dphi_i) h_k`` at ``phi = 0``.
 
     ``S(phi) = dexp_right(phi) = 1 - ad(phi)/2 + ...`` (29) gives the body-fixed velocity ``v = S(phi) dphi/dt`` at the
@@ -112,7 +112,7 @@ def coriolis_from_series(group: Group | Algebra, momentum: Vector) -> Matrix:
     return half - half.T
 
 
-def body_forces(group: Group | Algebra, M: Matrix, v: Twist, acceleration: Vector) -> Vector:
+def body_forces(group: Group | Algebra, M: Matrix_m_m, v: Twist, acceleration: Vector_m) -> Vector_m:
     """Forces of a motion, ``tau = M dv/dt - ad(v)' M v``: Newton-Euler, [From] (11), (107).
 
     Args:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fallingcat.arrays import Graph, arctan2, array, cos, exp, less, log, sin, sqrt, where
-from fallingcat.arrays.differentiate import jacobian, pulled, pushed, substitute
+from fallingcat.arrays.differentiate import jacobian, pushed, substitute, vector_jacobian_product
 
 
 def smooth(x):
@@ -58,10 +58,10 @@ def test_along_one_direction_and_for_one_weight(law):
     names = {f"{name}{i}": z for name, zs in (("x", x), ("d", d), ("w", w)) for i, z in enumerate(zs)}
     J = evaluate(graph, jacobian(outputs, inputs), x)
     forward = graph.evaluate(pushed(outputs, dict(zip(inputs, directions, strict=True))), names)
-    backward = graph.evaluate(pulled(outputs, weights, inputs), names)
+    backward = graph.evaluate(vector_jacobian_product(outputs, weights, inputs), names)
     np.testing.assert_allclose(forward, J @ d, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(backward, w @ J, rtol=1e-13, atol=1e-14)
-    some = graph.evaluate(pulled(outputs, weights, inputs[:1]), names)
+    some = graph.evaluate(vector_jacobian_product(outputs, weights, inputs[:1]), names)
     np.testing.assert_allclose(some, (w @ J)[:1], rtol=1e-13, atol=1e-14)
 
 
@@ -71,8 +71,8 @@ def test_what_does_not_depend_is_exactly_zero():
     assert jacobian(array([x[0] * x[0], 3.0 + 0.0 * x[1]]), x)[1].tolist() == [0.0, 0.0, 0.0]
     assert jacobian(np.array([1.0, 2.0]), np.array([0.5])).tolist() == [[0.0], [0.0]]
     assert pushed([x[0], 2.0], {x[1]: x[2]}) == [0.0, 0.0]
-    assert pulled([x[0], 2.0], [x[1], x[1]], [x[2], x[0]]) == [0.0, x[1]]
-    assert pulled([], [], []) == []
+    assert vector_jacobian_product([x[0], 2.0], [x[1], x[1]], [x[2], x[0]]) == [0.0, x[1]]
+    assert vector_jacobian_product([], [], []) == []
 
 
 def test_substitution_folds_and_keeps_the_rest():

@@ -19,7 +19,7 @@ import fallingcat as fc
 from fallingcat.arrays import concatenate
 from fallingcat.compiler import compile
 from fallingcat.compiler.ir import trace as trace_module
-from fallingcat.compiler.ir.regroup import regrouped
+from fallingcat.compiler.ir.regroup import regroup_moments
 from fallingcat.compiler.ir.trace import Recipe, trace
 from fallingcat.errors import BrokenLawError
 from fallingcat.testing import check_joint, check_law
@@ -119,7 +119,7 @@ def test_the_test_main_in_c_compares_with_plain_numpy(tmp_path, monkeypatch):
         links = [replace(link, body=replace(link.body, mass=1.5 * link.body.mass)) for link in model.links]
         return replace(model, links=tuple(links))
 
-    monkeypatch.setattr(trace_module, "regrouped", heavier)
+    monkeypatch.setattr(trace_module, "regroup_moments", heavier)
     with pytest.raises(subprocess.CalledProcessError, match="non-zero exit status 1"):
         run_c(compile(fc.robots.cat(), fc.forward_dynamics, target="c"), tmp_path)
 
@@ -151,6 +151,6 @@ def test_hinges_and_sliders_are_simplified_as_before(make, function):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_moments_stay_behind_joints_that_move_in_their_own_way(kind):
     one = robot((kind,))
-    base, own, hinge = (link.body.mass for link in regrouped(one).links)
+    base, own, hinge = (link.body.mass for link in regroup_moments(one).links)
     masses = [link.body.mass for link in one.links]
     assert (base, own, hinge) == (masses[0], masses[1] + masses[2], 0.0)

@@ -52,7 +52,9 @@ def test_what_never_meets_does_not_meet(name):
     model, rng = getattr(fc.robots, name)(), np.random.default_rng(0)
     sides = [side for i in range(len(model.links)) for side in pairs._sides(model, i)]
     apart = [
-        pairs._ordered(a, b) for a, b in combinations(sides, 2) if len(pairs.joints_between(model, a.link, b.link)) > 1
+        pairs._ordered_pair(a, b)
+        for a, b in combinations(sides, 2)
+        if len(pairs.joints_between(model, a.link, b.link)) > 1
     ]
     never = [pair for pair in apart if not pairs.reachable(model, *pair)]
     assert len(never) >= pushing_pairs(model).unreachable > 0

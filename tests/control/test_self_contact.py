@@ -16,7 +16,7 @@ from support.emulated_gpu import emulated
 
 import fallingcat as fc
 from fallingcat.control import SelfContact
-from fallingcat.control.laws.self_contact import opposed
+from fallingcat.control.laws.self_contact import pair_inertias
 from fallingcat.errors import ModelError
 from fallingcat.geometry import collision_pairs as pairs
 from fallingcat.geometry import signed_distance as overlaps
@@ -67,7 +67,7 @@ def test_by_default_a_fifth_of_the_speed_is_left():
     model, v = sliders(), 0.8
     run = fc.simulate(model, model.state(rates=[v, 0.0]), 0.05, SelfContact(), dt=2e-5)
     m, w = 2.0 / 3.0, 250.0
-    assert opposed(model, None) == pytest.approx((m,))
+    assert pair_inertias(model, None) == pytest.approx((m,))
     y, u, h = 0.0, v, 1e-6
     while y >= 0.0 and u > -v:
         u -= h * min(max(w * w * y + 2.0 * w * u, 0.0), 4.0 * w * w * y)

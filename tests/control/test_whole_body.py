@@ -201,7 +201,7 @@ def test_it_finds_what_the_careful_way_finds(solver):
     for push in np.geomspace(0.5, 30.0, 30):
         solver.found.held[:] = 0
         fast = solver.solve(*posed(solver, rng, push)).x.copy()
-        slow = solver._safeguarded()
+        slow = solver._reference_solution()
         assert_allclose(fast, slow.x, rtol=0.0, atol=1e-10 * np.abs(slow.x).max())
         held.append(int((slow.multipliers != 0.0).sum()))
     assert min(held) == 0
@@ -237,7 +237,7 @@ def test_python_and_machine_code_do_the_same(monkeypatch):
     state = arm.flatten(arm.state(joints=[0.3, 0.4, 0.5], rates=[0.1, 0.2, 0.3]))
     fast = loop.compile()
     tau = fast(*state)
-    monkeypatch.setattr(lexicographic.Written, "bound", lambda self, *given: lambda: int(self.last(*given)))
+    monkeypatch.setattr(lexicographic.LoopSource, "bound", lambda self, *given: lambda: int(self.last(*given)))
     slow = loop.compile()
     assert_allclose(slow(*state), tau, atol=1e-10)
     assert slow.found.active.keys() == fast.found.active.keys() == {"one way of 'joint1'"}

@@ -15,7 +15,7 @@ from fallingcat.lie import SE3
 from fallingcat.model import Fixed, Helical, Joint, Limits, Revolute, Universal
 from fallingcat.model.robots.random_tree import MOVING
 from fallingcat.testing import check_joint
-from fallingcat.testing.joints import ALONE
+from fallingcat.testing.joints import SINGLE_JOINT
 
 G = SE3()
 every_kind = pytest.mark.parametrize("kind", [*MOVING, Fixed], ids=lambda kind: kind.name)
@@ -34,7 +34,7 @@ def random_joint(rng, kind, turned=False):
 
 @every_kind
 @both_sides
-@pytest.mark.parametrize("law", ALONE, ids=lambda law: law.name)
+@pytest.mark.parametrize("law", SINGLE_JOINT, ids=lambda law: law.name)
 @given(rng=generators())
 def test_laws_of_joints(kind, turned, law, rng):
     """Those that a user's own joints are held to."""

@@ -18,7 +18,7 @@ from fallingcat.model.robots.shapes import box_link
 from fallingcat.optimal import MPC, ContactPhases, Horizon, Phase, Problem, Status, solve, task_residual
 from fallingcat.optimal.phase_step import friction_cone, linear_phase_step, phase_step
 from fallingcat.optimal.solver import Solver
-from fallingcat.studies.experiments.pushed import BENT, LASTS, Push, standing_dog
+from fallingcat.studies.experiments.pushed import BENT_LEGS, LASTS, Push, standing_dog
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -310,7 +310,7 @@ def test_a_predictive_controller_recovers_from_a_push():
 
     def hold(model, state, forces, data):
         away, turned = state.pose[:3, 3] - place, (state.pose[:3, :3] - np.eye(3)).reshape(-1)
-        bent = 0.3 * (state.joints - BENT)
+        bent = 0.3 * (state.joints - BENT_LEGS)
         moving = [2.0 * state.twist, 0.1 * state.rates, 0.02 * forces]
         return concatenate([20.0 * away, 10.0 * turned, bent, *moving])
 

@@ -108,7 +108,7 @@ def test_without_contact_there_is_no_floor():
 def test_all_pictures_at_once_are_those_of_single_states(model):
     rng = np.random.default_rng(1)
     states = [model.random_state(rng) for _ in range(5)]
-    poses, centers = scenes._placed(model, states)
+    poses, centers = scenes._link_poses(model, states)
     for i, state in enumerate(states):
         expected = fc.forward_kinematics(model, state)
         assert list(poses) == list(expected)

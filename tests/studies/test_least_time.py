@@ -8,14 +8,14 @@ from fallingcat.lie.rotations import log
 from fallingcat.model import robots
 from fallingcat.planning import Planner, bendings, displacement, fastest_bending
 from fallingcat.studies import run
-from fallingcat.studies.experiments.least_time import UP, beginnings, fallen
+from fallingcat.studies.experiments.least_time import UPWARD, beginnings, simulate_fall
 
 pytest.importorskip("casadi")
 
 
 @pytest.fixture(scope="module")
 def plan():
-    bending, plan = fastest_bending(bendings(robots.cat()), np.pi, UP)
+    bending, plan = fastest_bending(bendings(robots.cat()), np.pi, UPWARD)
     return Planner(bending.model, bending.first, bending.second, bending.tuck), plan
 
 
@@ -38,7 +38,7 @@ def test_torques_alone_make_a_fall_that_ends_upright(plan):
     assert np.allclose(displacement(planner.model, gait).pose, manoeuvre.pose, atol=1e-9)
     missed = []
     for steps in (128, 256):
-        fall = fallen(planner.model, manoeuvre.pose, gait, steps)
+        fall = simulate_fall(planner.model, manoeuvre.pose, gait, steps)
         assert fall.code is fc.simulation.StatusCode.FINISHED  # its warning says how far off: by 190 and 44 mrad
         assert np.abs(fall.momenta("centroidal")[:, 3:]).max() < 1e-12
         missed.append(np.linalg.norm(log(fall.poses[-1, :3, :3])))

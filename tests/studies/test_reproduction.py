@@ -16,16 +16,16 @@ import fallingcat.studies as fs
 from fallingcat.cli import app
 from fallingcat.errors import FallingCatError
 from fallingcat.studies import reproduction
-from fallingcat.studies.reproduction import _chosen, reproduced
+from fallingcat.studies.reproduction import _selected_studies, reproduce_study
 from fallingcat.visualization import Scene
 
 
 def test_all_studies_are_found_by_themselves_and_by_document():
-    assert _chosen(()) == list(fs.names())
-    assert "orbital-gait" in _chosen(["[Mishra]"])
-    assert _chosen(["prismatic-2", "orbital-gait"]) == ["orbital-gait", "prismatic-2"]
+    assert _selected_studies(()) == list(fs.names())
+    assert "orbital-gait" in _selected_studies(["[Mishra]"])
+    assert _selected_studies(["prismatic-2", "orbital-gait"]) == ["orbital-gait", "prismatic-2"]
     with pytest.raises(FallingCatError, match="do you mean 'prismatic-2'"):
-        _chosen(["prismatic-22"])
+        _selected_studies(["prismatic-22"])
     with pytest.raises(FallingCatError, match="only is a list"):
         fs.reproduce("orbital-gait")
 
@@ -67,7 +67,7 @@ def test_a_study_that_breaks_is_reported_and_one_that_differs_is_not_passed(monk
 
 def test_fast_leaves_the_published_experiment():
     """What is published is judged as before: only what says how much is computed may differ."""
-    fast = reproduced("revolute-5", fast=True)
+    fast = reproduce_study("revolute-5", fast=True)
     assert {row.verdict for row in fast.rows if row.published is not None} == {"agrees", "differs"}
     text = "title = 'a'\nkind = 'orbital-gait'\n[parameters]\n[fast]\nradius = 0.1\n"
     with pytest.raises(FallingCatError, match=r"fast: with another 'radius' it is another experiment"):

@@ -49,16 +49,16 @@ def test_sliders_and_boxes_do_what_they_say(viewer, tmp_path):
     posed_robot = viewer.posed_robot
     _, slider = viewer._sliders[0]
     slider.value = 0.5
-    viewer._bent(None)
+    viewer._on_slider(None)
     assert posed_robot.state.joints[0] == 0.5
     assert not np.allclose(posed_robot.state.pose, np.eye(4))
     viewer._free.value = False
     viewer._floating(None)
     before = posed_robot.state.pose
     slider.value = 0.0
-    viewer._bent(None)
+    viewer._on_slider(None)
     np.testing.assert_array_equal(posed_robot.state.pose, before)
-    viewer._guarded(lambda _: posed_robot.bend([np.nan, 0.0]))(None)
+    viewer._serialized(lambda _: posed_robot.bend([np.nan, 0.0]))(None)
     assert "joints" in viewer._say.content
     assert viewer.save(tmp_path / "done.html").stat().st_size > 10_000
     viewer._reset(None)

@@ -13,7 +13,7 @@ from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sph
 from fallingcat.visualization import Solid, Triangles, appearance, model_shapes
 from fallingcat.visualization import shapes as drawn
 from fallingcat.visualization.appearance import PLAIN, ball, tube
-from fallingcat.visualization.meshes import read_meshes, simplified
+from fallingcat.visualization.meshes import read_meshes, simplify_mesh
 
 BODY = Body(1.0, np.zeros(3), np.eye(3))
 H = SE3().random(np.random.default_rng(3))
@@ -106,11 +106,11 @@ class TestMeshes:
 
     def test_a_mesh_is_simplified_to_what_is_asked_and_keeps_its_form(self):
         mesh = self.sphere()
-        few = simplified(mesh, 1000)
+        few = simplify_mesh(mesh, 1000)
         assert 400 < len(few.faces) <= 1000
         np.testing.assert_allclose(np.linalg.norm(few.points, axis=1), 1.0, atol=0.03)
         assert area(few) == pytest.approx(area(mesh), rel=0.06)
-        assert simplified(few, 1000) is few
+        assert simplify_mesh(few, 1000) is few
 
     def test_a_robot_has_so_many_faces_at_most_and_small_meshes_keep_theirs(self, tmp_path):
         mesh = self.sphere()

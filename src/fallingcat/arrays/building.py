@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .types import Matrix, Pose, Scalar, Vector
+from .types import Matrix, Matrix_3_3, Pose, Scalar, Vector_3
 
 _SKEW: Final = np.zeros((3, 3, 3))
 _SKEW[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = 1.0
@@ -167,7 +167,7 @@ def scale(factor: Scalar, x: Any) -> Any:
     return x * (factor if is_numeric(factor) else array(factor))
 
 
-def cross(a: Vector, b: Vector) -> Vector:
+def cross(a: Vector_3, b: Vector_3) -> Vector_3:
     """Cross product of two 3-vectors.
 
     Args:
@@ -191,7 +191,7 @@ def cross(a: Vector, b: Vector) -> Vector:
     return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def skew(w: Vector) -> Matrix:
+def skew(w: Vector_3) -> Matrix_3_3:
     """Matrix of the cross product: ``skew(w) @ x = w x x``.
 
     Args:

@@ -2,8 +2,8 @@
 
 :func:`jacobian` goes forward, entry by entry, so that what does not depend on an input costs nothing.  It is meant
 for small expressions of few inputs, such as one force law; the dynamics of large robots have derivatives of their own,
-written by hand.  Along one direction (:func:`pushed`) and for one weight of the outputs (:func:`pulled`) any expression
-has derivatives for two to four times its own operations.
+written by hand.  Along one direction (:func:`pushed`) and for one weight of the outputs
+(:func:`vector_jacobian_product`) any expression has derivatives for two to four times its own operations.
 
 >>> from fallingcat.arrays import Graph
 >>> graph = Graph()
@@ -122,7 +122,7 @@ def pushed(outputs: Any, directions: Mapping[Traced, Any]) -> list[Any]:
     return [slopes.get(0, 0.0) for slopes in _forward(outputs, {x: {0: d} for x, d in directions.items()})]
 
 
-def pulled(outputs: Any, weights: Any, inputs: Any) -> list[Any]:
+def vector_jacobian_product(outputs: Any, weights: Any, inputs: Any) -> list[Any]:
     """Slope of ``weights @ outputs`` along each of the traced ``inputs``: ``J' w``, backward, in one sweep for all.
 
     Example:

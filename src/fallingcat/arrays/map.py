@@ -59,7 +59,7 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
         if len(members) < MIN_LOOP_SIZE:
             done = [function(*columns[k]) for k in members]
         else:
-            done = _looped(graph, function, form, [numbers[k] for k in members])
+            done = _column_loop(graph, function, form, [numbers[k] for k in members])
         for k, result in zip(members, done, strict=True):
             results[k] = result
     return results
@@ -90,7 +90,7 @@ def columns(function: Callable[..., Any], *matrices: Matrix) -> Matrix:
     return stack(map_each(function, *(list(x.T) for x in matrices)), axis=1)
 
 
-def _looped(graph: Graph, function: Callable[..., Any], form: Any, columns: list[list[Any]]) -> list[Any]:
+def _column_loop(graph: Graph, function: Callable[..., Any], form: Any, columns: list[list[Any]]) -> list[Any]:
     """The results of one loop over ``columns`` of numbers, each to be put together by ``form``."""
     given, rows = _symbols(graph, columns)
     graph.recording = True

@@ -39,7 +39,7 @@ def natural(x: Any) -> Any:
     return x.view(Expressions) if isinstance(x, np.ndarray) and x.dtype == object else x
 
 
-def plain(x: Any) -> Any:
+def simplest_array(x: Any) -> Any:
     """Result as the rest of the library takes it: floats where all entries are."""
     if not isinstance(x, np.ndarray) or x.dtype != object:
         return x
@@ -55,7 +55,7 @@ def of_ufunc(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> A
         )
     xs = [_entries(x) for x in inputs]
     if own is None and ufunc.__name__ not in ENTRY_BY_ENTRY and hasattr(np, ufunc.__name__):
-        raise _unsupported(f"np.{ufunc.__name__}")
+        raise _unsupported_error(f"np.{ufunc.__name__}")
     if own is None:
         result = _entrywise(getattr(ufunc, method), ufunc.__name__, [elementwise._wrap(x) for x in xs], options)
     elif method == "reduce":
@@ -86,10 +86,10 @@ def _entrywise(function: Callable[..., Any], name: str, given: Any, named: dict[
     except (TypeError, ValueError) as error:
         if isinstance(error, TracedValueError) and name.removeprefix("np.") not in REPLACEMENTS:
             raise
-        raise _unsupported(name) from error
+        raise _unsupported_error(name) from error
 
 
-def _unsupported(name: str) -> TracedValueError:
+def _unsupported_error(name: str) -> TracedValueError:
     """The error of a function by its name, and what to write instead of it."""
     return TracedValueError(f"{name} takes no expressions: {REPLACEMENTS.get(name.removeprefix('np.'), _OURS)}")
 

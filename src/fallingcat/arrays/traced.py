@@ -328,15 +328,15 @@ def _apply(name: str, *xs: Any) -> Number:
 
 def less(a: Any, b: Any) -> Any:
     """Comparison ``a < b``: decided where both are floats, else a node."""
-    return _compared("less", a, b)
+    return _comparison("less", a, b)
 
 
 def less_equal(a: Any, b: Any) -> Any:
     """Comparison ``a <= b``: decided where both are floats, else a node."""
-    return _compared("less_equal", a, b)
+    return _comparison("less_equal", a, b)
 
 
-def _compared(name: str, a: Any, b: Any) -> Any:
+def _comparison(name: str, a: Any, b: Any) -> Any:
     a, b = _operand(a), _operand(b)
     if a is NotImplemented or b is NotImplemented:
         return NotImplemented

@@ -53,9 +53,9 @@ def while_loop(
     """
     graph = next((x.graph for x in np.asarray(start).flat if type(x) is Traced), None)
     if graph is None:
-        return _repeated(step, start, most) if is_numeric(start) else _unrolled(step, start, most, unrolled)
+        return _loop_rounds(step, start, most) if is_numeric(start) else _unrolled_rounds(step, start, most, unrolled)
     if graph.loops is False:
-        return _unrolled(step, start, most, unrolled)
+        return _unrolled_rounds(step, start, most, unrolled)
     symbols = [graph.symbol() for _ in start]
     graph.recording = True
     try:
@@ -91,7 +91,7 @@ def _exits(pairs: Iterator[Found]) -> list[list[Any]]:
     return exits
 
 
-def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int) -> Any:
+def _loop_rounds(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int) -> Any:
     for _ in range(most):
         for found, arrived in _pairs(step, x):
             if arrived > 0.0:
@@ -100,7 +100,7 @@ def _repeated(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int)
     return x
 
 
-def _unrolled(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int, enough: int | None) -> Any:
+def _unrolled_rounds(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int, enough: int | None) -> Any:
     """Unrolled rounds, all or as many as are ``enough``: those after the last one change nothing."""
     if most > MAX_UNROLLED and enough is None:
         rule = f"what is repeated up to {most} times runs on this processor or a GPU alone"

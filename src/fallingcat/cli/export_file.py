@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from ..errors import ModelError, meant
+from ..errors import ModelError, nearest_name_hint
 from .app import File, app, errors_in_one_line
 from .reading import Reading, model_of, reads_a_robot
 from .text import plain
@@ -120,7 +120,7 @@ def _function_of_name(name: str) -> Callable[..., Any]:
     """Function of the library that kernels can be made of."""
     known = _robot_functions()
     if name not in known:
-        hint = meant(name, known) or f"; there are {', '.join(_exportable_functions())}"
+        hint = nearest_name_hint(name, known) or f"; there are {', '.join(_exportable_functions())}"
         raise ModelError(f"there is no function {name!r} of a robot{hint}")
     return known[name]
 

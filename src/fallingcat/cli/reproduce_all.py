@@ -56,7 +56,7 @@ def reproduce(
 
 
 def _print(console: Console, found: Reproduction, page: str) -> None:
-    from ..studies.page import number, said
+    from ..studies.page import number, published_text
     from ..studies.verdicts import JUDGED
 
     out = table("study", least=18)
@@ -73,7 +73,10 @@ def _print(console: Console, found: Reproduction, page: str) -> None:
         for row in study.rows:
             if row.holds is False:
                 console.print(
-                    shown(f"{study.study}: {row.name}: published {said(row)}, ours {number(row.ours)} {row.unit}")
+                    shown(
+                        f"{study.study}: {row.name}: "
+                        f"published {published_text(row)}, ours {number(row.ours)} {row.unit}"
+                    )
                 )
     console.print()
     classes = {JUDGED[c]: f"{n}, {n.incomparable} not comparable" for c, n in found.counts.items()}

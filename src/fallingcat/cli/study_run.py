@@ -97,7 +97,7 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def _print(console: Console, result: StudyResult, page: str) -> None:
-    from ..studies.page import judged, number, said
+    from ..studies.page import number, published_text, verdict_text
 
     about = {"study": result.study.name, "what": result.study.table.title}
     if result.study.changed:
@@ -115,7 +115,7 @@ def _print(console: Console, result: StudyResult, page: str) -> None:
         mark = ""
         if row.remark and row.verdict != "not published":
             mark = f" [{notes.setdefault(row.remark, len(notes) + 1)}]"
-        out.add_row(*map(shown, (row.name + mark, said(row), number(row.ours), row.unit, judged(row))))
+        out.add_row(*map(shown, (row.name + mark, published_text(row), number(row.ours), row.unit, verdict_text(row))))
     console.print()
     console.print(out)
     console.print()

@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 COMPILER = '<mujoco><compiler balanceinertia="true" boundmass="1e-9" boundinertia="1e-12" fusestatic="false"/></mujoco>'
 
 
-class Spread(NamedTuple):
+class TimeQuartiles(NamedTuple):
     """Seconds for one call."""
 
     median: float
@@ -46,10 +46,10 @@ class Row(NamedTuple):
     function: str
     operations: int
     compile_s: float
-    times: dict[str, Spread]
+    times: dict[str, TimeQuartiles]
 
 
-def spread(times: list[float]) -> Spread:
+def time_quartiles(times: list[float]) -> TimeQuartiles:
     """Median and quartiles.
 
     Example:
@@ -57,19 +57,19 @@ def spread(times: list[float]) -> Spread:
         Spread(median=2.0, low=1.5, high=2.5)
     """
     if len(times) < 2:
-        return Spread(times[0], times[0], times[0])
+        return TimeQuartiles(times[0], times[0], times[0])
     low, median, high = statistics.quantiles(times, n=4, method="inclusive")
-    return Spread(median, low, high)
+    return TimeQuartiles(median, low, high)
 
 
-def take_turns(calls: Mapping[str, Call], rounds: int = 15, round_s: float = 2e-3) -> dict[str, Spread]:
+def take_turns(calls: Mapping[str, Call], rounds: int = 15, round_s: float = 2e-3) -> dict[str, TimeQuartiles]:
     """Times of several calls, measured in turn, so that a busy moment of the machine hits all of them."""
     counts = {name: _calls_lasting(call, round_s) for name, call in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
             times[name].append(_seconds(call, counts[name]))
-    return {name: spread(ts) for name, ts in times.items()}
+    return {name: time_quartiles(ts) for name, ts in times.items()}
 
 
 def _seconds(call: Call, count: int) -> float:
@@ -109,7 +109,7 @@ def compare(
         }
         calls |= {peer: quantities[name] for peer, quantities in others.items() if name in quantities}
         times = take_turns(calls, rounds)
-        times["batch"] = Spread(*(t / batch for t in times["batch"]))
+        times["batch"] = TimeQuartiles(*(t / batch for t in times["batch"]))
         rows.append(Row(name, sum(kernel.operations.values()), compile_s, times))
     return rows
 

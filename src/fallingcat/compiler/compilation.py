@@ -17,7 +17,7 @@ from .cpu import native
 from .cpu import numpy_backend as plain
 from .cpu.operation import ELEMENTS
 from .cpu.single_calls import single_calls
-from .ir.inputs import Shape, check_inputs, given_state, named, parameters_of
+from .ir.inputs import Shape, check_inputs, function_name, given_state, parameters_of
 from .ir.trace import Recipe, TooLarge, Trace, trace, tried, without_garbage_collection
 from .kernel import Kernel
 
@@ -88,7 +88,7 @@ def compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
     """Kernel of a recipe, or what another target makes of it; ``single`` makes code for calls of one state."""
     if recipe.dtype not in ELEMENTS:
         raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
-    what = f"compiling {named(recipe.function)} of {recipe.model.name!r}"
+    what = f"compiling {function_name(recipe.function)} of {recipe.model.name!r}"
     with without_garbage_collection(), telling(what, by_clock=True):
         return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
 
@@ -120,7 +120,7 @@ def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Map
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for name in (*inputs, *(() if anything else options)):
         if name not in names:
-            raise ModelError(f"{named(function)} has no argument {name!r}")
+            raise ModelError(f"{function_name(function)} has no argument {name!r}")
     for name in inputs:
         if name in options:
             raise ModelError(f"{name!r} is an input, so it cannot be {describe(options[name])} for good")

@@ -19,7 +19,7 @@ from .cpu import numpy_backend as plain
 from .cpu.machine_code import MachineCode
 from .cpu.single_calls import improve
 from .cpu.state_blocks import aligned
-from .cpu.threads import once
+from .cpu.threads import thread_safe_property
 from .ir.inputs import (
     FLAT_STATE_FIELDS,
     Argument,
@@ -32,7 +32,7 @@ from .ir.inputs import (
 )
 from .ir.program import Program
 from .ir.results import Leaf, rebuild, size
-from .ir.results import named as named_leaves
+from .ir.results import named_arrays as named_leaves
 from .ir.trace import Face, Recipe, Trace
 
 
@@ -81,7 +81,7 @@ class Kernel:
         """Name, shape and meaning of each argument."""
         return self._face.arguments
 
-    @once
+    @thread_safe_property
     def _runner(self) -> MachineCode | plain.NumPyRunner:
         """Machine code, or NumPy where there is none."""
         if self._face.operations is None:
@@ -176,7 +176,9 @@ class Kernel:
 
     def _of_arrays(self, *arguments: Any, threads: int = 1, out: np.ndarray | None = None, **by_name: Any) -> Any:
         """Any array-likes of the right shapes, with any leading batch shape."""
-        rows, lead = self._prepared(self._taken(arguments, by_name) if by_name else arguments, threads)
+        rows, lead = self._argument_rows(
+            self._arguments_in_order(arguments, by_name) if by_name else arguments, threads
+        )
         flat = self._empty(lead) if out is None else self._result_buffer(out, lead, rows)
         if flat.size:
             self._runner.batch(rows, flat, threads)
@@ -196,9 +198,9 @@ class Kernel:
             raise ModelError("out shares memory with an argument, which is read while results are written")
         return np.asarray(out.reshape(-1, self._size) if self._size else self._empty(lead))
 
-    def _prepared(self, arguments: Sequence[Any], threads: int) -> tuple[list[np.ndarray], tuple[int, ...]]:
+    def _argument_rows(self, arguments: Sequence[Any], threads: int) -> tuple[list[np.ndarray], tuple[int, ...]]:
         """Each argument as contiguous rows ``(count, size)`` of :attr:`dtype`, and the batch shape."""
-        arguments = self._taken(arguments)
+        arguments = self._arguments_in_order(arguments)
         check_count(self.name, self.signature, arguments)
         arrays, leads = [], []
         for argument, given in zip(self.signature, arguments, strict=True):
@@ -219,7 +221,7 @@ class Kernel:
         count = math.prod(lead)
         return [x.reshape(count, size) for x, size in zip(arrays, self._sizes, strict=True)], lead
 
-    def _taken(self, arguments: Sequence[Any], by_name: Mapping[str, Any] | None = None) -> Sequence[Any]:
+    def _arguments_in_order(self, arguments: Sequence[Any], by_name: Mapping[str, Any] | None = None) -> Sequence[Any]:
         return bound_arguments(self.name, self.model, self.signature, self._face.state, arguments, by_name)
 
     def _tiled(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -280,7 +282,7 @@ class Kernel:
         Returns:
             ``rows x (batch) x outputs``.
         """
-        given, lead = self._prepared(arguments, threads)
+        given, lead = self._argument_rows(arguments, threads)
         if len(lead) > 1 or not given or self.signature[0].size > self._size:
             raise ModelError(f"{self.name} is no step: its outputs do not begin with its first argument, or many axes")
         if min(rows, every) < 1:
@@ -304,7 +306,7 @@ class Kernel:
         Returns:
             ``(batch) x outputs``.
         """
-        rows, lead = self._prepared(arguments, threads)
+        rows, lead = self._argument_rows(arguments, threads)
         if not rows or self.signature[0].size >= self._size:
             raise ModelError(f"{self.name} cannot be repeated: its outputs are not its first argument and a last flag")
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
@@ -369,7 +371,7 @@ class Kernel:
 
     def _single(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The memory of one state's arguments."""
-        bound_arguments = self._taken(arrays)
+        bound_arguments = self._arguments_in_order(arrays)
         check_count(self.name, self.signature, bound_arguments)
         for argument, x in zip(self.signature, bound_arguments, strict=True):
             if not isinstance(x, np.ndarray) or x.dtype != self.dtype or not x.flags.c_contiguous:

@@ -14,7 +14,7 @@ from .cpu import loop_syntax as syntax
 from .cpu import native
 from .cpu import numpy_backend as plain
 from .cpu.signatures import signature
-from .cpu.threads import once
+from .cpu.threads import thread_safe_property
 
 Vector: TypeAlias = np.ndarray
 """Vector of float64."""
@@ -24,7 +24,7 @@ Matrix: TypeAlias = np.ndarray
 """Rows of float64."""
 
 
-class Written:
+class LoopSource:
     """Python functions of plain loops (see :mod:`fallingcat.compiler.cpu.loop_syntax`), the last of which is called.
 
     ``go = written.bound(x, A, 3)`` gives a function without arguments that runs on what these arrays hold by then;
@@ -34,15 +34,15 @@ class Written:
     def __init__(self, *functions: Callable[..., Any]) -> None:
         self.functions, self.last = functions, functions[-1]
 
-    @once
-    def _wanted(self) -> list[str]:
+    @thread_safe_property
+    def _argument_kinds(self) -> list[str]:
         """The kinds of arguments that the last function takes."""
         return [type_ for _, type_ in signature(self.last).parameters]
 
-    @once
+    @thread_safe_property
     def _library(self) -> native.Library:
         code = cache_index.compiled(
-            syntax.module(self.functions), make=lambda text: native.object_code(native.optimised(text))
+            syntax.module(self.functions), make=lambda text: native.object_code(native.optimize_text(text))
         )
         return native.Library(code, (f"{self.last.__name__}_entry",))
 
@@ -50,11 +50,11 @@ class Written:
         """The last function for these arguments: arrays, which are kept and may change, and numbers, which may not."""
         given = _flat(arguments)
         kinds = [_kind(x) for x in given]
-        if kinds != self._wanted:
-            raise TypeError(f"{self.last.__name__} takes {', '.join(self._wanted)}, not {', '.join(kinds)}")
+        if kinds != self._argument_kinds:
+            raise TypeError(f"{self.last.__name__} takes {', '.join(self._argument_kinds)}, not {', '.join(kinds)}")
         if plain.reason() is not None:
             return lambda: int(self.last(*arguments))
-        table = b"".join(map(_passed, given))
+        table = b"".join(map(_table_bytes, given))
         memory = ctypes.create_string_buffer(table, len(table))
         function, at = self._library.function(f"{self.last.__name__}_entry", 1, counts=0), ctypes.addressof(memory)
 
@@ -79,7 +79,7 @@ def _kind(x: Any) -> str:
     return "integers" if x.dtype == np.int64 else "matrix" if x.ndim == 2 else "vector"
 
 
-def _passed(x: Any) -> bytes:
+def _table_bytes(x: Any) -> bytes:
     """As it stands in the table of arguments."""
     if not isinstance(x, np.ndarray):
         return struct.pack("<d" if isinstance(x, float) else "<q", x)

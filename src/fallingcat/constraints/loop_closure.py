@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale, takes
-from ..arrays.types import Matrix, Pose, Scalar, Vector
+from ..arrays.types import Matrix, Pose, Scalar, Vector, Vector_nv
 from ..caching import cached_property
 from ..dynamics import bias_forces
 from ..dynamics import inverse_dynamics as tree_inverse_dynamics
@@ -150,7 +150,7 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
 
 @takes(forces="nv")
 def forward_dynamics(
-    model: Model, state: State, forces: Vector, stabilization: float = 0.0
+    model: Model, state: State, forces: Vector_nv, stabilization: float = 0.0
 ) -> ConstrainedDynamicsResult:
     """Acceleration under ``forces`` that keeps the loops closed, and the constraint forces (``J' multipliers``).
 
@@ -213,7 +213,7 @@ class LoopInverseDynamics(NamedTuple):
 
 @takes(acceleration="nv")
 def inverse_dynamics(
-    model: Model, state: State, acceleration: Vector, actuated: Sequence[str] | None = None
+    model: Model, state: State, acceleration: Vector_nv, actuated: Sequence[str] | None = None
 ) -> LoopInverseDynamics:
     """Least torques of the actuated joints for an acceleration; numeric only.
 
@@ -245,6 +245,7 @@ def inverse_dynamics(
     if not (is_numeric(J) and is_numeric(a)):
         raise ModelError("the shortest torques are found on numbers only: differentiate forward_dynamics instead")
     opening = J @ a + bias
+    # relative to the two terms that cancel in the opening, whose rounding is left over
     if np.abs(opening).max(initial=0.0) > 1e-8 * max(1.0, np.abs(bias).max(initial=0.0), np.abs(a).max()):
         worst = int(np.abs(opening).argmax())
         raise NumericsError(f"this acceleration opens loop {_row_names(model)[worst]!r}", value=opening[worst])
@@ -303,6 +304,7 @@ def _null_space(J: Matrix) -> Matrix:
     if not len(J):
         return np.eye(J.shape[1])
     _, s, Vt = np.linalg.svd(J)
+    # redundant rows of a loop leave singular values of rounding
     return np.asarray(Vt[int((s > 1e-10 * s[0]).sum()) :].T)
 
 

@@ -92,6 +92,7 @@ def regular(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
     Rows that share no coordinate are independent: ``N`` has a block for each set of them that hangs together.
     """
     JJ = J @ J.T
+    # relative to the rows themselves, so that small and large robots are cut alike
     eps = MIN_SQUARED_SINGULAR_VALUE * _mean_diagonal(JJ)
     filled, blocks = JJ + scale(eps, np.eye(len(J))), _blocks(JJ)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._deprecated import former_methods
 from ..arrays.arguments import check_arguments_first
-from ..arrays.types import FloatArray, Matrix, Scalar, Vector
+from ..arrays.types import Float_nv_nv, Matrix, Matrix_points_3, Scalar, Vector, Vector_nv
 from ..caching import cached_property
 from ..errors import ModelError, NumericsError, describe
 from ..geometry.body_pairs import BodyPair
@@ -192,7 +192,9 @@ class Contact(ABC):
         """
 
     @abstractmethod
-    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Mapping[str, Vector]:
+    def forces(
+        self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv
+    ) -> Mapping[str, Vector_nv]:
         """Generalized contact forces by port.
 
         Args:
@@ -228,7 +230,7 @@ class Contact(ABC):
         """
         return frozenset()
 
-    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Vector:
         """Time derivative of the memory; zero unless the contact slips.
 
         Args:
@@ -243,7 +245,7 @@ class Contact(ABC):
         """
         return np.zeros(len(memory))
 
-    def touch(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Touch:
+    def touch(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Touch:
         """Forces, rate of the memory and guards; to be overridden where they share work.
 
         Args:
@@ -260,7 +262,9 @@ class Contact(ABC):
         ends = np.zeros(0) if guards is None else guards(*asked)
         return Touch(self.forces(*asked), self.memory_rate(*asked), ends)
 
-    def point_forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Matrix:
+    def point_forces(
+        self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv
+    ) -> Matrix_points_3:
         """Contact forces on the robot at each of :attr:`points`.
 
         Args:
@@ -346,7 +350,7 @@ class Contact(ABC):
         """
         return float(heights.min())
 
-    def impedance(self, model: Model, state: State) -> tuple[FloatArray, FloatArray] | None:
+    def impedance(self, model: Model, state: State) -> tuple[Float_nv_nv, Float_nv_nv] | None:
         """Upper bounds of stiffness and damping near a state, from which step sizes follow.
 
         Args:

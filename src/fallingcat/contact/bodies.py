@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import any_nonzero, array, concatenate, less, scale, where
-from ..arrays.types import Vector
+from ..arrays.types import Vector, Vector_nv
 from ..caching import cached_property
 from ..compiler.compilation import compile_step
 from ..constraints.redundant_constraints import plane_axes
@@ -146,7 +146,9 @@ class BodyContacts(Contact):
         """Names of the points that push."""
         return frozenset(place for place, pushes in zip(self.points, mode, strict=False) if pushes)
 
-    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Mapping[str, Vector]:
+    def forces(
+        self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv
+    ) -> Mapping[str, Vector_nv]:
         """Raise an error: forces between rigid bodies are those of a time step."""
         raise ModelError("forces between rigid bodies are those of a time step: take the integrator 'moreau'")
 

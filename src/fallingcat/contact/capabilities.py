@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays.types import Scalar, Vector
+from ..arrays.types import Scalar, Vector, Vector_2, Vector_3, Vector_nv
 from ..errors import ModelError
 from ..geometry.contact_points import Site
 from ..model import Model, State
@@ -26,7 +26,7 @@ class HybridModes(Protocol):
         True
     """
 
-    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Vector:
         """Numbers that are not negative while the mode lasts; the first that becomes negative ends it.
 
         Args:
@@ -40,7 +40,7 @@ class HybridModes(Protocol):
             Values (k) of all guards.
         """
 
-    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: Vector_nv) -> Jump:
         """Event where a guard has become negative.
 
         Args:
@@ -68,7 +68,7 @@ class LinearizedForces(Protocol):
         False
     """
 
-    def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    def point_impedance(self, model: Model) -> tuple[Vector_3, Vector_3]:
         """Typical stiffness and damping of a point.
 
         Args:
@@ -78,7 +78,7 @@ class LinearizedForces(Protocol):
             Stiffness (N/m) and damping (N s/m) along normal and tangents (3 each).
         """
 
-    def touchdown(self, position: Vector, velocity: Vector, anchor: Vector, dt: Scalar) -> Landing:
+    def touchdown(self, position: Vector_3, velocity: Vector_3, anchor: Vector, dt: Scalar) -> Landing:
         """Landing of a point within a step.
 
         Args:
@@ -91,7 +91,7 @@ class LinearizedForces(Protocol):
             Position, memory, and the part of the step in contact.
         """
 
-    def support(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
+    def support(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Support:
         """Contact force of a step, linearized at the velocity at its end.
 
         Args:
@@ -103,7 +103,7 @@ class LinearizedForces(Protocol):
             Force as a linear function of the velocity.
         """
 
-    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
+    def step_force(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Vector_3:
         """Contact force of a step.
 
         Args:
@@ -115,7 +115,7 @@ class LinearizedForces(Protocol):
             Force (3, N) along normal and tangents.
         """
 
-    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
+    def anchor(self, point: Any, ahead: Vector_3, friction: Vector_2, seen: ThetaWeights) -> tuple[Vector, Any]:
         """Memory of a point at the end of a step.
 
         Args:
@@ -138,7 +138,7 @@ class LinearizedForces(Protocol):
             True for balls, and for all points on terrain.
         """
 
-    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
+    def unloaded(self, i: int, site: Site, p: Vector_3) -> Vector:
         """Memory of a point that touches down.
 
         Args:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array
-from ..arrays.types import FloatArray, Matrix, Vector
+from ..arrays.types import Float_nv_nv, Matrix_3_nv, Vector, Vector_3, Vector_nv
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..geometry.body_pairs import BodyPair, overlap_advice
@@ -155,11 +155,11 @@ class CompliantBodies(SpringDamperContact):
         """True: points between bodies remember how far they have slipped."""
         return True
 
-    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
+    def unloaded(self, i: int, site: Site, p: Vector_3) -> Vector:
         """No slip."""
         return np.zeros(2)
 
-    def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
+    def pressed(self, i: int, site: Site, p: Vector_3, J: Matrix_3_nv, velocity: Vector_nv, memory: Vector) -> Pressed:
         """Forces of spring and damper on the second body, within the friction cone, and the rate of its slip."""
         v = J @ velocity
         force, moves = self.bristle_force(site.height, memory, v)
@@ -189,7 +189,7 @@ class CompliantBodies(SpringDamperContact):
         """Heights (m) of all points at one state."""
         return np.asarray(place_kernel(model, heights_at, self)(state.pose[None, :3], state.joints[None]))[0]
 
-    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Vector:
         """Height of the points that are apart, depth of the points that touch."""
         signed = [
             -height if touches else height
@@ -227,7 +227,7 @@ class CompliantBodies(SpringDamperContact):
         """Advice to a user whose bodies start in each other."""
         return overlap_advice(model, self.pairs, i)
 
-    def impedance(self, model: Model, state: State) -> tuple[FloatArray, FloatArray]:
+    def impedance(self, model: Model, state: State) -> tuple[Float_nv_nv, Float_nv_nv]:
         """Stiffness and damping of all points, as if all touched."""
         K, D = super().impedance(model, state)
         if self.floor is None:

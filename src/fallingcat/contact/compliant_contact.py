@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, concatenate, less, scale, where
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix_3_nv, Vector, Vector_2, Vector_3, Vector_nv
 from ..geometry.contact_points import Site
 from ..model import Model
 from .point_contact import PointContact
@@ -42,7 +42,7 @@ class CompliantContact(PointContact):
     """
 
     @abstractmethod
-    def point_force(self, position: Vector, velocity: Vector) -> Vector:
+    def point_force(self, position: Vector_3, velocity: Vector_3) -> Vector_3:
         """Force on a point in the ground.
 
         Args:
@@ -54,7 +54,7 @@ class CompliantContact(PointContact):
         """
 
     @abstractmethod
-    def point_gains(self, position: Vector, velocity: Vector) -> tuple[Vector, Vector]:
+    def point_gains(self, position: Vector_3, velocity: Vector_3) -> tuple[Vector_3, Vector_3]:
         """Stiffness and damping of :meth:`point_force`.
 
         They are not negative, and the same along both tangents.  Steps are solved again with the gains at the velocity
@@ -73,16 +73,16 @@ class CompliantContact(PointContact):
         """0: nothing is remembered."""
         return 0
 
-    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
+    def unloaded(self, i: int, site: Site, p: Vector_3) -> Vector:
         """Empty memory."""
         return np.zeros(0)
 
-    def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
+    def pressed(self, i: int, site: Site, p: Vector_3, J: Matrix_3_nv, velocity: Vector_nv, memory: Vector) -> Pressed:
         """:meth:`point_force` at the position and velocity of the point."""
         position = concatenate([array([site.height]), site.axes[1:] @ p])
         return Pressed(site.axes, J, self.point_force(position, J @ velocity), np.zeros(0))
 
-    def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    def point_impedance(self, model: Model) -> tuple[Vector_3, Vector_3]:
         """Gains of a point that carries the robot at rest."""
         weight = model.mass * float(np.linalg.norm(model.gravity))
         depth = self.resting_shift(model, np.zeros(1)) if weight else WEIGHTLESS_DEPTH
@@ -110,7 +110,7 @@ class CompliantContact(PointContact):
         """Force (N) out of the ground on a point at rest."""
         return float(self.point_force(np.array([-depth, 0.0, 0.0]), np.zeros(3))[0]) if depth > 0.0 else 0.0
 
-    def support(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
+    def support(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Support:
         """Contact force of a step, linearized at the velocity at its end.
 
         Args:
@@ -128,7 +128,7 @@ class CompliantContact(PointContact):
         lasts = where(less(position[0], 0.0), point.lasts, 0.0 * point.lasts)
         return Support(scale(lasts, self.point_force(position, velocity) + gain * ahead), scale(lasts, gain))
 
-    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
+    def step_force(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Vector_3:
         """Contact force of a step.
 
         Args:
@@ -141,7 +141,7 @@ class CompliantContact(PointContact):
         """
         return self.support(point, ahead, seen).at(ahead)
 
-    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
+    def anchor(self, point: Any, ahead: Vector_3, friction: Vector_2, seen: ThetaWeights) -> tuple[Vector, Any]:
         """Memory of a point at the end of a step, which is empty.
 
         Args:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._deprecated import former_arguments
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix_3_nv, Vector, Vector_2, Vector_3, Vector_nv
 from ..errors import ModelError
 from ..geometry.collision_points import take_feet
 from ..geometry.contact_points import Ground, Site, checked_points, each_radius, floor_normal, floor_points, plane
 from ..geometry.reduced_points import shape_points
-from ..geometry.terrain import Terrain, check_terrain, grounded
+from ..geometry.terrain import Terrain, check_terrain, ground_surface
 from ..model import Model, State
 from ..records import concise
 from .base import Mode
@@ -181,7 +181,7 @@ class CompliantFloor(SpringDamperContact):
         shifts = (load / self.for_robot(model).stiffness[0] + np.cumsum(h)) / np.arange(1, len(h) + 1)
         return float(shifts[np.argmax(shifts <= np.append(h[1:], np.inf))])
 
-    def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
+    def pressed(self, i: int, site: Site, p: Vector_3, J: Matrix_3_nv, velocity: Vector_nv, memory: Vector) -> Pressed:
         """Forces of spring and damper on a point in the ground, within the friction cone, and the anchor's rate."""
         v = J @ velocity
         law = self._part(slice(i, i + 1)) if isinstance(self.friction, tuple) else self
@@ -194,11 +194,11 @@ class CompliantFloor(SpringDamperContact):
         """True for balls, and for all points on terrain: they remember the way that they have slipped."""
         return self.radii[i] > 0.0 or self.terrain is not None
 
-    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
+    def unloaded(self, i: int, site: Site, p: Vector_3) -> Vector_2:
         """Anchor (2) at ``p``, or zero slip."""
         return np.zeros(2) if self.rolls(i) else site.axes[1:] @ p
 
-    def stretch(self, i: int, site: Site, p: Vector, remembered: Vector) -> Vector:
+    def stretch(self, i: int, site: Site, p: Vector_3, remembered: Vector_2) -> Vector_2:
         """Deflection of the tangential spring of a point.
 
         Args:
@@ -214,4 +214,4 @@ class CompliantFloor(SpringDamperContact):
 
     def ground(self, model: Model) -> Ground:
         """Plane, with terrain if there is one."""
-        return grounded(plane(model, self.normal, self.height), self.terrain)
+        return ground_surface(plane(model, self.normal, self.height), self.terrain)

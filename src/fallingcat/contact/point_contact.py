@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, concatenate, less, scale, where
-from ..arrays.types import FloatArray, Matrix, Scalar, Vector
+from ..arrays.types import (
+    Float_3,
+    Float_nv,
+    Float_nv_nv,
+    Matrix_3_nv,
+    Matrix_points_3,
+    Scalar,
+    Vector,
+    Vector_3,
+    Vector_nv,
+)
 from ..errors import ModelError
 from ..geometry.body_touch import nominal_rows
 from ..geometry.contact_points import (
@@ -53,7 +63,7 @@ class PointContact(Contact):
         """Ground under the points."""
 
     @abstractmethod
-    def pressed(self, i: int, site: Site, p: Vector, J: Matrix, velocity: Vector, memory: Vector) -> Pressed:
+    def pressed(self, i: int, site: Site, p: Vector_3, J: Matrix_3_nv, velocity: Vector_nv, memory: Vector) -> Pressed:
         """Force on a point in the ground.
 
         Args:
@@ -69,7 +79,7 @@ class PointContact(Contact):
         """
 
     @abstractmethod
-    def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    def point_impedance(self, model: Model) -> tuple[Float_3, Float_3]:
         """Typical stiffness (N/m) and damping (N s/m) along normal and tangents (3 each).
 
         Args:
@@ -91,7 +101,7 @@ class PointContact(Contact):
         """
 
     @abstractmethod
-    def unloaded(self, i: int, site: Site, p: Vector) -> Vector:
+    def unloaded(self, i: int, site: Site, p: Vector_3) -> Vector:
         """Memory of a point that touches down.
 
         Args:
@@ -121,7 +131,7 @@ class PointContact(Contact):
         """Names of the points whose entry in the mode is True."""
         return frozenset(place for place, touches in zip(self.points, mode, strict=True) if touches)
 
-    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Vector:
         """Height of the points in the air, depth of the points in the ground.
 
         Args:
@@ -140,7 +150,7 @@ class PointContact(Contact):
         signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
         return concatenate([np.zeros(0), *(array([h]) for h in signed)])
 
-    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: Float_nv) -> Jump:
         """Touchdown or lift-off of one point.
 
         Args:
@@ -214,7 +224,9 @@ class PointContact(Contact):
 
     # forces ---------------------------------------------------------------------------------------------------
 
-    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> dict[str, Vector]:
+    def forces(
+        self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv
+    ) -> dict[str, Vector_nv]:
         """Normal and tangential forces of the points in the ground."""
         normal, tangential = np.zeros(model.nv), np.zeros(model.nv)
         for at in self.pressed_points(model, mode, state, memory):
@@ -223,19 +235,21 @@ class PointContact(Contact):
                 tangential = tangential + at.J[1:].T @ at.force[1:]
         return dict(zip(self.ports, (normal, tangential), strict=True))
 
-    def impedance(self, model: Model, state: State) -> tuple[FloatArray, FloatArray]:
+    def impedance(self, model: Model, state: State) -> tuple[Float_nv_nv, Float_nv_nv]:
         """``J' K J`` and ``J' D J`` of all points, as if all were in the ground."""
         J = point_rows(self, model, state)
         K, D = (np.einsum("pki,k,pkj->ij", J, x, J) for x in self.point_impedance(model))
         return K, D
 
-    def point_forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Matrix:
+    def point_forces(
+        self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv
+    ) -> Matrix_points_3:
         """Forces (points x 3, N, world) of the points in the ground, else zero."""
         points = self.pressed_points(model, mode, state, memory)
         forces = [np.zeros(3) if at is None else at.axes.T @ at.force for at in points]
         return concatenate([np.zeros((0, 3)), *(np.reshape(force, (1, 3)) for force in forces)])
 
-    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Vector:
         """Rates of the memory of the points in the ground, else zero."""
         size = len(memory) // max(1, len(mode))
         points = self.pressed_points(model, mode, state, memory) if size else []
@@ -280,7 +294,7 @@ class PointContact(Contact):
         """The place (3) at which springs see a point in a step that ends with the velocity ``ahead`` (3)."""
         return point.position + scale(point.lasts, seen.beyond(point.velocity, ahead))
 
-    def inside(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Any:
+    def inside(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Any:
         """Condition: a point is below the ground in a step.
 
         Args:
@@ -293,7 +307,7 @@ class PointContact(Contact):
         """
         return less(self._predicted_position(point, ahead, seen)[0], 0.0)
 
-    def touchdown(self, position: Vector, velocity: Vector, anchor: Vector, dt: Scalar) -> Landing:
+    def touchdown(self, position: Vector_3, velocity: Vector_3, anchor: Vector, dt: Scalar) -> Landing:
         """Landing of a point within a step.
 
         The point is at ``position`` in the middle of the step, if it keeps the velocity of its start: it comes through

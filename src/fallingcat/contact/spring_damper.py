@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, block, concatenate, less, scale, where
-from ..arrays.types import Vector
+from ..arrays.types import Float_3, Vector_2, Vector_3
 from ..errors import ModelError
 from ..model import Model
 from .bristle import anchor_rate, anchor_travel, cone_direction, cone_share
@@ -39,7 +39,7 @@ class SpringDamperContact(PointContact):
         """Energies ``K_n y^2 / 2`` (J) of points at given depths (m)."""
         return np.asarray(0.5 * self._constants[0][0] * depths**2)
 
-    def bristle_force(self, height: Any, stretch: Vector, v: Vector) -> tuple[Vector, Vector]:
+    def bristle_force(self, height: Any, stretch: Vector_2, v: Vector_3) -> tuple[Vector_3, Vector_2]:
         """Force on a point in contact, and velocity of its anchor.
 
         Args:
@@ -61,7 +61,7 @@ class SpringDamperContact(PointContact):
 
     # steps ----------------------------------------------------------------------------------------------------
 
-    def point_impedance(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    def point_impedance(self, model: Model) -> tuple[Float_3, Float_3]:
         """Stiffness and damping of the springs."""
         return self._springs
 
@@ -77,7 +77,7 @@ class SpringDamperContact(PointContact):
         (K_n, K_t), (D_n, D_t) = self._constants
         return np.array([K_n, K_t, K_t]), np.array([D_n, D_t, D_t])
 
-    def support(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
+    def support(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Support:
         """Contact force of a step, as a function of the velocity at its end and linearized at ``ahead``.
 
         A sliding point feels the friction limit.  Along the direction in which it slides this does not depend on its
@@ -101,7 +101,7 @@ class SpringDamperContact(PointContact):
         shares, slopes = array([carries, share, share]), array([1.0, slope, slope])
         return Support(shares * (slopes * gain * ahead - full), shares * slopes * gain)
 
-    def step_force(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Vector:
+    def step_force(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Vector_3:
         """Contact force of a step.
 
         Args:
@@ -122,7 +122,7 @@ class SpringDamperContact(PointContact):
         """True with a friction coefficient."""
         return coefficient(self.friction) is not None
 
-    def tangent(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Support:
+    def tangent(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Support:
         """Contact force of a step, linearized with all its derivatives.
 
         Unlike in :meth:`support`, the friction limit grows with the normal force, and friction turns with the direction
@@ -171,7 +171,7 @@ class SpringDamperContact(PointContact):
         normal = where(below, free[0], late), where(below, gain[0], D[0] + 0.0 * late)
         return array([normal[0], *free[1:]]), array([normal[1], *gain[1:]])
 
-    def inside(self, point: Any, ahead: Vector, seen: ThetaWeights) -> Any:
+    def inside(self, point: Any, ahead: Vector_3, seen: ThetaWeights) -> Any:
         """Condition: a point is in the ground in the middle of a step, or enters it by its velocity ``ahead`` (3)."""
         height, end = point.position[0], point.position[0] + 0.5 * seen.dt * ahead[0]
         return less(where(less(height, 0.0), self._predicted_position(point, ahead, seen)[0], end), 0.0)
@@ -182,7 +182,7 @@ class SpringDamperContact(PointContact):
         half = 0.5 * dt * there.lasts
         return there._replace(anchor=where(there.lands, there.position[1:] - scale(half, velocity[1:]), anchor))
 
-    def anchor(self, point: Any, ahead: Vector, friction: Vector, seen: ThetaWeights) -> tuple[Vector, Any]:
+    def anchor(self, point: Any, ahead: Vector_3, friction: Vector_2, seen: ThetaWeights) -> tuple[Vector_2, Any]:
         """Anchor of a point at the end of a step; in the air it is where the point is.
 
         Args:

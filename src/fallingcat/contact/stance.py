@@ -10,7 +10,7 @@ import numpy as np
 from .._deprecated import former_arguments
 from ..arrays import concatenate, scale, takes
 from ..arrays.arguments import shape_of
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix_points_3, Vector_3, Vector_nv
 from ..constraints.redundant_constraints import check_consistent, hold, moving_axes, resolved, responding
 from ..dynamics import bias_forces, reroot_state
 from ..dynamics.checks import check_model, check_robot, vector
@@ -61,7 +61,7 @@ def corners(
 
 
 @takes(forces="nv")
-def contact_forces(model: Model, state: State, forces: Vector, points: Sequence[str]) -> Matrix:
+def contact_forces(model: Model, state: State, forces: Vector_nv, points: Sequence[str]) -> Matrix_points_3:
     """Contact forces that keep points without acceleration ([ETH] (3.61)-(3.62)).
 
     ``M a + C v + g = forces + J' F`` with ``J a + dJ/dt v = 0``.  ([ETH] counts the forces that the robot exerts, so
@@ -108,8 +108,12 @@ def contact_forces(model: Model, state: State, forces: Vector, points: Sequence[
 
 
 def center_of_pressure(
-    model: Model, state: State, forces: Matrix, points: Sequence[str], normal: tuple[float, float, float] | None = None
-) -> Vector:
+    model: Model,
+    state: State,
+    forces: Matrix_points_3,
+    points: Sequence[str],
+    normal: tuple[float, float, float] | None = None,
+) -> Vector_3:
     """Center of pressure: mean of points, weighted by the normal parts of their forces.
 
     About this point the forces have no moment along the ground, when the points lie in one plane with the given normal.

@@ -11,7 +11,7 @@ import numpy as np
 from .._deprecated import former_arguments
 from ..arrays import concatenate, cross
 from ..arrays.arguments import shape_of
-from ..arrays.types import Matrix, Vector, Wrench
+from ..arrays.types import Float_6_6, Matrix_points_3, Vector_n, Wrench
 from ..dynamics import link_pose
 from ..dynamics.checks import check_robot
 from ..errors import ModelError, describe
@@ -102,7 +102,7 @@ class WrenchCone:
         return 0.5 * (self.along[1] - self.along[0]), 0.5 * (self.across[1] - self.across[0])
 
     @property
-    def centered(self) -> np.ndarray:
+    def centered(self) -> Float_6_6:
         """Matrix (6 x 6) from wrenches to wrenches about the middle of the rectangle."""
         X = np.eye(6)
         X[3:, :3] = -skew(np.array([0.5 * sum(self.along), 0.5 * sum(self.across), 0.0]))
@@ -127,13 +127,13 @@ class WrenchCone:
         return constant(np.array(rows) @ self.centered)
 
     @property
-    def spread(self) -> np.ndarray:
+    def spread(self) -> Float_6_6:
         """``L`` (6 x 6): ``|L w|^2`` is the least sum of squares of forces at the four corners that make up ``w``."""
         X, Y = self.half
         return constant(0.5 * np.diag([1.0, 1.0, 1.0, 1.0 / Y, 1.0 / X, 1.0 / np.hypot(X, Y)]) @ self.centered)
 
     def wrench(
-        self, model: Model, state: State, torques: Vector, wrenches: Mapping[str, Wrench] | None = None
+        self, model: Model, state: State, torques: Vector_n, wrenches: Mapping[str, Wrench] | None = None
     ) -> Wrench:
         """Wrench of the ground that holds the foot under joint torques: [Traversaro] (48).
 
@@ -150,7 +150,7 @@ class WrenchCone:
         """
         return fixed_at(model, state, self.link, wrenches=wrenches).wrench(torques)
 
-    def gathered(self, model: Model, state: State, forces: Matrix, points: Sequence[str]) -> Wrench:
+    def gathered(self, model: Model, state: State, forces: Matrix_points_3, points: Sequence[str]) -> Wrench:
         """Wrench on the sole of forces at points.
 
         Args:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix_3_nv, Vector_3
 from ..model import Model, State
 from .checks import total_mass
 from .kinematics import world_poses
 from .momentum import momentum_matrix, momentum_matrix_derivative
 
 
-def center_of_mass(model: Model, state: State) -> Vector:
+def center_of_mass(model: Model, state: State) -> Vector_3:
     """Center of mass of the robot in the world.
 
     Args:
@@ -31,7 +31,7 @@ def center_of_mass(model: Model, state: State) -> Vector:
     return sum(moments[1:], start=moments[0]) * (1.0 / total_mass(model))
 
 
-def center_of_mass_jacobian(model: Model, state: State) -> Matrix:
+def center_of_mass_jacobian(model: Model, state: State) -> Matrix_3_nv:
     """Jacobian of the center of mass.
 
     Maps the velocity ``[twist; rates]`` to the velocity of the center of mass in world axes.
@@ -55,7 +55,7 @@ def center_of_mass_jacobian(model: Model, state: State) -> Matrix:
     return momentum_matrix(model, state, "world")[:3] * (1.0 / total_mass(model))
 
 
-def center_of_mass_bias(model: Model, state: State) -> Vector:
+def center_of_mass_bias(model: Model, state: State) -> Vector_3:
     """Acceleration of the center of mass at a constant quasi-velocity, ``dJ/dt v``.
 
     Args:

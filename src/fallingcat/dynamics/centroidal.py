@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, takes
-from ..arrays.types import Matrix, Vector, Wrench
+from ..arrays.types import Matrix, Vector, Vector_nv, Wrench
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
@@ -65,7 +65,7 @@ class CenterOfMassDerivatives(NamedTuple):
 
 
 @takes(acceleration="nv")
-def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Vector) -> CentroidalDerivatives:
+def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Vector_nv) -> CentroidalDerivatives:
     """Derivatives of centroidal momentum and of its rate, by configuration, velocity and acceleration.
 
     Args:
@@ -107,7 +107,7 @@ def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Ve
 
 
 @takes(acceleration="nv")
-def center_of_mass_derivatives(model: Model, state: State, acceleration: Vector) -> CenterOfMassDerivatives:
+def center_of_mass_derivatives(model: Model, state: State, acceleration: Vector_nv) -> CenterOfMassDerivatives:
     """Derivatives of the velocity and the acceleration of the center of mass.
 
     The linear rows of :func:`centroidal_dynamics_derivatives`, divided by the mass.

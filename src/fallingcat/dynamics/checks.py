@@ -46,7 +46,7 @@ def check_finite(x: Any, what: str) -> None:
         raise ModelError(f"{what} holds a number that is not finite, at index {', '.join(map(str, index))}")
 
 
-def answered(function: Callable[[State], Any], state: State, what: str) -> Any:
+def call_with_state(function: Callable[[State], Any], state: State, what: str) -> Any:
     """``function(state)`` of a user's function; one that takes no state is named."""
     try:
         return function(state)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import is_numeric, solve, takes
 from ..arrays.arguments import shape_of
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Matrix_k_nv, Vector, Vector_nv
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import concise
@@ -34,7 +34,7 @@ class ConstrainedDynamicsResult(NamedTuple):
         ((6,), (3,))
     """
 
-    acceleration: Vector
+    acceleration: Vector_nv
     """``nv``: of the quasi-velocity ``[twist; rates]``"""
     multipliers: Vector
     """``k``: forces of the constraint *on the robot*, which act as ``J' multipliers``"""
@@ -42,7 +42,7 @@ class ConstrainedDynamicsResult(NamedTuple):
 
 @takes(forces="nv")
 def constrained_forward_dynamics(
-    model: Model, state: State, forces: Vector, jacobian: Matrix, bias: Vector
+    model: Model, state: State, forces: Vector_nv, jacobian: Matrix_k_nv, bias: Vector
 ) -> ConstrainedDynamicsResult:
     """Motion under forces that keeps ``jacobian @ acceleration + bias = 0`` ([ETH] (3.62)-(3.65)).
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import concatenate, scale, stack
 from ..arrays.differentiate import derivative
-from ..arrays.types import Matrix, Rotation, Vector
+from ..arrays.types import Matrix, Matrix_k_nv, Rotation, Vector
 from ..errors import ModelError, describe
 from ..lie import SE3, SO3, Group
 from ..lie.charts import RotationChart
@@ -35,7 +35,7 @@ class FloatingBaseMap(NamedTuple):
 
     E: Matrix
     """``nv x k``"""
-    inverse: Matrix
+    inverse: Matrix_k_nv
     """``k x nv``: the right inverse whose rates keep what ties coordinates, such as quaternions of length 1"""
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from ..arrays import block, map_each
-from ..arrays.types import Matrix, Twist
+from ..arrays.types import Matrix, Matrix_nv_nv, Twist
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -59,7 +59,7 @@ With ``dL/dt = -(ad' L + L ad)`` in the standing frame: ``B = -ad' L`` (newton_e
 """
 
 
-def coriolis_matrix(model: Model, state: State, factorization: Factorization = "christoffel") -> Matrix:
+def coriolis_matrix(model: Model, state: State, factorization: Factorization = "christoffel") -> Matrix_nv_nv:
     """Coriolis matrix ``C(q, v)``.
 
     ``C v`` are the Coriolis and centrifugal forces of the quasi-velocity ``[twist; rates]``.
@@ -107,7 +107,7 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     return with_rotor_coriolis(model, pairwise_matrix(geo, entry), state.rates, factorization)
 
 
-def mass_matrix_derivative(model: Model, state: State) -> Matrix:
+def mass_matrix_derivative(model: Model, state: State) -> Matrix_nv_nv:
     """Time derivative of the mass matrix, ``dM/dt``, along the state.
 
     ``dL_j/dt = -(ad' L_j + L_j ad)`` in the fixed frame.

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import block, concatenate, is_numeric, map_each, scale, solve_tree, stack, takes
 from ..arrays.differentiate import derivative
-from ..arrays.types import Matrix, Scalar, Vector, Wrench
+from ..arrays.types import Matrix, Scalar, Vector, Vector_nv, Wrench
 from ..model import Model, State
 from ..model.literals import Representation
 from ..records import concise
@@ -70,7 +70,7 @@ class ForwardDerivatives(NamedTuple):
 def inverse_dynamics_derivatives(
     model: Model,
     state: State,
-    acceleration: Vector,
+    acceleration: Vector_nv,
     wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> InverseDerivatives:
@@ -114,7 +114,7 @@ def inverse_dynamics_derivatives(
 def forward_dynamics_derivatives(
     model: Model,
     state: State,
-    forces: Vector,
+    forces: Vector_nv,
     wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> ForwardDerivatives:
@@ -196,7 +196,7 @@ def by_motion(motion: Motion, found: Sequence[Changes]) -> tuple[Matrix, Matrix]
 def linearize(
     model: Model,
     state: State,
-    forces: Vector,
+    forces: Vector_nv,
     wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
 ) -> tuple[Matrix, Matrix]:
@@ -233,7 +233,7 @@ def linearize(
 
 
 @takes(tangent="nv")
-def displace(model: Model, state: State, tangent: Vector) -> State:
+def displace(model: Model, state: State, tangent: Vector_nv) -> State:
     """Move a configuration by a tangent vector: ``pose exp(d_b)``, ``g_j exp(d_j)``.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import any_nonzero, block, concatenate, cross, is_numeric, mirror, scale, solve, solve_tree, takes, turned
-from ..arrays.types import Matrix, Pose, Twist, Vector, Wrench
+from ..arrays.types import Matrix, Pose, Twist, Vector, Vector_nv, Wrench
 from ..errors import NumericsError
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -23,7 +23,7 @@ MIN_RELATIVE_INERTIA = 1e-14
 """Largest inertia that is rounding, relative to what the joint's motion does to the whole subtree."""
 
 
-class _Articulated(NamedTuple):
+class _ArticulatedInertia(NamedTuple):
     """Articulated-body inertia and bias: a link with all it carries needs the wrench ``inertia a + bias`` (6x6, 6)."""
 
     inertia: Matrix
@@ -31,9 +31,9 @@ class _Articulated(NamedTuple):
     symmetric: bool = True
     """True for the inertia of rigid bodies; False where forces depend on those of other joints"""
 
-    def __add__(self, other: Any) -> _Articulated:
+    def __add__(self, other: Any) -> _ArticulatedInertia:
         both = self.symmetric and other.symmetric
-        return _Articulated(self.inertia + other.inertia, self.bias + other.bias, both)
+        return _ArticulatedInertia(self.inertia + other.inertia, self.bias + other.bias, both)
 
 
 class _Joint(NamedTuple):
@@ -52,10 +52,10 @@ class _Joint(NamedTuple):
 def forward_dynamics(
     model: Model,
     state: State,
-    forces: Vector,
+    forces: Vector_nv,
     wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
-) -> Vector:
+) -> Vector_nv:
     """Acceleration under generalised forces, by the articulated-body algorithm.
 
     Solves ``M acceleration + C v + g = forces + sum J_j' wrench_j`` in O(n), without forming ``M`` unless joints follow
@@ -122,22 +122,24 @@ def response(
     bodies = rigid_inertias(model)
     own = [_rigid(inertia, w) for inertia, w in zip(bodies, angular, strict=True)]
     for link, wrench in wrenches:
-        own[link] = _Articulated(own[link].inertia, own[link].bias - wrench)
+        own[link] = _ArticulatedInertia(own[link].inertia, own[link].bias - wrench)
     for link, inertia in resisting:
-        own[link] = _Articulated(own[link].inertia + inertia, own[link].bias, symmetric)
+        own[link] = _ArticulatedInertia(own[link].inertia + inertia, own[link].bias, symmetric)
 
     fall = concatenate([cross(twist[3:], twist[:3]) - state.pose[:3, :3].T @ model.gravity, np.zeros(3)])
     if any(joint.mimic for joint in model.joints):
-        M = composite_mass(model, tree, [_Whole(body.inertia) for body in own] if resisting else bodies)
-        return _tied(model, tree, angular, own, fall, forces, M if armature is None else _with(M, armature), given)
+        M = composite_mass(model, tree, [_LinkInertia(body.inertia) for body in own] if resisting else bodies)
+        return _coupled_response(
+            model, tree, angular, own, fall, forces, M if armature is None else _with_armature(M, armature), given
+        )
 
     joints: dict[int, _Joint] = {}
 
-    def carry(node: Node, body: _Articulated) -> _Articulated:
+    def carry(node: Node, body: _ArticulatedInertia) -> _ArticulatedInertia:
         v = model.v_slices[node.link - 1]
         more = None if armature is None else armature[v]
         joint = _joint(model, node, body, forces[model.m :][v], angular[node.parent], more)
-        joints[node.link] = joint = joint if given is None else _given(model, node, joint, given[v])
+        joints[node.link] = joint = joint if given is None else _relative_joint(model, node, joint, given[v])
         return _seen_by_parent(node, body, joint)
 
     base = inward(tree, own, carry)[0]
@@ -167,7 +169,7 @@ def _angular(tree: Sequence[Node], base: Vector) -> list[Vector]:
     return outward(tree, base, lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
 
 
-def _given(model: Model, node: Node, joint: _Joint, acceleration: Vector) -> _Joint:
+def _relative_joint(model: Model, node: Node, joint: _Joint, acceleration: Vector) -> _Joint:
     """The same joint, whose ``rates_dot`` are those beyond an acceleration: the link has it, and the rotor."""
     rotor = model.joints[node.link - 1].armature
     return joint._replace(c=joint.c + node.S @ acceleration, u=joint.u - rotor * acceleration)
@@ -180,38 +182,38 @@ def _total(model: Model, beyond: Vector, given: Vector | None) -> Vector:
 
 def resisting_mass(model: Model, state: State, resisting: Sequence[tuple[int, Matrix]], armature: Vector) -> Matrix:
     """Mass matrix (nv x nv) of :func:`response`, with further inertia of links and armature (n) of joints."""
-    own = [_Whole(inertia.matrix()) for inertia in rigid_inertias(model)]
+    own = [_LinkInertia(inertia.matrix()) for inertia in rigid_inertias(model)]
     for link, inertia in resisting:
-        own[link] = own[link] + _Whole(inertia)
-    return _with(composite_mass(model, nodes(model, state), own), armature)
+        own[link] = own[link] + _LinkInertia(inertia)
+    return _with_armature(composite_mass(model, nodes(model, state), own), armature)
 
 
-class _Whole(NamedTuple):
+class _LinkInertia(NamedTuple):
     """Inertia of a link (6x6), as :func:`composite_mass` adds it up."""
 
     matrix: Matrix
 
-    def to_parent(self, H: Pose) -> _Whole:
+    def to_parent(self, H: Pose) -> _LinkInertia:
         """Inertia in the parent frame."""
-        return _Whole(_inertia_to_parent(H, self.matrix))
+        return _LinkInertia(_inertia_to_parent(H, self.matrix))
 
-    def __add__(self, other: Any) -> _Whole:
-        return _Whole(self.matrix + other.matrix)
+    def __add__(self, other: Any) -> _LinkInertia:
+        return _LinkInertia(self.matrix + other.matrix)
 
     def __matmul__(self, motion: Twist) -> Matrix:
         return self.matrix @ motion
 
 
-def _with(M: Matrix, armature: Vector) -> Matrix:
+def _with_armature(M: Matrix, armature: Vector) -> Matrix:
     """The mass matrix with more armature (n)."""
     return M + concatenate([np.zeros(len(M) - len(armature)), armature])[:, None] * np.eye(len(M))
 
 
-def _tied(
+def _coupled_response(
     model: Model,
     tree: Sequence[Node],
     angular: Sequence[Vector],
-    own: Sequence[_Articulated],
+    own: Sequence[_ArticulatedInertia],
     fall: Vector,
     forces: Vector,
     M: Matrix,
@@ -255,13 +257,15 @@ def check_mass(model: Model, M: Matrix) -> None:
         raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
 
 
-def _rigid(inertia: RigidInertia, w: Vector) -> _Articulated:
+def _rigid(inertia: RigidInertia, w: Vector) -> _ArticulatedInertia:
     """A body alone: the bias is what its turning needs, ``[w x (w x h); w x I w]`` (classical accelerations)."""
     W = skew(w)
-    return _Articulated(inertia.matrix(), concatenate([W @ (W @ inertia.moment), W @ (inertia.inertia @ w)]))
+    return _ArticulatedInertia(inertia.matrix(), concatenate([W @ (W @ inertia.moment), W @ (inertia.inertia @ w)]))
 
 
-def _joint(model: Model, node: Node, body: _Articulated, tau: Vector, w_parent: Vector, more: Vector | None) -> _Joint:
+def _joint(
+    model: Model, node: Node, body: _ArticulatedInertia, tau: Vector, w_parent: Vector, more: Vector | None
+) -> _Joint:
     U = body.inertia @ node.S
     V = U if body.symmetric else body.inertia.T @ node.S
     joint, D = model.joints[node.link - 1], node.S.T @ U
@@ -286,7 +290,7 @@ def _coriolis(node: Node, w_parent: Vector) -> Vector:
     return c if node.constant else c + node.S_dot @ node.rates
 
 
-def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulated:
+def _seen_by_parent(node: Node, body: _ArticulatedInertia, joint: _Joint) -> _ArticulatedInertia:
     """The body behind the joint: what the joint lets through is taken off, then moved to the parent frame."""
     inertia, bias, symmetric = body
     if len(joint.D):
@@ -297,7 +301,7 @@ def _seen_by_parent(node: Node, body: _Articulated, joint: _Joint) -> _Articulat
         bias = bias + gain @ joint.u
     bias = bias + inertia @ joint.c
     moved = _inertia_to_parent(node.H, inertia) if symmetric else _full_to_parent(node.H, inertia)
-    return _Articulated(moved, wrench_to_parent(node.H, bias), symmetric)
+    return _ArticulatedInertia(moved, wrench_to_parent(node.H, bias), symmetric)
 
 
 def _full_to_parent(H: Any, inertia: Any) -> Any:

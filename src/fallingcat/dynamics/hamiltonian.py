@@ -9,11 +9,11 @@ import numpy as np
 
 from ..arrays import array, concatenate, is_numeric, scale, solve
 from ..arrays.differentiate import derivative
-from ..arrays.types import Scalar, Vector
+from ..arrays.types import Scalar, Vector, Vector_nv
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import concise
-from .checks import answered, check_dynamic, check_state, vector
+from .checks import call_with_state, check_dynamic, check_state, vector
 from .derivatives import displace
 from .energy import kinetic_energy, potential_energy
 from .inverse import gravity_forces
@@ -23,7 +23,7 @@ Potential = Callable[[State], Scalar]
 """``U(o, R, q)`` (J): a function of a state's pose and joints alone."""
 
 
-def potential_forces(model: Model, state: State, potential: Potential) -> Vector:
+def potential_forces(model: Model, state: State, potential: Potential) -> Vector_nv:
     """Slope of a potential along motions of base and joints, ``[R' dU/do; -sum r_i x dU/dr_i; dU/dq]``.
 
     It stands on the left of the equations of motion, ``M dv/dt + C v + potential_forces = forces``, as gravity does
@@ -49,7 +49,7 @@ def potential_forces(model: Model, state: State, potential: Potential) -> Vector
     if not callable(potential):
         raise ModelError(f"a potential is a function State -> J, not {describe(potential)}")
     still = State(state.pose, state.joints, 0.0 * state.twist, 0.0 * state.rates)
-    value = _number(answered(potential, state, "the potential"), "the potential")
+    value = _number(call_with_state(potential, state, "the potential"), "the potential")
     if is_numeric(value) and value != _number(potential(still), "the potential"):
         raise ModelError("the potential depends on the velocity: it must be a function of pose and joints")
     return _slope(model, state, lambda at: _number(potential(at), "the potential"), "the potential")
@@ -69,16 +69,16 @@ class Hamiltonian(NamedTuple):
 
     value: Scalar
     """J: kinetic and potential energy"""
-    momenta: Vector
+    momenta: Vector_nv
     """``nv``: ``h = M v``, ``[h_b; h_q]`` of the base and the joints (3.33)-(3.34)"""
-    by_configuration: Vector
+    by_configuration: Vector_nv
     """``nv``: ``-dL/dx`` along motions of base and joints, at constant momenta"""
-    by_momenta: Vector
+    by_momenta: Vector_nv
     """``nv``: the velocity ``[twist; rates]``"""
 
 
 def hamiltonian(
-    model: Model, state: State, momenta: Vector | None = None, potential: Potential | None = None
+    model: Model, state: State, momenta: Vector_nv | None = None, potential: Potential | None = None
 ) -> Hamiltonian:
     """Hamiltonian at a state, or at its configuration with other momenta.
 
@@ -116,7 +116,7 @@ def hamiltonian(
         U, slope = potential_energy(model, state), gravity_forces(model, state)
     else:
         U, slope = (
-            _number(answered(potential, state, "the potential"), "the potential"),
+            _number(call_with_state(potential, state, "the potential"), "the potential"),
             potential_forces(model, state, potential),
         )
     joints = _slope(model, state, lambda at: kinetic_energy(model, at), "the kinetic energy")

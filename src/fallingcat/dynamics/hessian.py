@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import concatenate, stack
-from ..arrays.types import Matrix, Tensor
+from ..arrays.types import Matrix, Tensor_6_nv_nv
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, skew
 from ..model import Frame, Model, State
@@ -18,7 +18,9 @@ from .sweeps import ancestors
 _SE3 = SE3()
 
 
-def kinematic_hessian(model: Model, state: State, link: Place, representation: Representation = "body") -> Tensor:
+def kinematic_hessian(
+    model: Model, state: State, link: Place, representation: Representation = "body"
+) -> Tensor_6_nv_nv:
     """Kinematic Hessian: ``H[:, k, i]`` is the derivative of column k of :func:`jacobian` along direction i.
 
     Directions are those of :func:`displace`, so ``dJ/dt = H @ v``.  Seen from the link, the axis ``J_k`` changes when a

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import concatenate, numbers_only, sign, takes
 from ..arrays.arguments import shape_of
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Vector, Vector_n, Vector_nv
 from ..errors import ModelError, describe
 from ..model import Body, Model, State
 from ..records import tabulated
@@ -83,8 +83,8 @@ class IdentificationResult(NamedTuple):
 def joint_regressor(
     model: Model,
     state: State,
-    acceleration: Vector,
-    currents: Vector | None = None,
+    acceleration: Vector_nv,
+    currents: Vector_n | None = None,
     *,
     terms: Sequence[str] = TERMS[:3],
 ) -> Matrix:
@@ -184,7 +184,7 @@ def identify(
     pi, z = np.split(found, [Y.shape[1]])
     misfit = Y @ pi + Z @ z - tau
     base = combinations(triangle[:, :-1], names, MIN_INDEPENDENT_PART)
-    alone = _alone(base, len(names))
+    alone = _single_parameters(base, len(names))
     sizes = _deviations(triangle[:, list(base.columns)], misfit)
     every = np.full(len(names), np.inf)
     every[alone] = sizes[np.isin(base.columns, np.flatnonzero(alone))]
@@ -214,7 +214,7 @@ def _rows(given: Matrix, columns: int, what: str) -> np.ndarray:
 # what is identifiable ---------------------------------------------------------------------------------------------
 
 
-def _alone(base: BaseParameters, count: int) -> np.ndarray:
+def _single_parameters(base: BaseParameters, count: int) -> np.ndarray:
     """``count`` truth values: parameters that are a combination by themselves."""
     single = (base.P != 0.0).sum(axis=1) == 1
     return np.isin(np.arange(count), np.array(base.columns, dtype=int)[single])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, cross, takes
-from ..arrays.types import Matrix, Vector, Wrench
+from ..arrays.types import Matrix, Vector, Vector_nv, Wrench
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.literals import Representation
@@ -36,10 +36,10 @@ class LinkMotion(NamedTuple):
 def inverse_dynamics(
     model: Model,
     state: State,
-    acceleration: Vector,
+    acceleration: Vector_nv,
     wrenches: Mapping[str, Wrench] | None = None,
     representation: Representation = "body",
-) -> Vector:
+) -> Vector_nv:
     """Generalised forces that give the robot an acceleration, by the recursive Newton-Euler algorithm.
 
     ``M(q) acceleration + C(q, v) v + g(q) - sum J_j' wrench_j``, in O(n).
@@ -111,7 +111,7 @@ def _force(inertia: RigidInertia, motion: LinkMotion) -> Wrench:
     return concatenate([f, cross(h, motion.a) + I @ motion.alpha + cross(motion.w, I @ motion.w)])
 
 
-def bias_forces(model: Model, state: State) -> Vector:
+def bias_forces(model: Model, state: State) -> Vector_nv:
     """Bias forces ``C(q, v) v + g(q)``, which keep the quasi-velocity constant.
 
     Args:
@@ -133,7 +133,7 @@ def bias_forces(model: Model, state: State) -> Vector:
     return inverse_dynamics(model, state, np.zeros(model.nv))
 
 
-def gravity_forces(model: Model, state: State) -> Vector:
+def gravity_forces(model: Model, state: State) -> Vector_nv:
     """Gravity forces ``g(q)``, which hold the robot at rest.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import concatenate, takes
-from ..arrays.types import Matrix, Pose, Twist, Vector
+from ..arrays.types import Matrix, Matrix_6_nv, Matrix_k_nv, Pose, Twist, Vector, Vector_3, Vector_6, Vector_nv
 from ..errors import ModelError, describe
 from ..lie import SE3
 from ..lie.charts import Cartesian, EulerZYX
@@ -92,8 +92,8 @@ def link_twist(model: Model, state: State, link: Place, representation: Represen
 
 @takes(acceleration="nv")
 def link_acceleration(
-    model: Model, state: State, acceleration: Vector, link: Place, representation: Representation = "body"
-) -> Vector:
+    model: Model, state: State, acceleration: Vector_nv, link: Place, representation: Representation = "body"
+) -> Vector_6:
     """Acceleration of a link or frame: the time derivative of :func:`link_twist`, ``J a + dJ/dt v``.
 
     Args:
@@ -120,8 +120,8 @@ def link_acceleration(
 
 
 def jacobian(
-    model: Model, state: State, link: Place, representation: Representation = "body", point: Vector | None = None
-) -> Matrix:
+    model: Model, state: State, link: Place, representation: Representation = "body", point: Vector_3 | None = None
+) -> Matrix_6_nv:
     """Jacobian of a link or frame: ``[v; w] = J [twist; rates]``.
 
     Args:
@@ -145,8 +145,8 @@ def jacobian(
 
 
 def jacobian_derivative(
-    model: Model, state: State, link: Place, representation: Representation = "body", point: Vector | None = None
-) -> Matrix:
+    model: Model, state: State, link: Place, representation: Representation = "body", point: Vector_3 | None = None
+) -> Matrix_6_nv:
     """Time derivative of :func:`jacobian` along the state.
 
     Args:
@@ -177,7 +177,7 @@ def analytical_jacobian(
     link: Place,
     position: PositionChart | None = None,
     rotation: RotationChart | None = None,
-) -> Matrix:
+) -> Matrix_k_nv:
     """Analytical Jacobian: ``d/dt [position chart; rotation chart] = J_A [twist; rates]`` ([ETH] 2.8.4-2.8.6).
 
     ``J_A = E^-1 J``, with the mixed Jacobian and the rate matrices of the charts.
@@ -258,7 +258,7 @@ def _charts(
 
 def relative_jacobian(
     model: Model, state: State, link: Place, relative_to: Place | None = None, axes: Place | None = None
-) -> Matrix:
+) -> Matrix_6_nv:
     """Relative Jacobian ``J_BC`` with ``J_C = J_B + J_BC``, [ETH] (2.152)-(2.154).
 
     It gives the velocity of the origin of C less that of B, and the angular velocity of C less that of B.
@@ -286,7 +286,7 @@ def relative_jacobian(
     J = jacobian(model, state, link, "mixed")
     if relative_to is not None:
         J = J - jacobian(model, state, relative_to, "mixed")
-    return J if axes is None else _turned(link_pose(model, state, axes)[:3, :3].T, J)
+    return J if axes is None else _rotate_twists(link_pose(model, state, axes)[:3, :3].T, J)
 
 
 def reroot_state(model: Model, state: State, link: str) -> State:
@@ -360,9 +360,9 @@ def _jacobian(
     if representation == "body":
         return J, J_dot
     R, W = (state.pose @ H)[:3, :3], skew((X @ geo.twists[link])[3:])
-    return _turned(R, J), _turned(R, J_dot + _turned(W, J))
+    return _rotate_twists(R, J), _rotate_twists(R, J_dot + _rotate_twists(W, J))
 
 
-def _turned(R: Matrix, twists: Matrix) -> Matrix:
+def _rotate_twists(R: Matrix, twists: Matrix) -> Matrix:
     """Both parts of ``[v; w]`` multiplied by a 3x3 matrix."""
     return concatenate([R @ twists[:3], R @ twists[3:]])

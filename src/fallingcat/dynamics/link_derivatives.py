@@ -70,7 +70,7 @@ def link_derivatives(
         a = motion_to_child(H, bias) + J @ rates
         classical = concatenate([a[:3] + skew(nu[3:]) @ nu[:3], a[3:]])
         found = J, nu, nu_q, classical, by_q + _turning(nu, nu_q), by_v + _turning(nu, J)
-        return tuple(shifted(x, place) for x in found)
+        return tuple(shift_motions(x, place) for x in found)
 
     by_joint = [(s, change.dnu, change.da, change.da_by_speed) for s, change in zip(motion.axes, found, strict=True)]
     by = [[concatenate([by_joint[k][i] for k in path], axis=1) for path in paths] for i in range(4)]
@@ -99,10 +99,10 @@ def twists_by_configuration(
     by_link |= {k: _SE3.ad(twists[parents[k]]) @ motion.axes[k] for k in behind}
     moved = [concatenate([by_link[k] for k in path], axis=1) for path in paths]
     each = zip(about.items(), moved, strict=True)
-    return [shifted(_to_link(motion.poses[link], x), place) for (link, place), x in each]
+    return [shift_motions(_to_link(motion.poses[link], x), place) for (link, place), x in each]
 
 
-def shifted(motion: Any, place: np.ndarray) -> Any:
+def shift_motions(motion: Any, place: np.ndarray) -> Any:
     """Motions (6, or 6 x k) of a link about a place (3) in it."""
     return concatenate([motion[:3] - skew(place) @ motion[3:], motion[3:]])
 

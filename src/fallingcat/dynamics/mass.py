@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import numbers_only, stack
-from ..arrays.types import Matrix, Pose
+from ..arrays.types import Matrix, Matrix_nv_nv, Pose
 from ..model import Model, State
 from .checks import check_robot
 from .rotors import with_rotors
@@ -17,7 +17,7 @@ from .spatial import rigid_inertias, wrench_to_parent
 from .sweeps import Node, Places, ancestors, inward, nodes
 
 
-def mass_matrix(model: Model, state: State) -> Matrix:
+def mass_matrix(model: Model, state: State) -> Matrix_nv_nv:
     """Mass matrix ``M(q)``: the kinetic energy is ``v' M v / 2`` of the quasi-velocity ``v = [twist; rates]``.
 
     ``M = sum T_j' L_j T_j`` ([Mishra] Lemma 1) and the joints' ``armature`` on its diagonal, by composite inertias in

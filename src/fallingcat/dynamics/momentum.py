@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import block, map_each, solve
-from ..arrays.types import Matrix, Twist, Vector
+from ..arrays.types import Matrix, Matrix_6_6, Matrix_6_nv, Twist, Vector, Vector_6
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
 from ..model import Model, State
@@ -17,7 +17,7 @@ from .spatial import RigidInertia
 _SE3 = SE3()
 
 
-def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Vector:
+def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Vector_6:
     """Momentum ``[p; l]`` of the whole robot.
 
     About the world's origin it is conserved in free flight but for gravity; the ``mixed`` one is [Traversaro] (15).
@@ -40,7 +40,7 @@ def momentum(model: Model, state: State, frame: MomentumFrame = "base") -> Vecto
     return momentum_matrix(model, state, frame) @ state.velocity
 
 
-def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
+def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix_6_nv:
     """Momentum matrix ``A`` with ``[p; l] = A [twist; rates]``.
 
     Args:
@@ -64,7 +64,7 @@ def momentum_matrix(model: Model, state: State, frame: MomentumFrame = "base") -
     return _seen_from(frame, model, state, total[0]) @ _columns(geo, total)
 
 
-def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
+def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix_6_nv:
     """Time derivative of :func:`momentum_matrix` along the state.
 
     Args:
@@ -97,7 +97,7 @@ def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame 
     return geo.places.columns(map_each(columns, total, rate, geo.axes, geo.axes_dot))
 
 
-def centroidal_momentum_matrix(model: Model, state: State) -> Matrix:
+def centroidal_momentum_matrix(model: Model, state: State) -> Matrix_6_nv:
     """Centroidal momentum matrix ``A_G``.
 
     Maps ``[twist; rates]`` to the momentum about the center of mass, along the world's axes.
@@ -120,7 +120,7 @@ def centroidal_momentum_matrix(model: Model, state: State) -> Matrix:
     return momentum_matrix(model, state, "centroidal")
 
 
-def centroidal_momentum_matrix_derivative(model: Model, state: State) -> Matrix:
+def centroidal_momentum_matrix_derivative(model: Model, state: State) -> Matrix_6_nv:
     """Time derivative of :func:`centroidal_momentum_matrix` along the state.
 
     Args:
@@ -141,7 +141,7 @@ def centroidal_momentum_matrix_derivative(model: Model, state: State) -> Matrix:
     return momentum_matrix_derivative(model, state, "centroidal")
 
 
-def locked_inertia(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix:
+def locked_inertia(model: Model, state: State, frame: MomentumFrame = "base") -> Matrix_6_6:
     """Locked inertia: that of the robot frozen in its shape ([Traversaro] 5).
 
     Args:

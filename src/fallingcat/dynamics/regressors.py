@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import array, concatenate, takes
-from ..arrays.types import FloatArray, Matrix, Vector
+from ..arrays.types import FloatArray, Matrix, Vector, Vector_nv
 from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -74,7 +74,7 @@ def with_inertial_parameters(model: Model, parameters: Vector) -> Model:
 
 
 @takes(acceleration="nv")
-def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector) -> Matrix:
+def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector_nv) -> Matrix:
     """Regressor ``Y`` of inverse dynamics: ``Y pi = inverse_dynamics(model, state, acceleration)``, less rotors.
 
     Row by row in the order of a quasi-velocity, base first; ``pi`` are :func:`inertial_parameters`.  ``armature``
@@ -222,11 +222,11 @@ def _twists(model: Model, state: State, tree: list[Node]) -> list[Vector]:
 
 def _to_base(tree: list[Node], link: int, wrenches: Matrix) -> Matrix:
     for k in ancestors(tree, link)[:-1]:
-        wrenches = _carried(tree[k - 1], wrenches)
+        wrenches = _wrenches_on_parent(tree[k - 1], wrenches)
     return wrenches
 
 
-def _carried(node: Node, wrenches: Matrix) -> Matrix:
+def _wrenches_on_parent(node: Node, wrenches: Matrix) -> Matrix:
     """Wrenches on a link (6 x k) as those on its parent."""
     return _SE3.Ad(_SE3.inverse(node.H)).T @ wrenches
 
@@ -239,7 +239,7 @@ def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
         felt: list[Matrix] = [np.zeros((size, LINK_PARAMETERS)) for size in places.sizes]
         for k in ancestors(tree, link)[:-1]:
             felt[k] = tree[k - 1].S.T @ wrenches
-            wrenches = _carried(tree[k - 1], wrenches)
+            wrenches = _wrenches_on_parent(tree[k - 1], wrenches)
         felt[0] = model.base.selection.T @ wrenches
         columns.append(concatenate(places.folded(felt)))
     return concatenate(columns, axis=1)
@@ -301,7 +301,10 @@ def base_parameters(
     positive(tolerance, "tolerance")
     rng = np.random.default_rng(0)
     W = np.concatenate(
-        [_sampled(model, regressor, rng) for _ in range(2 + 2 * LINK_PARAMETERS * len(model.links) // max(1, model.nv))]
+        [
+            _regressor_samples(model, regressor, rng)
+            for _ in range(2 + 2 * LINK_PARAMETERS * len(model.links) // max(1, model.nv))
+        ]
     )
     return combinations(W, parameter_names(model), tolerance)
 
@@ -325,16 +328,16 @@ def combinations(W: FloatArray, names: tuple[str, ...], tolerance: float) -> Bas
     P[np.abs(scaled) < tolerance] = 0.0
     P[:, size <= tolerance * size.max(initial=0.0)] = 0.0
     P[:, kept] = np.eye(len(kept))
-    return BaseParameters(P, tuple(kept), tuple(_named(row, names) for row in P))
+    return BaseParameters(P, tuple(kept), tuple(_combination_name(row, names) for row in P))
 
 
-def _sampled(model: Model, regressor: Callable[..., Matrix], rng: np.random.Generator) -> np.ndarray:
+def _regressor_samples(model: Model, regressor: Callable[..., Matrix], rng: np.random.Generator) -> np.ndarray:
     state = model.random_state(rng)
     further = (rng.normal(size=model.nv),) if regressor is inverse_dynamics_regressor else ()
     return np.asarray(regressor(model, state, *further))
 
 
-def _named(row: np.ndarray, names: tuple[str, ...]) -> str:
+def _combination_name(row: np.ndarray, names: tuple[str, ...]) -> str:
     """``I_0zz + 0.0144 m_1``: what stands for it first."""
     text = ""
     for i in np.flatnonzero(row):

@@ -117,7 +117,7 @@ class Places(NamedTuple):
         moving = [i for i, (size, lead) in enumerate(zip(self.sizes, self.leads, strict=True)) if size and lead == i]
         if not moving:
             return np.zeros((0, 0))
-        found = _summed(((self.leads[i], self.leads[j]), block) for (i, j), block in blocks.items())
+        found = _sum_blocks(((self.leads[i], self.leads[j]), block) for (i, j), block in blocks.items())
         rows = []
         for i in moving:
             row = [found[i, j] if (i, j) in found else np.zeros((self.sizes[i], self.sizes[j])) for j in moving]
@@ -126,7 +126,7 @@ class Places(NamedTuple):
 
     def symmetric(self, blocks: dict[tuple[int, int], Matrix]) -> Matrix:
         """Symmetric matrix whose blocks on and above the diagonal of the tree are given."""
-        upper = _summed(part for at, block in blocks.items() for part in self._upper(at, block))
+        upper = _sum_blocks(part for at, block in blocks.items() for part in self._upper(at, block))
         full = dict(upper)
         for (i, j), block in upper.items():
             full[j, i] = mirror(block) if i == j else block.T
@@ -140,7 +140,7 @@ class Places(NamedTuple):
         return [((i, j), block)] if i <= j else [((j, i), block.T)]
 
 
-def _summed(blocks: Iterable[tuple[tuple[int, int], Matrix]]) -> dict[tuple[int, int], Matrix]:
+def _sum_blocks(blocks: Iterable[tuple[tuple[int, int], Matrix]]) -> dict[tuple[int, int], Matrix]:
     """Blocks at the same place added up."""
     found: dict[tuple[int, int], Matrix] = {}
     for at, block in blocks:

@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.arguments import as_array, shape_of
-from ..arrays.types import FloatArray, Matrix, Pose, Rotation, Vector
+from ..arrays.types import (
+    FloatArray,
+    Matrix,
+    Matrix_N_3,
+    Poses,
+    Rotations,
+    Vector,
+    Vector_6,
+    Vectors_3,
+)
 from ..errors import ModelError, describe
 from ..records import concise
 
@@ -30,29 +39,29 @@ class Belief(NamedTuple):
     element: Matrix
     """``(5 + N) x (5 + N)``: rotation, position, velocity and ``N`` feet in world coordinates, an element of
     :class:`~fallingcat.lie.SEk3`"""
-    bias: Vector
+    bias: Vector_6
     """``6``: of gyroscope (rad/s) and accelerometer (m/s^2)"""
     covariance: Matrix
     """``(15 + 3 N)`` square: of the error ``[position, velocity, feet, rotation, gyroscope, accelerometer]`` in the
     coordinates of the filter"""
 
     @property
-    def rotation(self) -> Rotation:
+    def rotation(self) -> Rotations:
         """Rotation (3 x 3) from the unit's axes to the world's."""
         return self.element[..., :3, :3]
 
     @property
-    def position(self) -> Vector:
+    def position(self) -> Vectors_3:
         """Position (3, m) in the world."""
         return self.element[..., :3, 3]
 
     @property
-    def velocity(self) -> Vector:
+    def velocity(self) -> Vectors_3:
         """Velocity (3, m/s) in world axes."""
         return self.element[..., :3, 4]
 
     @property
-    def feet(self) -> Matrix:
+    def feet(self) -> Matrix_N_3:
         """Positions (N x 3, m) of the feet in the world."""
         return np.swapaxes(self.element[..., :3, 5:], -1, -2)
 
@@ -88,7 +97,7 @@ class Estimates(NamedTuple):
     """``K`` (s)"""
     beliefs: Belief
     """with a first axis over the times"""
-    poses: Pose
+    poses: Poses
     """``K x 4 x 4``: base to world"""
     twists: Matrix
     """``K x 6``: ``[v; w]`` of the base, body-fixed (m/s, rad/s)"""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import concatenate, less, solve, where
 from ..arrays.arguments import LARGEST_FLOAT
-from ..arrays.types import Matrix, Scalar, Vector
+from ..arrays.types import Matrix_points_3, Scalar, Vector, Vector_nv
 from ..dynamics import jacobian
 from ..errors import ModelError, describe
 from ..geometry.contact_points import checked_points
@@ -32,7 +32,7 @@ class ContactState(NamedTuple):
     """
 
     observer: ObserverState
-    forces: Matrix
+    forces: Matrix_points_3
     """``feet x 3``: estimated forces on the robot, world axes (N)"""
     touching: Vector
     """one for each foot: 1 where it touches the ground, else 0"""
@@ -103,7 +103,7 @@ class ContactDetector:
         """
         return ContactState(self.observer.begin(state), np.zeros((len(self.feet), 3)), np.zeros(len(self.feet)))
 
-    def step(self, before: ContactState, state: State, forces: Vector, dt: Scalar) -> ContactState:
+    def step(self, before: ContactState, state: State, forces: Vector_nv, dt: Scalar) -> ContactState:
         """State of the detector one period later.
 
         Args:

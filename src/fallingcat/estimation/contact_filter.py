@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import block, concatenate, mirror, scale, skew, solve, stack
 from ..arrays.arguments import as_array
-from ..arrays.types import Matrix, Pose, Scalar, Vector
+from ..arrays.types import Matrix, Pose, Poses, Scalar, Vector, Vector_6, Vector_n, Vectors_3
 from ..caching import cached_property
 from ..compiler import Kernel, compile
 from ..dynamics.checks import check_model, check_state, positive, vector
@@ -139,7 +139,7 @@ class ContactFilter:
 
     # one step -------------------------------------------------------------------------------------------------
 
-    def step(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
+    def step(self, belief: Belief, imu: Vector_6, joints: Vector_n, touching: Vector, dt: Scalar) -> Belief:
         """Belief after one period: integrate the unit, then see the feet.
 
         Args:
@@ -155,7 +155,7 @@ class ContactFilter:
         return self._step(self.model, *self._checked(belief, imu, joints, touching, dt))
 
     def predict(
-        self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar
+        self, belief: Belief, imu: Vector_6, joints: Vector_n, touching: Vector, dt: Scalar
     ) -> tuple[Belief, Matrix]:
         """Belief after one period before the feet on the ground are seen; arguments as for :meth:`step`.
 
@@ -170,7 +170,7 @@ class ContactFilter:
             Belief, and the transition matrix (k x k) of the error.
         """
         belief, imu, joints, touching, dt = self._checked(belief, imu, joints, touching, dt)
-        return self._predicted(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
+        return self._predict(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
 
     def _checked(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> tuple[Any, ...]:
         """Arguments of a step, of their shapes."""
@@ -181,10 +181,10 @@ class ContactFilter:
 
     def _step(self, model: Model, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> Belief:
         legs = leg_positions(self, model, joints)
-        predicted, _ = self._predicted(model, belief, imu, legs, touching, dt)
+        predicted, _ = self._predict(model, belief, imu, legs, touching, dt)
         return self._with_feet_on_the_ground(predicted, *legs, touching)
 
-    def _predicted(
+    def _predict(
         self, model: Model, belief: Belief, imu: Vector, legs: Legs, touching: Vector, dt: Scalar
     ) -> tuple[Belief, Matrix]:
         """Belief before the feet on the ground are seen, and the transition matrix of the error."""
@@ -301,6 +301,7 @@ class ContactFilter:
         H[:3, :3] = H[3:, group.dim - 3 : group.dim] = np.eye(3)
         H[:3, group.dim - 3 : group.dim] = -skew(X[:3, 3])
         H[:, : group.dim] = H[:, : group.dim] @ self.coordinates.change(group, X)
+        # 1e100: an infinite deviation means that this part was not measured, and its square has to stay finite
         return self._kalman_update(
             belief, error, H, np.diag(np.repeat(np.minimum([position, rotation], 1e100) ** 2, 3))
         )
@@ -366,7 +367,7 @@ class ContactFilter:
         gyro = np.concatenate([readings.imu, readings.imu[-1:]])[..., :3]
         return Estimates(readings.times, beliefs, *self.base(beliefs, gyro))
 
-    def base(self, belief: Belief, gyro: Vector) -> tuple[Pose, Vector]:
+    def base(self, belief: Belief, gyro: Vectors_3) -> tuple[Poses, Vector]:
         """Pose and twist of the base, from a belief about the unit; of many, with axes in front.
 
         Args:

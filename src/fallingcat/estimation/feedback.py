@@ -200,7 +200,7 @@ class EstimatedFeedback:
         if not np.isfinite(t):
             raise NumericsError(f"the time of a tick must be finite (s), got {describe(t)}")
         self._rng = None if self.seed is None else np.random.default_rng(self.seed)
-        self._drift, self._samples = self.bias.copy(), deque([self._sampled(t, state)])
+        self._drift, self._samples = self.bias.copy(), deque([self._exact_sample(t, state)])
         first = self._samples[0]
         self._belief = self.filter.begin(state) if self.start is None else self.start
         self._closed = first.touching
@@ -209,14 +209,14 @@ class EstimatedFeedback:
 
     def _advance(self, t: float, state: State) -> None:
         """One step of the filter."""
-        before, dt = self._delayed(self._last, self.imu.delay), t - self._last
-        self._samples.append(self._sampled(t, state))
+        before, dt = self._delayed_sample(self._last, self.imu.delay), t - self._last
+        self._samples.append(self._exact_sample(t, state))
         self._drop_old_samples(self._last)
-        now = self._delayed(t, self.imu.delay)
+        now = self._delayed_sample(t, self.imu.delay)
         rotations, velocities = np.array([before.rotation, now.rotation]), np.array([before.velocity, now.velocity])
         ideal = mean_readings(rotations, velocities, np.asarray(self.filter.model.gravity), dt)[0]
-        joints = self._delayed(t, self.encoders.delay)
-        closed = self._delayed(t, self.contact_delay).touching
+        joints = self._delayed_sample(t, self.encoders.delay)
+        closed = self._delayed_sample(t, self.contact_delay).touching
         angles, rates = joints.joints, joints.rates
         if self._rng is not None:
             walk, white = deviations(self.imu, dt)
@@ -233,7 +233,7 @@ class EstimatedFeedback:
         self._times.append(t)
         self._states.append(State(pose, angles, twist, rates))
 
-    def _sampled(self, t: float, state: State) -> _Sample:
+    def _exact_sample(self, t: float, state: State) -> _Sample:
         """Measurements of the sensors without noise."""
         model = self.filter.model
         check_state(model, state)
@@ -245,7 +245,7 @@ class EstimatedFeedback:
             raise ModelError(f"touching must return {count} truth values, got {describe(closed)}")
         return _Sample(t, rotation, rotation @ twist[:3], twist[3:], state.joints, state.rates, closed.astype(bool))
 
-    def _delayed(self, t: float, delay: float) -> _Sample:
+    def _delayed_sample(self, t: float, delay: float) -> _Sample:
         """Last sample that is at least as old as the delay, or the first one."""
         for sample in reversed(self._samples):
             if sample.time <= t - delay + TIME_ROUNDING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import scale
 from ..arrays.arguments import as_number
-from ..arrays.types import Matrix, Scalar, Vector
+from ..arrays.types import Matrix_N_3, Scalar, Vector, Vector_nv
 from ..dynamics import coriolis_matrix, gravity_forces, jacobian, mass_matrix
 from ..dynamics.checks import check_fields, check_model, vector
 from ..errors import ModelError, describe
@@ -27,11 +27,11 @@ class ObserverState(NamedTuple):
         ('momentum', 'drift', 'residual')
     """
 
-    momentum: Vector
+    momentum: Vector_nv
     """``M v`` (nv; kg m/s, kg m^2/s)"""
-    drift: Vector
+    drift: Vector_nv
     """``C' v - g`` (nv): rate of the momentum without forces"""
-    residual: Vector
+    residual: Vector_nv
     """Estimate of the external forces (nv; N, N m)"""
 
 
@@ -76,7 +76,7 @@ class MomentumObserver:
         momentum, drift = _momentum_and_drift(self.model, state)
         return ObserverState(momentum, drift, np.zeros(self.model.nv))
 
-    def step(self, before: ObserverState, state: State, forces: Vector, dt: Scalar) -> ObserverState:
+    def step(self, before: ObserverState, state: State, forces: Vector_nv, dt: Scalar) -> ObserverState:
         """State of the observer one period later.
 
         ``r+ = (r + gain (p+ - p - dt (tau + drift))) / (1 + gain dt)``: implicit, stable for every gain, with the mean
@@ -101,7 +101,7 @@ class MomentumObserver:
         innovation = before.residual + self.gain * (momentum - before.momentum - known)
         return ObserverState(momentum, drift, scale(1.0 / (1.0 + self.gain * dt), innovation))
 
-    def contact_forces(self, state: State, residual: Vector, feet: Sequence[str]) -> Matrix:
+    def contact_forces(self, state: State, residual: Vector_nv, feet: Sequence[str]) -> Matrix_N_3:
         """Forces at points that explain a residual best, ``J' f = r`` by least squares.
 
         Args:

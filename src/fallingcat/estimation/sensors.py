@@ -11,7 +11,7 @@ import numpy as np
 
 from .._deprecated import former_arguments
 from ..arrays.arguments import LARGEST_FLOAT, shape_of
-from ..arrays.types import BoolArray, FloatArray, Matrix
+from ..arrays.types import BoolArray, Float_N_6, FloatArray, Matrix_4_4
 from ..dynamics import link_pose, link_twist
 from ..errors import ModelError, describe
 from ..lie import rotations
@@ -65,7 +65,7 @@ class IMU:
     def __post_init__(self) -> None:
         _check(self)
 
-    def placement(self, model: Model) -> Matrix:
+    def placement(self, model: Model) -> Matrix_4_4:
         """Pose (4 x 4) of the unit in the base link.
 
         Args:
@@ -131,7 +131,7 @@ class Readings(NamedTuple):
 
     times: FloatArray
     """``K + 1`` (s), equally spaced"""
-    imu: FloatArray
+    imu: Float_N_6
     """``K x 6``: angular velocity (rad/s) and specific force (m/s^2) in the axes of the unit"""
     joints: FloatArray
     """``(K + 1) x n``: angles (rad, m)"""
@@ -139,7 +139,7 @@ class Readings(NamedTuple):
     """``(K + 1) x n`` (rad/s, m/s)"""
     touching: BoolArray
     """``(K + 1) x N``: feet on the ground"""
-    biases: FloatArray
+    biases: Float_N_6
     """``K x 6``: true biases in ``imu``, which no filter is given"""
 
 
@@ -188,7 +188,7 @@ def read(
     motion = _imu_motion(run, imu, times - imu.delay)
     ideal = mean_readings(*motion, np.asarray(run.model.gravity), dt)
     biases = np.tile(start_bias, (len(ideal), 1))
-    late = [run.at(_within(run, t - encoders.delay)) for t in times]
+    late = [run.at(_time_within_run(run, t - encoders.delay)) for t in times]
     joints, rates = np.array([s.joints for s in late]), np.array([s.rates for s in late])
     touching = _switches(run, feet, contacts, times - contacts.delay)
     readings = Readings(times, ideal + biases, joints, rates, touching, biases)
@@ -248,7 +248,7 @@ def _times(run: Trajectory, rate: float) -> FloatArray:
     return run.times[0] + np.arange(count + 1) / rate
 
 
-def _within(run: Trajectory, t: float) -> float:
+def _time_within_run(run: Trajectory, t: float) -> float:
     """Time within the run: before its start the robot is taken to have been as at its start."""
     return float(np.clip(t, run.times[0], run.times[-1]))
 
@@ -258,7 +258,7 @@ def _imu_motion(run: Trajectory, imu: IMU, times: FloatArray) -> tuple[FloatArra
     model = run.model
     place = model.frame(imu.link or model.link_names[0])
     imu.placement(model)
-    states = [run.at(_within(run, t)) for t in times]
+    states = [run.at(_time_within_run(run, t)) for t in times]
     rotation = np.array([link_pose(model, s, place)[:3, :3] for s in states])
     velocity = np.array([link_twist(model, s, place, "mixed")[:3] for s in states])
     return rotation, velocity

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, solve
-from ..arrays.types import Matrix, Pose, Vector, Wrench
+from ..arrays.types import Matrix, Matrix_6_n, Matrix_n_n, Pose, Vector, Vector_m, Vector_n, Vector_nv, Wrench
 from ..dynamics import jacobian, jacobian_derivative, link_pose
 from ..dynamics.checks import check_robot, choice, vector
 from ..dynamics.wrenches import in_link_frames
@@ -86,25 +86,25 @@ class FixedAt(NamedTuple):
         True
     """
 
-    M: Matrix
+    M: Matrix_n_n
     """``n x n``: mass matrix of the joints"""
-    C: Matrix
+    C: Matrix_n_n
     """``n x n``: Coriolis matrix"""
-    g: Vector
+    g: Vector_n
     """``n``: gravity forces (N m, N)"""
     whole: EquationsOfMotion
     """The equations with the link as base, of which these are the joint rows."""
-    forces: Vector
+    forces: Vector_nv
     """``nv``: the given wrenches as forces on ``whole.v``; zero if none were given"""
     link: Place
     """link or frame that is held"""
 
     @property
-    def external(self) -> Vector:
+    def external(self) -> Vector_n:
         """Joint forces of the given wrenches, ``sum J^fixed' f`` (n; N m, N), the right of (46)."""
         return self.forces[self.whole.m :]
 
-    def forward(self, torques: Vector) -> Vector:
+    def forward(self, torques: Vector_n) -> Vector_n:
         """Joint accelerations under joint torques and the given wrenches.
 
         Args:
@@ -117,7 +117,7 @@ class FixedAt(NamedTuple):
         tau = vector(torques, len(self.g), "torques")
         return solve(self.M, tau + self.external - self.C @ rates - self.g)
 
-    def jacobian(self, link: Place, representation: Representation = "body") -> Matrix:
+    def jacobian(self, link: Place, representation: Representation = "body") -> Matrix_6_n:
         """Jacobian ``J^fixed`` of another link or frame while this one is held, (47e).
 
         Args:
@@ -131,7 +131,7 @@ class FixedAt(NamedTuple):
         J = jacobian(self.whole.model, self.whole.state, link, representation)
         return self.whole.changes.jacobian(J)[:, self.whole.m :]
 
-    def wrench(self, torques: Vector, representation: Representation = "body", axes: Place | None = None) -> Vector:
+    def wrench(self, torques: Vector_n, representation: Representation = "body", axes: Place | None = None) -> Vector_m:
         """Wrench on the held link that keeps it at rest, (48).
 
         Args:
@@ -193,11 +193,11 @@ def fixed_at(
     twist = -solve(J[:, :m], J[:, m:] @ state.rates) if m else state.twist
     held = State(state.pose, state.joints, twist, state.rates)
     whole = equations(model, held, factorization).change(base_at(model, held, link))
-    forces = whole.changes.forces(_generalised(model, held, wrenches, representation))
+    forces = whole.changes.forces(_generalized_forces(model, held, wrenches, representation))
     return FixedAt(whole.M[m:, m:], whole.C[m:, m:], whole.g[m:], whole, forces, link)
 
 
-def _generalised(
+def _generalized_forces(
     model: Model, state: State, wrenches: Mapping[str, Wrench] | None, representation: Representation
 ) -> Vector:
     """``sum J' f`` (nv)."""

@@ -160,7 +160,7 @@ def branches(model: Model, seen: Frames, twist: Twist, spin: Vector) -> Branches
     for node in tree:
         k = node.link
         columns = _columns(node, inertias[k], swirls[k].matrix(), momenta[k], spins[k])
-        *way, (_, root) = _carried(ways, k, columns)
+        *way, (_, root) = _columns_along_path(ways, k, columns)
         for i, columns in way:
             momentum, right, left, rows = _four(columns)
             S = tree[i - 1].S
@@ -219,7 +219,7 @@ class _Way(NamedTuple):
         return concatenate([f, self.R @ columns[3:] + self.p @ f])
 
 
-def _carried(ways: Sequence[_Way], link: int, columns: Matrix) -> list[tuple[int, Matrix]]:
+def _columns_along_path(ways: Sequence[_Way], link: int, columns: Matrix) -> list[tuple[int, Matrix]]:
     """The links from ``link`` to the base, each with the columns in its frame."""
     way = [(link, columns)]
     while link > 0:

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import concatenate, cross, is_numeric
 from ..arrays.types import Matrix, Pose, Twist, Vector
 from ..dynamics import center_of_mass, locked_inertia, momentum_matrix
-from ..dynamics.checks import answered, choice, numbers
+from ..dynamics.checks import call_with_state, choice, numbers
 from ..dynamics.principal import principal_axes, virtual_chassis
 from ..errors import ModelError, NumericsError
 from ..lie import SE3
@@ -117,7 +117,7 @@ def _axes(model: Model, state: State, orientation: Orientation) -> Matrix:
     """``R_bc`` (3 x 3)."""
     if callable(orientation):
         return state.pose[:3, :3].T @ numbers(
-            answered(orientation, state, "the orientation"), (3, 3), "R_wc of the orientation"
+            call_with_state(orientation, state, "the orientation"), (3, 3), "R_wc of the orientation"
         )
     if orientation == "world":
         return state.pose[:3, :3].T

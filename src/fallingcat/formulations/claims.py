@@ -191,7 +191,7 @@ def named_claims(claims: Iterable[str | Claim]) -> tuple[Claim, ...]:
     """
     if not isinstance(claims, Iterable):
         raise ModelError(f"claims are names of claims or Claim records, not {describe(claims)}")
-    found = [_named(claim) for claim in ([claims] if isinstance(claims, str) else claims)]
+    found = [_check_name(claim) for claim in ([claims] if isinstance(claims, str) else claims)]
     known = [claim for claim in OF_SOME if claim in found]
     own = sorted({claim for claim in found if claim not in known}, key=lambda claim: claim.name)
     taken = [claim.name for claim in (*OF_ALL, *OF_SOME, *own)]
@@ -201,7 +201,7 @@ def named_claims(claims: Iterable[str | Claim]) -> tuple[Claim, ...]:
     return (*known, *own)
 
 
-def _named(claim: str | Claim) -> Claim:
+def _check_name(claim: str | Claim) -> Claim:
     if isinstance(claim, Claim):
         return claim
     if isinstance(claim, str) and claim in _BY_NAME:

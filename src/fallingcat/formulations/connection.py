@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, mirror, solve, stack, takes
-from ..arrays.types import Matrix, Tensor, Twist, Vector, Wrench
+from ..arrays.types import Matrix, Matrix_m_n, Tensor, Tensor_m_n_n, Twist, Vector_m, Vector_n, Wrench
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_robot, check_state, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
@@ -89,7 +89,7 @@ def check_floating(model: Model) -> None:
         raise ModelError(f"the base of {model.name!r} is fixed: there is no connection")
 
 
-def connection(model: Model, state: State) -> Matrix:
+def connection(model: Model, state: State) -> Matrix_m_n:
     """Mechanical connection ``A = Mb^-1 Mbq``: with zero momentum, ``twist = -A rates`` ([Mishra] Def. 4).
 
     Args:
@@ -132,7 +132,7 @@ def locked_velocity(model: Model, state: State) -> Twist:
     return state.twist + connection(model, state) @ state.rates
 
 
-def connection_derivative(model: Model, state: State) -> Matrix:
+def connection_derivative(model: Model, state: State) -> Matrix_m_n:
     """Time derivative of the connection along the joint rates, ``dA/dt = Mb^-1 (dMbq/dt - dMb/dt A)``.
 
     Args:
@@ -160,7 +160,9 @@ def connection_rate(model: Model, state: State, parts: Shape) -> Matrix:
 
 
 @takes(x="n", y="n")
-def curvature(model: Model, state: State, x: Vector | None = None, y: Vector | None = None) -> Vector | Tensor:
+def curvature(
+    model: Model, state: State, x: Vector_n | None = None, y: Vector_n | None = None
+) -> Vector_m | Tensor_m_n_n:
     """Curvature of the mechanical connection ([Mishra] Theorem 2, Def. 5; [Feurstein] (3.72): the same tensor).
 
     ``DA(x, y) = (d_x A) y - (d_y A) x - ad(A x) A y`` for two shape directions, in O(n); without them the whole tensor

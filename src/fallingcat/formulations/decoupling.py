@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, is_numeric, numbers_only, solve
-from ..arrays.types import Matrix, Pose, Vector
+from ..arrays.types import Matrix, Matrix_m_m, Matrix_n_n, Pose, Vector_6
 from ..dynamics import (
     link_pose,
     link_twist,
@@ -18,7 +18,7 @@ from ..dynamics import (
     momentum_matrix,
     momentum_matrix_derivative,
 )
-from ..dynamics.checks import answered, check_robot, check_state, choice, numbers, positive
+from ..dynamics.checks import call_with_state, check_robot, check_state, choice, numbers, positive
 from ..errors import ModelError, NumericsError, describe
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -47,8 +47,8 @@ def decoupling(
     state: State,
     Tx: Matrix | Callable[[State], Matrix] | None = None,
     Ty: Matrix | Callable[[State], Matrix] | None = None,
-    Tx_dot: Matrix | None = None,
-    Ty_dot: Matrix | None = None,
+    Tx_dot: Matrix_m_m | None = None,
+    Ty_dot: Matrix_n_n | None = None,
 ) -> VelocityChange:
     """Decoupling change of velocity ``T = [[Tx, Tx A], [0, Ty]]``, [Feurstein] (3.80).
 
@@ -127,7 +127,7 @@ def centroidal(model: Model, state: State, orientation: Orientation = "world") -
     check_robot(model, state)
     check_orientation(model, state, orientation)
     label = f"locked velocity at the center of mass, {axes_of(orientation)}"
-    return _framed(model, state, orientation, "centroidal", label)
+    return _centroidal_adjoint(model, state, orientation, "centroidal", label)
 
 
 def locked(model: Model, state: State) -> VelocityChange:
@@ -269,7 +269,7 @@ class Conservation(NamedTuple):
         array([0., 0., 0., 0., 0., 0.])
     """
 
-    rate: Vector
+    rate: Vector_6
     """its rate of change (6): ``ad(nu_c)' h_c``, [Feurstein] (3.60)-(3.62)"""
     conserved: bool
     """True if the rate vanishes, up to the tolerance"""
@@ -303,7 +303,7 @@ def is_conserved(
     check_robot(model, state)
     positive(tolerance, "tolerance")
     if callable(frame):
-        H = numbers(answered(frame, state, "the frame"), (4, 4), "H_wc of the frame")
+        H = numbers(call_with_state(frame, state, "the frame"), (4, 4), "H_wc of the frame")
         if not _SE3.contains(H, 1e-6):
             raise ModelError("the function of the frame gives no pose: H_wc is a rotation and a place")
         nu = _SE3.vee(_SE3.inverse(H) @ derived_rate(model, state, frame, "H_wc of the frame"))
@@ -327,7 +327,7 @@ def is_conserved(
     return Conservation(rate, bool(np.abs(rate).max() <= tolerance * max(size, 1e-300)))
 
 
-def _framed(model: Model, state: State, orientation: Orientation, name: str, label: str) -> VelocityChange:
+def _centroidal_adjoint(model: Model, state: State, orientation: Orientation, name: str, label: str) -> VelocityChange:
     """``Tx = X``, the adjoint that takes base twists to the centroidal frame."""
     one = np.eye(model.n)
 

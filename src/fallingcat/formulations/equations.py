@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import solve
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix_nv_nv, Vector_nv
 from ..dynamics import coriolis_matrix, gravity_forces, mass_matrix, mass_matrix_derivative
 from ..dynamics.checks import check_robot, vector
 from ..errors import ModelError, describe
@@ -41,15 +41,15 @@ class EquationsOfMotion:
         True
     """
 
-    M: Matrix
+    M: Matrix_nv_nv
     """``nv x nv``: mass matrix"""
-    C: Matrix
+    C: Matrix_nv_nv
     """``nv x nv``: Coriolis matrix"""
-    g: Vector
+    g: Vector_nv
     """``nv``: gravity forces"""
-    Mdot: Matrix
+    Mdot: Matrix_nv_nv
     """``nv x nv``: ``dM/dt``"""
-    v: Vector
+    v: Vector_nv
     """``nv``: velocity"""
     factorization: Factorization
     """that of ``C``, one of :data:`FACTORIZATIONS`"""
@@ -104,7 +104,7 @@ class EquationsOfMotion:
             self.changes.then(change) if self.changes.name != "body" else change,
         )
 
-    def forces(self, acceleration: Vector) -> Vector:
+    def forces(self, acceleration: Vector_nv) -> Vector_nv:
         """Forces that give an acceleration.
 
         Args:
@@ -115,7 +115,7 @@ class EquationsOfMotion:
         """
         return self.M @ vector(acceleration, len(self.v), "acceleration") + self.C @ self.v + self.g
 
-    def forward(self, forces: Vector) -> Vector:
+    def forward(self, forces: Vector_nv) -> Vector_nv:
         """Acceleration under forces.
 
         Args:

@@ -2,8 +2,8 @@
 
 A residual is measured entry by entry against what the entry is a sum of over the links, so that a light joint of a
 heavy robot counts as much as its trunk.  Two velocities i, j have ``sum |J_i|' |L| |J_j|`` of mass between them; to it
-comes ``LOST`` of the most that they could have, ``(M_ii M_jj)^1/2`` before a change cancels anything: what is smaller
-drowns in rounding.  Coriolis matrices are measured likewise, times the rate at which links and frames turn.
+comes ``LOST_DIGITS`` of the most that they could have, ``(M_ii M_jj)^1/2`` before a change cancels anything: what is
+smaller drowns in rounding.  Coriolis matrices are measured likewise, times the rate at which links and frames turn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays.types import Matrix
+from ..arrays.types import Float_nv_nv, Matrix
 from ..caching import cached_property
 from ..errors import FallingCatError
 from ..model.literals import Factorization
@@ -22,7 +22,7 @@ from .time import STEP, is_rate
 if TYPE_CHECKING:
     from .velocity_change import VelocityChange
 
-LOST = 1e-5
+LOST_DIGITS = 1e-5
 """An entry that is smaller than this part of what it could be is not seen apart from rounding."""
 
 
@@ -102,7 +102,7 @@ class Evidence:
         half = over_links(self.J, self.links.inertia, self.J_dot)
         return half + half.T
 
-    def coriolis(self, factorization: Factorization) -> np.ndarray:
+    def coriolis(self, factorization: Factorization) -> Float_nv_nv:
         """Coriolis matrix ``C`` by its definition.
 
         Args:
@@ -128,14 +128,14 @@ class Evidence:
         return over_links(np.abs(self.J), np.abs(self.links.inertia), np.abs(self.J))
 
     @cached_property
-    def _most(self) -> np.ndarray:
+    def _largest_entries(self) -> np.ndarray:
         """Largest possible entries, if nothing cancelled in changes of velocity, there and back."""
         return np.asarray(np.outer(self._reach, self._reach) + self._mass @ rough(self.T) @ np.abs(self.inverse))
 
     @cached_property
     def M_size(self) -> np.ndarray:
         """Sizes of the entries of ``M``."""
-        return self._mass + LOST * self._most
+        return self._mass + LOST_DIGITS * self._largest_entries
 
     @cached_property
     def C_size(self) -> np.ndarray:
@@ -144,14 +144,14 @@ class Evidence:
         turning = ratio(links.sizes(links.J, links.J_dot), np.outer(links.scale, links.scale)).max(initial=0.0)
         rate = max(turning, ratio(self._reach @ np.abs(self.turn), self._reach).max(initial=0.0))
         moved = self._mass @ rough(self.T_dot) @ np.abs(self.inverse)
-        return links.sizes(self.J, self.J_dot) + LOST * (rate * self._most + moved)
+        return links.sizes(self.J, self.J_dot) + LOST_DIGITS * (rate * self._largest_entries + moved)
 
     @cached_property
     def g_size(self) -> np.ndarray:
         """Sizes of the entries of ``g``."""
         weight = np.linalg.norm(self.links.weights, axis=1)
         lifted, moved = (weight @ np.linalg.norm(J[:, :3], axis=1) for J in (self.J, self.links.J))
-        return lifted + LOST * ratio(moved, self.links.scale).max(initial=0.0) * self._reach
+        return lifted + LOST_DIGITS * ratio(moved, self.links.scale).max(initial=0.0) * self._reach
 
     @cached_property
     def F_size(self) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, is_numeric, solve
-from ..arrays.types import Matrix
+from ..arrays.types import Matrix, Matrix_m_n
 from ..dynamics import jacobian, jacobian_derivative, mass_matrix, mass_matrix_derivative
 from ..dynamics.checks import check_robot, choice, numbers
 from ..errors import ModelError, NumericsError
@@ -19,7 +19,7 @@ from .decoupling import DECOUPLED
 from .velocity_change import VelocityChange, upper
 
 
-def internal_jacobian(model: Model, state: State, link: Place) -> Matrix:
+def internal_jacobian(model: Model, state: State, link: Place) -> Matrix_m_n:
     """Generalized Jacobian of space robots, ``J_int = J_q - A_jb A`` ([Feurstein] (3.96)).
 
     The twist of ``link`` per joint rate when the momentum is zero; body-fixed, in the algebra of the base's group.

@@ -22,7 +22,7 @@ from ..lie.rotations import block_diagonal, homogeneous
 from ..model import Model, State
 from ..model.literals import Factorization
 from ..progress import check_memory
-from .time import STEP, later
+from .time import STEP, state_after
 
 _SE3 = SE3()
 ARRAYS = 8
@@ -45,7 +45,7 @@ class Links:
         self.J = np.array([*jacobians(model, state), *(_padded(_rates(model, i)) for i in driven)])
         """links x 6 x nv"""
         self.J_dot = np.zeros_like(self.J)
-        self.J_dot[: len(model.links)] = np.imag(jacobians(model, later(model, state, 1j * STEP))) / STEP
+        self.J_dot[: len(model.links)] = np.imag(jacobians(model, state_after(model, state, 1j * STEP))) / STEP
         bodies = [block_diagonal([link.body.mass * np.eye(3), link.body.inertia]) for link in model.links]
         rotors = [_padded(np.diag(model.joints[i].rotor), 6) for i in driven]
         self.inertia = np.array([*bodies, *rotors])
@@ -109,7 +109,7 @@ class Links:
         C = half + half.T - brackets(model, state.velocity).T @ self.M
         for i, unit in enumerate(np.eye(model.nv)[m:], start=m):
             along = State(state.pose, state.joints, unit[:m], unit[m:])
-            J_i = np.imag(jacobians(model, later(model, along, 1j * STEP))) / STEP
+            J_i = np.imag(jacobians(model, state_after(model, along, 1j * STEP))) / STEP
             bodies = len(J_i)  # rotors move alike at every shape
             half = over_links(self.J[:bodies], self.inertia[:bodies], J_i)
             M_i = half + half.T
@@ -125,7 +125,7 @@ class Links:
     @cached_property
     def power(self) -> float:
         """Rate of the energies of the links under ``acceleration``, by complex step."""
-        moved = later(self.model, self.state, 1j * STEP, self.acceleration)
+        moved = state_after(self.model, self.state, 1j * STEP, self.acceleration)
         return float(np.imag(kinetic_energy(self.model, moved) + potential_energy(self.model, moved)) / STEP)
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import is_numeric, numbers_only
 from ..arrays.arguments import as_array
-from ..arrays.types import Pose, Scalar, Tensor, Vector
+from ..arrays.types import Pose, Scalar, Tensor_m_n_n, Vector, Vector_n
 from ..dynamics.checks import check_model, check_robot, positive, vector
 from ..errors import ModelError, NumericsError, describe
 from ..lie import SE2
@@ -35,7 +35,7 @@ class Integrability(NamedTuple):
     """largest curvature entry, relative to the connection's size squared (or 1)"""
     integrable: bool
     """True if the residual is within the tolerance"""
-    curvature: Tensor
+    curvature: Tensor_m_n_n
     """``m x n x n``"""
 
 
@@ -68,7 +68,7 @@ def integrability(model: Model, state: State, tolerance: float = 1e-9) -> Integr
     return Integrability(residual, residual <= tolerance, F)
 
 
-def locked_angle(model: Model, joints: Vector, reference: Vector | None = None, tolerance: float = 1e-9) -> Scalar:
+def locked_angle(model: Model, joints: Vector, reference: Vector_n | None = None, tolerance: float = 1e-9) -> Scalar:
     """Angle of the locked-velocity frame relative to the base of a planar robot.
 
     [Feurstein]'s ``theta_bc``, (3.76): ``theta_bc(q) - theta_bc(reference) = integral of A_w dq`` along the straight
@@ -106,7 +106,7 @@ def locked_angle(model: Model, joints: Vector, reference: Vector | None = None, 
 def locked_frame(
     model: Model,
     joints: Vector,
-    reference: Vector | None = None,
+    reference: Vector_n | None = None,
     start: Pose | None = None,
     steps: int = 32,
     tolerance: float = 1e-9,

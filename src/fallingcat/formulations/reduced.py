@@ -7,7 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import columns, concatenate, half, mirror, skew_mirror, solve, solve_tree
-from ..arrays.types import Matrix, Pose, Twist, Vector
+from ..arrays.types import (
+    Matrix,
+    Matrix_m_m,
+    Matrix_m_n,
+    Matrix_m_nv,
+    Matrix_n_n,
+    Matrix_nv_nv,
+    Pose,
+    Twist,
+    Vector_n,
+    Vector_nv,
+)
 from ..dynamics import gravity_forces
 from ..dynamics.checks import check_robot, vector
 from ..dynamics.mass import composite_mass
@@ -36,44 +47,44 @@ class ReducedEquations(NamedTuple):
         True
     """
 
-    Mb: Matrix
+    Mb: Matrix_m_m
     """``m x m``: locked inertia"""
-    Lq: Matrix
+    Lq: Matrix_n_n
     """``n x n``: reduced shape inertia (19a)"""
-    A: Matrix
+    A: Matrix_m_n
     """``m x n``: mechanical connection"""
     mu: Twist
     """``m``: locked velocity"""
-    P: Matrix
+    P: Matrix_m_m
     """``m x m``: rate of the locked inertia along the shape (19b), symmetric; ``P mu = S rates``"""
-    S: Matrix
+    S: Matrix_m_n
     """``m x n``: derivative of the locked inertia along the shape, times ``mu`` (19c)"""
-    Gamma: Matrix
+    Gamma: Matrix_n_n
     """``n x n``: reduced shape Coriolis matrix (19d); ``dLq/dt = Gamma + Gamma'``"""
-    B: Matrix
+    B: Matrix_n_n
     """``n x n``: curvature force matrix (19e), skew: ``B[j, i] = mu' Mb DA(e_i, e_j)``"""
-    D_q: Matrix
+    D_q: Matrix_nv_nv
     """``nv x nv``"""
-    D_mu: Matrix
+    D_mu: Matrix_nv_nv
     """``nv x nv``, skew"""
-    g: Vector
+    g: Vector_nv
     """``nv``: gravity forces on ``xi``"""
-    xi: Vector
+    xi: Vector_nv
     """``nv``: ``[mu; rates]``"""
     group: Group
     """the base's group"""
 
     @property
-    def Lambda(self) -> Matrix:
+    def Lambda(self) -> Matrix_nv_nv:
         """Block-diagonal inertia (nv x nv)."""
         return block_diagonal([self.Mb, self.Lq])
 
     @property
-    def rates(self) -> Vector:
+    def rates(self) -> Vector_n:
         """Joint rates (n; rad/s, m/s)."""
         return self.xi[len(self.mu) :]
 
-    def forces(self, forces: Vector) -> Vector:
+    def forces(self, forces: Vector_nv) -> Vector_nv:
         """Forces on ``xi``, ``[F; tau - A' F]`` (18).
 
         Args:
@@ -85,7 +96,7 @@ class ReducedEquations(NamedTuple):
         m, forces = len(self.mu), vector(forces, len(self.xi), "forces")
         return concatenate([forces[:m], forces[m:] - self.A.T @ forces[:m]])
 
-    def forward(self, forces: Vector) -> Vector:
+    def forward(self, forces: Vector_nv) -> Vector_nv:
         """Acceleration ``dxi/dt`` under forces.
 
         Args:
@@ -98,7 +109,7 @@ class ReducedEquations(NamedTuple):
         m = len(self.mu)
         return concatenate([solve(self.Mb, right[:m]), solve(self.Lq, right[m:]) if len(right) > m else right[m:]])
 
-    def linearized_coupling(self) -> Matrix:
+    def linearized_coupling(self) -> Matrix_m_nv:
         """Derivative of the coupling, ``d(S(mu) rates) / dxi = [P(rates), S(mu)]``, [Mishra] (29).
 
         Returns:

@@ -15,7 +15,7 @@ from .certificate import Certificate, Check, checked
 from .claims import negative_part
 from .connection import connection
 from .decoupling import locked
-from .evidence import LOST, Evidence, worst
+from .evidence import LOST_DIGITS, Evidence, worst
 from .links import Links
 from .reduced import ReducedEquations, reduced_equations
 from .slice import curvature_slice
@@ -76,8 +76,16 @@ def certify_reduced(
     check("parts", "D_q of P, Gamma; D_mu of S, A, B", parts.assembly)
     check("separation", "D_q by rates, D_mu by mu alone", parts.separation)
     check("weight", "g = -sum J' m g over links", lambda: worst(rel.g - seen.g, seen.g_size))
-    check("forces", "by Newton-Euler", lambda: worst(_left(rel, a) - seen.inverse.T @ seen.links.forces, seen.F_size))
-    check("power", "xi' F = d/dt energy", lambda: worst(rel.xi @ _left(rel, a) - seen.links.power, v @ seen.F_size))
+    check(
+        "forces",
+        "by Newton-Euler",
+        lambda: worst(_forces_on_xi(rel, a) - seen.inverse.T @ seen.links.forces, seen.F_size),
+    )
+    check(
+        "power",
+        "xi' F = d/dt energy",
+        lambda: worst(rel.xi @ _forces_on_xi(rel, a) - seen.links.power, v @ seen.F_size),
+    )
     return Certificate("reduced", "two-part", tuple(checks))
 
 
@@ -133,7 +141,7 @@ class _Parts:
 
     def _size(self, seen: Evidence) -> Matrix:
         """Natural size of a part; the other part leaves its rounding."""
-        return seen.C_size + LOST * self.seen.C_size
+        return seen.C_size + LOST_DIGITS * self.seen.C_size
 
 
 def _velocity(rel: ReducedEquations, seen: Evidence) -> float:
@@ -142,6 +150,6 @@ def _velocity(rel: ReducedEquations, seen: Evidence) -> float:
     return max(worst(seen.M @ (x - xi), size) for x in (rel.xi, np.concatenate([rel.mu, rel.rates])))
 
 
-def _left(rel: ReducedEquations, a: Vector) -> Vector:
+def _forces_on_xi(rel: ReducedEquations, a: Vector) -> Vector:
     """The forces on ``xi`` for ``dxi/dt = a``."""
     return rel.Lambda @ a + (rel.D_q - rel.D_mu) @ rel.xi + rel.g

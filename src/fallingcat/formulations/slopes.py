@@ -10,7 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, mirror, stack, takes
-from ..arrays.types import FloatArray, Matrix, Tensor, Twist, Vector
+from ..arrays.types import (
+    FloatArray,
+    Matrix,
+    Matrix_m_m,
+    Matrix_m_n,
+    Tensor_m_n_n,
+    Twist,
+    Vector_m,
+    Vector_n,
+)
 from ..dynamics import coriolis_matrix
 from ..dynamics.checks import check_robot, check_state, vector
 from ..errors import ModelError
@@ -24,7 +33,7 @@ _SE3 = SE3()
 
 
 @takes(x="n")
-def locked_inertia_rate(model: Model, state: State, x: Vector) -> Matrix:
+def locked_inertia_rate(model: Model, state: State, x: Vector_n) -> Matrix_m_m:
     """Rate of the locked inertia along a shape velocity, ``P(q, x) = dMb/dt``: [Mishra] Lemma 6, (15).
 
     Symmetric, linear in ``x``; ``P(x) y = S(y) x`` (27).
@@ -53,7 +62,7 @@ def locked_inertia_rate(model: Model, state: State, x: Vector) -> Matrix:
 
 
 @takes(y="m")
-def locked_inertia_slope(model: Model, state: State, y: Twist) -> Matrix:
+def locked_inertia_slope(model: Model, state: State, y: Twist) -> Matrix_m_n:
     """Derivative of the locked inertia times a velocity, ``S(q, y)``: [Mishra] Lemma 7, (16), (76).
 
     Column i is ``(dMb/dq_i) y``.  ``d(y' Mb z)/dq = S(y)' z`` for any ``z``, and ``S(y)' z = S(z)' y`` (27).
@@ -82,8 +91,8 @@ def locked_inertia_slope(model: Model, state: State, y: Twist) -> Matrix:
 
 @takes(x="n", y="n")
 def connection_exterior(
-    model: Model, state: State, x: Vector | None = None, y: Vector | None = None
-) -> Vector | Tensor:
+    model: Model, state: State, x: Vector_n | None = None, y: Vector_n | None = None
+) -> Vector_m | Tensor_m_n_n:
     """Exterior derivative of the connection, ``dA(x, y) = (d_x A) y - (d_y A) x``, [Mishra] (80).
 
     The curvature without the bracket of the base: ``dA(x, y) = DA(x, y) + ad(A x) A y``.  On joints of several degrees

@@ -13,7 +13,7 @@ from ..dynamics import displace
 from ..model import Model, State
 
 
-def later(model: Model, state: State, step: Scalar, acceleration: Vector | None = None) -> State:
+def state_after(model: Model, state: State, step: Scalar, acceleration: Vector | None = None) -> State:
     """State after the infinitesimal time ``step`` along its own velocity, and acceleration if given.
 
     It is right to first order in ``step``: for derivatives, by complex step and of expressions.

@@ -11,13 +11,13 @@ import numpy as np
 from ..arrays import block, is_numeric, solve
 from ..arrays.arguments import shape_of
 from ..arrays.differentiate import derivative
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Matrix_k_nv, Matrix_nv_nv, Vector_nv
 from ..dynamics.checks import check_robot, numbers, vector
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
 from ..records import concise
 from .claims import Claim, named_claims
-from .time import is_rate, later
+from .time import is_rate, state_after
 
 
 @concise
@@ -36,11 +36,11 @@ class VelocityChange:
         True
     """
 
-    T: Matrix
+    T: Matrix_nv_nv
     """``nv x nv``"""
-    T_dot: Matrix
+    T_dot: Matrix_nv_nv
     """``nv x nv``: time derivative of ``T`` along the state"""
-    inverse: Matrix
+    inverse: Matrix_nv_nv
     """``nv x nv``: ``T^-1``, made from the structure of ``T``, not by inverting a matrix"""
     name: str
     """name of the formulation"""
@@ -68,13 +68,13 @@ class VelocityChange:
         cls,
         model: Model,
         state: State,
-        matrix: Callable[[State], Matrix],
+        matrix: Callable[[State], Matrix_nv_nv],
         name: str = "custom",
         base: str = "base",
         joints: str = "joint rates",
         claims: Iterable[str | Claim] = (),
-        T_dot: Matrix | None = None,
-        inverse: Matrix | None = None,
+        T_dot: Matrix_nv_nv | None = None,
+        inverse: Matrix_nv_nv | None = None,
     ) -> VelocityChange:
         """Change with ``T = matrix(state)``, a function of the configuration (pose and joints) alone.
 
@@ -115,10 +115,10 @@ class VelocityChange:
             inverse = _inverse(T, name)
         _square(T_dot, model.nv, f"T_dot of the change {name!r}")
         _square(inverse, model.nv, f"the inverse of the change {name!r}")
-        at = _Along(lambda step: matrix(later(model, state, step)))
+        at = _MatrixAlongStep(lambda step: matrix(state_after(model, state, step)))
         return cls(T, T_dot, inverse, name, base, joints, claims, at)
 
-    def velocity(self, v: Vector) -> Vector:
+    def velocity(self, v: Vector_nv) -> Vector_nv:
         """New velocity ``T v``.
 
         Args:
@@ -129,7 +129,7 @@ class VelocityChange:
         """
         return self.T @ vector(v, self.T.shape[1], "v")
 
-    def acceleration(self, a: Vector, v: Vector) -> Vector:
+    def acceleration(self, a: Vector_nv, v: Vector_nv) -> Vector_nv:
         """New acceleration ``T a + dT/dt v``.
 
         Args:
@@ -142,7 +142,7 @@ class VelocityChange:
         n = self.T.shape[1]
         return self.T @ vector(a, n, "a") + self.T_dot @ vector(v, n, "v")
 
-    def forces(self, forces: Vector) -> Vector:
+    def forces(self, forces: Vector_nv) -> Vector_nv:
         """New forces ``T^-T F``, which do the same work.
 
         Args:
@@ -153,7 +153,7 @@ class VelocityChange:
         """
         return self.inverse.T @ vector(forces, self.T.shape[1], "forces")
 
-    def jacobian(self, J: Matrix) -> Matrix:
+    def jacobian(self, J: Matrix_k_nv) -> Matrix_k_nv:
         """Jacobian for the new velocity, ``J T^-1`` ([Traversaro] (21)).
 
         Args:
@@ -166,7 +166,7 @@ class VelocityChange:
         return numbers(J, (rows, self.T.shape[1]), "J") @ self.inverse
 
     @property
-    def inverse_dot(self) -> Matrix:
+    def inverse_dot(self) -> Matrix_nv_nv:
         """Time derivative of the inverse, ``d(T^-1)/dt = -T^-1 (dT/dt) T^-1`` (nv x nv)."""
         return -(self.inverse @ self.T_dot @ self.inverse)
 
@@ -178,7 +178,7 @@ class VelocityChange:
         """
         if self.T.shape[0] != self.T.shape[1]:
             raise ModelError(f"the change {self.name!r} drops velocities: it cannot be inverted")
-        at = None if self.at is None else _Along(lambda step: _inverse_at(self, step))
+        at = None if self.at is None else _MatrixAlongStep(lambda step: _inverse_at(self, step))
         return VelocityChange(self.inverse, self.inverse_dot, self.T, f"inverse of {self.name}", at=at)
 
     def then(self, other: VelocityChange) -> VelocityChange:
@@ -201,11 +201,11 @@ class VelocityChange:
             other.base,
             other.joints,
             other.claims,
-            None if first is None or second is None else _Along(lambda step: second(step) @ first(step)),
+            None if first is None or second is None else _MatrixAlongStep(lambda step: second(step) @ first(step)),
         )
 
 
-class _Along:
+class _MatrixAlongStep:
     """Matrix ``T`` as a function of a time step.  Local functions cannot be pickled: this one becomes None."""
 
     def __init__(self, matrix: Callable[[complex], Matrix]) -> None:
@@ -217,7 +217,7 @@ class _Along:
     def __reduce__(self) -> Any:
         return type(None), ()
 
-    def __deepcopy__(self, memo: Any) -> _Along:
+    def __deepcopy__(self, memo: Any) -> _MatrixAlongStep:
         return self
 
 
@@ -239,7 +239,7 @@ def _inverse(T: Matrix, name: str) -> Matrix:
 
 def derived_rate(model: Model, state: State, matrix: Callable[[State], Matrix], what: str) -> Matrix:
     """Rate of ``matrix(state)`` along the state; an error if it is a function of more than the configuration."""
-    at = lambda step: matrix(later(model, state, step))  # noqa: E731
+    at = lambda step: matrix(state_after(model, state, step))  # noqa: E731
     rate = derivative(at, like=state)
     if not all(map(is_numeric, (rate, *state))):
         return rate
@@ -268,4 +268,6 @@ def upper(X: Matrix, X_inverse: Matrix, Y: Matrix, Z: Matrix, Z_inverse: Matrix)
 def identity(model: Model) -> VelocityChange:
     """Change that changes nothing; the start of a chain."""
     one, zero = np.eye(model.nv), np.zeros((model.nv, model.nv))
-    return VelocityChange(one, zero, one, "body", "twist of the base, body-fixed", at=_Along(lambda step: one))
+    return VelocityChange(
+        one, zero, one, "body", "twist of the base, body-fixed", at=_MatrixAlongStep(lambda step: one)
+    )

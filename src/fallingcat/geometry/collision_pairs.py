@@ -132,7 +132,7 @@ def _default_pairs(model: Model, named: tuple[tuple[str, str], ...] | None) -> S
         couples = [(i, j) for i, j in hinged if frozenset((names[i], names[j])) not in excluded]
     else:
         hinged = couples = [(model.link_index(a), model.link_index(b)) for a, b in named]
-    shapes = [_ordered(a, b) for i, j in couples for a, b in product(sides[i], sides[j])]
+    shapes = [_ordered_pair(a, b) for i, j in couples for a, b in product(sides[i], sides[j])]
     poses = outward(nodes(model, model.neutral()), np.eye(4), lambda node, H: H @ node.H)
     depths = [-1.0 * met.distance if named is None else 0.0 for met in meetings(shapes, poses)]
     clear = [pair for pair, depth in zip(shapes, depths, strict=True) if depth <= 0.0]
@@ -149,7 +149,7 @@ def _sides(model: Model, i: int) -> list[Side]:
     return [Side(i, placement, solid) for placement, solid in solids if solid is not None]
 
 
-def _ordered(a: Side, b: Side) -> Couple:
+def _ordered_pair(a: Side, b: Side) -> Couple:
     return (a, b) if a.solid.extent >= b.solid.extent else (b, a)
 
 

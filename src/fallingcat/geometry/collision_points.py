@@ -139,14 +139,14 @@ def feet(model: Model, state: State | None = None, within: float = 0.01) -> Coll
     up = plane(model).normal
     bottoms = np.array([up @ p - r for p, r in zip(positions(whole, at, points), radii, strict=True)], dtype=float)
     low = np.flatnonzero(bottoms <= bottoms.min() + within)
-    frames = _named(model, [whole.frame(points[i]) for i in low])
+    frames = _named_frames(model, [whole.frame(points[i]) for i in low])
     known = {frame.name for frame in model.frames}
     new = tuple(frame for frame in frames if frame.name not in known)
     names = tuple(frame.name for frame in frames)
     return CollisionPoints(replace(model, frames=(*model.frames, *new)), names, tuple(radii[i] for i in low))
 
 
-def _named(model: Model, frames: list[Frame]) -> list[Frame]:
+def _named_frames(model: Model, frames: list[Frame]) -> list[Frame]:
     """Frames with readable names: those of the model at the same place, or new ones by their link."""
     taken = {*model.link_names, *(frame.name for frame in model.frames)}
     counts, numbers, out = Counter(frame.link for frame in frames), Counter[str](), list[Frame]()

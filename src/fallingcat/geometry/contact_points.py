@@ -10,7 +10,7 @@ import numpy as np
 
 from .._deprecated import former_arguments
 from ..arrays import concatenate, cross, skew
-from ..arrays.types import Matrix, Vector
+from ..arrays.types import Matrix, Matrix_3_nv, Vector, Vector_3
 from ..dynamics import jacobian, jacobian_derivative, link_pose
 from ..dynamics.checks import check_model
 from ..dynamics.geometry import geometry
@@ -48,7 +48,7 @@ class Plane(NamedTuple):
         """True: :attr:`Site.axes` are the same everywhere."""
         return True
 
-    def site(self, p: Vector, radius: float = 0.0) -> Site:
+    def site(self, p: Vector_3, radius: float = 0.0) -> Site:
         """Ground below a ball.
 
         Args:
@@ -60,7 +60,7 @@ class Plane(NamedTuple):
         """
         return Site(self.normal @ p - self.height - radius, self.axes)
 
-    def place(self, p: Vector) -> Vector:
+    def place(self, p: Vector_3) -> Vector_3:
         """Coordinates of a point relative to the plane.
 
         Args:
@@ -140,7 +140,7 @@ def _plane(model: Model, normal: tuple[float, ...] | None, height: float) -> Pla
 
 
 @former_arguments(place="link")
-def position(model: Model, state: State, link: str) -> Vector:
+def position(model: Model, state: State, link: str) -> Vector_3:
     """Position of the origin of a link or frame.
 
     Args:
@@ -167,7 +167,7 @@ def positions(model: Model, state: State, places: Sequence[str]) -> list[Vector]
 
 
 @former_arguments(place="link")
-def point_jacobian(model: Model, state: State, link: str) -> Matrix:
+def point_jacobian(model: Model, state: State, link: str) -> Matrix_3_nv:
     """Jacobian of the origin of a link or frame.
 
     Args:

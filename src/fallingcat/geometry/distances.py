@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays.types import FloatArray
+from ..arrays.types import Float_3, FloatArray
 from ..dynamics.checks import check_model, check_robot
 from ..dynamics.kinematics import world_poses
 from ..errors import ExtraMissingError, ModelError, describe
@@ -35,7 +35,7 @@ class Distance(NamedTuple):
     """m; negative: depth of the overlap"""
     points: FloatArray
     """``2 x 3`` (m, world): nearest point of each"""
-    normal: FloatArray
+    normal: Float_3
     """3, world: from the first to the second"""
 
 
@@ -105,7 +105,7 @@ def check_obstacles(obstacles: Any) -> None:
         raise ModelError(f"obstacles are shapes, such as [Sphere(0.1, placement=H)], not {describe(obstacles)}")
 
 
-def _standing(obstacles: Any) -> dict[str, Placed]:
+def _standing(obstacles: Any) -> dict[str, PlacedShapes]:
     check_obstacles(obstacles)
     return {f"obstacle {i}": [(solid(shape), _transform(shape.placement))] for i, shape in enumerate(obstacles)}
 
@@ -126,11 +126,11 @@ def _checked(model: Model, pairs: Any) -> list[tuple[str, str]]:
     return [(a, b) for a, b in pairs]
 
 
-Placed = list[tuple[Any, Any]]
+PlacedShapes = list[tuple[Any, Any]]
 """Solids and their poses, both as coal has them."""
 
 
-def _nearest(links: tuple[str, str], first: Placed, second: Placed) -> Distance:
+def _nearest(links: tuple[str, str], first: PlacedShapes, second: PlacedShapes) -> Distance:
     coal, best = _coal(), Distance(links, np.inf, np.zeros((2, 3)), np.zeros(3))
     for (a, H_a), (b, H_b) in product(first, second):
         found = coal.DistanceResult()

@@ -207,7 +207,7 @@ def _overlap(face: Any, other: Any, normal: Any) -> list[Corner]:
             found.append(Corner(place, turn @ place[:2], there))
     upright = less(normal[2], -PERPENDICULAR_COSINE)
     for p in flat:
-        out = _outside(p, seen, back)
+        out = _distance_outside(p, seen, back)
         z = other[0][2] - (normal[:2] @ (p - seen[0])) / where(upright, normal[2], -1.0)
         there = less(where(upright, out - CORNER_TOLERANCE, 1.0), 0.0)
         found.append(Corner(concatenate([p, np.reshape(z, 1)]), turn @ p, there))
@@ -227,7 +227,7 @@ def _direction(x: Any) -> Any:
     return scale(where(there, 1.0 / sqrt(where(there, square, 1.0)), 0.0), x)
 
 
-def _outside(p: Any, polygon: Any, sides: list[Any]) -> Any:
+def _distance_outside(p: Any, polygon: Any, sides: list[Any]) -> Any:
     """m: how far a point is outside of a polygon."""
     return -smallest([-1.0 * (out @ (p - corner)) for out, corner in zip(sides, polygon, strict=True)])
 

@@ -130,7 +130,7 @@ def _balls(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
 
 def _capsule_and_ball(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
     p, u, q = H_a[:3, 3], scale(half_a[2], H_a[:3, 2]), H_b[:3, 3]
-    t = _clamped((q - p) @ u / (half_a[2] * half_a[2]), 1.0)
+    t = _clamp((q - p) @ u / (half_a[2] * half_a[2]), 1.0)
     return _thick(p + scale(t, u), r_a, q, r_b)
 
 
@@ -148,10 +148,10 @@ def nearest_of_segments(w: Any, e: Any, a: Any, f: Any, b: Any) -> tuple[Any, An
     turn, d, g = e @ f, e @ w, f @ w
     sine = 1.0 - turn * turn
     parallel = less(sine, PARALLEL_SINE * PARALLEL_SINE)
-    low, high = _clamped(-d - absolute(turn) * b, a), _clamped(absolute(turn) * b - d, a)
-    s = where(parallel, 0.5 * (low + high), _clamped((turn * g - d) / where(parallel, 1.0, sine), a))
-    t = _clamped(turn * s + g, b)
-    return where(parallel, s, _clamped(turn * t - d, a)), t
+    low, high = _clamp(-d - absolute(turn) * b, a), _clamp(absolute(turn) * b - d, a)
+    s = where(parallel, 0.5 * (low + high), _clamp((turn * g - d) / where(parallel, 1.0, sine), a))
+    t = _clamp(turn * s + g, b)
+    return where(parallel, s, _clamp(turn * t - d, a)), t
 
 
 def _thick(x: Any, r_x: Any, y: Any, r_y: Any) -> Proximity:
@@ -214,7 +214,7 @@ def _thrown_out(H: Pose, R: Any, x: Any, normal: Any, distance: Any, radius: Any
 
 def _out_of_box(half: Any, x: Any, inside: Separation) -> tuple[Any, Any]:
     """Distance of ``x`` from a box, and its direction; or as ``inside`` has it."""
-    length, normal = _direction(x - _clamped(x, half))
+    length, normal = _direction(x - _clamp(x, half))
     deep = less(inside.apart, 0.0)
     there = where(deep, 0.0, length)
     return where(deep, inside.apart, length), where(less(0.0, there), normal, inside.normal)
@@ -252,11 +252,11 @@ def _nearest_of_segment(half: Any, c: Any, u: Any) -> Any:
     """
     size = PARALLEL_SINE * PARALLEL_SINE * (u @ u)
     steps = where(less(u * u, size), np.ones(3), u)
-    kinks = [_clamped((side * half[i] - c[i]) / steps[i], 1.0) for i in range(3) for side in (-1.0, 1.0)]
+    kinks = [_clamp((side * half[i] - c[i]) / steps[i], 1.0) for i in range(3) for side in (-1.0, 1.0)]
     low, slope_low, high, slope_high = -1.0, NO_SEPARATION, 1.0, -NO_SEPARATION
     for t in (-1.0, 1.0, *kinks):
         x = c + scale(t, u)
-        slope = u @ (x - _clamped(x, half))
+        slope = u @ (x - _clamp(x, half))
         falls, rises = less(slope, size), less(-size, slope)
         low, slope_low = _larger(low, where(falls, t, -1.0)), _larger(slope_low, where(falls, slope, NO_SEPARATION))
         high, slope_high = (
@@ -351,7 +351,7 @@ def _larger(x: Any, y: Any) -> Any:
     return where(less(x, y), y, x)
 
 
-def _clamped(x: Any, most: Any) -> Any:
+def _clamp(x: Any, most: Any) -> Any:
     """``x`` between ``-most`` and ``most``."""
     return where(less(most, x), most, where(less(x, -most), -most, x))
 

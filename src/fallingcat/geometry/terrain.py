@@ -75,7 +75,7 @@ class Terrain(ABC):
         Returns:
             Height (m), first (1) and second (1/m) derivatives.
         """
-        return Slopes(*_evaluated_trace(*_derived(self), [x, y]))
+        return Slopes(*_evaluated_trace(*_terrain_slopes(self), [x, y]))
 
     def check_radius(self, radius: float) -> None:  # noqa: B027 (most cannot say)
         """Refuse balls that do not fit into a hollow: they would touch at two places.
@@ -120,7 +120,7 @@ class Uneven(NamedTuple):
         return array([self.site(p).height, 0.0, 0.0])
 
 
-def grounded(plane: Plane, terrain: Terrain | None) -> Plane | Uneven:
+def ground_surface(plane: Plane, terrain: Terrain | None) -> Plane | Uneven:
     """A plane, with a terrain if there is one."""
     return plane if terrain is None else Uneven(plane, terrain)
 
@@ -152,7 +152,7 @@ def _axes(at: Slopes) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _derived(terrain: Terrain) -> tuple[list[Any], np.ndarray]:
+def _terrain_slopes(terrain: Terrain) -> tuple[list[Any], np.ndarray]:
     """Traced :class:`Slopes`, and the inputs ``x`` and ``y`` that they are made of."""
     at = Graph().inputs("x", 2)
     h = terrain.height(*at)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple
 
-from ..arrays.types import Vector
+from ..arrays.types import Vector_3
 from ..errors import FallingCatError, FileError, ModelError, describe
 from ..lie import Group
 from ..model import Model
@@ -43,7 +43,7 @@ def load(
     fixed: Literal["merge", "keep"] = "merge",
     physics: Literal["strict", "warn"] = "strict",
     faults: Literal["strict", "warn"] = "strict",
-    gravity: Vector | None = None,
+    gravity: Vector_3 | None = None,
     inside: str | os.PathLike[str] | None = None,
     root: str | None = None,
     massless: Literal["keep", "weld"] = "keep",

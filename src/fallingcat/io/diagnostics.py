@@ -77,7 +77,7 @@ class _GroupedWarning:
     places: set[tuple[int | None, str]]
     lines: list[str] = field(default_factory=list)
 
-    def told(self, place: Located | None) -> str:
+    def with_place(self, place: Located | None) -> str:
         """The warning, with one place more."""
         self.places.add(_where(place))
         more = len(self.places) - 1
@@ -126,7 +126,7 @@ class Reader:
             ['robot.urdf:7: <axis>: the axis was not of length 1 (and 2 more: lines 9, 12)']
         """
         if (remark := self._seen.get(kind or text)) is not None:
-            self.warnings[remark.index] = remark.told(place)
+            self.warnings[remark.index] = remark.with_place(place)
             return
         if len(self.warnings) > MAX_WARNINGS:
             return

@@ -50,7 +50,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     try:
         target = Path(os.path.realpath(path))
         temporary = target.parent / f".{target.name[:64]}.{secrets.token_hex(8)}.tmp"
-        descriptor, nameless = _opened(temporary)
+        descriptor, nameless = _open_new(temporary)
         with open(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
@@ -69,7 +69,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
                 os.unlink(temporary)
 
 
-def _opened(temporary: Path) -> tuple[int, bool]:
+def _open_new(temporary: Path) -> tuple[int, bool]:
     """A new file to write to, and whether it has no name yet."""
     if os.path.isdir("/proc/self/fd"):
         with contextlib.suppress(AttributeError, OSError):  # not every system and not every file system has such files

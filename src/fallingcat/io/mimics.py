@@ -10,7 +10,7 @@ import numpy as np
 
 from ..model import Couple, Fixed, Joint, Limits, Mimic
 from ..model.mimics import room
-from ..model.tree import followed
+from ..model.tree import resolve_leaders
 from .diagnostics import Located, Reader
 
 
@@ -27,9 +27,9 @@ def mimicking(
     joints: Sequence[Joint], asked: Mapping[str, MimicRequest], reader: Reader
 ) -> tuple[list[Joint], list[Couple]]:
     """The joints as followers; with ``loops="open"`` or ``"close"`` as they are, and what couples them if closed."""
-    asked = _possible(joints, asked, reader)
+    asked = _valid_followers(joints, asked, reader)
     if reader.options.loops is None:
-        return _with_compatible_limits(followed(_followers(joints, asked, reader)), asked, reader), []
+        return _with_compatible_limits(resolve_leaders(_followers(joints, asked, reader)), asked, reader), []
     if reader.options.loops == "close":
         couples = [
             Couple(f"{name} mimics {one.leader}", name, one.leader, (one.offset, one.ratio))
@@ -42,7 +42,9 @@ def mimicking(
     return [*joints], []
 
 
-def _possible(joints: Sequence[Joint], asked: Mapping[str, MimicRequest], reader: Reader) -> dict[str, MimicRequest]:
+def _valid_followers(
+    joints: Sequence[Joint], asked: Mapping[str, MimicRequest], reader: Reader
+) -> dict[str, MimicRequest]:
     """Followers with one coordinate; leaders must exist, and must not follow themselves in the end."""
     by_name, found = {joint.name: joint for joint in joints}, {}
     for name, one in asked.items():

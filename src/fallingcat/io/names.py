@@ -8,7 +8,7 @@ from typing import Final
 from .diagnostics import Located, Reader
 from .limits import MAX_NAME
 
-_PLAIN: Final = frozenset("_-.:/ ")
+_PLAIN_CHARACTERS: Final = frozenset("_-.:/ ")
 
 
 class Names:
@@ -59,7 +59,9 @@ def check_name(reader: Reader, place: Located | None, kind: str, name: str) -> N
         return
     if any(unicodedata.category(c) in ("Cc", "Cs") for c in name):
         reader.fail(place, f"the {kind}'s name holds a control character", ascii(name))
-    odd = sorted({c for c in name if not (c.isalnum() or c in _PLAIN or unicodedata.category(c) in ("Mn", "Mc"))})
+    odd = sorted(
+        {c for c in name if not (c.isalnum() or c in _PLAIN_CHARACTERS or unicodedata.category(c) in ("Mn", "Mc"))}
+    )
     if odd:
         reader.warn(place, f"the {kind}'s name holds unusual characters: {' '.join(map(ascii, odd))}")
     if name != name.strip():

@@ -106,7 +106,7 @@ def _salvaged_number(reader: Reader, element: Element, rule: str, text: str) -> 
     return value
 
 
-def written(numbers: object) -> str:
+def shortest_text(numbers: object) -> str:
     """Shortest text that gives the same floats back; no negative zeros.
 
     Example:

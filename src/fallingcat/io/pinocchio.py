@@ -35,7 +35,7 @@ from .diagnostics import FileWarning, Place, Reader
 
 _Axis = tuple[float, float, float]
 _AXES: Final[dict[str, _Axis]] = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
-_ALIGNED: Final[dict[str, Callable[[_Axis, Any], JointKind]]] = {
+_AXIS_JOINTS: Final[dict[str, Callable[[_Axis, Any], JointKind]]] = {
     "R": lambda axis, _: Revolute(axis),
     "RUB": lambda axis, _: Continuous(axis),
     "P": lambda axis, _: Prismatic(axis),
@@ -105,8 +105,8 @@ def _kind(name: str, part: JointPart) -> JointKind:
         return _follower_kind(part.joint)
     if short in _KINDS:
         return _KINDS[short](part.joint)
-    if short[:-1] in _ALIGNED and short[-1] in _AXES:
-        return _ALIGNED[short[:-1]](_AXES[short[-1]], part.joint)
+    if short[:-1] in _AXIS_JOINTS and short[-1] in _AXES:
+        return _AXIS_JOINTS[short[:-1]](_AXES[short[-1]], part.joint)
     raise ModelError(f"Pinocchio's joint {name!r} is of the kind {short}, which has no counterpart here")
 
 

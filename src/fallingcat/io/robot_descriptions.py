@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ..errors import ExtraMissingError, FileError, meant
+from ..errors import ExtraMissingError, FileError, nearest_name_hint
 from .example_robots import candidates, known_robots, robots_folder
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -30,7 +30,7 @@ def path_of(name: str) -> str:
     ``robot_descriptions`` clones a repository when one of its modules is imported for the first time: here that is
     refused, and the message says how to have the files, unless ``example-robot-data`` has the robot, too.
     """
-    module = _installed(name if name.endswith(_ENDING) else name + _ENDING)
+    module = _installed_module(name if name.endswith(_ENDING) else name + _ENDING)
     missing = _missing_files(name, module) if module is not None else None
     if module is not None and missing is None:
         return _description_file(name, module)
@@ -67,11 +67,11 @@ def _example(name: str, missing: FileError | None) -> str:
         raise ExtraMissingError(
             "robots", package="example-robot-data", purpose=f"{name!r} is no file, and by its name it"
         )
-    near = meant(name.removesuffix(_ENDING), [key for key, paths in known.items() if len(paths) == 1])
+    near = nearest_name_hint(name.removesuffix(_ENDING), [key for key, paths in known.items() if len(paths) == 1])
     raise FileError(f"there is no such file, and no robot of this name is installed{near}", file=name)
 
 
-def _installed(name: str) -> str | None:
+def _installed_module(name: str) -> str | None:
     """The module of a description, if there is one."""
     if importlib.util.find_spec(name) is not None:
         return name

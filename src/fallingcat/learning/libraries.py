@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.checks import choice
-from ..errors import ExtraMissingError, ModelError, describe, meant
+from ..errors import ExtraMissingError, ModelError, describe, nearest_name_hint
 
 TARGETS = {"numpy": ("cpu",), "torch": ("cpu", "cuda"), "jax": ("cpu", "cuda"), "cupy": ("cuda",)}
 """Targets on which the arrays of each library can be."""
@@ -223,7 +223,7 @@ def library_of(name: Any, target: str, dtype: str) -> Library:
     """Library by its name; an error says which ones have arrays on a target."""
     choice(dtype, ("float64", "float32"), "dtype of an Environment")
     if not isinstance(name, str) or name not in LIBRARIES:
-        hint = meant(name, LIBRARIES) if isinstance(name, str) else ""
+        hint = nearest_name_hint(name, LIBRARIES) if isinstance(name, str) else ""
         raise ModelError(f"library is one of {', '.join(LIBRARIES)}, not {describe(name)}{hint}")
     if target not in TARGETS[name]:
         able = [each for each, targets in TARGETS.items() if target in targets]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import stack
 from ..arrays.arguments import of_shape
-from ..arrays.types import FloatArray, Matrix, Tensor, Vector
+from ..arrays.types import Float_m_m_m, Matrix_m_m, Tensor, Vector, Vector_m
 from ..errors import ModelError, describe
 from ..records import concise
 from .group import Group, constant
@@ -34,7 +34,7 @@ class Algebra:
         True
     """
 
-    constants: FloatArray
+    constants: Float_m_m_m
     """``m x m x m``"""
     name: str = "algebra"
     """name of the algebra, for messages"""
@@ -52,6 +52,7 @@ class Algebra:
             raise ModelError(f"the bracket of {self.name!r} is not skew: constants[k, i, j] = -constants[k, j, i]")
         twice = np.einsum("lkm,mij->lkij", c, c)  # [e_k, [e_i, e_j]]
         jacobi = twice + twice.transpose(0, 2, 3, 1) + twice.transpose(0, 3, 1, 2)
+        # squared: the sums are quadratic in the constants
         if np.abs(jacobi).max(initial=0.0) > 1e-12 * size**2:
             raise ModelError(f"the bracket of {self.name!r} breaks Jacobi's identity: it is that of no group")
         object.__setattr__(self, "constants", constant(c))
@@ -105,7 +106,7 @@ class Algebra:
         """Dimension ``m``."""
         return len(self.constants)
 
-    def ad(self, x: Vector) -> Matrix:
+    def ad(self, x: Vector) -> Matrix_m_m:
         """Matrix of the Lie bracket, ``ad(x) y = [x, y]``.
 
         Args:
@@ -117,7 +118,7 @@ class Algebra:
         x = of_shape(x, (self.dim,), f"a vector of {self}")
         return stack([self.constants[k].T @ x for k in range(self.dim)])
 
-    def adt(self, h: Vector) -> Matrix:
+    def adt(self, h: Vector) -> Matrix_m_m:
         """Transposed bracket of a momentum, skew.
 
         ``ad(x)' h = adt(h) x``.
@@ -131,7 +132,7 @@ class Algebra:
         h = of_shape(h, (self.dim,), f"a momentum of {self}")
         return stack([self.constants[:, :, j].T @ h for j in range(self.dim)])
 
-    def dexp_right(self, x: Vector) -> Matrix:
+    def dexp_right(self, x: Vector_m) -> Matrix_m_m:
         """Right derivative of the exponential: body-fixed velocity of ``exp(x(t))`` per ``dx/dt``, [From] (29).
 
         ``sum (-ad)^k / (k + 1)!``.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import array, scale
-from ..arrays.types import FloatArray, Pose, Vector
+from ..arrays.types import Float_6_m, Floats_nq, Pose, Vector_m
 from ..caching import cached_property
 from .abelian import Abelian, unit
 from .group import constant
@@ -38,25 +38,25 @@ class Cylindrical(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Vector) -> Pose:
+    def exp(self, x: Vector_m) -> Pose:
         """Exponential map of ``[v, w]``."""
         return homogeneous(about(self.axis, x[1]), scale(x[0], np.array(self.axis)))
 
-    def log(self, g: Pose) -> Vector:
+    def log(self, g: Pose) -> Vector_m:
         """Logarithm ``[v, w]``."""
         return array([np.array(self.axis) @ g[:3, 3], angle_about(self.axis, g[:3, :3])])
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x 2)."""
         along, zero = np.array(self.axis), np.zeros(3)
         return constant(np.stack([np.concatenate([along, zero]), np.concatenate([zero, along])], axis=1))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements."""
         parts = rng.normal(size=(*batch, 1)), rng.uniform(-np.pi, np.pi, size=(*batch, 1))
         return np.concatenate(parts, axis=-1)

@@ -11,7 +11,20 @@ import numpy as np
 from .._deprecated import former_attribute
 from ..arrays import concatenate, is_numeric, scale
 from ..arrays.arguments import check_arguments_first, check_rng, is_scalar, shape_of
-from ..arrays.types import FloatArray, Matrix, Pose, Scalar, Vector
+from ..arrays.types import (
+    Float_4_4,
+    Float_6_m,
+    FloatArray,
+    Floats_nq,
+    Matrix,
+    Matrix_4_4,
+    Matrix_m_m,
+    Pose,
+    Scalar,
+    Vector,
+    Vector_m,
+    Vector_nq,
+)
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from . import series
@@ -51,7 +64,7 @@ class Group(ABC):
 
     # identity, compose, inverse -------------------------------------------------------------------------------
 
-    def identity(self) -> FloatArray:
+    def identity(self) -> Float_4_4:
         """Neutral element.
 
         Returns:
@@ -59,15 +72,15 @@ class Group(ABC):
         """
         return np.eye(4)
 
-    def compose(self, g: Pose, h: Pose) -> Pose:
+    def compose(self, g: Matrix, h: Matrix) -> Matrix:
         """Product ``g h``: first h, then g, seen from the fixed frame.
 
         Args:
-            g: Element (4 x 4).
-            h: Element (4 x 4).
+            g: Element (4 x 4, or block-diagonal of a product).
+            h: Element (4 x 4, or block-diagonal of a product).
 
         Returns:
-            Element (4 x 4).
+            Element (4 x 4, or block-diagonal of a product).
         """
         return g @ h
 
@@ -85,7 +98,7 @@ class Group(ABC):
 
     # hat, vee -------------------------------------------------------------------------------------------------
 
-    def hat(self, x: Vector) -> Matrix:
+    def hat(self, x: Vector_m) -> Matrix_4_4:
         """Matrix ``[[skew w, v], [0, 0]]`` of ``[v; w] = selection @ x``.
 
         Args:
@@ -97,7 +110,7 @@ class Group(ABC):
         twist = self.selection @ x
         return concatenate([concatenate([skew(twist[3:]), twist[:3, None]], axis=1), np.zeros((1, 4))])
 
-    def vee(self, matrix: Matrix) -> Vector:
+    def vee(self, matrix: Matrix_4_4) -> Vector_m:
         """Algebra vector of a matrix; the inverse of :meth:`hat`.
 
         Args:
@@ -111,7 +124,7 @@ class Group(ABC):
     # exp, log -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def exp(self, x: Vector) -> Pose:
+    def exp(self, x: Vector_m) -> Pose:
         """Exponential map: the element reached from the identity by a constant body velocity in unit time.
 
         Args:
@@ -122,7 +135,7 @@ class Group(ABC):
         """
 
     @abstractmethod
-    def log(self, g: Pose) -> Vector:
+    def log(self, g: Pose) -> Vector_m:
         """Logarithm: the shortest ``x`` with ``exp(x) = g``; rotation angles lie in ``(-pi, pi]``.
 
         Args:
@@ -135,7 +148,7 @@ class Group(ABC):
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def Ad(self, g: Pose) -> Matrix:
+    def Ad(self, g: Pose) -> Matrix_m_m:
         """Adjoint matrix: moves algebra vectors by conjugation, ``g hat(x) g^-1 = hat(Ad(g) x)``.
 
         Args:
@@ -146,7 +159,7 @@ class Group(ABC):
         """
 
     @abstractmethod
-    def ad(self, x: Vector) -> Matrix:
+    def ad(self, x: Vector) -> Matrix_m_m:
         """Matrix of the Lie bracket, ``ad(x) @ y = [x, y]`` ([From] Table 1).
 
         Args:
@@ -157,7 +170,7 @@ class Group(ABC):
         """
 
     @abstractmethod
-    def adt(self, h: Vector) -> Matrix:
+    def adt(self, h: Vector) -> Matrix_m_m:
         """Transposed bracket of a momentum, skew.
 
         ``ad(x).T @ h = adt(h) @ x``, with the sign of [Mishra] (3); [From]'s ad~ is its negative.
@@ -171,7 +184,7 @@ class Group(ABC):
 
     # derivative of the exponential ----------------------------------------------------------------------------
 
-    def dexp_left(self, x: Vector) -> Matrix:
+    def dexp_left(self, x: Vector) -> Matrix_m_m:
         """Left derivative of the exponential: the *world-fixed* velocity of ``exp(x(t))`` per ``dx/dt``.
 
         ``sum ad(x)^k / (k+1)!``, which is ``1 + b ad + c ad^2`` wherever ``ad^3 = -angle^2 ad``, that is on every
@@ -186,7 +199,7 @@ class Group(ABC):
         t, ad = self.squared_angle(x), self.ad(x)
         return np.eye(self.dim) + scale(series.b(t), ad) + scale(series.c(t), ad @ ad)
 
-    def dexp_left_inverse(self, x: Vector) -> Matrix:
+    def dexp_left_inverse(self, x: Vector) -> Matrix_m_m:
         """Inverse of :meth:`dexp_left`, ``1 - ad/2 + d ad^2``; infinite where the angle is 2 pi.
 
         Args:
@@ -198,7 +211,7 @@ class Group(ABC):
         t, ad = self.squared_angle(x), self.ad(x)
         return np.eye(self.dim) - 0.5 * ad + scale(series.d(t), ad @ ad)
 
-    def dexp_right(self, x: Vector) -> Matrix:
+    def dexp_right(self, x: Vector_m) -> Matrix_m_m:
         """Right derivative of the exponential: the *body-fixed* velocity of ``exp(x(t))`` per ``dx/dt``.
 
         [From] (29), ``sum (-ad)^k/(k+1)!``.
@@ -211,7 +224,7 @@ class Group(ABC):
         """
         return self.dexp_left(-x)
 
-    def dexp_right_inverse(self, x: Vector) -> Matrix:
+    def dexp_right_inverse(self, x: Vector_m) -> Matrix_m_m:
         """Inverse of :meth:`dexp_right`.
 
         Args:
@@ -222,7 +235,7 @@ class Group(ABC):
         """
         return self.dexp_left_inverse(-x)
 
-    def logarithm_rate(self, v: Vector, x: Vector) -> Vector:
+    def logarithm_rate(self, v: Vector_m, x: Vector_m) -> Vector_m:
         """Rate of ``x`` when the point ``exp(x)`` moves with a body velocity: ``dexp_right_inverse(x) @ v``.
 
         Args:
@@ -236,7 +249,7 @@ class Group(ABC):
 
     seen_ahead = former_attribute("seen_ahead", "logarithm_rate")
 
-    def squared_angle(self, x: Vector) -> Scalar:
+    def squared_angle(self, x: Vector_m) -> Scalar:
         """Square of the rotation angle of ``exp(x)``.
 
         Args:
@@ -257,7 +270,7 @@ class Group(ABC):
 
     @property
     @abstractmethod
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x m): ``[v; w] = selection @ x`` ([From] Definition 4.2, where it is called H)."""
 
     @cached_property
@@ -274,7 +287,7 @@ class Group(ABC):
         return len(self.coordinate_names)
 
     @abstractmethod
-    def coordinates(self, g: Pose) -> Vector:
+    def coordinates(self, g: Pose) -> Vector_nq:
         """Flat coordinates of an element, in the order of :attr:`coordinate_names`.
 
         Args:
@@ -285,7 +298,7 @@ class Group(ABC):
         """
 
     @abstractmethod
-    def element(self, q: Vector) -> Pose:
+    def element(self, q: Vector_nq) -> Pose:
         """Element with given flat coordinates; the inverse of :meth:`coordinates`.
 
         Args:
@@ -295,7 +308,7 @@ class Group(ABC):
             Element (4 x 4).
         """
 
-    def moved(self, q: Vector, x: Vector) -> Vector:
+    def moved(self, q: Vector_nq, x: Vector_m) -> Vector_nq:
         """Flat coordinates of ``element(q) exp(x)``.
 
         Args:
@@ -307,7 +320,7 @@ class Group(ABC):
         """
         return self.coordinates(self.compose(self.element(q), self.exp(x)))
 
-    def between(self, q: Vector, p: Vector) -> Vector:
+    def between(self, q: Vector_nq, p: Vector_nq) -> Vector_m:
         """Vector that moves the flat coordinates ``q`` to ``p``: ``log(element(q)^-1 element(p))``.
 
         Args:
@@ -337,7 +350,7 @@ class Group(ABC):
         return self.compose(g, self.exp(scale(s, self.log(self.compose(self.inverse(g), h)))))
 
     @abstractmethod
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements: rotations uniform, positions normal, deviation 1 m.
 
         Args:
@@ -348,7 +361,7 @@ class Group(ABC):
             ``batch x nq``.
         """
 
-    def random(self, rng: np.random.Generator) -> FloatArray:
+    def random(self, rng: np.random.Generator) -> Float_4_4:
         """Random element.
 
         Args:
@@ -376,7 +389,7 @@ class Group(ABC):
         g = np.asarray(g)
         return bool(self.distance_to_group(g) <= tolerance * max(1.0, np.abs(g).max(initial=1.0)))
 
-    def distance_to_group(self, g: np.ndarray) -> float:
+    def distance_to_group(self, g: Float_4_4) -> float:
         """Largest distance of an entry of a matrix from that of an element.
 
         Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import array, scale
-from ..arrays.types import FloatArray, Pose, Vector
+from ..arrays.types import Float_6_m, Floats_nq, Pose, Vector_m
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from .abelian import Abelian, unit
@@ -43,23 +43,23 @@ class Helical(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Vector) -> Pose:
+    def exp(self, x: Vector_m) -> Pose:
         """Exponential map of ``angle``."""
         return homogeneous(about(self.axis, x[0]), scale(self.pitch * x[0], np.array(self.axis)))
 
-    def log(self, g: Pose) -> Vector:
+    def log(self, g: Pose) -> Vector_m:
         """Logarithm ``angle``."""
         return array([(np.array(self.axis) @ g[:3, 3]) / self.pitch])
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x 1)."""
         return constant(np.concatenate([self.pitch * np.array(self.axis), self.axis])[:, None])
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements."""
         return rng.uniform(-np.pi, np.pi, size=(*batch, 1))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import concatenate
-from ..arrays.types import FloatArray, Matrix, Vector
+from ..arrays.types import Float_6_m, FloatArray, Floats_nq, Matrix, Matrix_m_m, Vector, Vector_m, Vector_nq
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..records import concise
@@ -56,88 +56,88 @@ class Product(Group):
 
     # hat, vee -------------------------------------------------------------------------------------------------
 
-    def hat(self, x: Vector) -> Matrix:
+    def hat(self, x: Vector_m) -> Matrix:
         """Block-diagonal matrix of an algebra vector."""
         return self._blocks(lambda f, part: f.hat(part), self.split(x))
 
-    def vee(self, matrix: Matrix) -> Vector:
+    def vee(self, matrix: Matrix) -> Vector_m:
         """Algebra vector of a block-diagonal matrix."""
         return self._vector(lambda f, block: f.vee(block), self.split_element(matrix))
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Vector) -> Matrix:
+    def exp(self, x: Vector_m) -> Matrix:
         """Exponential map, factor by factor."""
         return self._blocks(lambda f, part: f.exp(part), self.split(x))
 
-    def log(self, g: Matrix) -> Vector:
+    def log(self, g: Matrix) -> Vector_m:
         """Logarithm, factor by factor."""
         return self._vector(lambda f, block: f.log(block), self.split_element(g))
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
-    def Ad(self, g: Matrix) -> Matrix:
+    def Ad(self, g: Matrix) -> Matrix_m_m:
         """Adjoint matrix, block-diagonal (m x m)."""
         return self._blocks(lambda f, block: f.Ad(block), self.split_element(g))
 
-    def ad(self, x: Vector) -> Matrix:
+    def ad(self, x: Vector) -> Matrix_m_m:
         """Matrix of the Lie bracket, block-diagonal (m x m)."""
         return self._blocks(lambda f, part: f.ad(part), self.split(x))
 
-    def adt(self, h: Vector) -> Matrix:
+    def adt(self, h: Vector) -> Matrix_m_m:
         """Transposed bracket, block-diagonal (m x m)."""
         return self._blocks(lambda f, part: f.adt(part), self.split(h))
 
     # derivative of the exponential ----------------------------------------------------------------------------
 
-    def dexp_left(self, x: Vector) -> Matrix:
+    def dexp_left(self, x: Vector) -> Matrix_m_m:
         """Left derivative of the exponential, block-diagonal (m x m)."""
         return self._blocks(lambda f, part: f.dexp_left(part), self.split(x))
 
-    def dexp_left_inverse(self, x: Vector) -> Matrix:
+    def dexp_left_inverse(self, x: Vector) -> Matrix_m_m:
         """Inverse of :meth:`dexp_left`."""
         return self._blocks(lambda f, part: f.dexp_left_inverse(part), self.split(x))
 
-    def logarithm_rate(self, v: Vector, x: Vector) -> Vector:
+    def logarithm_rate(self, v: Vector_m, x: Vector_m) -> Vector_m:
         """Rate of ``x`` when the point ``exp(x)`` moves with body velocity ``v``."""
         return self._vector(lambda f, part: f.logarithm_rate(*part), self._pairs(self.split(v), self.split(x)))
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x m): the twist of the chained motion ``g1 g2 ...`` when it passes the identity."""
         return constant(np.concatenate([np.zeros((6, 0)), *(f.selection for f in self.factors)], axis=1))
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Matrix) -> Vector:
+    def coordinates(self, g: Matrix) -> Vector_nq:
         """Flat coordinates of an element."""
         return self._vector(lambda f, block: f.coordinates(block), self.split_element(g))
 
-    def element(self, q: Vector) -> Matrix:
+    def element(self, q: Vector_nq) -> Matrix:
         """Element with the flat coordinates ``q``."""
         return self._blocks(lambda f, part: f.element(part), self.split_coordinates(q))
 
-    def moved(self, q: Vector, x: Vector) -> Vector:
+    def moved(self, q: Vector_nq, x: Vector_m) -> Vector_nq:
         """Flat coordinates of ``element(q) exp(x)``."""
         return self._vector(lambda f, part: f.moved(*part), self._pairs(self.split_coordinates(q), self.split(x)))
 
-    def between(self, q: Vector, p: Vector) -> Vector:
+    def between(self, q: Vector_nq, p: Vector_nq) -> Vector_m:
         """Vector that moves the flat coordinates ``q`` to ``p``."""
         parts = self._pairs(self.split_coordinates(q), self.split_coordinates(p))
         return self._vector(lambda f, part: f.between(*part), parts)
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements."""
         parts = (f.random_coordinates(rng, *batch) for f in self.factors)
         return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
 
     # parts ----------------------------------------------------------------------------------------------------
 
-    def split(self, x: Vector) -> list[Vector]:
+    def split(self, x: Vector_m) -> list[Vector]:
         """Parts of an algebra vector that belong to the factors.
 
         Args:
@@ -148,7 +148,7 @@ class Product(Group):
         """
         return self._split(x, [f.dim for f in self.factors])
 
-    def split_coordinates(self, q: Vector) -> list[Vector]:
+    def split_coordinates(self, q: Vector_nq) -> list[Vector]:
         """Parts of flat coordinates that belong to the factors.
 
         Args:

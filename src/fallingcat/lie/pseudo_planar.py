@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import array
-from ..arrays.types import FloatArray, Matrix, Pose, Vector
+from ..arrays.types import Float_6_m, Floats_nq, Matrix_m_m, Pose, Vector, Vector_m, Vector_nq
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from .group import Group, constant
@@ -47,11 +47,11 @@ class PseudoPlanar(Group):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Vector) -> Pose:
+    def exp(self, x: Vector_m) -> Pose:
         """Exponential map of ``[vx, vy, wz]``."""
         return homogeneous(about(_Z, x[2]), jacobian(array([0.0, 0.0, x[2]])) @ (self.selection[:3] @ x))
 
-    def log(self, g: Pose) -> Vector:
+    def log(self, g: Pose) -> Vector_m:
         """Logarithm ``[vx, vy, wz]``."""
         angle = g[2, 3] / self.pitch
         v = jacobian_inverse(array([0.0, 0.0, angle])) @ g[:3, 3]
@@ -59,22 +59,22 @@ class PseudoPlanar(Group):
 
     # Ad, ad, adt: those of the plane ----------------------------------------------------------------------------
 
-    def Ad(self, g: Pose) -> Matrix:
+    def Ad(self, g: Pose) -> Matrix_m_m:
         """Adjoint matrix (3 x 3)."""
         return _PLANE.Ad(g)
 
-    def ad(self, x: Vector) -> Matrix:
+    def ad(self, x: Vector) -> Matrix_m_m:
         """Matrix of the Lie bracket (3 x 3)."""
         return _PLANE.ad(x)
 
-    def adt(self, h: Vector) -> Matrix:
+    def adt(self, h: Vector) -> Matrix_m_m:
         """Transposed bracket (3 x 3), skew."""
         return _PLANE.adt(h)
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x 3)."""
         S = np.eye(6)[:, [0, 1, 5]]
         S[2, 2] = self.pitch
@@ -82,16 +82,16 @@ class PseudoPlanar(Group):
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Pose) -> Vector:
+    def coordinates(self, g: Pose) -> Vector_nq:
         """Flat coordinates ``[x, y, angle]`` of an element."""
         return array([g[0, 3], g[1, 3], g[2, 3] / self.pitch])
 
-    def element(self, q: Vector) -> Pose:
+    def element(self, q: Vector_nq) -> Pose:
         """Element with the flat coordinates ``[x, y, angle]``."""
         return homogeneous(about(_Z, q[2]), array([q[0], q[1], self.pitch * q[2]]))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements: positions normal, angle uniform."""
         return _PLANE.random_coordinates(rng, *batch)

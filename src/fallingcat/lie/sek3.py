@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import block, concatenate, stack
-from ..arrays.types import FloatArray, Matrix, Scalar, Vector
+from ..arrays.types import Float_6_m, FloatArray, Floats_nq, Matrix, Matrix_m_m, Scalar, Vector, Vector_m, Vector_nq
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from . import rotations
@@ -60,23 +60,23 @@ class SEk3(Group):
 
     # hat, vee -------------------------------------------------------------------------------------------------
 
-    def hat(self, x: Vector) -> Matrix:
+    def hat(self, x: Vector_m) -> Matrix:
         """Matrix ``[[skew w, x_1 ... x_k], [0, 0]]``."""
         k = self.vectors
         return concatenate([concatenate([skew(x[-3:]), self._columns(x)], axis=1), np.zeros((k, 3 + k))])
 
-    def vee(self, matrix: Matrix) -> Vector:
+    def vee(self, matrix: Matrix) -> Vector_m:
         """Algebra vector of a matrix."""
         return concatenate([matrix[:3, 3:].T.reshape(-1), unskew(matrix[:3, :3])])
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Vector) -> Matrix:
+    def exp(self, x: Vector_m) -> Matrix:
         """Exponential map: all vectors turn as the position of SE(3) does."""
         w = x[-3:]
         return self._element(rotations.exp(w), rotations.left_jacobian(w) @ self._columns(x))
 
-    def log(self, g: Matrix) -> Vector:
+    def log(self, g: Matrix) -> Vector_m:
         """Logarithm ``[x_1; ...; x_k; w]``."""
         w = rotations.log(g[:3, :3])
         return concatenate([(rotations.left_jacobian_inverse(w) @ g[:3, 3:]).T.reshape(-1), w])
@@ -90,16 +90,16 @@ class SEk3(Group):
 
     # Ad, ad, adt ----------------------------------------------------------------------------------------------
 
-    def Ad(self, g: Matrix) -> Matrix:
+    def Ad(self, g: Matrix) -> Matrix_m_m:
         """Adjoint matrix (m x m): ``R`` on the diagonal, ``skew(t_i) R`` in the last columns."""
         R = g[:3, :3]
         return self._arrow(R, [skew(t) @ R for t in g[:3, 3:].T])
 
-    def ad(self, x: Vector) -> Matrix:
+    def ad(self, x: Vector) -> Matrix_m_m:
         """Matrix of the Lie bracket (m x m)."""
         return self._arrow(skew(x[-3:]), [skew(t) for t in self._columns(x).T])
 
-    def adt(self, h: Vector) -> Matrix:
+    def adt(self, h: Vector) -> Matrix_m_m:
         """Transposed bracket (m x m), skew."""
         k, P = self.vectors, [skew(p) for p in self._columns(h).T]
         zero = np.zeros((3, 3))
@@ -108,22 +108,22 @@ class SEk3(Group):
 
     # derivative of the exponential ----------------------------------------------------------------------------
 
-    def dexp_left(self, x: Vector) -> Matrix:
+    def dexp_left(self, x: Vector) -> Matrix_m_m:
         """Left derivative of the exponential."""
         return dexp_left(self.ad(x), self.squared_angle(x))
 
-    def dexp_left_inverse(self, x: Vector) -> Matrix:
+    def dexp_left_inverse(self, x: Vector) -> Matrix_m_m:
         """Inverse of :meth:`dexp_left`."""
         return dexp_left_inverse(self.ad(x), self.squared_angle(x))
 
-    def squared_angle(self, x: Vector) -> Scalar:
+    def squared_angle(self, x: Vector_m) -> Scalar:
         """Square of the rotation angle."""
         return x[-3:] @ x[-3:]
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x m): the twist of the pose ``(R, t_1)``."""
         S = np.zeros((6, self.dim))
         S[:3, :3] = S[3:, -3:] = np.eye(3)
@@ -131,17 +131,17 @@ class SEk3(Group):
 
     # flat coordinates -----------------------------------------------------------------------------------------
 
-    def coordinates(self, g: Matrix) -> Vector:
+    def coordinates(self, g: Matrix) -> Vector_nq:
         """Flat coordinates ``[t_1, ..., t_k, qx, qy, qz, qw]`` of an element."""
         return concatenate([g[:3, 3:].T.reshape(-1), rotations.quaternion_from_matrix(g[:3, :3])])
 
-    def element(self, q: Vector) -> Matrix:
+    def element(self, q: Vector_nq) -> Matrix:
         """Element with given flat coordinates."""
         return self._element(rotations.matrix_from_quaternion(q[-4:]), self._columns(q))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements: vectors normal, rotations uniform."""
         quaternion = SO3().random_coordinates(rng, *batch)
         return np.concatenate([rng.normal(size=(*batch, 3 * self.vectors)), quaternion], axis=-1)

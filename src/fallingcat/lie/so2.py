@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import array
-from ..arrays.types import FloatArray, Pose, Vector
+from ..arrays.types import Float_6_m, Floats_nq, Pose, Vector_m
 from ..caching import cached_property
 from .abelian import Abelian, unit
 from .group import constant
@@ -38,23 +38,23 @@ class SO2(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Vector) -> Pose:
+    def exp(self, x: Vector_m) -> Pose:
         """Exponential map of ``angle``."""
         return embed(about(self.axis, x[0]))
 
-    def log(self, g: Pose) -> Vector:
+    def log(self, g: Pose) -> Vector_m:
         """Logarithm ``angle``."""
         return array([angle_about(self.axis, g[:3, :3])])
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x 1)."""
         return constant(np.array([[0.0, 0.0, 0.0, *self.axis]]).T)
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements: uniform in ``(-pi, pi)``."""
         return rng.uniform(-np.pi, np.pi, size=(*batch, 1))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays.types import FloatArray, Pose, Vector
+from ..arrays.types import Float_6_m, Floats_nq, Pose, Vector_m
 from ..caching import cached_property
 from .abelian import Abelian, unit
 from .group import constant
@@ -18,17 +18,17 @@ class _Translations(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Vector) -> Pose:
+    def exp(self, x: Vector_m) -> Pose:
         """Exponential map."""
         return homogeneous(np.eye(3), self.selection[:3] @ x)
 
-    def log(self, g: Pose) -> Vector:
+    def log(self, g: Pose) -> Vector_m:
         """Logarithm."""
         return self.selection[:3].T @ g[:3, 3]
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements."""
         return rng.normal(size=(*batch, self.dim))
 
@@ -53,7 +53,7 @@ class R1(_Translations):
         object.__setattr__(self, "axis", unit(self.axis))
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x 1)."""
         return constant(np.array([[*self.axis, 0.0, 0.0, 0.0]]).T)
 
@@ -72,7 +72,7 @@ class R2(_Translations):
     coordinate_names = ("x", "y")
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x 2)."""
         return constant(np.eye(6)[:, :2])
 
@@ -91,6 +91,6 @@ class R3(_Translations):
     coordinate_names = ("x", "y", "z")
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x 3)."""
         return constant(np.eye(6)[:, :3])

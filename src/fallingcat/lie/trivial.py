@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays.types import FloatArray, Pose, Vector
+from ..arrays.types import Float_4_4, Float_6_m, Float_m, Floats_nq, Pose, Vector_m
 from ..caching import cached_property
 from .abelian import Abelian
 from .group import constant
@@ -27,23 +27,23 @@ class Trivial(Abelian):
 
     # exp, log -------------------------------------------------------------------------------------------------
 
-    def exp(self, x: Vector) -> FloatArray:
+    def exp(self, x: Vector_m) -> Float_4_4:
         """Exponential map."""
         return np.eye(4)
 
-    def log(self, g: Pose) -> FloatArray:
+    def log(self, g: Pose) -> Float_m:
         """Logarithm."""
         return np.zeros(0)
 
     # selection matrix -----------------------------------------------------------------------------------------
 
     @cached_property
-    def selection(self) -> FloatArray:
+    def selection(self) -> Float_6_m:
         """Selection matrix (6 x 0)."""
         return constant(np.zeros((6, 0)))
 
     # random ---------------------------------------------------------------------------------------------------
 
-    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> FloatArray:
+    def random_coordinates(self, rng: np.random.Generator, *batch: int) -> Floats_nq:
         """Flat coordinates of random elements: empty."""
         return np.zeros((*batch, 0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import clip, scale
 from ..arrays.arguments import LARGEST_FLOAT, as_number
-from ..arrays.types import FloatArray, Scalar, Vector
+from ..arrays.types import FloatArray, Scalar, Vector_3
 from ..errors import ModelError, describe
 from ..records import concise
 from .footsteps import as_arrays
@@ -51,7 +51,7 @@ class VelocityCommand:
         return np.array([self.forward, self.sideways, self.turning], dtype=float)
 
 
-def approach(before: Vector, wanted: Vector, most: Vector, dt: Scalar) -> Vector:
+def approach(before: Vector_3, wanted: Vector_3, most: Vector_3, dt: Scalar) -> Vector_3:
     """Command that follows another one with bounded rates.
 
     Args:

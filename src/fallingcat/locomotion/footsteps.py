@@ -6,7 +6,7 @@ from typing import Any
 
 from ..arrays import array, clip, cross, scale, solve, sqrt, stack
 from ..arrays.arguments import as_array, as_number, shape_of
-from ..arrays.types import Matrix, Scalar, Vector
+from ..arrays.types import Matrix, Matrix_N_3, Scalar, Vector, Vector_2, Vector_3
 from ..errors import ModelError, describe
 
 
@@ -21,7 +21,7 @@ def check_numbers(**given: Any) -> None:
         as_number(x, name)
 
 
-def raibert(hip: Vector, velocity: Vector, wanted: Vector, stance: float, gain: float) -> Vector:
+def raibert(hip: Vector_2, velocity: Vector_2, wanted: Vector_2, stance: float, gain: float) -> Vector_2:
     """Raibert's rule: half a stance ahead of the hip, and further where the robot is too fast.
 
     ``p = hip + velocity stance / 2 + gain (velocity - wanted)``.  With ``gain = sqrt(height / gravity)`` the last term
@@ -47,7 +47,9 @@ def raibert(hip: Vector, velocity: Vector, wanted: Vector, stance: float, gain: 
     return hip + scale(0.5 * stance, velocity) + scale(gain, velocity - wanted)
 
 
-def dcm_step(dcm: Vector, offset: Vector, support: Vector, reach: tuple[Vector, Vector], heading: Matrix) -> Vector:
+def dcm_step(
+    dcm: Vector_2, offset: Vector_2, support: Vector_2, reach: tuple[Vector_2, Vector_2], heading: Matrix
+) -> Vector_2:
     """Step that leaves the divergent component of motion at its periodic offset, within reach of the other foot.
 
     Args:
@@ -74,7 +76,7 @@ def dcm_step(dcm: Vector, offset: Vector, support: Vector, reach: tuple[Vector, 
     return support + heading @ clip(heading.T @ (dcm - offset - support), low, high)
 
 
-def ground_plane(points: Matrix, center: Vector) -> Vector:
+def ground_plane(points: Matrix_N_3, center: Vector) -> Vector:
     """Plane ``z = c + a (x - x0) + b (y - y0)`` through points, by least squares.
 
     Args:
@@ -98,7 +100,7 @@ def ground_plane(points: Matrix, center: Vector) -> Vector:
     return solve(A.T @ A, A.T @ points[:, 2])
 
 
-def on_plane(plane: Vector, center: Vector, position: Vector) -> Scalar:
+def on_plane(plane: Vector_3, center: Vector_2, position: Vector_2) -> Scalar:
     """Height of a plane of :func:`ground_plane`.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._deprecated import former_attribute
 from ..arrays import concatenate
-from ..arrays.types import FloatArray, Scalar, Vector
+from ..arrays.types import Float_n, Float_N_n, FloatArray, Scalar, Vector, Vector_nq, Vector_nv
 from ..compiler import Kernel
 from ..control import WholeBodyLoop, WholeBodyResult
 from ..control.tasks.task import Task
@@ -95,7 +95,7 @@ class WalkingLoop:
         self._command = command
         self._constant = command.array if isinstance(command, VelocityCommand) else None
 
-    def __call__(self, q: Vector, v: Vector | State, t: Scalar = 0.0) -> FloatArray:
+    def __call__(self, q: Vector_nq, v: Vector_nv | State, t: Scalar = 0.0) -> Float_n:
         """Joint torques of one tick; the first tick, and one before the last, begins a walk anew.
 
         Given a time and a state instead, it is a controller of :func:`fallingcat.simulate`.
@@ -122,7 +122,7 @@ class WalkingLoop:
         self._last, given[4:] = float(t), out[self._size :]
         return tau
 
-    def batch_forces(self, t: float, states: State) -> FloatArray:
+    def batch_forces(self, t: float, states: State) -> Float_N_n:
         """Joint torques of many robots at once, each with its own memory, under one command.
 
         :func:`fallingcat.rollout` calls a :class:`fallingcat.control.SampledController` loop in this way.

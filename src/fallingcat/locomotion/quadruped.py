@@ -239,7 +239,7 @@ def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan
     if plan.schedule.duty == 1.0:
         command = 0.0 * command  # no foot moves, so the trunk stays
     if not plan.sway.still:
-        closed, swing = _prepared(plan, t, begun, closed, swing)
+        closed, swing = _sway_contacts(plan, t, begun, closed, swing)
         command = where(less(1.0 - MIN_STANCE, begun), command, 0.0 * command)
     rates = COMMAND_RATES if plan.sway.still else SWAYING_RATES
     moving = approach(last.command, command, rates, t - last.time)
@@ -261,7 +261,7 @@ def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan
     return concatenate([numbers, closed, _Memory(t, last.begin, heading, moving, place, stack(footholds)).flat])
 
 
-def _prepared(plan: _Plan, t: Scalar, begun: Scalar, closed: Vector, swing: Vector) -> tuple[Vector, Vector]:
+def _sway_contacts(plan: _Plan, t: Scalar, begun: Scalar, closed: Vector, swing: Vector) -> tuple[Vector, Vector]:
     """Contacts and swing of a gait under which the trunk sways: feet step to their places, then the sway begins."""
     first = trot(plan.schedule.period) if len(plan.feet) == 4 else Schedule(1.0, 1.0, (0.0,) * len(plan.feet))
     steps, stands = less(begun, 1.0 - MIN_STANCE), less(begun, 2.0 - MIN_STANCE)

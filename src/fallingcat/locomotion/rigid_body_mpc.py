@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import skew
-from ..arrays.types import FloatArray
+from ..arrays.types import Float_3_3, FloatArray
 from ..dynamics.checks import positive
 from ..errors import ModelError, NumericsError, describe
 from ..lie import SO3
@@ -71,7 +71,7 @@ class RigidBodyMPC:
     """
 
     mass: float
-    inertia: FloatArray
+    inertia: Float_3_3
     dt: float = 0.03
     horizon: int = 10
     friction: float = 0.6

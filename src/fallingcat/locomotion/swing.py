@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import array, is_numeric, scale
-from ..arrays.types import Scalar, Vector
+from ..arrays.types import Scalar, Vector_3
 from ..errors import ModelError, describe
 from ..records import concise
 from .footsteps import as_arrays, check_numbers
@@ -25,15 +25,15 @@ class FootMotion(NamedTuple):
         ('position', 'velocity', 'acceleration')
     """
 
-    position: Vector
+    position: Vector_3
     """3, world (m)"""
-    velocity: Vector
+    velocity: Vector_3
     """3, world (m/s)"""
-    acceleration: Vector
+    acceleration: Vector_3
     """3, world (m/s^2)"""
 
 
-def swing_foot(start: Vector, end: Vector, progress: Scalar, duration: float, clearance: Scalar) -> FootMotion:
+def swing_foot(start: Vector_3, end: Vector_3, progress: Scalar, duration: float, clearance: Scalar) -> FootMotion:
     """Swing from ``start`` to ``end``, at rest at both ends, with no jump of the acceleration.
 
     ``p = start + (10 s^3 - 15 s^4 + 6 s^5) (end - start) + 64 s^3 (1 - s)^3 clearance e_z``.  The end may change while

@@ -55,7 +55,7 @@ def matrix(model: Model) -> np.ndarray:
     return np.hstack([np.zeros((len(joints), model.m)), joints])
 
 
-def without(driven: Drives | None, still: Set[str]) -> Drives | None:
+def drives_without(driven: Drives | None, still: Set[str]) -> Drives | None:
     """Drives of a robot whose joints ``still`` are welded."""
     if driven is None:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array, is_expression, is_numeric, mirror, scale
-from ..arrays.types import FloatArray, Pose
+from ..arrays.types import Float_3, Float_3_3, Float_6_6, Matrix_3_3, Pose, Vector_3
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..lie.rotations import skew
@@ -54,9 +54,9 @@ class Body(Frozen):
 
     mass: float = 0.0
     """kg"""
-    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    center: Vector_3 = field(default_factory=lambda: np.zeros(3))
     """``3``: center of mass in the link frame (m)"""
-    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    inertia: Matrix_3_3 = field(default_factory=lambda: np.zeros((3, 3)))
     """``3 x 3``: about the center of mass, along the axes of the link frame (kg m^2)"""
 
     def __post_init__(self) -> None:
@@ -113,7 +113,7 @@ class Body(Frozen):
         return sum_bodies(cls(mass, frozen_array(position, (3,), "center")) for mass, position in pairs)
 
     @cached_property
-    def spatial_inertia(self) -> FloatArray:
+    def spatial_inertia(self) -> Float_6_6:
         """Spatial inertia (6 x 6) for twists ``[v; w]`` of the link frame.
 
         ``[[m 1, -m C], [m C, I - m C C]]`` with ``C = skew(c)``.
@@ -126,14 +126,14 @@ class Body(Frozen):
         return inertia
 
     @cached_property
-    def first_moment(self) -> FloatArray:
+    def first_moment(self) -> Float_3:
         """First moment (3): mass times center (kg m)."""
         out = scale(self.mass, self.center)
         out.setflags(write=False)
         return out
 
     @cached_property
-    def second_moment(self) -> FloatArray:
+    def second_moment(self) -> Float_3_3:
         """Second moment (3 x 3): sum of ``m x x'`` over the points of the body, about the link's origin (kg m^2)."""
         about_center = scale(0.5 * np.trace(self.inertia), np.eye(3)) - self.inertia
         out = about_center + scale(self.mass, np.outer(self.center, self.center))
@@ -141,7 +141,7 @@ class Body(Frozen):
         return out
 
     @property
-    def principal_inertia(self) -> FloatArray:
+    def principal_inertia(self) -> Float_3:
         """Principal moments (3) about the center of mass, ascending (kg m^2)."""
         return np.linalg.eigvalsh(self.inertia)
 

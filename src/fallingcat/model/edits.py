@@ -13,11 +13,11 @@ import numpy as np
 from ..arrays.types import Vector
 from ..errors import ModelError, describe
 from ..lie import SE3
-from .actuation import without
+from .actuation import drives_without
 from .body import Body, sum_bodies
 from .joint import Joint
 from .joints import Fixed
-from .keyframes import rerooted
+from .keyframes import reroot_keyframes
 from .link import Frame, Link
 from .loops import Loop
 from .tendons import Tendon
@@ -42,7 +42,7 @@ def reroot(self: Model, link: str) -> Model:
         target = self.parents[target - 1]
     joints = [j.reversed() if i in path else j for i, j in enumerate(self.joints)]
     _check_base(self, sorted(path), link)
-    return replace(self, joints=tuple(joints), **rerooted(self, sorted(path)))
+    return replace(self, joints=tuple(joints), **reroot_keyframes(self, sorted(path)))
 
 
 def _check_base(model: Model, path: list[int], link: str) -> None:
@@ -82,7 +82,7 @@ def lock(self: Model, joints: Mapping[str, Vector] | Sequence[str]) -> Model:
     tendons = _locked_tendons(self, state.joints, {j.name for j in edited if j.kind.nv == 0})
     kept = {tendon.name for tendon in tendons}
     actuators = tuple(a for a in self.actuators if a.joint not in still and a.tendon in (None, *kept))
-    edits: dict[str, Any] = {"actuators": actuators, "tendons": tendons, "driven": without(self.driven, still)}
+    edits: dict[str, Any] = {"actuators": actuators, "tendons": tendons, "driven": drives_without(self.driven, still)}
     return replace(self, joints=tuple(edited), **edits)
 
 

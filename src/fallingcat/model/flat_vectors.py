@@ -9,7 +9,18 @@ import numpy as np
 
 from ..arrays import concatenate, is_numeric, scale
 from ..arrays.arguments import shape_of
-from ..arrays.types import FloatArray, Scalar, Vector
+from ..arrays.types import (
+    Float_nq,
+    Float_nv,
+    FloatArray,
+    Floats_nq,
+    Scalar,
+    Vector,
+    Vector_nq,
+    Vector_nv,
+    Vectors_nq,
+    Vectors_nv,
+)
 from ..arrays.vectorize import vectorize
 from ..errors import ModelError, describe
 from . import exchange
@@ -20,7 +31,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 
-def flatten(self: Model, state: State) -> tuple[Vector, Vector]:
+def flatten(self: Model, state: State) -> tuple[Vectors_nq, Vectors_nv]:
     """Flat vectors ``q = [base coordinates, joints]`` and ``v = [twist, rates]``.
 
     For an SE(3) base ``q`` starts with position and quaternion ``xyzw``, as in Pinocchio and ROS.
@@ -41,7 +52,7 @@ def flatten(self: Model, state: State) -> tuple[Vector, Vector]:
     return q, state.velocity
 
 
-def unflatten(self: Model, q: Vector, v: Vector | None = None) -> State:
+def unflatten(self: Model, q: Vectors_nq, v: Vectors_nv | None = None) -> State:
     """State with flat vectors, or as many states as their axes in front say; the inverse of :meth:`flatten`.
 
     Args:
@@ -64,7 +75,7 @@ def unflatten(self: Model, q: Vector, v: Vector | None = None) -> State:
     return make(self, pose, q[..., self.base.nq :], v[..., : self.m], v[..., self.m :])
 
 
-def integrate(self: Model, q: Vector, x: Vector) -> Vector:
+def integrate(self: Model, q: Vectors_nq, x: Vectors_nv) -> Vectors_nq:
     """Flat coordinates moved along a tangent: the base by ``exp`` of its body-fixed part, joints alike.
 
     Args:
@@ -86,7 +97,7 @@ def integrate(self: Model, q: Vector, x: Vector) -> Vector:
     return self.configuration.integrate(q, x)
 
 
-def difference(self: Model, q: Vector, p: Vector) -> Vector:
+def difference(self: Model, q: Vectors_nq, p: Vectors_nq) -> Vectors_nv:
     """Shortest ``x`` with ``integrate(q, x) = p``; angles and lengths simply subtract.
 
     Args:
@@ -99,7 +110,7 @@ def difference(self: Model, q: Vector, p: Vector) -> Vector:
     return self.configuration.between(q, p)
 
 
-def interpolate(self: Model, q: Vector, p: Vector, s: Scalar) -> Vector:
+def interpolate(self: Model, q: Vectors_nq, p: Vectors_nq, s: Scalar) -> Vectors_nq:
     """Point on the one-parameter path from ``q`` to ``p``.
 
     Args:
@@ -113,7 +124,7 @@ def interpolate(self: Model, q: Vector, p: Vector, s: Scalar) -> Vector:
     return self.integrate(q, scale(s, self.difference(q, p)))
 
 
-def random(self: Model, rng: np.random.Generator, *batch: int) -> FloatArray:
+def random(self: Model, rng: np.random.Generator, *batch: int) -> Floats_nq:
     """Random flat coordinates, by the law of :meth:`random_state`.
 
     Args:
@@ -131,7 +142,7 @@ def random(self: Model, rng: np.random.Generator, *batch: int) -> FloatArray:
     return random_coordinates(self, rng, *batch)
 
 
-def to_mujoco(self: Model, state: State) -> tuple[FloatArray, FloatArray]:
+def to_mujoco(self: Model, state: State) -> tuple[Float_nq, Float_nv]:
     """Flat vectors ``qpos, qvel`` in MuJoCo's conventions: quaternions ``wxyz``, linear velocity in the world.
 
     Joints keep the model's order, which is MuJoCo's when the model was read from the same file.  For many states
@@ -146,7 +157,7 @@ def to_mujoco(self: Model, state: State) -> tuple[FloatArray, FloatArray]:
     return exchange.mujoco(self).to(*self.flatten(state))
 
 
-def from_mujoco(self: Model, qpos: Vector, qvel: Vector | None = None) -> State:
+def from_mujoco(self: Model, qpos: Vector_nq, qvel: Vector_nv | None = None) -> State:
     """State with MuJoCo's ``qpos`` and ``qvel``; the inverse of :meth:`to_mujoco`.
 
     Args:
@@ -172,7 +183,7 @@ def to_pinocchio(self: Model, state: State, like: Any) -> tuple[FloatArray, Floa
     return exchange.pinocchio(self, like).to(*self.flatten(state))
 
 
-def from_pinocchio(self: Model, q: Vector, v: Vector | None = None, *, like: Any) -> State:
+def from_pinocchio(self: Model, q: Vector, v: Vector_nv | None = None, *, like: Any) -> State:
     """State with Pinocchio's ``q`` and ``v``; the inverse of :meth:`to_pinocchio`.
 
     Args:

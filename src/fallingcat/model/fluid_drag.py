@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import absolute, concatenate, cross
+from ..arrays.types import Matrix_3_3, Vector_3
 from ..records import concise
 from .body import frozen_array, frozen_pose
 from .force_elements import KINDS, ForceElement, LinkMotion, Wrenches, finite, force_at
@@ -33,17 +34,17 @@ class FluidDrag(ForceElement):
     """name of the element"""
     place: str
     """link or frame"""
-    sides: np.ndarray
+    sides: Vector_3
     """``3``: of the box (m)"""
     density: float = 0.0
     """kg/m^3"""
     viscosity: float = 0.0
     """Pa s"""
-    wind: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    wind: Vector_3 = field(default_factory=lambda: np.zeros(3))
     """``3``: velocity of the fluid, world axes (m/s)"""
-    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    center: Vector_3 = field(default_factory=lambda: np.zeros(3))
     """``3``: center of the box, in the frame of ``place`` (m)"""
-    axes: np.ndarray = field(default_factory=lambda: np.eye(3))
+    axes: Matrix_3_3 = field(default_factory=lambda: np.eye(3))
     """``3 x 3``: axes of the box as columns, in the frame of ``place``"""
     port: ClassVar[str] = "fluid"
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from ..arrays import concatenate, cross, scale
-from ..arrays.types import Pose, Scalar, Twist, Vector, Wrench
+from ..arrays.types import Pose, Scalar, Twist, Vector, Vector_3, Wrench
 from ..errors import ModelError, describe
 from ..records import concise
 from ..registry import Registry
@@ -116,7 +116,7 @@ class GravityCompensation(ForceElement):
     """link or frame"""
     mass: float
     """mass that is carried (kg); more than that of the link lifts it"""
-    point: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    point: Vector_3 = field(default_factory=lambda: np.zeros(3))
     """``3``: where the force acts, in the frame of ``place`` (m)"""
     port: ClassVar[str] = "gravity compensation"
 

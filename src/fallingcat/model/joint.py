@@ -166,9 +166,9 @@ class Joint(Frozen):
     """link that carries the joint"""
     child: str
     """link that the joint carries"""
-    placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    placement: Pose = field(default_factory=lambda: np.eye(4))
     """``4 x 4``: inner side of the joint on the parent"""
-    offset: np.ndarray = field(default_factory=lambda: np.eye(4))
+    offset: Pose = field(default_factory=lambda: np.eye(4))
     """``4 x 4``: child on the outer side of the joint"""
     limits: Limits = field(default_factory=Limits)
     """stops, speed and effort"""
@@ -243,7 +243,7 @@ class Joint(Frozen):
             q: Coordinates of the joint, or of its leader (rad, m, unit quaternions).
 
         Returns:
-            Coordinates (nq) of the joint.
+            Coordinates (nq) of the joint, or as many as those of its leader.
         """
         return q if self.mimic is None else scale(self.mimic.ratio, q) + self.mimic.offset
 
@@ -266,7 +266,7 @@ class Joint(Frozen):
             q: Coordinates of the joint, or of its leader (rad, m, unit quaternions).
 
         Returns:
-            ``6 x nv`` matrix.
+            ``6 x nv`` matrix; of a joint that follows another, with a column for each rate of its leader.
         """
         return self._at_child(self.kind.motion_subspace(self.coordinates(q)))
 
@@ -278,7 +278,7 @@ class Joint(Frozen):
             rates: Rates of the joint, or of its leader, ``nv``.
 
         Returns:
-            ``6 x nv`` matrix.
+            ``6 x nv`` matrix; of a joint that follows another, with a column for each rate of its leader.
         """
         own = rates if self.mimic is None else scale(self.mimic.ratio, rates)
         return self._at_child(self.kind.motion_subspace_derivative(self.coordinates(q), own))

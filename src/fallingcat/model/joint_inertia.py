@@ -81,6 +81,7 @@ def _idle_links_with_mimics(model: Model, light: set[str]) -> tuple[str, ...]:
     unit = np.sqrt(np.diag(M))
     unit[unit < MIN_UNIT] = 1.0
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
+    # of unit vectors: smaller entries are rounding of joints that the motion leaves alone
     moved = np.abs(vectors[:, values <= ROUNDING_INERTIA]).max(axis=1, initial=0.0) > 1e-6
     return tuple(
         link.name

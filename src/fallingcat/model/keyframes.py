@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import is_numeric
-from ..arrays.types import FloatArray
+from ..arrays.types import FloatArray, Pose, Vector_m
 from ..errors import ModelError, describe
 from ..lie import SE3
 from ..records import concise
@@ -42,11 +42,11 @@ class Keyframe(Frozen):
 
     name: str
     """name of the state"""
-    pose: np.ndarray | None = None
+    pose: Pose | None = None
     """``4 x 4``: base coordinates to world coordinates (m)"""
     joints: Mapping[str, FloatArray] = field(default_factory=dict)
     """coordinates (rad, m, unit quaternions)"""
-    twist: np.ndarray | None = None
+    twist: Vector_m | None = None
     """``m``: body-fixed velocity of the base (m/s, rad/s)"""
     rates: Mapping[str, FloatArray] = field(default_factory=dict)
     """velocities (rad/s, m/s)"""
@@ -155,7 +155,7 @@ def add_keyframes(self: Model, **states: State) -> Model:
     return replace(self, named_states=(*kept, *(keyframe(self, name, state) for name, state in states.items())))
 
 
-def rerooted(model: Model, path: Sequence[int]) -> dict[str, Any]:
+def reroot_keyframes(model: Model, path: Sequence[int]) -> dict[str, Any]:
     """Start and keyframes with the pose and the twist of another base link, the end of a path of joints."""
 
     def moved(frame: Keyframe) -> Keyframe:

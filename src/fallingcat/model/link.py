@@ -66,7 +66,7 @@ class Frame(Frozen):
     """name of the frame"""
     link: str
     """link that carries it"""
-    placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    placement: Pose = field(default_factory=lambda: np.eye(4))
     """``4 x 4``: coordinates of the frame to those of the link"""
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..arrays import concatenate, scale, stack
-from ..arrays.types import Matrix, Pose, Scalar, Vector
+from ..arrays.types import Matrix, Pose, Scalar, Vector, Vector_3
 from ..errors import ModelError, describe
 from ..lie import rotations
 from ..records import concise
@@ -107,9 +107,9 @@ class Pin(Loop):
     """link or frame"""
     second: str | None = None
     """link or frame; None: the world"""
-    first_point: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    first_point: Vector_3 = field(default_factory=lambda: np.zeros(3))
     """``3``: point of the first (m)"""
-    second_point: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    second_point: Vector_3 = field(default_factory=lambda: np.zeros(3))
     """``3``: point of the second (m)"""
 
     def __post_init__(self) -> None:
@@ -124,7 +124,7 @@ class Pin(Loop):
     @property
     def places(self) -> tuple[str, ...]:
         """Links or frames that it names."""
-        return _named(self.first, self.second)
+        return _link_names(self.first, self.second)
 
     @property
     def internal(self) -> bool:
@@ -155,7 +155,7 @@ class Weld(Loop):
     """link or frame"""
     second: str | None = None
     """link or frame; None: the world"""
-    placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    placement: Pose = field(default_factory=lambda: np.eye(4))
     """``4 x 4``: pose of ``second`` seen from ``first``"""
 
     def __post_init__(self) -> None:
@@ -169,7 +169,7 @@ class Weld(Loop):
     @property
     def places(self) -> tuple[str, ...]:
         """Links or frames that it names."""
-        return _named(self.first, self.second)
+        return _link_names(self.first, self.second)
 
     @property
     def internal(self) -> bool:
@@ -226,7 +226,7 @@ class Couple(Loop):
     @property
     def joints(self) -> tuple[str, ...]:
         """Joints that it names."""
-        return _named(self.joint, self.other)
+        return _link_names(self.joint, self.other)
 
     @property
     def internal(self) -> bool:
@@ -262,7 +262,7 @@ class Rolling(Loop):
     """link or frame at the center of the ball"""
     radius: float
     """m"""
-    normal: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    normal: Vector_3 = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     """``3``: direction of the plane, world axes"""
     height: float = 0.0
     """height of the plane over the world's origin, along ``normal`` (m)"""
@@ -318,7 +318,7 @@ KINDS = Registry[type[Loop]](
 """Every kind of loop, by the name that files call it."""
 
 
-def _named(first: str, second: str | None) -> tuple[str, ...]:
+def _link_names(first: str, second: str | None) -> tuple[str, ...]:
     return (first,) if second is None else (first, second)
 
 

@@ -10,7 +10,19 @@ import numpy as np
 
 from .._deprecated import former_arguments
 from ..arrays import is_numeric
-from ..arrays.types import FloatArray, Pose, Twist, Vector
+from ..arrays.types import (
+    Float_4_4,
+    Float_n,
+    FloatArray,
+    Matrix_k_nv,
+    Pose,
+    Poses,
+    Twist,
+    Vector,
+    Vector_3,
+    Vector_4,
+    Vector_n,
+)
 from ..caching import cached_property
 from ..errors import ModelError, describe
 from ..lie import Group, Product
@@ -28,7 +40,7 @@ from .names import check_actuators, check_forces, check_frames, check_loops, exc
 from .state import State
 from .surface import Surface
 from .tendons import Tendon
-from .tree import followed, ordered, root
+from .tree import depth_first, resolve_leaders, root
 
 GRAVITY = (0.0, 0.0, -9.81)
 _PARTS = {"links": Link, "joints": Joint, "frames": Frame, "loops": Loop, "actuators": Actuator} | {
@@ -70,7 +82,7 @@ class Model(Frozen):
     """base link first"""
     joints: tuple[Joint, ...] = ()
     """``joints[i]`` carries ``links[i + 1]``"""
-    gravity: np.ndarray = field(default_factory=lambda: np.array(GRAVITY))
+    gravity: Vector_3 = field(default_factory=lambda: np.array(GRAVITY))
     """``3``: m/s^2, world axes"""
     frames: tuple[Frame, ...] = ()
     """on links"""
@@ -99,7 +111,7 @@ class Model(Frozen):
         for part, kind in _PARTS.items():
             object.__setattr__(self, part, records(getattr(self, part), part, kind))
         by_name = {link.name: link for link in self.links}
-        joints = followed(ordered([link.name for link in self.links], self.joints))
+        joints = resolve_leaders(depth_first([link.name for link in self.links], self.joints))
         top = root([link.name for link in self.links], joints)
         object.__setattr__(self, "joints", tuple(joints))
         object.__setattr__(self, "links", tuple(by_name[name] for name in (top, *(j.child for j in joints))))
@@ -250,12 +262,12 @@ class Model(Frozen):
         return Frame(link if isinstance(name, str) and not name else name, link, placement)
 
     @cached_property
-    def armature(self) -> FloatArray:
+    def armature(self) -> Float_n:
         """Reflected rotor inertia (n) that each joint rate feels, of followers too; see :class:`Joint`."""
         return mimics.armature(self)
 
     @cached_property
-    def actuation(self) -> np.ndarray:
+    def actuation(self) -> Matrix_k_nv:
         """Actuation matrix ``S`` (k x nv): drives with the forces ``u`` (k) cause generalised forces ``S' u``.
 
         None of them act on the base ([ETH] (3.55), (3.56)).  The drives are those of :meth:`drive`; else one for each
@@ -292,7 +304,7 @@ class Model(Frozen):
         return self
 
     @cached_property
-    def carried_inertias(self) -> Vector | None:
+    def carried_inertias(self) -> Vector_n | None:
         """Inertias (n) that :func:`fallingcat.control.laws.carried_inertia.carried_inertia` has found, or None.
 
         For one of many robots that differ (:class:`fallingcat.simulation.BatchSimulator`), whose numbers are
@@ -322,7 +334,7 @@ class Model(Frozen):
         return states.neutral_joints(self)
 
     @cached_property
-    def neutral_pose(self) -> FloatArray:
+    def neutral_pose(self) -> Float_4_4:
         """Pose of the base (4 x 4) at :meth:`neutral`."""
         return states.neutral_pose(self)
 
@@ -335,14 +347,14 @@ class Model(Frozen):
 
     def state(
         self,
-        pose: Pose | None = None,
+        pose: Poses | None = None,
         joints: Vector | Mapping[str, Vector] | None = None,
         twist: Twist | None = None,
         rates: Vector | Mapping[str, Vector] | None = None,
         *,
-        position: Vector | None = None,
-        quaternion: Vector | None = None,
-        rpy: Vector | None = None,
+        position: Vector_3 | None = None,
+        quaternion: Vector_4 | None = None,
+        rpy: Vector_3 | None = None,
     ) -> State:
         """Checked :class:`State`; what is left out is as in :meth:`neutral`.
 

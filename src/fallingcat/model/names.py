@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError, describe, meant
+from ..errors import ModelError, describe, nearest_name_hint
 
 if TYPE_CHECKING:
     from .joint import Joint
@@ -31,7 +31,7 @@ def index(what: str, name: str, names: Sequence[str]) -> int:
     try:
         return names.index(name)
     except ValueError:
-        raise ModelError(f"there is no {what} {name!r}{meant(name, names)}") from None
+        raise ModelError(f"there is no {what} {name!r}{nearest_name_hint(name, names)}") from None
 
 
 def link(self: Model, name: str) -> Link:

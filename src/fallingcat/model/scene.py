@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, describe, meant
+from ..errors import ModelError, describe, nearest_name_hint
 from ..lie import SE3, Trivial
 from ..lie.rotations import homogeneous
 from .body import Body, frozen_array, frozen_pose
@@ -223,4 +223,6 @@ def _check(parts: Any, placements: Any) -> None:
             )
     for key in placements or {}:
         if key not in parts:
-            raise ModelError(f"placements are of parts of the scene, and {key!r} is none{meant(key, parts)}")
+            raise ModelError(
+                f"placements are of parts of the scene, and {key!r} is none{nearest_name_hint(key, parts)}"
+            )

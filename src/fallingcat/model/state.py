@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..arrays import concatenate, stack
-from ..arrays.types import Pose, Rotation, Twist, Vector
+from ..arrays.types import (
+    Poses,
+    Rotation,
+    Twist,
+    Vector,
+    Vector_3,
+    Vectors_3,
+    Vectors_n,
+    Vectors_nv,
+)
 from ..errors import ModelError
 from ..lie.charts import EulerZYX
 from ..lie.rotations import quaternion_from_matrix
@@ -28,13 +37,13 @@ class State(NamedTuple):
         ((10000,), (), (3, 10))
     """
 
-    pose: Pose
+    pose: Poses
     """``4 x 4``, ``H_wb``: base coordinates to world coordinates (m)."""
     joints: Vector
     """The flat coordinates of all joints, in the model's order (rad, m, unit quaternions)."""
     twist: Twist
     """``m``: body-fixed velocity of the base in the algebra of its group; ``[v; w]`` for SE(3) (m/s, rad/s)."""
-    rates: Vector
+    rates: Vectors_n
     """``n``: velocities of all joints, in the model's order (rad/s, m/s)."""
 
     def __repr__(self) -> str:
@@ -44,7 +53,7 @@ class State(NamedTuple):
         return summary.state_table(self)
 
     @property
-    def position(self) -> Vector:
+    def position(self) -> Vectors_3:
         """Position of the base in the world (..., 3; m)."""
         return self.pose[..., :3, 3]
 
@@ -54,7 +63,7 @@ class State(NamedTuple):
         return quaternion_from_matrix(self._rotation)
 
     @property
-    def rpy(self) -> Vector:
+    def rpy(self) -> Vector_3:
         """Roll, pitch and yaw of the base (3, rad), ``R = R_z(yaw) R_y(pitch) R_x(roll)``, of one state."""
         return EulerZYX().from_matrix(self._rotation)[::-1]
 
@@ -65,7 +74,7 @@ class State(NamedTuple):
         return self.pose[:3, :3]
 
     @property
-    def velocity(self) -> Vector:
+    def velocity(self) -> Vectors_nv:
         """Quasi-velocity ``[twist; rates]`` (nv)."""
         return concatenate([self.twist, self.rates], axis=-1)
 

@@ -207,11 +207,11 @@ def random_coordinates(model: Model, rng: np.random.Generator, *batch: int) -> n
     joints = [np.zeros((*batch, 0))]
     for joint, _, limits in _moving(model):
         q = joint.kind.group.random_coordinates(rng, *batch)
-        joints.append(_within(limits, q, rng) if joint.nq == 1 else q)
+        joints.append(_uniform_within_limits(limits, q, rng) if joint.nq == 1 else q)
     return np.concatenate([model.base.random_coordinates(rng, *batch), *joints], axis=-1)
 
 
-def _within(limits: Limits, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _uniform_within_limits(limits: Limits, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Uniform between two stops; mirrored at a single one."""
     if np.isfinite([limits.lower, limits.upper]).all():
         return rng.uniform(limits.lower, limits.upper, size=q.shape)

@@ -14,7 +14,7 @@ from .joint import Joint, Mimic
 from .names import no_twins
 
 
-def ordered(links: Sequence[str], joints: Sequence[Joint]) -> list[Joint]:
+def depth_first(links: Sequence[str], joints: Sequence[Joint]) -> list[Joint]:
     """Joints depth first; the root is the one link that no joint carries."""
     no_twins("link", links)
     no_twins("joint", [j.name for j in joints])
@@ -54,7 +54,7 @@ def root(links: Sequence[str], joints: Sequence[Joint]) -> str:
     return roots[0]
 
 
-def followed(joints: Sequence[Joint]) -> list[Joint]:
+def resolve_leaders(joints: Sequence[Joint]) -> list[Joint]:
     """Joints, where what follows a follower follows the leader of both: a joint with one coordinate of its own."""
     by_name = {joint.name: joint for joint in joints}
     found: dict[str, Mimic] = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.arguments import as_number
-from ..arrays.types import FloatArray, Vector
+from ..arrays.types import FloatArray, Vector_n
 from ..dynamics.checks import positive
 from ..errors import ModelError, NumericsError, describe
 from ..model import State
@@ -111,7 +111,7 @@ class MPC:
         """Plan of the last tick; None before the first."""
         return None if self._plan is None else self._solver.result(self._plan)
 
-    def __call__(self, t: float, state: State) -> Vector:
+    def __call__(self, t: float, state: State) -> Vector_n:
         """Joint forces (n; N m or N) at a time: of the last tick, or of a new one if it is due."""
         if isinstance(t, float) and not np.isfinite(t):
             raise NumericsError(f"the time of a tick must be finite (s), got {describe(t)}")
@@ -139,7 +139,7 @@ class MPC:
             raise ModelError(f"horizon at t = {t:g} s must be a fc.optimal.Horizon, got {describe(ahead)}")
         return ahead.data, ahead.contacts
 
-    def tick(self, state: State, data: Any = None, contacts: Any = None) -> Vector:
+    def tick(self, state: State, data: Any = None, contacts: Any = None) -> Vector_n:
         """Plan from a state.
 
         Args:

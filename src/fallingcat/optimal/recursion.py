@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import NamedTuple
 
-from ..compiler.loop_compiler import Integers, Matrix, Vector, Written
+from ..compiler.loop_compiler import Integers, LoopSource, Matrix, Vector
 from ..qp.householder import add, copy, dot
 
 MAX_ACTIVE_SETS = 30
@@ -310,4 +310,4 @@ def scaled(n: int, factor: float, x: Vector) -> None:
 
 
 LOOPS = (add, copy, dot, scaled, add_four, add_product, add_transposed, mirror, factored, solved, quadratic, bounded)
-RECURSION = Written(*LOOPS, backward_pass)
+RECURSION = LoopSource(*LOOPS, backward_pass)

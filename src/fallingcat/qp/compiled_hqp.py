@@ -15,7 +15,7 @@ the torques of that iterate within their limits, and motion and contact forces f
 
 from __future__ import annotations
 
-from ..compiler.loop_compiler import Written
+from ..compiler.loop_compiler import LoopSource
 from .householder import add, backwards, copy, dot, fill, size_of, triangular
 from .hqp_elimination import (
     Found,
@@ -208,7 +208,7 @@ def solve(a: Given, f: Found, m: Memory) -> int:
     return outcome
 
 
-SOLVER = Written(
+SOLVER = LoopSource(
     add, dot, copy, fill, size_of, fetch, along, reduced, taken, back, triangular, backwards, freed, settled, pushes,
     balanced, forget, begun, climb, hold, weigh, change, independent, agreeing, driven, within_drives, iterate, solve,
 )  # fmt: skip

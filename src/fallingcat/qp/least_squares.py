@@ -184,8 +184,10 @@ def _least_squares(factor: list[list[Any]], b: list[Any], damping: Any, count: i
         size = column @ column
         some = less(0.0, size)
         length = sqrt(where(some, size, 1.0))
+        # a column of zeros has 1 on the diagonal: its unknown becomes zero
         units.append(column * where(some, 1.0 / length, 0.0))
         upper[-1].append(where(some, length, 1.0))
+    # direction by direction: with the columns of modified Gram-Schmidt at once, rounding grows with the condition
     for unit in units:
         z.append(rest @ unit)
         rest = rest - z[-1] * unit

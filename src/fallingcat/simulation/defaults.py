@@ -201,6 +201,7 @@ def momentum_method(problem: Problem, state: State, dt: float | None) -> Momentu
     if dt is None:  # under sampled forces, which jump, default steps resolve dampers
         unresolved = problem.sampling is None and stiff(problem, state)
     else:
+        # 1e-6: a step that was computed from this bound resolves
         unresolved = not resolved_by(problem, state, dt, MAX_RESOLVED_PHASE * (1.0 + 1e-6))
     return MomentumMidpoint() if asks_function(problem) or unresolved else MomentumRungeKutta()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.types import Scalar, Vector
+from ..arrays.types import Scalar, Vector, Vector_n
 from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, NumericsError
@@ -117,7 +117,7 @@ class Simulator:
 
     # moving ---------------------------------------------------------------------------------------------------
 
-    def step(self, forces: Vector | None = None, steps: int = 1, **inputs: Scalar | Vector) -> None:
+    def step(self, forces: Vector_n | None = None, steps: int = 1, **inputs: Scalar | Vector) -> None:
         """Take ``steps`` under joint forces that stay the same meanwhile.
 
         Args:
@@ -141,7 +141,7 @@ class Simulator:
         if inputs:
             self._finite[:] = self._numbers
 
-    def step_error(self, forces: Vector | None = None, steps: int = 1) -> ErrorEstimate | None:
+    def step_error(self, forces: Vector_n | None = None, steps: int = 1) -> ErrorEstimate | None:
         """Estimated error of steps from here, as that of :meth:`.BatchSimulator.step_error`; the robot is not moved.
 
         Args:

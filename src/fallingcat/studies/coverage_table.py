@@ -34,10 +34,10 @@ class Row(NamedTuple):
     @property
     def calls(self) -> list[str]:
         """Names of the library, `tests/...::function` of oracles, and commands without their first word."""
-        return listed(self.code)
+        return split_list(self.code)
 
 
-def listed(text: str) -> list[str]:
+def split_list(text: str) -> list[str]:
     """Parts of a text between semicolons."""
     return [part.strip() for part in text.split(";") if part.strip()]
 
@@ -77,7 +77,7 @@ def expanded(text: str) -> list[str]:
 
 def items(row: Row) -> list[str]:
     """All items of a row."""
-    return [item for text in listed(row.items) for item in expanded(text)]
+    return [item for text in split_list(row.items) for item in expanded(text)]
 
 
 def counts() -> dict[str, dict[str, int]]:

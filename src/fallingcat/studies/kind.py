@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Sup
 from pydantic import ConfigDict
 
 from .._deprecated import former_arguments, former_attribute, former_methods, former_name
-from ..errors import ModelError, describe, meant
+from ..errors import ModelError, describe, nearest_name_hint
 from ..records import concise
 from .validation import Table
 
@@ -127,9 +127,9 @@ class StudyKind(ABC, Generic[P, R]):
         Returns:
             Observed quantities of each run, or its error.
         """
-        return [self._tried(parameters) for parameters in many]
+        return [self._result_or_error(parameters) for parameters in many]
 
-    def _tried(self, parameters: P) -> R | Exception:
+    def _result_or_error(self, parameters: P) -> R | Exception:
         try:
             return self.run(parameters, lambda what, share: None)
         except Exception as error:
@@ -244,6 +244,6 @@ def kind_of(name: str) -> StudyKind[Any, Any]:
         for entry in entry_points(group=GROUP, name=name):
             study_kind(entry.load())
     if name not in _KINDS:
-        guess = f"{hint} They are" if (hint := meant(name, _KINDS)) else ": they are"
+        guess = f"{hint} They are" if (hint := nearest_name_hint(name, _KINDS)) else ": they are"
         raise ModelError(f"there is no kind of study {name!r}{guess} {', '.join(_KINDS)}, and your own once made known")
     return _KINDS[name]

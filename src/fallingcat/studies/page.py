@@ -36,7 +36,7 @@ def _facts(result: StudyResult) -> list[Fact]:
     counts = tally(result.rows)
     facts += [Fact(JUDGED[c], str(n), "hold" if c == "identity" else "agree") for c, n in counts.items() if n.judged]
     shown = [
-        (row.name, f"{number(row.ours)} {row.unit}".strip(), f"published: {said(row)}; {row.verdict}")
+        (row.name, f"{number(row.ours)} {row.unit}".strip(), f"published: {published_text(row)}; {row.verdict}")
         for row in compared[:3]
     ]
     facts += [Fact(*texts) for texts in shown]
@@ -57,7 +57,7 @@ def number(x: float | None) -> str:
     return "0" if x == 0.0 else f"{x:.5g}" if 1e-4 <= abs(x) < 1e5 else f"{x:.1e}"
 
 
-def said(row: Row) -> str:
+def published_text(row: Row) -> str:
     """Published value: a number, words, or a dash."""
     return row.published if isinstance(row.published, str) else number(row.published)
 
@@ -70,7 +70,7 @@ def span(row: Row) -> str:
     return low if low == high else f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
 
 
-def judged(row: Row) -> str:
+def verdict_text(row: Row) -> str:
     """The verdict; and that a number that is not published is out of its tolerance, if it is."""
     return f"{row.verdict}, does not hold" if row.verdict == "not published" and row.holds is False else row.verdict
 
@@ -83,8 +83,8 @@ def rows_table(result: StudyResult) -> Table:
     )  # fmt: skip
     rows = [
         (
-            row.name, row.category, said(row), number(row.reference), number(row.ours), row.unit, span(row),
-            judged(row), "; ".join(text for text in (row.where, row.remark) if text),
+            row.name, row.category, published_text(row), number(row.reference), number(row.ours), row.unit, span(row),
+            verdict_text(row), "; ".join(text for text in (row.where, row.remark) if text),
         )
         for row in result.rows
     ]  # fmt: skip

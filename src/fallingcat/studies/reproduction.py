@@ -138,7 +138,7 @@ def reproduce(
         >>> found.holds, found.studies[0].document
         (True, 'Mishra')
     """
-    wanted = _chosen(only)
+    wanted = _selected_studies(only)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ModelError(f"workers are a whole number above zero, not {describe(workers)}")
     began, found = time.perf_counter(), {}
@@ -149,7 +149,7 @@ def reproduce(
     return Reproduction(tuple(found[name] for name in wanted), time.perf_counter() - began)
 
 
-def _chosen(only: Sequence[str]) -> list[str]:
+def _selected_studies(only: Sequence[str]) -> list[str]:
     """Names of studies, from names, beginnings of names and documents; a wrong one is an error that lists them."""
     if isinstance(only, str):
         raise ModelError(f"only is a list of studies, not {describe(only)}")
@@ -167,13 +167,13 @@ def _chosen(only: Sequence[str]) -> list[str]:
 
 def _each(wanted: list[str], fast: bool, workers: int) -> Iterator[ReproductionResult]:
     if min(workers, len(wanted)) <= 1:
-        yield from (reproduced(name, fast) for name in wanted)
+        yield from (reproduce_study(name, fast) for name in wanted)
         return
     if getattr(current_process(), "_inheriting", False):  # a worker imports an unguarded script: its parent says so
         raise SystemExit(1)
     try:
         with ProcessPoolExecutor(min(workers, len(wanted)), mp_context=get_context("spawn")) as pool:
-            for future in as_completed([pool.submit(reproduced, name, fast) for name in _longest_first(wanted)]):
+            for future in as_completed([pool.submit(reproduce_study, name, fast) for name in _longest_first(wanted)]):
                 yield future.result()
     except BrokenProcessPool:
         raise FallingCatError(WORKER_DIED) from None
@@ -184,7 +184,7 @@ def _longest_first(wanted: list[str]) -> list[str]:
     return sorted(wanted, key=lambda name: -len(load(name).table.fast))
 
 
-def reproduced(name: str, fast: bool = False) -> ReproductionResult:
+def reproduce_study(name: str, fast: bool = False) -> ReproductionResult:
     """One study, run and drawn; its error is recorded, and the others go on."""
     from ..visualization import Scene
 

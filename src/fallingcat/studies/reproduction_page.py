@@ -10,7 +10,7 @@ from ..visualization import Chart, Fact, Page, Table, Text
 from ..visualization.charts import TIME
 from ..visualization.page import Block
 from .coverage_table import STATES, counts, documents, key
-from .page import judged, number, said
+from .page import number, published_text, verdict_text
 from .reproduction import Reproduction, ReproductionResult
 from .verdicts import JUDGED, Category
 
@@ -19,7 +19,7 @@ NOTES: Final[dict[Category, str]] = {
     "printed statement": "agree by the rule that stands beside each",
     "identity": "hold: laws, balances and references of our own",
 }
-STILL = "time of the run (s)"
+TIME_ROW = "time of the run (s)"
 """Label of the time axis where no cursor is shared, since runs differ in length."""
 
 
@@ -79,14 +79,14 @@ def _study(study: ReproductionResult) -> Iterator[Block]:
             (
                 r.name,
                 r.category,
-                said(r),
+                published_text(r),
                 number(r.ours),
                 r.unit,
-                judged(r),
+                verdict_text(r),
                 "; ".join(x for x in (r.where, r.remark) if x),
             )
             for r in study.rows
         ]
         yield Table("Published and ours", header, rows, wide=True, good=[row.holds for row in study.rows])
     for block in study.figures:
-        yield replace(block, x_label=STILL) if isinstance(block, Chart) and block.x_label == TIME else block
+        yield replace(block, x_label=TIME_ROW) if isinstance(block, Chart) and block.x_label == TIME else block

@@ -33,7 +33,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator, model_validator
 
-from ..errors import FileError, ModelError, describe, meant
+from ..errors import FileError, ModelError, describe, nearest_name_hint
 from ..io.diagnostics import Reader
 from ..io.files import read_bytes
 from ..io.toml.text import decoded, parsed
@@ -209,7 +209,9 @@ def load(study: str) -> Study:
         own = parse(decoded(read_bytes(reader, LARGEST_FILE), reader), Path(study).stem, study)
         return own.model_copy(update={"file": study})
     if study not in names():
-        raise ModelError(f"there is no study {study!r}{meant(study, names()) or '.'} Studies: {', '.join(names())}")
+        raise ModelError(
+            f"there is no study {study!r}{nearest_name_hint(study, names()) or '.'} Studies: {', '.join(names())}"
+        )
     text = _files()[study].read_text(encoding="utf-8")
     return parse(text, study, f"{study}.toml")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from pydantic_core import PydanticCustomError
 
-from ..errors import FallingCatError, FileError, meant
+from ..errors import FallingCatError, FileError, nearest_name_hint
 
 MAX_ERRORS: Final = 20  # said in one message
 
@@ -66,7 +66,7 @@ def _words(table: type[Table], rows: type[Table], key: str, problem: Any) -> str
     if problem["type"] == "extra_forbidden":
         fields = (rows if len(problem["loc"]) > 1 else table).model_fields
         word = str(problem["loc"][-1])
-        guess = f"{hint} They are" if (hint := meant(word, fields)) else ": they are"
+        guess = f"{hint} They are" if (hint := nearest_name_hint(word, fields)) else ": they are"
         return f"there is no {key} {word!r}{guess} {', '.join(fields)}"
     if problem["type"] == "missing":
         return f"{place or str(problem['loc'][-1])!r} is missing"

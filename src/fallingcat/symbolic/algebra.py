@@ -176,9 +176,9 @@ class Algebra:
 
     def expression(self, p: Polynomial) -> Any:
         """The polynomial as SymPy writes it, term by term."""
-        from .readable import plain
+        from .readable import without_names
 
-        return plain(self, p)
+        return without_names(self, p)
 
 
 def exact(x: float) -> Fraction:
@@ -214,7 +214,7 @@ class _Values:
         return True
 
 
-def evaluated(algebra: Algebra, graph: Graph, outputs: Any, given: Mapping[str, Polynomial]) -> list[Polynomial]:
+def evaluate_outputs(algebra: Algebra, graph: Graph, outputs: Any, given: Mapping[str, Polynomial]) -> list[Polynomial]:
     """The polynomials of ``outputs`` (a flat list of traced numbers and floats) when the inputs are ``given``.
 
     What needs no quotient is written out.  Quotients are too where little enters them, else of named parts.
@@ -229,7 +229,7 @@ def evaluated(algebra: Algebra, graph: Graph, outputs: Any, given: Mapping[str, 
         p = inside.computed(node)
         inside.known[node] = algebra.part(p) if large and len(p.terms) > MAX_UNNAMED_TERMS else p
     found = _Values(algebra, given, inside.known | whole.known)
-    return [dusted(algebra.cleared(found.of(x))) for x in outputs]
+    return [without_rounding_residues(algebra.cleared(found.of(x))) for x in outputs]
 
 
 def _operands(node: Traced) -> list[Traced]:
@@ -256,7 +256,7 @@ _RULES: dict[str, Callable[..., Polynomial]] = {
 }
 
 
-def dusted(p: Polynomial) -> Polynomial:
+def without_rounding_residues(p: Polynomial) -> Polynomial:
     """Polynomial without residues of numbers that were rounded: a turn of 45 degrees has entries of 16 digits."""
     size = max((abs(Fraction(x)) for x in p.terms.values()), default=Fraction(0))
     small = [key for key, x in p.terms.items() if abs(Fraction(x)) * 10**15 < size and x.denominator > 10**25]

@@ -11,7 +11,7 @@ import sympy
 
 from ..errors import ModelError
 from ..model import Model
-from .parameters import Parameter, mapped
+from .parameters import Parameter, map_numbers
 
 _RESERVED: Final = re.compile(
     r"x|y|z|theta|theta_bc|[pDstu]_\d+|(q|qd|qdd|n|nd)_\d+|[vw]d?_[xyz]|q[xyzw]|angle\d*|(inverse|part|e\^).*",
@@ -53,7 +53,7 @@ def check_names(model: Model) -> None:
                 raise ModelError(f"two symbols of {model.name!r} are called {name!r}, with other assumptions")
         return x
 
-    mapped(model, look)
+    map_numbers(model, look)
 
 
 def _real(names: Iterable[str]) -> Symbols:

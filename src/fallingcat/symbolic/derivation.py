@@ -13,7 +13,7 @@ from ..model import Model, State
 from .coordinates import accelerations, check_names, coordinates, velocities
 from .frames import angle_groups, coordinate_rates
 from .link_kinematics import LinkKinematics
-from .matrices import each, shaped
+from .matrices import assemble_result, each
 from .parameters import Symbols, numbers, symbols
 from .polynomials import Polynomial
 from .quantities import DERIVED, QUANTITIES, meaning, unknown
@@ -118,9 +118,9 @@ class Derivation(LinkKinematics):
               g[4, 1] = g*m_1*sin(theta)
             <BLANKLINE>
         """
-        from .text import written
+        from .text import write_quantities
 
-        return written(self, names, format)
+        return write_quantities(self, names, format)
 
     def _repr_html_(self) -> str:
         """Inputs and names of quantities, for notebooks."""
@@ -236,7 +236,7 @@ class Derivation(LinkKinematics):
         key = (function, tuple(map(str, arguments)), tuple(sorted((k, str(x)) for k, x in options.items())))
         if key not in self._named:
             result, polynomials = self.polynomials(function, *arguments, **options)
-            self._named[key] = shaped(result, [self._writer.written(p) for p in polynomials])
+            self._named[key] = assemble_result(result, [self._writer.written(p) for p in polynomials])
         return self._named[key]
 
     def polynomials(

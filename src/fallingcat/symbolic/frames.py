@@ -37,6 +37,7 @@ def angle_groups(model: Model, q: Sequence[Any]) -> dict[str, int]:
         if axis is None or not turns.any():
             carried.append(None if above is None else (_moved(R, above[0]), above[1]))
             continue
+        # the opposite axis is the same one, with the other sign
         if above is None or 1.0 - abs(float(_moved(R, above[0]) @ axis)) > 1e-12:
             above = (np.asarray(R, dtype=float) @ axis, i + 1)
         groups[names[model.base.nq + place.start]] = above[1]

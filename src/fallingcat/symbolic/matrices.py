@@ -11,7 +11,7 @@ import sympy
 from ..compiler.ir.results import Result, rebuild
 
 
-def shaped(result: Result, flat: list[Any]) -> Any:
+def assemble_result(result: Result, flat: list[Any]) -> Any:
     """The entries of a result, put together: a vector is a column."""
     return _sympy(rebuild(result, np.array([None, *flat], dtype=object)[1:]))
 

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from ..arrays import is_expression
-from ..errors import ModelError, describe, meant
+from ..errors import ModelError, describe, nearest_name_hint
 from ..model import Body, Frame, Joint, Link, Model, Passive
 from ..records import concise
 
@@ -75,7 +75,7 @@ def symbols(
     if not isinstance(model, Model):
         raise ModelError(f"the first argument is a Model, not {describe(model)}: load a file, or take one of robots")
     one_axis = sum(x != 0.0 for x in model.gravity) == 1
-    called = _called(names or {})
+    called = _symbol_names(names or {})
     wanted = {*_words(parameters, "parameters")}
     values: dict[Any, float] = {}
     known: set[str] = set()
@@ -95,7 +95,7 @@ def symbols(
         _set(values, symbol, abs(float(x)) if falls else float(x), name)
         return -symbol if falls and x < 0.0 else symbol
 
-    changed = mapped(model, change)
+    changed = map_numbers(model, change)
     _check_known(wanted, called, known)
     return Symbols(changed, values)
 
@@ -104,7 +104,7 @@ def _check_known(wanted: set[str], called: Mapping[str, str], known: set[str]) -
     """Raise an error for parameters that the robot has not, and for names of other parameters."""
     if unknown := (wanted | {*called}) - {"all", "none", *KINDS} - known:
         name = sorted(unknown)[0]
-        hint = meant(name, [*KINDS, *known])
+        hint = nearest_name_hint(name, [*KINDS, *known])
         raise ModelError(f"there is no parameter {name!r}{hint or '.'} Take {', '.join(KINDS)} or names such as m_0")
     if twice := {*called.values()} & (known - {*called}):
         raise ModelError(f"the symbol {sorted(twice)[0]!r} is the name of another parameter: choose another")
@@ -114,7 +114,7 @@ def _short(at: Parameter) -> set[str]:
     return {"g"} if at.kind == "gravity" else set()
 
 
-def _called(names: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+def _symbol_names(names: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
     """Parameter -> the symbol that stands for it."""
     if not isinstance(names, Mapping):
         raise ModelError(f"names are symbols and what they stand for, not {describe(names)}")
@@ -145,12 +145,12 @@ def _set(values: dict[Any, float], symbol: Any, number: float, name: str) -> Non
     values[symbol] = number
 
 
-def mapped(model: Model, change: Callable[[Parameter, Any], Any]) -> Model:
+def map_numbers(model: Model, change: Callable[[Parameter, Any], Any]) -> Model:
     """The robot with ``change(which, number)`` instead of each number."""
     links = tuple(replace(link, body=_body(link, i, change)) for i, link in enumerate(model.links))
     joints = tuple(_joint(joint, i + 1, change) for i, joint in enumerate(model.joints))
     frames = tuple(
-        Frame(frame.name, frame.link, _placed(frame.placement, f"f_{i + 1}", change))
+        Frame(frame.name, frame.link, _map_placement(frame.placement, f"f_{i + 1}", change))
         for i, frame in enumerate(model.frames)
     )
     gravity: Any = [change(Parameter("gravity", f"g_{axis}"), x) for axis, x in zip(_AXES, model.gravity, strict=True)]
@@ -184,14 +184,14 @@ def _joint(joint: Joint, i: int, change: Callable[[Parameter, Any], Any]) -> Joi
     )
     return replace(
         joint,
-        placement=_placed(joint.placement, f"l_{i}", change),
-        offset=_placed(joint.offset, f"o_{i}", change),
+        placement=_map_placement(joint.placement, f"l_{i}", change),
+        offset=_map_placement(joint.offset, f"o_{i}", change),
         passive=passive,
         armature=armature,
     )
 
 
-def _placed(H: np.ndarray, name: str, change: Callable[[Parameter, Any], Any]) -> Any:
+def _map_placement(H: np.ndarray, name: str, change: Callable[[Parameter, Any], Any]) -> Any:
     """A placement with other lengths; expressions in its turn are changed too."""
     out = H.astype(object).tolist()
     for r in range(3):
@@ -228,4 +228,4 @@ def numbers(model: Model, values: Mapping[Any, float]) -> Model:
             raise ModelError(f"the symbol {missing!r} has no number: add it to values")
         return float(found)
 
-    return mapped(model, change)
+    return map_numbers(model, change)

@@ -118,7 +118,7 @@ class Polynomial:
                 if both & 2:  # i^2 = -1
                     both, product = both - 2, -product
                 terms[both] = terms.get(both, 0) + product
-        return Polynomial(self.ring, {key: _plain(x) for key, x in terms.items() if x})
+        return Polynomial(self.ring, {key: _as_integer(x) for key, x in terms.items() if x})
 
     def __pow__(self, exponent: int) -> Polynomial:
         result = self.ring.number(1)
@@ -137,7 +137,7 @@ class Polynomial:
 
     def times(self, factor: Rational) -> Polynomial:
         """The product with a number."""
-        return Polynomial(self.ring, {key: _plain(x * factor) for key, x in self.terms.items()} if factor else {})
+        return Polynomial(self.ring, {key: _as_integer(x * factor) for key, x in self.terms.items()} if factor else {})
 
     # quotients --------------------------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ class Polynomial:
             return None
         ((key, x),) = self.terms.items()
         inverse = Fraction(1) / x
-        return Polynomial(self.ring, {-key: _plain(inverse)} if not key & 1 else {2 - key: _plain(-inverse)})
+        return Polynomial(self.ring, {-key: _as_integer(inverse)} if not key & 1 else {2 - key: _as_integer(-inverse)})
 
     def divided(self, divisor: Polynomial) -> Polynomial | None:
         """``self / divisor`` where that is a polynomial (exponents may be negative), else None."""
@@ -169,7 +169,7 @@ class Polynomial:
             x, y = Fraction(a * c + b * d) / norm, Fraction(b * c - a * d) / norm
             for part, digit in ((x, 0), (y, 1)):
                 if part:
-                    quotient[((top - lead) << 12) + digit] = _plain(part)
+                    quotient[((top - lead) << 12) + digit] = _as_integer(part)
             for key, (c, d) in by.items():
                 p, q = rest.get(key + top - lead, (0, 0))
                 left = (p - x * c + y * d, q - x * d - y * c)
@@ -202,7 +202,7 @@ class Polynomial:
         return " + ".join(parts) or "0"
 
 
-def _plain(x: Any) -> Rational:
+def _as_integer(x: Any) -> Rational:
     """A whole number as an int: arithmetic is faster."""
     return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 

@@ -12,7 +12,7 @@ from .. import dynamics as dyn
 from .. import formulations as form
 from ..arrays import solve
 from ..changes import decoupling
-from ..errors import ModelError, describe, meant
+from ..errors import ModelError, describe, nearest_name_hint
 from ..model import Model, State
 from . import locked
 from .parameters import KINDS as KINDS
@@ -30,14 +30,14 @@ class Quantity(NamedTuple):
     field: str = ""
 
 
-class Derived(NamedTuple):
+class DerivedQuantity(NamedTuple):
     """Quantity that follows from other quantities."""
 
     meaning: str
     make: Callable[[Derivation], Any]
 
 
-def _decoupled(model: Model, state: State) -> dict[str, Any]:
+def _decoupled_equations(model: Model, state: State) -> dict[str, Any]:
     """The equations of the locked velocity and the joint rates ([Feurstein] (3.80)), from Hamel's."""
     change = decoupling(model, state)
     eom = form.equations(model, state, "hamel").change(change)
@@ -86,7 +86,7 @@ QUANTITIES: Final[dict[str, Quantity]] = {
         }.items()
     },
     **{
-        f"{name}_dec": Quantity(meaning, _decoupled, field=name)
+        f"{name}_dec": Quantity(meaning, _decoupled_equations, field=name)
         for name, meaning in {
             "T": "decoupling transform",
             "M": "decoupled mass matrix",
@@ -107,15 +107,17 @@ def _springs(d: Derivation) -> Any:
     return total
 
 
-DERIVED: Final[dict[str, Derived]] = {
-    "V": Derived("energy of the springs", _springs),
-    "E": Derived("energy: kinetic, potential, springs", lambda d: d._by_name("T") + d._by_name("U") + _springs(d)),
-    "tau": Derived("forces of a motion (inverse dynamics)", lambda d: d.computed(dyn.inverse_dynamics, d.a)),
-    "o_bc": Derived("center of mass in the base frame", locked.center),
-    "w_bc": Derived("angular part of the connection, times the rates", locked.rate),
-    "theta_bc": Derived("locked angle: the integral of w_bc", locked.angle),
-    "H_bc": Derived("pose of the center-of-mass frame that turns with the locked velocity", locked.pose),
-    "integrability": Derived("whether the curvature vanishes", lambda d: not any(d["F"])),
+DERIVED: Final[dict[str, DerivedQuantity]] = {
+    "V": DerivedQuantity("energy of the springs", _springs),
+    "E": DerivedQuantity(
+        "energy: kinetic, potential, springs", lambda d: d._by_name("T") + d._by_name("U") + _springs(d)
+    ),
+    "tau": DerivedQuantity("forces of a motion (inverse dynamics)", lambda d: d.computed(dyn.inverse_dynamics, d.a)),
+    "o_bc": DerivedQuantity("center of mass in the base frame", locked.center),
+    "w_bc": DerivedQuantity("angular part of the connection, times the rates", locked.rate),
+    "theta_bc": DerivedQuantity("locked angle: the integral of w_bc", locked.angle),
+    "H_bc": DerivedQuantity("pose of the center-of-mass frame that turns with the locked velocity", locked.pose),
+    "integrability": DerivedQuantity("whether the curvature vanishes", lambda d: not any(d["F"])),
 }
 
 
@@ -130,5 +132,5 @@ def unknown(name: Any) -> ModelError:
     """Error for an unknown name; the name may be in the words for a quantity, ``mass`` in ``mass matrix``."""
     names, said = (*QUANTITIES, *DERIVED), name if isinstance(name, str) else ""
     wordy = [each for each in names if len(said) > 2 and said.casefold() in meaning(each)]
-    hint = f"; do you mean {wordy[0]!r}?" if wordy else meant(said, names)
+    hint = f"; do you mean {wordy[0]!r}?" if wordy else nearest_name_hint(said, names)
     return ModelError(f"there is no quantity {describe(name)}{hint or '.'} They are {', '.join(names)}")

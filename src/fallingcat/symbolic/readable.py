@@ -91,7 +91,7 @@ class Writer:
             return expression
         if expression not in self._names:
             name = name or f"p_{1 + sum(str(s)[0] == 'p' for s in self.definitions)}"
-            self._names[expression] = self._defined(name, expression)
+            self._names[expression] = self._define_name(name, expression)
         return self._names[expression]
 
     def needed(self, expressions: Iterable[Any]) -> dict[Any, Any]:
@@ -112,7 +112,7 @@ class Writer:
             expression = expression.xreplace({x: self.definitions[x] for x in found})
         return expression
 
-    def _defined(self, name: str, expression: Any) -> Any:
+    def _define_name(self, name: str, expression: Any) -> Any:
         symbol = sympy.Symbol(name, real=True)
         self.definitions[symbol] = expression
         return symbol
@@ -165,13 +165,13 @@ class Writer:
     def _generator(self, name: str) -> Any:
         if name in self.algebra.parts:
             if name not in self._names:
-                self._names[name] = self._defined(f"s_{name[4:]}", self.written(self.algebra.parts[name]))
+                self._names[name] = self._define_name(f"s_{name[4:]}", self.written(self.algebra.parts[name]))
             return self._names[name]
         if not name.startswith("inverse"):
             return self.algebra.symbols[name]
         if name not in self._names:
             sum_of = self.written(next(known.of for known in self.algebra.inverses if known.name == name))
-            self._names[name] = self._defined(f"D_{name[7:]}", sum_of)
+            self._names[name] = self._define_name(f"D_{name[7:]}", sum_of)
         return 1 / self._names[name]
 
     def _wave(self, wave: Wave) -> Any:
@@ -195,7 +195,7 @@ def _factors(coefficient: tuple[tuple[Powers, int], ...]) -> bool:
     return 1 < len(coefficient) <= _SHORT and all(abs(x) < _PLAIN for _, x in coefficient)
 
 
-def plain(algebra: Algebra, p: Polynomial) -> Any:
+def without_names(algebra: Algebra, p: Polynomial) -> Any:
     """A polynomial without names."""
     writer = Writer(algebra)
     return writer.explicit(writer.written(p))

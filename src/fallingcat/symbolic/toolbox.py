@@ -135,7 +135,7 @@ def time_derivative(M: Any, x: Sequence[Any], v: Sequence[Any], a: Sequence[Any]
     moved = dict(zip(x, rates(x) * sympy.Matrix(list(v)), strict=True)) | dict(zip(v if a else (), a, strict=True))
 
     def rate(e: Any) -> Any:
-        return _tidied(sympy.Add(*(sympy.diff(e, s) * speed for s, speed in moved.items())))
+        return _tidy_expression(sympy.Add(*(sympy.diff(e, s) * speed for s, speed in moved.items())))
 
     return M.applyfunc(rate) if isinstance(M, sympy.MatrixBase) else rate(M)
 
@@ -160,14 +160,14 @@ def symmat(X: Any) -> Any:
 
 def tidy(M: Any) -> Any:
     """Entries (or one expression) in the normal form of derivations: angles added up, no ``simplify``."""
-    return _tidy(M) if isinstance(M, sympy.MatrixBase) else _tidied(sympy.sympify(M))
+    return _tidy(M) if isinstance(M, sympy.MatrixBase) else _tidy_expression(sympy.sympify(M))
 
 
 def _tidy(M: Any) -> Any:
-    return sympy.ImmutableMatrix(M.applyfunc(_tidied))
+    return sympy.ImmutableMatrix(M.applyfunc(_tidy_expression))
 
 
-def _tidied(e: Any) -> Any:
+def _tidy_expression(e: Any) -> Any:
     from .algebra import Algebra
     from .readable import Writer
 

@@ -12,8 +12,8 @@ from ..arrays import Graph
 from ..caching import cached_property
 from ..compiler.ir.results import Result, flatten
 from ..model import Model, State
-from .algebra import Algebra, evaluated
-from .parameters import Parameter, mapped
+from .algebra import Algebra, evaluate_outputs
+from .parameters import Parameter, map_numbers
 from .polynomials import Polynomial
 
 
@@ -28,7 +28,7 @@ class Tracer:
         self.algebra = Algebra()
         self._graph = Graph()
         self._given: dict[str, Polynomial] = {}
-        self._traced = mapped(model, self._input)
+        self._traced = map_numbers(model, self._input)
         for x in (*q, *v, *a):
             self.algebra.symbol(x)
         self.algebra.apart = {str(x) for x in (*v, *a)}
@@ -41,7 +41,7 @@ class Tracer:
         outputs: list[Any] = []
         given = [self._argument(x) for x in arguments]
         result = flatten(function(self._traced, self._state, *given, **options), outputs)
-        return result, evaluated(self.algebra, self._graph, outputs, self._given)
+        return result, evaluate_outputs(self.algebra, self._graph, outputs, self._given)
 
     def _argument(self, x: Any) -> Any:
         if isinstance(x, (list, tuple)) and x and all(isinstance(e, sympy.Basic) for e in x):

@@ -13,7 +13,7 @@ from ..dynamics import FACTORIZATIONS, displace
 from ..errors import ModelError, describe
 from ..formulations import Check, VelocityChange, equations
 from ..model import Model, State, robots
-from .report import Report, Requirement, apart, count, generator, largest, of_type
+from .report import Report, Requirement, count, generator, largest, of_type, relative_difference
 
 Make = Callable[[Model, State], VelocityChange]
 
@@ -52,12 +52,12 @@ def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int 
     count(rounds, "rounds")
     places = [(make, model, model.random_state(rng)) for model in known for _ in range(rounds)]
     subject = f"change {getattr(make, '__name__', 'of velocity')!r}"
-    own = (law.tried(subject, places) for law in OWN)
+    own = (law.tried(subject, places) for law in OWN_LAWS)
     compiled = (COMPILED.tried(subject, places[::rounds]) for _ in range(1))
-    return Report.of(subject, chain(own, compiled, _certified(subject, places)))
+    return Report.of(subject, chain(own, compiled, _claim_checks(subject, places)))
 
 
-def _certified(subject: str, places: list[tuple[Make, Model, State]]) -> Iterator[Check]:
+def _claim_checks(subject: str, places: list[tuple[Make, Model, State]]) -> Iterator[Check]:
     """Claims with their worst residuals over places and factorizations."""
     found: list[Check] = []
     with CERTIFICATE.named(subject):
@@ -88,7 +88,8 @@ def _inverse(make: Make, model: Model, state: State) -> float:
     change = make(model, state)
     there_and_back = change.then(change.inverted())
     return largest(
-        apart(there_and_back.T, np.eye(model.nv)), apart(there_and_back.T_dot, np.zeros((model.nv, model.nv)))
+        relative_difference(there_and_back.T, np.eye(model.nv)),
+        relative_difference(there_and_back.T_dot, np.zeros((model.nv, model.nv))),
     )
 
 
@@ -96,7 +97,7 @@ def _rate(make: Make, model: Model, state: State, dt: float = 1e-3) -> float:
     """Error of ``dT/dt``, compared with differences of order 4 of ``make``, which are independent of its claims."""
     T = {k: make(model, displace(model, state, k * dt * state.velocity)).T for k in (-2, -1, 1, 2)}
     rate = (8.0 * (T[1] - T[-1]) - (T[2] - T[-2])) / (12.0 * dt)
-    return apart(make(model, state).T_dot, rate)
+    return relative_difference(make(model, state).T_dot, rate)
 
 
 def matrices(model: Model, state: State, *, make: Make) -> Any:
@@ -107,10 +108,10 @@ def matrices(model: Model, state: State, *, make: Make) -> Any:
 
 def _compiled(make: Make, model: Model, state: State) -> float:
     found, expected = compile(model, matrices, make=make)(*model.flatten(state)), matrices(model, state, make=make)
-    return largest(*(apart(a, b) for a, b in zip(found, expected, strict=True)))
+    return largest(*(relative_difference(a, b) for a, b in zip(found, expected, strict=True)))
 
 
-OWN = (
+OWN_LAWS = (
     Requirement("inverse", "there and back again changes nothing", 1e-11, _inverse),
     Requirement("rate", "dT/dt, by differences of the change itself", 1e-6, _rate),
 )

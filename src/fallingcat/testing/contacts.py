@@ -16,7 +16,7 @@ from ..model import Model, State
 from ..simulation import Trajectory, simulate
 from ..simulation.problem.compiled_dynamics import touch
 from .laws import plain_data
-from .report import Report, Requirement, apart, largest, of_type, whole
+from .report import Report, Requirement, largest, of_type, relative_difference, whole
 
 
 def check_contact(
@@ -97,7 +97,7 @@ def _points(contact: Contact, run: Trajectory) -> float:
 def _forces(contact: Contact, run: Trajectory) -> float:
     for i in _samples(run):
         state, mode, memory = run.state(i), run.modes[i], run.memory[i]
-        forces = contact.forces(run.model, mode, state, memory, _applied(run, i))
+        forces = contact.forces(run.model, mode, state, memory, _law_forces(run, i))
         known = set(forces) <= set(contact.ports)
         shapes = all(np.shape(F) == (run.model.nv,) and np.isfinite(F).all() for F in forces.values())
         in_the_air = not contact.touching(mode) and any(np.any(F) for F in forces.values())
@@ -117,7 +117,7 @@ def _guards(contact: Contact, run: Trajectory) -> float:
 
 
 def _guards_at(contact: Contact, run: Trajectory, i: int) -> np.ndarray:
-    applied = _applied(run, i)
+    applied = _law_forces(run, i)
     return _ends(contact, run.model, run.modes[i], run.state(i), run.memory[i], applied)
 
 
@@ -129,13 +129,13 @@ def _ends(contact: Any, *asked: Any) -> np.ndarray:
 def _compiled(contact: Contact, run: Trajectory) -> float:
     worst = 0.0
     for i in _samples(run):
-        model, mode, state, memory, applied = run.model, run.modes[i], run.state(i), run.memory[i], _applied(run, i)
+        model, mode, state, memory, applied = run.model, run.modes[i], run.state(i), run.memory[i], _law_forces(run, i)
         found = touch(model, contact, mode, len(memory))(state, memory, applied)
         forces = contact.forces(model, mode, state, memory, applied)
         pairs: list[tuple[Any, Any]] = [(found.forces.get(port, np.zeros(model.nv)), F) for port, F in forces.items()]
         pairs.append((found.memory_rate, contact.memory_rate(model, mode, state, memory, applied)))
         pairs.append((found.guards, _guards_at(contact, run, i)))
-        worst = largest(worst, *(apart(a, b) for a, b in pairs))
+        worst = largest(worst, *(relative_difference(a, b) for a, b in pairs))
     return worst
 
 
@@ -166,7 +166,7 @@ def _samples(run: Trajectory) -> list[int]:
     return chosen
 
 
-def _applied(run: Trajectory, i: int) -> np.ndarray:
+def _law_forces(run: Trajectory, i: int) -> np.ndarray:
     """Forces (nv) of the laws at a sample."""
     problem = run.problem
     return np.asarray(problem.total(problem.applied(run.modes[i], run.times[i], run.state(i))), dtype=float)

@@ -28,7 +28,7 @@ from ..simulation import (
 )
 from ..simulation.defaults import takes_fixed_steps
 from ..simulation.problem.arguments import starts
-from .report import Report, Requirement, apart, of_type, whole
+from .report import Report, Requirement, of_type, relative_difference, whole
 
 ROUNDING = 1e-12
 """Tolerance of methods that share one step code: they take the same operations in every entry point"""
@@ -163,23 +163,25 @@ class _Trial:
     def _rollout(self, i: int) -> float:
         run, many = self.runs[i], self._rolled
         ends = zip(_ends(run), _ends_of(many, i), strict=True)
-        return max(apart(a, b) for a, b in ends)
+        return max(relative_difference(a, b) for a, b in ends)
 
     def _default_steps(self, i: int) -> float:
         given = (self.duration, self.laws, self.contact)
         run = simulate(self.model, self.many.at(i), *given, passive=self.passive)
         many = rollout(self.model, [self.many.at(i)], *given, passive=self.passive)
-        return max(apart(a, b) for a, b in zip(_ends(run), _ends_of(many, 0), strict=True))
+        return max(relative_difference(a, b) for a, b in zip(_ends(run), _ends_of(many, 0), strict=True))
 
     def _batch(self, i: int) -> float:
         alone = self.rolled([i])
-        return max(apart(a, b) for a, b in zip(_ends_of(alone, 0), _ends_of(self._rolled, i), strict=True))
+        return max(
+            relative_difference(a, b) for a, b in zip(_ends_of(alone, 0), _ends_of(self._rolled, i), strict=True)
+        )
 
     def _batch_simulator(self) -> float:
         about: dict[str, Any] = {"dt": self.dt, "passive": self.passive, "driven": True}
         simulator = BatchSimulator(self.model, self.many, self.laws, self.contact, **about)
         simulator.step(round(self.duration / self.dt), forces=np.zeros((self.count, self.model.n)))
-        return max(apart(_flat(simulator.state.at(i)), end) for i, end in enumerate(self.simulators))
+        return max(relative_difference(_flat(simulator.state.at(i)), end) for i, end in enumerate(self.simulators))
 
     def _function(self, i: int) -> float:
         start = self.many.at(i)
@@ -190,7 +192,7 @@ class _Trial:
             known = {"memory": memory, "forces": none, "t": k * self.dt}
             found = one(at, **{name: x for name, x in known.items() if name in one.arguments})
             at, memory = found if "memory" in one.arguments else (found, memory)
-        return apart(_flat(at), self.simulators[i])
+        return relative_difference(_flat(at), self.simulators[i])
 
     def _simulator(self, subject: str, robots: list[tuple[int]]) -> Check:
         law = Requirement("simulator", "a Simulator moves as a run does", ROUNDING, self._stepped)
@@ -199,7 +201,7 @@ class _Trial:
         return law.tried(subject, robots)
 
     def _stepped(self, i: int) -> float:
-        return apart(self.simulators[i], np.concatenate([np.ravel(x) for x in _ends(self.runs[i])]))
+        return relative_difference(self.simulators[i], np.concatenate([np.ravel(x) for x in _ends(self.runs[i])]))
 
 
 def _flat(state: State) -> np.ndarray:

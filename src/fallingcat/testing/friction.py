@@ -176,7 +176,7 @@ def _landing(trial: _Trial) -> float:
     return max(trial.impulses(falling=0.5))
 
 
-def _apart(ends: list[np.ndarray], others: list[np.ndarray]) -> float:
+def _end_difference(ends: list[np.ndarray], others: list[np.ndarray]) -> float:
     """Differences of the ends, relative to the way of a box without friction."""
     return max(float(np.abs(a - b).max()) / (SPEED * DURATION) for a, b in zip(ends, others, strict=True))
 
@@ -184,11 +184,11 @@ def _apart(ends: list[np.ndarray], others: list[np.ndarray]) -> float:
 def _methods(trial: _Trial) -> float:
     if len(trial.methods) < 2:
         raise UnprovedError("one integrator alone agrees with itself: name another")
-    return max(_apart([end] * len(trial.coarse), trial.coarse) for end in trial.coarse)
+    return max(_end_difference([end] * len(trial.coarse), trial.coarse) for end in trial.coarse)
 
 
 def _steps(trial: _Trial) -> float:
-    return _apart(trial.coarse, trial.ends(finer=2.0))
+    return _end_difference(trial.coarse, trial.ends(finer=2.0))
 
 
 LAWS = (

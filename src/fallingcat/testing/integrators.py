@@ -17,7 +17,7 @@ from ..errors import ModelError
 from ..formulations import Check, UnprovedError
 from ..model import Model, State, robots
 from ..simulation import RKMK4, Integrator, Rule, Trajectory, rollout, simulate
-from .report import Report, Requirement, apart, largest, of_type, whole
+from .report import Report, Requirement, largest, of_type, relative_difference, whole
 
 STEPS = (0.02, 0.01, 0.005)
 """s; errors of these are compared."""
@@ -100,7 +100,12 @@ class _Trial:
     def errors(self, runs: list[Trajectory], controller: Any = None) -> list[float]:
         """Errors at the end, relative to a fine run of order 4."""
         fine = self.run(FINE, controller, method=RKMK4())
-        return [largest(apart(run.poses[-1], fine.poses[-1]), apart(run.joints[-1], fine.joints[-1])) for run in runs]
+        return [
+            largest(
+                relative_difference(run.poses[-1], fine.poses[-1]), relative_difference(run.joints[-1], fine.joints[-1])
+            )
+            for run in runs
+        ]
 
 
 def _slopes(errors: list[float]) -> np.ndarray:
@@ -154,7 +159,7 @@ def _plain(trial: _Trial) -> float:
 
     a, b = (trial.run(0.01, force, duration=0.05) for force in (law, controller))
     pairs = ((a.poses, b.poses), (a.rates, b.rates), (a.ledger.works, b.ledger.works))
-    return largest(*(apart(x, y) for x, y in pairs))
+    return largest(*(relative_difference(x, y) for x, y in pairs))
 
 
 def _every_joint(trial: _Trial, model: Model, state: State) -> float:
@@ -181,7 +186,10 @@ def _rollout(trial: _Trial) -> float:
     starts = [trial.start, trial.start._replace(rates=-trial.start.rates)]
     many = rollout(trial.cat, starts, 0.05, Shaking(), integrator=trial.fixed, dt=0.01)
     one = trial.run(0.01, Shaking(), duration=0.05)
-    return largest(apart(many.poses[-1, 0], one.poses[-1]), apart(many.works[-1, 0], one.ledger.works[-1]))
+    return largest(
+        relative_difference(many.poses[-1, 0], one.poses[-1]),
+        relative_difference(many.works[-1, 0], one.ledger.works[-1]),
+    )
 
 
 def _tolerance(trial: _Trial) -> float:

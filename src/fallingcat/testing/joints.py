@@ -15,10 +15,10 @@ from ..arrays.types import FloatArray, Scalar
 from ..compiler import compile
 from ..dynamics import displace, inverse_dynamics, inverse_dynamics_derivatives, kinetic_energy, potential_energy
 from ..errors import ModelError, describe
-from ..formulations.time import STEP, later
+from ..formulations.time import STEP, state_after
 from ..lie import SE3
 from ..model import Joint, JointKind, Limits, Model, State, robots
-from .report import Report, Requirement, apart, count, generator, largest
+from .report import Report, Requirement, count, generator, largest, relative_difference
 
 G = SE3()
 
@@ -62,16 +62,16 @@ def check_joint(kind: type[JointKind] | JointKind, rounds: int = 10, seed: int =
     generator(seed)
     sampled = (lambda rng: kind.sample(rng)) if isinstance(kind, type) else (lambda rng: kind)
     subject = f"joint kind {kind.name!r}"
-    alone = (law.tried(subject, _alone(sampled, rounds, seed)) for law in ALONE)
-    built = (law.tried(subject, _built(sampled, rounds, seed)) for law in BUILT)
-    compiled = (law.tried(subject, _built(sampled, 1, seed)) for law in COMPILED)
+    alone = (law.tried(subject, _single_joints(sampled, rounds, seed)) for law in SINGLE_JOINT)
+    built = (law.tried(subject, _robots_with_joint(sampled, rounds, seed)) for law in WHOLE_ROBOT)
+    compiled = (law.tried(subject, _robots_with_joint(sampled, 1, seed)) for law in COMPILED)
     return Report.of(subject, chain(alone, built, compiled))
 
 
-Sampled = Callable[[np.random.Generator], JointKind]
+JointSampler = Callable[[np.random.Generator], JointKind]
 
 
-def _alone(sampled: Sampled, rounds: int, seed: int) -> Iterator[tuple[Joint, np.random.Generator]]:
+def _single_joints(sampled: JointSampler, rounds: int, seed: int) -> Iterator[tuple[Joint, np.random.Generator]]:
     """Joints with random placements and offsets, from the inner and from the outer side."""
     for i in range(2 * rounds):
         rng = np.random.default_rng([seed, i])
@@ -79,7 +79,9 @@ def _alone(sampled: Sampled, rounds: int, seed: int) -> Iterator[tuple[Joint, np
         yield (joint.reversed() if i % 2 else joint), rng
 
 
-def _built(sampled: Sampled, rounds: int, seed: int) -> Iterator[tuple[Model, State, np.random.Generator]]:
+def _robots_with_joint(
+    sampled: JointSampler, rounds: int, seed: int
+) -> Iterator[tuple[Model, State, np.random.Generator]]:
     """Random robots with the joint, a hinge, and the joint seen from its other side."""
     for i in range(rounds):
         rng = np.random.default_rng([seed, i])
@@ -108,34 +110,34 @@ def _subspace(joint: Joint, rng: np.random.Generator) -> float:
     derivative = np.imag(joint.transform(_moved(joint.kind, q, rates))) / STEP
     S = joint.motion_subspace(q)
     right_shape = np.shape(S) == (6, joint.kind.nv)
-    return apart(G.inverse(joint.transform(q)) @ derivative, G.hat(S @ rates)) if right_shape else np.inf
+    return relative_difference(G.inverse(joint.transform(q)) @ derivative, G.hat(S @ rates)) if right_shape else np.inf
 
 
 def _subspace_rate(joint: Joint, rng: np.random.Generator) -> float:
     q, rates = _point(joint, rng)
     derivative = np.imag(joint.motion_subspace(_moved(joint.kind, q, rates))) / STEP
-    return apart(joint.motion_subspace_derivative(q, rates), derivative)
+    return relative_difference(joint.motion_subspace_derivative(q, rates), derivative)
 
 
 def _fixed_axes(joint: Joint, rng: np.random.Generator) -> float:
     if not joint.kind.fixed_axes:
         return 0.0
     there, here = (joint.kind.motion_subspace(_point(joint, rng)[0]) for _ in range(2))
-    return apart(there, here)
+    return relative_difference(there, here)
 
 
 def _neutral(joint: Joint, rng: np.random.Generator) -> float:
     kind, at = joint.kind, joint.kind.neutral()
-    placed = apart(joint.transform(at), joint.placement @ joint.offset)
-    return largest(placed, apart(kind.transform(at), np.eye(4))) if at.shape == (kind.nq,) else np.inf
+    placed = relative_difference(joint.transform(at), joint.placement @ joint.offset)
+    return largest(placed, relative_difference(kind.transform(at), np.eye(4))) if at.shape == (kind.nq,) else np.inf
 
 
 def _reversed_joint(joint: Joint, rng: np.random.Generator) -> float:
     turned, (q, rates) = joint.reversed(), _point(joint, rng)
     H = joint.transform(q)
     # the parent relative to the child moves against the child relative to the parent
-    moves = apart(turned.motion_subspace(q) @ rates, -(G.Ad(H) @ joint.motion_subspace(q) @ rates))
-    return largest(apart(turned.transform(q), G.inverse(H)), moves)
+    moves = relative_difference(turned.motion_subspace(q) @ rates, -(G.Ad(H) @ joint.motion_subspace(q) @ rates))
+    return largest(relative_difference(turned.transform(q), G.inverse(H)), moves)
 
 
 def _reversed_twice(joint: Joint, rng: np.random.Generator) -> float:
@@ -143,18 +145,18 @@ def _reversed_twice(joint: Joint, rng: np.random.Generator) -> float:
     same = (again.kind, again.parent, again.child, again.limits) == (
         joint.kind, joint.parent, joint.child, joint.limits,
     )  # fmt: skip
-    return largest(0.0 if same else np.inf, apart(again.transform(q), joint.transform(q)))
+    return largest(0.0 if same else np.inf, relative_difference(again.transform(q), joint.transform(q)))
 
 
-def _traced(joint: Joint, rng: np.random.Generator) -> float:
+def _compiled_difference(joint: Joint, rng: np.random.Generator) -> float:
     q, rates = _point(joint, rng)
-    graph, expected = Graph(), _everything(joint, q, rates)
+    graph, expected = Graph(), _all_quantities(joint, q, rates)
     values = {f"q{i}": x for i, x in enumerate(q)} | {f"v{i}": x for i, x in enumerate(rates)}
-    found = _everything(joint, graph.inputs("q", len(q)), graph.inputs("v", len(rates)))
-    return apart(np.array(graph.evaluate([found], values), dtype=float).reshape(-1), expected)
+    found = _all_quantities(joint, graph.inputs("q", len(q)), graph.inputs("v", len(rates)))
+    return relative_difference(np.array(graph.evaluate([found], values), dtype=float).reshape(-1), expected)
 
 
-def _everything(joint: Joint, q: Any, rates: Any) -> Any:
+def _all_quantities(joint: Joint, q: Any, rates: Any) -> Any:
     S, dS = joint.motion_subspace(q), joint.motion_subspace_derivative(q, rates)
     return concatenate([joint.transform(q)[:3].reshape(-1), S @ rates, dS @ rates])
 
@@ -164,7 +166,7 @@ def _everything(joint: Joint, q: Any, rates: Any) -> Any:
 
 def _power(model: Model, state: State, rng: np.random.Generator) -> float:
     a = rng.normal(size=model.nv)
-    moved = later(model, state, 1j * STEP, a)
+    moved = state_after(model, state, 1j * STEP, a)
     rate = np.imag(kinetic_energy(model, moved) + potential_energy(model, moved)) / STEP
     forces = inverse_dynamics(model, state, a)
     return abs(float(state.velocity @ forces - rate)) / float(np.abs(state.velocity) @ np.abs(forces) + 1.0)
@@ -173,7 +175,7 @@ def _power(model: Model, state: State, rng: np.random.Generator) -> float:
 def _lagrange(model: Model, state: State, rng: np.random.Generator) -> float:
     """Boltzmann-Hamel: ``d/dt dT/dv - ad(v)' dT/dv - d(T - V)/dx = F``, from energies alone."""
     a, units = rng.normal(size=model.nv), np.eye(model.nv)
-    rate = np.imag(_momenta(model, later(model, state, 1j * STEP, a))) / STEP
+    rate = np.imag(_momenta(model, state_after(model, state, 1j * STEP, a))) / STEP
     turning = model.configuration.ad(state.velocity).T @ _momenta(model, state)
 
     def slope(unit: np.ndarray) -> float:
@@ -181,7 +183,7 @@ def _lagrange(model: Model, state: State, rng: np.random.Generator) -> float:
         return float(np.imag(kinetic_energy(model, moved) - potential_energy(model, moved)) / STEP)
 
     expected = rate - turning - np.array([slope(unit) for unit in units])
-    return apart(inverse_dynamics(model, state, a), expected)
+    return relative_difference(inverse_dynamics(model, state, a), expected)
 
 
 def _momenta(model: Model, state: State) -> np.ndarray:
@@ -197,7 +199,7 @@ def _momenta(model: Model, state: State) -> np.ndarray:
 def _compiled(model: Model, state: State, rng: np.random.Generator) -> float:
     a = rng.normal(size=model.nv)
     found = compile(model, inverse_dynamics)(*model.flatten(state), a)
-    return apart(found, inverse_dynamics(model, state, a))
+    return relative_difference(found, inverse_dynamics(model, state, a))
 
 
 def _derivatives(model: Model, state: State, rng: np.random.Generator) -> float:
@@ -206,20 +208,20 @@ def _derivatives(model: Model, state: State, rng: np.random.Generator) -> float:
     found = compile(model, inverse_dynamics_derivatives)(*model.flatten(state), a)
     moved = [displace(model, state, 1j * STEP * unit) for unit in np.eye(model.nv)]
     by_q = [np.imag(inverse_dynamics(model, at, a)) / STEP for at in moved]
-    return apart(found.configuration, np.stack(by_q, axis=1))
+    return relative_difference(found.configuration, np.stack(by_q, axis=1))
 
 
-ALONE = (
+SINGLE_JOINT = (
     Requirement("subspace", "S = H^-1 dH, by complex step", 1e-12, _subspace),
     Requirement("subspace rate", "dS/dt, by complex step", 1e-12, _subspace_rate),
     Requirement("fixed axes", "S is constant where declared so", 0.0, _fixed_axes),
     Requirement("neutral", "H(neutral) = 1", 1e-14, _neutral),
     Requirement("other side", "the reversed joint is the inverse", 1e-12, _reversed_joint),
     Requirement("turned twice", "reversed twice is the joint itself", 1e-14, _reversed_twice),
-    Requirement("traced", "expressions give the same numbers", 1e-12, _traced),
+    Requirement("traced", "expressions give the same numbers", 1e-12, _compiled_difference),
 )
 """Laws of a joint and its random numbers."""
-BUILT = (
+WHOLE_ROBOT = (
     Requirement("power", "v' F = d/dt energy, of a robot with it", 1e-12, _power),
     Requirement("lagrange", "Newton-Euler = Lagrange, of a robot with it", 1e-11, _lagrange),
 )

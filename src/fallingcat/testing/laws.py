@@ -17,7 +17,7 @@ from ..errors import ModelError, describe
 from ..formulations.time import STEP
 from ..model import Model, State
 from ..simulation import simulate
-from .report import Report, Requirement, apart, generator, of_type, states_of, whole
+from .report import Report, Requirement, generator, of_type, relative_difference, states_of, whole
 
 
 def check_law(
@@ -119,12 +119,12 @@ def _compiled(laws: list[Law], model: Model, states: list[State], touches: froze
         found.append(kernel(*fields(state), 0.1 * i, one.memory))
         forces, rate = one.forces(model, 0.1 * i, state, touches), one.memory_rate(model, 0.1 * i, state)
         expected.append(np.concatenate([forces, rate]).astype(float))
-    return apart(np.array(found), np.array(expected))
+    return relative_difference(np.array(found), np.array(expected))
 
 
 def _gradient(law: Any, model: Model, state: State, touches: frozenset[str]) -> float:
     slopes = [np.imag(law.energy(model, displace(model, state, 1j * STEP * unit))) / STEP for unit in np.eye(model.nv)]
-    return apart(law.forces(model, 0.3, state, touches), -np.array(slopes))
+    return relative_difference(law.forces(model, 0.3, state, touches), -np.array(slopes))
 
 
 def _energy_balance(law: Law, model: Model, state: State, dt: float) -> float:
@@ -139,9 +139,9 @@ def _state(law: Law, awake: Law, model: Model, state: State) -> float:
 
 
 def _after(law: Law, model: Model, state: State) -> float:
-    now = apart(law.after(model, 0.3, state, 0.0), law.memory)
+    now = relative_difference(law.after(model, 0.3, state, 0.0), law.memory)
     slope = np.imag(law.after(model, 0.3, state, 1j * STEP)) / STEP
-    return max(now, apart(slope, np.asarray(law.memory_rate(model, 0.3, state), dtype=float)))
+    return max(now, relative_difference(slope, np.asarray(law.memory_rate(model, 0.3, state), dtype=float)))
 
 
 PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)

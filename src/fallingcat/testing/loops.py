@@ -16,7 +16,7 @@ from ..dynamics import displace
 from ..model import Loop, Model, State
 from ..model.loops import Rows
 from ..simulation import simulate
-from .report import Report, Requirement, apart, generator, largest, of_type, states_of, whole
+from .report import Report, Requirement, generator, largest, of_type, relative_difference, states_of, whole
 
 STEP = 1e-5
 """Step of central differences (m or rad)."""
@@ -89,7 +89,7 @@ def _jacobian(loop: Loop, model: Model, state: State) -> float:
     found = np.array([(ahead.error - behind.error) / (2.0 * STEP) for ahead, behind in pairs]).T
     holonomic = np.array([[*ahead.error, *behind.error] for ahead, behind in pairs]).reshape(len(pairs), 2, -1)
     rows = holonomic.any(axis=(0, 1))
-    return apart(found[rows], np.asarray(equations(model, state).jacobian, dtype=float)[rows])
+    return relative_difference(found[rows], np.asarray(equations(model, state).jacobian, dtype=float)[rows])
 
 
 def _bias(loop: Loop, model: Model, state: State) -> float:
@@ -97,7 +97,7 @@ def _bias(loop: Loop, model: Model, state: State) -> float:
     ahead, behind = _neighbouring_states(model, state, v)
     found = (ahead.jacobian - behind.jacobian) @ v / (2.0 * STEP)
     size = max(1.0, float(v @ v))
-    return apart(found / size, np.asarray(equations(model, state).bias, dtype=float) / size)
+    return relative_difference(found / size, np.asarray(equations(model, state).bias, dtype=float) / size)
 
 
 def rows_at(model: Model, state: State) -> Vector:
@@ -107,7 +107,7 @@ def rows_at(model: Model, state: State) -> Vector:
 
 
 def _compiled(loop: Loop, model: Model, state: State) -> float:
-    return apart(compile(model, rows_at, state=State._fields)(*fields(state)), rows_at(model, state))
+    return relative_difference(compile(model, rows_at, state=State._fields)(*fields(state)), rows_at(model, state))
 
 
 def _stays_closed(loop: Loop, model: Model, state: State) -> float:

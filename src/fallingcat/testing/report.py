@@ -174,7 +174,7 @@ def states_of(model: Model, states: Iterable[State] | None, rng: np.random.Gener
     return list(states)
 
 
-def apart(a: Any, b: Any) -> float:
+def relative_difference(a: Any, b: Any) -> float:
     """Largest ``|a - b|``, relative to the largest entry of either, and to 1 where they are small; NaN if one is."""
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.types import Float_n
 from ..contact import CompliantFloor, Contact, HardContacts
 from ..errors import ModelError
 from ..geometry.contact_points import position
@@ -32,7 +33,7 @@ class HardStep(NamedTuple):
     model: Model
     contact: Contact
     state: State
-    forces: np.ndarray
+    forces: Float_n
     """``n`` (N m or N)"""
     smooth: bool
     """False where the step has a kink: its derivatives are those of one side"""
@@ -187,7 +188,7 @@ def _columns(derivatives: StepDerivatives, given: tuple[Any, ...]) -> tuple[np.n
     return found, ahead, behind
 
 
-def _apart(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+def _column_errors(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Largest error of each column, in units of the rows."""
     rows = np.maximum(1.0, np.abs(expected).max(axis=1, initial=0.0))[:, None]
     return np.asarray((np.abs(found - expected) / rows).max(axis=0, initial=0.0))
@@ -195,12 +196,12 @@ def _apart(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 def _both(derivatives: StepDerivatives, *given: Any) -> float:
     found, ahead, behind = _columns(derivatives, given)
-    return float(_apart(found, 0.5 * (ahead + behind)).max(initial=0.0))
+    return float(_column_errors(found, 0.5 * (ahead + behind)).max(initial=0.0))
 
 
 def _one(derivatives: StepDerivatives, *given: Any) -> float:
     found, ahead, behind = _columns(derivatives, given)
-    return float(np.minimum(_apart(found, ahead), _apart(found, behind)).max(initial=0.0))
+    return float(np.minimum(_column_errors(found, ahead), _column_errors(found, behind)).max(initial=0.0))
 
 
 BOTH_SIDES = Requirement(

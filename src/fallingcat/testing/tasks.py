@@ -15,7 +15,7 @@ from ..compiler import compile, fields
 from ..control import Task
 from ..dynamics import displace
 from ..model import Model, State
-from .report import Report, Requirement, apart, generator, of_type, states_of
+from .report import Report, Requirement, generator, of_type, relative_difference, states_of
 
 STEP = 1e-5
 """Step of central differences (m or rad)."""
@@ -54,7 +54,7 @@ def check_task(task: Task, model: Model, states: Iterable[State] | None = None, 
     return Report.of(subject, chain(one.tried(subject, cases) for one in trials))
 
 
-def _reached(task: Any, model: Model, state: State) -> Any:
+def _task_at_goal(task: Any, model: Model, state: State) -> Any:
     """Task whose goal is reached at a state."""
     return replace(task, goal=np.asarray(task.value(model, state), dtype=float))
 
@@ -70,7 +70,7 @@ def _goal(task: Task, model: Model, state: State) -> float:
     here = np.asarray(task.value(model, state))
     if here.shape != task.goal_shape(model):
         return np.inf
-    return float(np.abs(np.asarray(_reached(task, model, state).motion(model, state).error)).max(initial=0.0))
+    return float(np.abs(np.asarray(_task_at_goal(task, model, state).motion(model, state).error)).max(initial=0.0))
 
 
 def _neighbouring_states(model: Model, state: State, along: np.ndarray) -> list[State]:
@@ -80,18 +80,20 @@ def _neighbouring_states(model: Model, state: State, along: np.ndarray) -> list[
 
 
 def _jacobian(task: Task, model: Model, state: State) -> float:
-    aimed, columns = _reached(task, model, state), []
+    aimed, columns = _task_at_goal(task, model, state), []
     for unit in np.eye(model.nv):
         ahead, behind = (aimed.motion(model, there).error for there in _neighbouring_states(model, state, unit))
         columns.append((ahead - behind) / (2.0 * STEP))
-    return apart(-np.array(columns).T, np.asarray(aimed.motion(model, state).J, dtype=float))
+    return relative_difference(-np.array(columns).T, np.asarray(aimed.motion(model, state).J, dtype=float))
 
 
 def _bias(task: Task, model: Model, state: State) -> float:
     v = state.velocity
     ahead, behind = (task.motion(model, there).J for there in _neighbouring_states(model, state, v))
     size = max(1.0, float(v @ v))
-    return apart((ahead - behind) @ v / (2.0 * STEP * size), np.asarray(task.motion(model, state).bias) / size)
+    return relative_difference(
+        (ahead - behind) @ v / (2.0 * STEP * size), np.asarray(task.motion(model, state).bias) / size
+    )
 
 
 def motion_at(model: Model, state: State, *, task: Task) -> Vector:
@@ -101,9 +103,9 @@ def motion_at(model: Model, state: State, *, task: Task) -> Vector:
 
 
 def _compiled(task: Task, model: Model, state: State) -> float:
-    aimed = _reached(task, model, state)
+    aimed = _task_at_goal(task, model, state)
     kernel = compile(model, motion_at, state=State._fields, task=aimed)
-    return apart(kernel(*fields(state)), motion_at(model, state, task=aimed))
+    return relative_difference(kernel(*fields(state)), motion_at(model, state, task=aimed))
 
 
 ROWS = Requirement("rows", "size finite numbers, and rows for them", 0.0, _rows)

@@ -16,7 +16,7 @@ from ..formulations.time import STEP
 from ..geometry.terrain import Uneven
 from ..model import Model, robots
 from .laws import PLAIN_DATA
-from .report import Report, Requirement, apart, generator, largest, of_type
+from .report import Report, Requirement, generator, largest, of_type, relative_difference
 
 PLACES = 50
 """At random."""
@@ -82,8 +82,8 @@ def _slopes(terrain: Terrain, x: float, y: float) -> float:
     ahead, behind = ([terrain.slopes(x + e, y), terrain.slopes(x, y + e)] for e in (DIFFERENCE, -DIFFERENCE))
     (xx, _), (xy, yy) = (((a.x - b.x), (a.y - b.y)) for a, b in zip(ahead, behind, strict=True))
     second = np.array([xx, xy, yy]) / (2.0 * DIFFERENCE)
-    exact = apart(np.array([found.x, found.y], dtype=float), np.array(first))
-    return largest(exact * 1e6, apart(np.array([found.xx, found.xy, found.yy], dtype=float), second))
+    exact = relative_difference(np.array([found.x, found.y], dtype=float), np.array(first))
+    return largest(exact * 1e6, relative_difference(np.array([found.xx, found.xy, found.yy], dtype=float), second))
 
 
 def slopes_at(model: Model, x: Vector, *, terrain: Terrain) -> Vector:
@@ -94,7 +94,7 @@ def slopes_at(model: Model, x: Vector, *, terrain: Terrain) -> Vector:
 def _compiled(terrain: Terrain, places: np.ndarray) -> float:
     kernel = compile(robots.free_body(), slopes_at, inputs={"x": 2}, terrain=terrain)
     expected = np.array([list(terrain.slopes(*place)) for place in places], dtype=float)
-    return apart(np.asarray(kernel(places)), expected)
+    return relative_difference(np.asarray(kernel(places)), expected)
 
 
 def _distance(terrain: Terrain, place: np.ndarray, depth: float, radius: float) -> float:
@@ -105,7 +105,11 @@ def _distance(terrain: Terrain, place: np.ndarray, depth: float, radius: float) 
     site = ground.site(p, radius)
     gradient = [np.imag(ground.site(p + 1j * STEP * axis, radius).height) / STEP for axis in np.eye(3)]
     off = abs(float(site.height) - depth) / (radius + 0.01)
-    return largest(off, apart(np.array(gradient), normal), apart(np.asarray(site.axes[0], dtype=float), normal))
+    return largest(
+        off,
+        relative_difference(np.array(gradient), normal),
+        relative_difference(np.asarray(site.axes[0], dtype=float), normal),
+    )
 
 
 HEIGHTS = Requirement("heights", "one finite number", 0.0, _heights)

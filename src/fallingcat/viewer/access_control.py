@@ -42,7 +42,7 @@ def refusal(path: str, hosts: list[str], origins: list[str], token: str) -> str 
 
 
 @contextmanager
-def gated(token: str) -> Iterator[None]:
+def require_token(token: str) -> Iterator[None]:
     """Guard the server that viser starts inside: it answers requests with this token alone.
 
     Viser has no hook for that, so the function with which it starts its web server is wrapped meanwhile; an error where

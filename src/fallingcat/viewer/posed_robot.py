@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._deprecated import former_arguments
-from ..arrays.types import FloatArray, Pose, Vector
+from ..arrays.types import Float_3, Float_3_3, Float_4_4, Pose, Vector, Vector_3
 from ..caching import cached_property
 from ..constraints import loop_closure as loops
 from ..control import InverseKinematics, PositionTask
@@ -38,15 +38,15 @@ class Totals(NamedTuple):
         (3,)
     """
 
-    center: FloatArray
+    center: Float_3
     """``3`` (m): of mass"""
-    axes: FloatArray
+    axes: Float_3_3
     """``3 x 3``: principal axes of the locked inertia, as columns"""
-    inertias: FloatArray
+    inertias: Float_3
     """``3`` (kg m^2): about them"""
-    linear: FloatArray
+    linear: Float_3
     """``3`` (N s): momentum"""
-    angular: FloatArray
+    angular: Float_3
     """``3`` (N m s): momentum about the center of mass"""
 
 
@@ -90,11 +90,11 @@ class PosedRobot:
         return not self.model.loops
 
     @cached_property
-    def _carried(self) -> Reconstruction:
+    def _reconstruction(self) -> Reconstruction:
         return Reconstruction(self.model)
 
     @cached_property
-    def _held(self) -> Model:
+    def _fixed_base_model(self) -> Model:
         """The robot whose base is held."""
         return replace(self.model, base=Trivial())
 
@@ -109,12 +109,12 @@ class PosedRobot:
         goal = vector(joints, len(self.state.joints), "joints")
         pose = self.state.pose
         if self.floats and self.can_float and not np.array_equal(goal, self.state.joints):
-            moved = self._carried.displacement(Segment(self.state.joints, goal), tolerance=1e-9)
+            moved = self._reconstruction.displacement(Segment(self.state.joints, goal), tolerance=1e-9)
             pose = pose @ moved.pose
         at = self.model.state(pose=pose, joints=goal)
-        self._set_state(loops.assemble(self.model, at, self._bent(goal)) if self.model.loops else at)
+        self._set_state(loops.assemble(self.model, at, self._user_joints(goal)) if self.model.loops else at)
 
-    def _bent(self, goal: np.ndarray) -> list[str]:
+    def _user_joints(self, goal: np.ndarray) -> list[str]:
         """Joints that the user moves; others follow where there are loops."""
         places = zip(self.model.joints, self.model.q_slices, strict=True)
         return [joint.name for joint, at in places if not np.array_equal(goal[at], self.state.joints[at])]
@@ -128,7 +128,7 @@ class PosedRobot:
         self._set_state(self.model.state(pose=pose, joints=self.state.joints))
 
     @former_arguments(place="link")
-    def drag(self, link: str, goal: Vector) -> float:
+    def drag(self, link: str, goal: Vector_3) -> float:
         """Move a link or frame as near to a point as its joints let it.
 
         The joints reach there from a base that is held; then it floats, if it does, and they reach once more.
@@ -144,10 +144,10 @@ class PosedRobot:
             raise ModelError(f"{self.model.name!r} has loops: its places cannot be dragged")
         goal = vector(goal, 3, "goal")
         if link not in self._reach:
-            self._reach[link] = InverseKinematics(self._held, [PositionTask(link)], restarts=0)
+            self._reach[link] = InverseKinematics(self._fixed_base_model, [PositionTask(link)], restarts=0)
         for _ in range(3 if self.floats and self.can_float else 1):
             seen = np.linalg.inv(self.state.pose) @ np.append(goal, 1.0)
-            found = self._reach[link](self._held.state(joints=self.state.joints), seen[:3])
+            found = self._reach[link](self._fixed_base_model.state(joints=self.state.joints), seen[:3])
             self.bend(found.state.joints)
         return float(np.linalg.norm(self.where(link) - goal))
 
@@ -181,7 +181,7 @@ class PosedRobot:
     # what there is to see ------------------------------------------------------------------------------------------
 
     @former_arguments(place="link")
-    def where(self, link: str) -> FloatArray:
+    def where(self, link: str) -> Float_3:
         """Origin of a link or frame in the world.
 
         Args:
@@ -192,7 +192,7 @@ class PosedRobot:
         """
         return np.asarray(link_pose(self.model, self.state, link)[:3, 3])
 
-    def poses(self) -> dict[str, FloatArray]:
+    def poses(self) -> dict[str, Float_4_4]:
         """Poses of all links.
 
         Returns:

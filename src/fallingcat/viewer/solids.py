@@ -42,14 +42,14 @@ def _capsule(start: np.ndarray, end: np.ndarray, radius: float) -> Triangles:
     x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
     x = x / np.linalg.norm(x)
     axes = np.stack([radius * x, radius * np.cross(z, x), way], axis=1)
-    return _together([*ends, _moved(tube(), axes, 0.5 * (start + end))])
+    return _merge_meshes([*ends, _moved(tube(), axes, 0.5 * (start + end))])
 
 
 def _moved(mesh: Triangles, axes: Any, origin: Any) -> Triangles:
     return Triangles(mesh.points @ np.asarray(axes).T + origin, mesh.faces)
 
 
-def _together(meshes: list[Triangles]) -> Triangles:
+def _merge_meshes(meshes: list[Triangles]) -> Triangles:
     starts = np.cumsum([0, *(len(mesh.points) for mesh in meshes[:-1])])
     faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=True)]
     return Triangles(np.concatenate([mesh.points for mesh in meshes]), np.concatenate(faces))

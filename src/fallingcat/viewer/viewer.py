@@ -20,7 +20,7 @@ from ..model import Model, State
 from ..records import short
 from ..visualization import Shape, appearance
 from ..visualization.scenes import turned_up
-from .access_control import gated
+from .access_control import require_token
 from .posed_robot import PosedRobot
 from .solids import triangles_of
 
@@ -81,7 +81,7 @@ class Viewer:
         self.posed_robot, self._lock, self._quiet = posed_robot, threading.RLock(), False
         self._turn = turned_up(posed_robot.model.gravity)
         token = secrets.token_urlsafe(16)
-        self.server: Any = _started(viser, port, posed_robot.model.name, token)
+        self.server: Any = _start_server(viser, port, posed_robot.model.name, token)
         self.url = f"http://{HOST}:{self.server.get_port()}/{token}/"
         self._build()
         self._alive = True
@@ -123,24 +123,24 @@ class Viewer:
         self._axes = scene.add_frame("/axes", axes_length=0.5 * size, axes_radius=0.008 * size, visible=False)
         self._arrow = scene.add_arrows("/momentum", np.zeros((1, 2, 3), np.float32), (200, 60, 160), visible=False)
         self._handle = scene.add_transform_controls("/handle", scale=0.4 * size, disable_rotations=True, visible=False)
-        self._handle.on_update(self._guarded(self._dragged))
+        self._handle.on_update(self._serialized(self._on_handle))
         self._say = gui.add_html("")  # markdown of viser runs script
         self.say("; ".join(drawn.notes) or "at rest")
         self._free = gui.add_checkbox("free float", self.posed_robot.floats, disabled=not self.posed_robot.can_float)
-        self._free.on_update(self._guarded(self._floating))
+        self._free.on_update(self._serialized(self._floating))
         self._runs = gui.add_checkbox("simulate", False)
         self._shows = {
             name: gui.add_checkbox(name, first)
             for name, first in (("center of mass", True), ("principal axes", False), ("momentum", False))
         }
         for box in self._shows.values():
-            box.on_update(self._guarded(lambda _: self.refresh()))
+            box.on_update(self._serialized(lambda _: self.refresh()))
         places = (*model.link_names, *(frame.name for frame in model.frames))
         self._nothing = next((x for x in _NOTHING if x not in places), "")
         self._target = gui.add_dropdown("drag", (self._nothing, *places))
-        self._target.on_update(self._guarded(self._chosen))
-        gui.add_button("reset").on_click(self._guarded(self._reset))
-        gui.add_button("export what was done").on_click(self._guarded(self._export))
+        self._target.on_update(self._serialized(self._on_target))
+        gui.add_button("reset").on_click(self._serialized(self._reset))
+        gui.add_button("export what was done").on_click(self._serialized(self._export))
         self._sliders = self._joint_sliders(gui)
         self.refresh()
 
@@ -161,7 +161,7 @@ class Viewer:
                 now = float(self.posed_robot.state.joints[where.start])
                 low, high = min(low, now), max(high, now, low + 1e-3)
                 slider = gui.add_slider(joint.name, low, high, STEP_SIZE, now)
-                slider.on_update(self._guarded(self._bent))
+                slider.on_update(self._serialized(self._on_slider))
                 sliders.append((where.start, slider))
         return sliders
 
@@ -177,7 +177,7 @@ class Viewer:
 
     # what a hand does ----------------------------------------------------------------------------------------------
 
-    def _guarded(self, act: Callable[[Any], None]) -> Callable[[Any], None]:
+    def _serialized(self, act: Callable[[Any], None]) -> Callable[[Any], None]:
         """Serialize user actions, and show their errors in the panel."""
 
         def acts(event: Any) -> None:
@@ -199,7 +199,7 @@ class Viewer:
         """
         self._say.content = f'<div style="padding: 0 0.5em; overflow-wrap: anywhere">{html(text)}</div>'
 
-    def _bent(self, _: Any) -> None:
+    def _on_slider(self, _: Any) -> None:
         joints = self.posed_robot.state.joints.copy()
         for place, slider in self._sliders:
             joints[place] = slider.value
@@ -210,11 +210,11 @@ class Viewer:
     def _floating(self, _: Any) -> None:
         self.posed_robot.floats = bool(self._free.value)
 
-    def _chosen(self, _: Any) -> None:
+    def _on_target(self, _: Any) -> None:
         self._handle.visible = self._target.value != self._nothing
         self.refresh()
 
-    def _dragged(self, _: Any) -> None:
+    def _on_handle(self, _: Any) -> None:
         if self._target.value == self._nothing:
             return
         self._runs.value = False
@@ -304,11 +304,11 @@ class Viewer:
         thing.wxyz, thing.position = (w, x, y, z), tuple(H[:3, 3])
 
 
-def _started(viser: Any, port: int, label: str, token: str) -> Any:
+def _start_server(viser: Any, port: int, label: str, token: str) -> Any:
     """The server, guarded; none where it cannot be."""
     server = None
     try:
-        with redirect_stdout(StringIO()), gated(token):  # it greets
+        with redirect_stdout(StringIO()), require_token(token):  # it greets
             server = viser.ViserServer(host=HOST, port=port, label=label, verbose=False)
     except FallingCatError:
         if server is not None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.types import Matrix, Tensor, Vector
+from ..arrays.types import Float_4_4, Matrix_N_3, Tensor, Vector
 from ..errors import ModelError
 from ..records import concise
 from .shapes import Shape, Solid
-from .thinning import numbers, picked
+from .thinning import numbers, sample_indices
 
 
 @concise
@@ -65,7 +65,7 @@ class Dot:
 
     name: str
     """on the button"""
-    points: Matrix
+    points: Matrix_N_3
     """``N x 3`` (m)"""
     color: str = "#f3f4f8"
     """``#rrggbb``"""
@@ -140,7 +140,7 @@ class Scene:
     """solids by part"""
     speed: float = 1.0
     """speed of the player, relative to real time"""
-    floor: bool | np.ndarray = True
+    floor: bool | Float_4_4 = True
     """plane at z = 0, or its pose (4 x 4)"""
     ghosts: Sequence[float] = ()
     """times of faint pictures (s)"""
@@ -169,7 +169,7 @@ class Scene:
         Returns:
             Data for JSON.
         """
-        parts, keep = [], picked(len(self.times))
+        parts, keep = [], sample_indices(len(self.times))
         solids = [s for shapes in (self.ground, *self.shapes.values()) for s in shapes if isinstance(s, Solid)]
         meshes = list({id(solid.triangles): solid.triangles for solid in solids}.values())
         number = {id(mesh): i for i, mesh in enumerate(meshes)}

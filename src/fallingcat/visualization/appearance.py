@@ -20,7 +20,7 @@ PLAIN = "#c3cbd8"
 """Color of shapes to which the file gives none."""
 DENSITY = 1000.0
 """Density of capsules from joint to joint (kg/m^3): heavy links are thick."""
-_SHOWN = 3  # names of files in a note
+_SHOWN_GROUPS = 3  # names of files in a note
 
 
 @concise
@@ -76,7 +76,7 @@ def _of_file(links: Sequence[Link], kind: str) -> tuple[dict[str, list[Shape]], 
     lacking: set[str] = set()
     for i, (name, own) in enumerate(seen.items()):
         color = PLAIN if painted else PALETTE[i % len(PALETTE)]
-        drawn[name] = [d for s in own for d in _drawn(s, color, pieces)]
+        drawn[name] = [d for s in own for d in _visible_pieces(s, color, pieces)]
         if any(isinstance(s, solid.Mesh) and not pieces[s.path, s.folder] for s in own):
             lacking.add(name)
     return drawn, lacking, _grouped_messages(troubles)
@@ -111,15 +111,15 @@ def _grouped_messages(troubles: list[tuple[str, str]]) -> list[str]:
         files[why].append(file)
     lines = []
     for why, names in files.items():
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        lines.append(f"not drawn: {', '.join(names[:_SHOWN])}{more} ({why})")
+        more = f" and {len(names) - _SHOWN_GROUPS} more" if len(names) > _SHOWN_GROUPS else ""
+        lines.append(f"not drawn: {', '.join(names[:_SHOWN_GROUPS])}{more} ({why})")
     return lines
 
 
 # shapes of files ----------------------------------------------------------------------------------------------------
 
 
-def _drawn(shape: solid.Shape, plain: str, pieces: Mapping[Key, Pieces]) -> Iterator[Shape]:
+def _visible_pieces(shape: solid.Shape, plain: str, pieces: Mapping[Key, Pieces]) -> Iterator[Shape]:
     color = plain if shape.color is None else _hex(shape.color)
     opacity = 1.0 if shape.color is None else shape.color[3]
     if not isinstance(shape, solid.Mesh):

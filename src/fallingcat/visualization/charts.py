@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays.types import Matrix, Vector
 from ..errors import ModelError
 from ..records import concise
-from .thinning import numbers, picked, thinned
+from .thinning import numbers, sample_indices, thin_series
 
 TIME = "time (s)"
 """Label of the horizontal axis of charts that the time line moves."""
@@ -68,7 +68,7 @@ class Chart:
         Returns:
             Data for JSON.
         """
-        x, values = thinned(self.times, [line.values for line in self.lines])
+        x, values = thin_series(self.times, [line.values for line in self.lines])
         lines = [{"name": line.name, "y": numbers(y)} for line, y in zip(self.lines, values, strict=True)]
         return {
             "kind": "chart",
@@ -108,7 +108,7 @@ class Trace:
         Returns:
             Data for JSON.
         """
-        keep = picked(len(self.x))
+        keep = sample_indices(len(self.x))
         x, y, t = (numbers(np.asarray(v)[keep]) if len(v) else [] for v in (self.x, self.y, self.times))
         return {"name": self.name, "x": x, "y": y, "t": t}
 

@@ -91,10 +91,10 @@ def _simplified_pieces(found: Mapping[Key, Pieces], most: int) -> dict[Key, Piec
         left -= count
     else:
         share = most
-    return {key: [(simplified(piece, share), color) for piece, color in pieces] for key, pieces in found.items()}
+    return {key: [(simplify_mesh(piece, share), color) for piece, color in pieces] for key, pieces in found.items()}
 
 
-def simplified(mesh: Triangles, most: int) -> Triangles:
+def simplify_mesh(mesh: Triangles, most: int) -> Triangles:
     """Mesh with at most ``most`` faces.
 
     Points that share a cell of a grid become their mean; the grid is as fine as that allows.

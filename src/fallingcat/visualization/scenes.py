@@ -132,7 +132,7 @@ def stage(
     check_model(model)
     positive(speed, "speed")
     upright = turned_up(model.gravity)
-    poses, centers = _placed(model, states)
+    poses, centers = _link_poses(model, states)
     poses, centers = {name: upright @ H for name, H in poses.items()}, centers @ upright[:3, :3].T
     drawn, notes = appearance(model) if shapes is None else (shapes, [])
     if not isinstance(drawn, Mapping) or not drawn.keys() <= poses.keys():
@@ -160,7 +160,7 @@ def turned_up(gravity: np.ndarray) -> np.ndarray:
     return turn
 
 
-def _placed(model: Model, states: Sequence[State]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def _link_poses(model: Model, states: Sequence[State]) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Poses of all links (times x 4 x 4) by name, and the center of mass (times x 3; zero without mass)."""
     names = tuple(forward_kinematics(model, states[0]))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..arrays.types import Float_3, Float_3_3, Float_4_4
 from ..records import concise
 from .meshes import Triangles
 
@@ -23,9 +24,9 @@ class Capsule:
         0.1
     """
 
-    start: Sequence[float] | np.ndarray
+    start: Sequence[float] | Float_3
     """``3`` (m)"""
-    end: Sequence[float] | np.ndarray
+    end: Sequence[float] | Float_3
     """``3`` (m)"""
     radius: float
     """m"""
@@ -60,11 +61,11 @@ class Box:
         [0.1, 0.2, 0.3]
     """
 
-    center: Sequence[float] | np.ndarray
+    center: Sequence[float] | Float_3
     """``3`` (m)"""
-    half: Sequence[float] | np.ndarray
+    half: Sequence[float] | Float_3
     """``3`` (m)"""
-    axes: np.ndarray = field(default_factory=lambda: np.eye(3))
+    axes: Float_3_3 = field(default_factory=lambda: np.eye(3))
     """``3 x 3``"""
     color: str = PALETTE[0]
     """``#rrggbb``"""
@@ -124,7 +125,7 @@ class Solid:
 
     triangles: Triangles
     """mesh"""
-    transform: np.ndarray = field(default_factory=lambda: np.eye(4))
+    transform: Float_4_4 = field(default_factory=lambda: np.eye(4))
     """``4 x 4``: from its coordinates to the part's, with a scale of any kind"""
     color: str = PALETTE[0]
     """``#rrggbb``"""

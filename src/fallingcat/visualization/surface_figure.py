@@ -72,7 +72,7 @@ def _surface(surface: Surface, width: int, height: int) -> Iterator[str]:
     largest = surface.scale or float(np.abs(z).max()) or 1.0
     low, high = min(float(z.min()), 0.0), max(float(z.max()), 0.0)
     if surface.inside:
-        z = np.where(_within(x, y, surface.curve), z, np.nan)
+        z = np.where(_inside_curve(x, y, surface.curve), z, np.nan)
     view = _View(x, y, (low, high), width, height)
     yield text(0.5 * width, 20.0, surface.title, "middle", INK, 'font-weight="600" font-size="13"')
     yield from view.box(surface)
@@ -105,19 +105,19 @@ def _mesh(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
 def _walls(surface: Surface, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
     """Upright pieces between the curve on the surface and zero."""
     curve = np.asarray(surface.curve, dtype=float)
-    top = np.stack([*curve, _between(x, y, np.asarray(surface.values, dtype=float), curve)], axis=1)[::4]
+    top = np.stack([*curve, _values_on_curve(x, y, np.asarray(surface.values, dtype=float), curve)], axis=1)[::4]
     return [np.array([a, b, b * (1.0, 1.0, 0.0), a * (1.0, 1.0, 0.0)]) for a, b in pairwise(top)]
 
 
 def _curve_on_surface(surface: Surface, view: _View, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Iterator[str]:
     """The curve on the surface, and its shadow on the plane of zero."""
     curve = np.asarray(surface.curve, dtype=float)
-    on = np.stack([*curve, _between(x, y, z, curve)], axis=1)
+    on = np.stack([*curve, _values_on_curve(x, y, z, curve)], axis=1)
     yield path(view.at(on * (1.0, 1.0, 0.0)), SOFT, 1.0, 'stroke-dasharray="3 3"')
     yield path(view.at(on), "#1f4fd0", 2.2)
 
 
-def _within(x: np.ndarray, y: np.ndarray, curve: Any) -> np.ndarray:
+def _inside_curve(x: np.ndarray, y: np.ndarray, curve: Any) -> np.ndarray:
     """Mask of grid points inside a closed curve: an odd number of crossings to the right."""
     px, py = np.asarray(curve, dtype=float)
     gx, gy = np.meshgrid(x, y, indexing="ij")
@@ -128,7 +128,7 @@ def _within(x: np.ndarray, y: np.ndarray, curve: Any) -> np.ndarray:
     return inside
 
 
-def _between(x: np.ndarray, y: np.ndarray, z: np.ndarray, curve: np.ndarray) -> np.ndarray:
+def _values_on_curve(x: np.ndarray, y: np.ndarray, z: np.ndarray, curve: np.ndarray) -> np.ndarray:
     """Values (N) on a curve (2 x N), linear between grid points."""
     i = np.clip(np.searchsorted(x, curve[0]) - 1, 0, len(x) - 2)
     j = np.clip(np.searchsorted(y, curve[1]) - 1, 0, len(y) - 2)

@@ -14,7 +14,7 @@ PLACES = 3000
 """Largest number of points of a curve on a map, and of pictures of a motion."""
 
 
-def thinned(x: Vector, lines: Sequence[Vector]) -> tuple[np.ndarray, list[np.ndarray]]:
+def thin_series(x: Vector, lines: Sequence[Vector]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Series ``x`` (increasing) and lines over it, at most some 3,000 points: no peak is lost.
 
     Of every interval of ``x`` each line keeps its lowest and its highest value, in the order in which they came, at the
@@ -30,7 +30,7 @@ def thinned(x: Vector, lines: Sequence[Vector]) -> tuple[np.ndarray, list[np.nda
     if count <= 2 * INTERVALS or any(len(y) != count for y in values):
         return x, values
     if not (np.diff(x) >= 0.0).all():
-        keep = picked(count)
+        keep = sample_indices(count)
         return x[keep], [y[keep] for y in values]
     grid = np.searchsorted(x, np.linspace(x[0], x[-1], INTERVALS + 1)[1:-1])
     # intervals of one sample at both ends: the first and the last point stay
@@ -49,7 +49,7 @@ def _extremes(y: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.asarray(y[np.array(places)])
 
 
-def picked(count: int) -> np.ndarray:
+def sample_indices(count: int) -> np.ndarray:
     """Indices of at most :data:`PLACES` of ``count`` samples, evenly, the first and the last among them."""
     return np.unique(np.linspace(0, count - 1, min(count, PLACES)).round().astype(int))
 

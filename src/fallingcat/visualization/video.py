@@ -24,7 +24,7 @@ CODECS: Final = ("avc1.640028", "avc1.42E01F", "vp09.00.31.08")
 ATTEMPTS: Final = 3
 """Browsers that are started for one video: on a busy machine one may lose its graphics process."""
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_ALONE: Final = """
+_SCENE_ONLY_CSS: Final = """
 .scene { position: fixed; inset: 0; z-index: 9; border: 0; border-radius: 0; min-height: 0; }
 .scene .hint, .scene .switches { display: none; }
 """
@@ -40,12 +40,12 @@ def write_video(page: Page, path: str | os.PathLike[str], rate: int = 30, size: 
     count = max(2, round((last - first) / scene.speed * rate) + 1)
     asked = {"times": np.linspace(first, last, count).tolist(), "rate": rate, "codecs": CODECS, "bits": 8_000_000}
     width, height = (2 * max(1, round(side / 2)) for side in size)  # H.264 has even sides
-    return _written(page, path, suffix, asked, (width, height))
+    return _write_video(page, path, suffix, asked, (width, height))
 
 
 def write_picture(page: Page, path: str | os.PathLike[str], size: tuple[int, int] = (960, 720)) -> Path:
     """Write the first scene of a page, as it is at its first time, to a ``.png`` file; needs what videos need."""
-    return _written(page, path, _suffix(path, ".png"), {"times": [float(_scene(page).times[0])]}, size)
+    return _write_video(page, path, _suffix(path, ".png"), {"times": [float(_scene(page).times[0])]}, size)
 
 
 def _suffix(path: str | os.PathLike[str], *known: str) -> str:
@@ -63,7 +63,7 @@ def _scene(page: Page) -> Scene:
     return scene
 
 
-def _written(
+def _write_video(
     page: Page, path: str | os.PathLike[str], suffix: str, asked: dict[str, Any], size: tuple[int, int]
 ) -> Path:
     with ThreadPoolExecutor(1) as thread:  # of its own: notebooks have a loop that playwright does not share
@@ -107,7 +107,7 @@ def _browser_result(browser: Any, file: Path, call: str, asked: dict[str, Any], 
         view.add_init_script("window.fallingcatSmooth = true;")
         view.goto(file.as_uri())
         view.evaluate("window.fallingcat.playing = false")
-        view.add_style_tag(content=_ALONE)
+        view.add_style_tag(content=_SCENE_ONLY_CSS)
         return view.evaluate(f"(asked) => {{ {scripts}\nreturn {call}(asked); }}", asked)
 
 

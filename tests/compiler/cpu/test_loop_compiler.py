@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fallingcat.compiler.cpu import loop_syntax as syntax
-from fallingcat.compiler.loop_compiler import Integers, Matrix, Vector, Written
+from fallingcat.compiler.loop_compiler import Integers, LoopSource, Matrix, Vector
 
 SHIFT = 3
 
@@ -47,7 +47,7 @@ def everything(A: Matrix, x: Vector, k: Integers, factor: float, n: int) -> int:
 
 def test_machine_code_does_what_python_does():
     rng = np.random.default_rng(0)
-    written = Written(total, odd, everything)
+    written = LoopSource(total, odd, everything)
     for _ in range(10):
         A, x, k = rng.normal(size=(5, 5)), rng.normal(size=5), rng.integers(5, 9, size=2)
         again = [a.copy() for a in (A, x, k)]
@@ -74,7 +74,7 @@ def of_records(pair: Pair, other: Pair) -> int:
 
 def test_records_are_passed_on():
     one, two = (Pair(k, np.arange(3.0), np.arange(4.0).reshape(2, 2)) for k in (2, 3))
-    assert Written(total, twice, of_records).bound(one, two)() == 5
+    assert LoopSource(total, twice, of_records).bound(one, two)() == 5
     assert two.x[0] == 4.0
     assert of_records(one, two) == 5
     assert two.x[0] == 4.0
@@ -85,7 +85,7 @@ def test_arrays_may_change_between_calls():
         return 1 if x[0] > 0.0 else 0
 
     x = np.array([1.0])
-    go = Written(first).bound(x)
+    go = LoopSource(first).bound(x)
     assert go() == 1
     x[0] = -1.0
     assert go() == 0
@@ -104,10 +104,10 @@ def test_a_name_has_one_type():
 
 def test_other_arrays_are_refused():
     with pytest.raises(TypeError, match="arrays are of float64 or int64"):
-        Written(total).bound(3, np.zeros(3, dtype=np.float32))
+        LoopSource(total).bound(3, np.zeros(3, dtype=np.float32))
     with pytest.raises(TypeError, match="rows that lie in one piece"):
-        Written(total).bound(3, np.zeros(6)[::2])
+        LoopSource(total).bound(3, np.zeros(6)[::2])
     with pytest.raises(TypeError, match="total takes i64, vector, not vector, i64"):
-        Written(total).bound(np.zeros(3), 3)
+        LoopSource(total).bound(np.zeros(3), 3)
     with pytest.raises(TypeError, match="total takes i64, vector, not i64"):
-        Written(total).bound(3)
+        LoopSource(total).bound(3)

@@ -91,7 +91,7 @@ def test_columns_of_dense_results_are_one_loop(cupy, monkeypatch, function, dtyp
     monkeypatch.setattr(cuda_repeated, "SHARED_MEMORY", shared)
     model = fc.robots.random_tree(np.random.default_rng(1), 7, kinds=["revolute"])  # an odd number
     kernel = compile(model, function, target="cuda", dtype=dtype)
-    loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.Repeated)]
+    loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.RepeatedInstructions)]
     assert [loop.things for loop in loops] == ([39] if function is fc.forward_dynamics_derivatives else [7, 7])
     assert all(cuda_repeated.stage_layout(loop, dtype).per_thread == 2 for loop in loops)
     halves = function is fc.reduced_equations  # of symmetric and skew matrices; what all columns share is used once
@@ -142,7 +142,7 @@ def test_loops_that_share_what_another_shares_go_with_it(cupy, monkeypatch):
 
     inputs = {"x": (4, 5), "y": (4, 4), "z": (4, 4)}
     kernel = compile(fc.robots.cat(), both, target="cuda", inputs=inputs)
-    loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.Repeated)]
+    loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.RepeatedInstructions)]
     assert sorted((loop.things, len(loop.shared), len(loop.rows)) for loop in loops) == [(4, 16, 4), (5, 32, 4)]
     rng = np.random.default_rng(2)
     x, y, z = rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4, 4)), rng.normal(size=(3, 4, 4))

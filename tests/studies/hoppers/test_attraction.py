@@ -15,12 +15,12 @@ from fallingcat.studies.hoppers.attraction import (
     Gait,
     Grid,
     attraction,
+    classify_runs,
     gait_of,
     grid_of,
-    judged,
     starts,
 )
-from fallingcat.studies.hoppers.basin import FALLEN
+from fallingcat.studies.hoppers.basin import FALL_EVENT
 from fallingcat.studies.hoppers.hopper import robot, simulated, start
 from fallingcat.studies.hoppers.measures import hop_period, step_length
 from fallingcat.studies.hoppers.slices import NAMES, categories, slices_svg
@@ -59,8 +59,8 @@ def test_the_gait_is_that_of_the_study():
 
 def single(state):
     """Judged by its hops, after the whole duration."""
-    run = simulated(MODEL, state, P, tolerance=1e-7, events=(FALLEN,), largest=1.0)
-    if run.status == f"stopped by the event {FALLEN.name!r}":
+    run = simulated(MODEL, state, P, tolerance=1e-7, events=(FALL_EVENT,), largest=1.0)
+    if run.status == f"stopped by the event {FALL_EVENT.name!r}":
         return FELL
     seen = Observed(run, P)
     same = abs(hop_period(seen) / KNOWN.period - 1.0), abs(step_length(seen) / KNOWN.step - 1.0)
@@ -72,7 +72,7 @@ def test_verdicts_are_those_of_single_runs():
     values = np.array([[np.radians(lean), 0.1, np.radians(100.0), speed] for lean, speed in pairs])
     many = starts(MODEL, values)
     told = []
-    found = judged(MODEL, many, P, KNOWN, progress=told.append)
+    found = classify_runs(MODEL, many, P, KNOWN, progress=told.append)
     alone = [single(fc.State(*(x[i] for x in many))) for i in range(len(values))]
     assert found.verdicts.tolist() == alone
     assert {GAIT, FELL} <= set(alone)
@@ -85,11 +85,11 @@ def test_verdicts_are_those_of_single_runs():
 def test_what_is_not_decided_says_so(monkeypatch):
     many = starts(MODEL, np.array([[0.0, 0.1, np.radians(100.0), 0.25]]))
     short = P.model_copy(update={"duration": 1.0})
-    assert judged(MODEL, many, short, KNOWN).verdicts.tolist() == [UNDECIDED]
+    assert classify_runs(MODEL, many, short, KNOWN).verdicts.tolist() == [UNDECIDED]
     monkeypatch.setattr("fallingcat.studies.hoppers.batch_runs.BatchRuns.patience", 0)
-    assert judged(MODEL, many, short, KNOWN).verdicts.tolist() == [BROKE]
+    assert classify_runs(MODEL, many, short, KNOWN).verdicts.tolist() == [BROKE]
     with pytest.raises(fc.ModelError, match="r_des and E_des"):
-        judged(MODEL, many, P.model_copy(update={"E_des": "initial"}), KNOWN)
+        classify_runs(MODEL, many, P.model_copy(update={"E_des": "initial"}), KNOWN)
 
 
 def test_the_figure_shows_every_kind():

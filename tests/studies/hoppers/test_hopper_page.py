@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from fallingcat.studies import run
-from fallingcat.studies.hoppers.panels import kept
+from fallingcat.studies.hoppers.panels import chart_samples
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -75,7 +75,7 @@ def _floor(result):
 
 def test_samples_are_chosen_in_order(gait):
     seen = gait.observed
-    keep = kept(seen.times, seen["foot_vy"], 10, len(seen.times) - 5)
+    keep = chart_samples(seen.times, seen["foot_vy"], 10, len(seen.times) - 5)
     assert keep[0] == 10
     assert keep[-1] == len(seen.times) - 5
     assert (keep[1:] > keep[:-1]).all()

@@ -22,7 +22,7 @@ from ..ir.inputs import state_inputs
 from ..ir.instructions import Chunk
 from ..ir.program import Program, program
 from ..ir.results import flatten
-from ..ir.trace import Recipe, Trace, called, trace
+from ..ir.trace import Recipe, Trace, call_with_flat_values, trace
 from .c_syntax import Real, argument_names, identifier, statement, table
 
 TESTS = 2
@@ -163,7 +163,7 @@ def _expected(recipe: Recipe, traced: Trace, test: tuple[np.ndarray, ...]) -> li
     """Flat results of the function itself, called with plain numbers: nothing that tracing does can hide in them."""
     numbers: list[float] = []
     with np.errstate(all="ignore"):
-        flatten(called(recipe, traced.state, traced.arguments, [x.astype(float) for x in test]), numbers)
+        flatten(call_with_flat_values(recipe, traced.state, traced.arguments, [x.astype(float) for x in test]), numbers)
     return numbers
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...arrays.operations import OPERATIONS
 from ...errors import ExtraMissingError, ModelError
 from ..ir.program import program
-from ..ir.results import named
+from ..ir.results import named_arrays
 from ..ir.trace import Recipe, trace
 from .c_syntax import identifier
 
@@ -41,7 +41,7 @@ def build(recipe: Recipe) -> Any:
     for line in made.instructions:
         operands = [values[x] if isinstance(x, int) else x for x in line.operands]
         values[line.value] = _apply(casadi, line.op, operands)
-    arrays = named(traced.result)
+    arrays = named_arrays(traced.result)
     outputs = [_matrix(casadi, made.outputs[leaf.start : leaf.end], leaf.shape, values) for _, leaf in arrays]
     names = [name for name, _ in arrays]
     arguments = _different([_identifier(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)], "a")

@@ -286,7 +286,7 @@ def _transposing(name: str, type_: Type, e: str, into_lanes: bool) -> Iterator[s
         whole = "poison" if lanes > 1 else "%x0"
         for i in range(lanes):
             yield f"  %r{i} = load {e}, ptr %p{i}"
-            yield _converted(f"%x{i}", f"%r{i}", e, own)
+            yield _conversion(f"%x{i}", f"%r{i}", e, own)
             if lanes > 1:
                 yield f"  %v{i} = insertelement {type_.text} {whole}, {own} %x{i}, i32 {i}"
                 whole = f"%v{i}"
@@ -296,7 +296,7 @@ def _transposing(name: str, type_: Type, e: str, into_lanes: bool) -> Iterator[s
         for i in range(lanes):
             lane = f"extractelement {type_.text} %v, i32 {i}" if lanes > 1 else f"bitcast {own} %v to {own}"
             yield f"  %r{i} = {lane}"
-            yield _converted(f"%x{i}", f"%r{i}", own, e)
+            yield _conversion(f"%x{i}", f"%r{i}", own, e)
             yield f"  store {e} %x{i}, ptr %p{i}"
     yield "  %j1 = add i64 %j, 1"
     yield "  %more = icmp slt i64 %j1, %n"
@@ -306,7 +306,7 @@ def _transposing(name: str, type_: Type, e: str, into_lanes: bool) -> Iterator[s
     yield "}"
 
 
-def _converted(new: str, old: str, given: str, wanted: str) -> str:
+def _conversion(new: str, old: str, given: str, wanted: str) -> str:
     """``new``: the number ``old`` in the type that is wanted."""
     how = "bitcast" if given == wanted else "fpext" if wanted == "double" else "fptrunc"
     return f"  {new} = {how} {given} {old} to {wanted}"

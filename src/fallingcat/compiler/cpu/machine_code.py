@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.inputs import FLAT_STATE_FIELDS, named
+from ..ir.inputs import FLAT_STATE_FIELDS, function_name
 from ..ir.program import MAX_WHOLE_LENGTH, Program, program, recut
 from ..ir.results import is_array, leaves, size
 from ..ir.trace import Face, Recipe, Trace, without_garbage_collection
@@ -16,7 +16,7 @@ from . import array_entry as entry
 from . import llvm, native
 from .operation import ELEMENTS
 from .python_call import has_own_memory, single
-from .threads import later, once, run_parts, shares
+from .threads import run_in_background, run_parts, shares, thread_safe_property
 
 Code = Callable[[str, Callable[[], str], bool], bytes]
 """The object file of a way in, by its name: found again, or compiled from the text that the second argument writes,
@@ -42,7 +42,7 @@ class MachineCode:
     def __init__(
         self, recipe: Recipe, face: Face, tracing: Callable[[], Trace], code: Code, seldom: bool = False
     ) -> None:
-        self._name, self._dtype = named(recipe.function), recipe.dtype
+        self._name, self._dtype = function_name(recipe.function), recipe.dtype
         self._face, self._tracing, self._code = face, tracing, code
         self._work = sum((face.operations or {}).values())
         self._passes, self._seldom = 0, seldom
@@ -50,7 +50,7 @@ class MachineCode:
         self._waiting = ""  # text of code that may be made well later
         self.lanes: int = native.cpu().width // np.dtype(recipe.dtype).itemsize
 
-    @once
+    @thread_safe_property
     def program(self) -> Program:
         """Made when it is needed: code from the cache lives without."""
         traced = self._tracing()
@@ -124,7 +124,7 @@ class MachineCode:
         self._passes += passes
         if self._work >= BACKGROUND_OPERATIONS and self._passes >= BACKGROUND_CALLS and one not in self._better:
             self._better[one] = None
-            later(self._improve, one)
+            run_in_background(self._improve, one)
         better = self._better.get(one)
         if better is not None:
             return better
@@ -182,7 +182,7 @@ class MachineCode:
         no_velocity = self._face.state == FLAT_STATE_FIELDS[:1]
         return "\n".join([text, *single(self.program, self._face.arguments, shape, type_, parts, no_velocity)])
 
-    @once
+    @thread_safe_property
     def single(self) -> native.Library:
         """One state, called from Python."""
         return self._library("single", lambda: self.source, ("single", "work_size"))
@@ -202,11 +202,11 @@ class MachineCode:
         self._waiting = ""
         return native.Library(self._code("single", lambda: text, False), ("single", "work_size"))
 
-    @once
+    @thread_safe_property
     def _batch(self) -> native.Library:
         return self._library("batch", self._batch_text, ("blocks", "batch"))
 
-    @once
+    @thread_safe_property
     def _quick_batch(self) -> native.Library:
         return self._library("batch", self._batch_text, ("blocks", "batch"), quick=True)
 
@@ -214,27 +214,27 @@ class MachineCode:
         type_, cut = self._type(self.lanes), recut(self.program, MAX_WHOLE_LENGTH)
         return "\n".join([llvm.module(cut, type_, "kernel"), *entry.blocks(cut, type_), *entry.batch(cut, type_)])
 
-    @once
+    @thread_safe_property
     def _iterate_one(self) -> native.Library:
         return self._iteration_library("iterate", 1)
 
-    @once
+    @thread_safe_property
     def _iterate_block(self) -> native.Library:
         return self._iteration_library("iterate", self.lanes)
 
-    @once
+    @thread_safe_property
     def _quick_one(self) -> native.Library:
         return self._iteration_library("iterate", 1, quick=True)
 
-    @once
+    @thread_safe_property
     def _quick_block(self) -> native.Library:
         return self._iteration_library("iterate", self.lanes, quick=True)
 
-    @once
+    @thread_safe_property
     def _until_one(self) -> native.Library:
         return self._iteration_library("until", 1)
 
-    @once
+    @thread_safe_property
     def _until_block(self) -> native.Library:
         return self._iteration_library("until", self.lanes)
 

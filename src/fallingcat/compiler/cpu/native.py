@@ -69,7 +69,7 @@ def _object_code(text: str, level: int = 1) -> bytes:
     return one_access(bytes(_machine(level).emit_object(binding().parse_assembly(indirect_calls(text)))))
 
 
-def optimised(text: str) -> str:
+def optimize_text(text: str) -> str:
     """Optimised LLVM text: that of ``loop_syntax`` has loops, and memory for every name."""
     check_memory(MEMORY_PER_CHARACTER * len(text))
     llvm, module = binding(), binding().parse_assembly(text)

@@ -17,10 +17,10 @@ from ...arrays import Traced
 from ...arrays.loops import rows_of
 from ...arrays.operations import OPERATIONS
 from ...caching import cached_property
-from ..ir.inputs import named
+from ..ir.inputs import function_name
 from ..ir.program import Program, program
 from ..ir.results import flatten
-from ..ir.trace import Face, Recipe, Trace, called
+from ..ir.trace import Face, Recipe, Trace, call_with_flat_values
 
 STATES_PER_RUN = 512
 """States in one run: their values stay in the processor's cache."""
@@ -138,7 +138,7 @@ class UntracedFunction(NumPyRunner):
         with np.errstate(all="ignore"):
             for row, *values in zip(out, *(x.astype(float) for x in rows), strict=True):
                 outputs: list[float] = []
-                flatten(called(self._recipe, self._face.state, self._face.arguments, values), outputs)
+                flatten(call_with_flat_values(self._recipe, self._face.state, self._face.arguments, values), outputs)
                 row[:] = outputs
 
     @property
@@ -178,5 +178,5 @@ def tell(why: str) -> None:
 
 def report_uncompiled(recipe: Recipe) -> None:
     """Say that a function is too large for a kernel, and what that costs."""
-    cost = f"calls run {named(recipe.function)} itself, as slow as uncompiled, one state after the other"
+    cost = f"calls run {function_name(recipe.function)} itself, as slow as uncompiled, one state after the other"
     warnings.warn(f"{recipe.too_large}: {cost}", RuntimeWarning, stacklevel=5)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ir.results import builder, is_array
 from . import machine_code, native
-from .threads import later
+from .threads import run_in_background
 
 Kernel = Any
 """A :class:`fallingcat.compiler.Kernel`, which is made of this."""
@@ -23,7 +23,7 @@ def single_calls(kernel: Kernel) -> Callable[..., Any]:
 
     def call(self: Kernel, *arguments: Any, **options: Any) -> Any:
         if next(calls) == machine_code.BACKGROUND_CALLS:
-            later(improve, self)
+            run_in_background(improve, self)
         return quick(*arguments, **options)
 
     return call

@@ -25,7 +25,7 @@ making = threading.RLock()
 """Held while code is made; LLVM itself does one thing at a time."""
 
 
-class once(cached_property[T]):
+class thread_safe_property(cached_property[T]):
     """A cached property that only one thread makes, the others wait for it."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
@@ -67,7 +67,7 @@ def run_parts(function: Callable[[T], None], parts: Sequence[T]) -> None:
             other.result()
 
 
-def later(make: Callable[..., None], *arguments: Any) -> None:
+def run_in_background(make: Callable[..., None], *arguments: Any) -> None:
     """``make(*arguments)`` in a background thread, for code that no call waits for."""
     with suppress(RuntimeError):  # the interpreter shuts down, or there are too many threads
         threading.Thread(target=make, args=arguments, name="fallingcat compiler").start()

@@ -17,8 +17,8 @@ import numpy as np
 
 from ...arrays import Traced
 from ...arrays.loops import LoopBody, RepeatBody, repeats, rows_of
-from ..ir.branches import needed
-from ..ir.fuse import fused, lines_of
+from ..ir.branches import without_unused
+from ..ir.fuse import fuse_multiply_add, lines_of
 from ..ir.instructions import Input, Instruction
 from ..ir.loops import levels, phases
 from ..ir.program import Program, nodes_of
@@ -35,7 +35,7 @@ class Target(NamedTuple):
     spilled: bool = False
 
 
-class Repeated(NamedTuple):
+class RepeatedInstructions(NamedTuple):
     """The same instructions for each of many ``things`` of a state."""
 
     lines: list[Instruction]
@@ -68,7 +68,7 @@ class Repeated(NamedTuple):
         return sum(len(targets) for result in self.results.values() for targets in result)
 
 
-CARRIED = -1
+LAST_ROUND = -1
 """In the place of an argument: what the last round left."""
 MAX_COMMON_ROUNDS = 2
 """Rounds after which most states have arrived, so that most threads of a warp would wait for others."""
@@ -116,12 +116,12 @@ def dense(body: LoopBody) -> bool:
     return len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= MAX_STAGE_INSTRUCTIONS
 
 
-def cut(arguments: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str) -> Stages:
+def split_into_stages(arguments: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str) -> Stages:
     """The stages that compute ``outputs`` (traced numbers and floats) from the traced inputs in ``arguments``."""
-    return _Cut(arguments, outputs).stages(dtype)
+    return _TraceSplit(arguments, outputs).stages(dtype)
 
 
-class _Cut:
+class _TraceSplit:
     """Trace as stretches of straight line, and loops between them.
 
     What one hands to another has a place in the workspace.
@@ -141,7 +141,7 @@ class _Cut:
         """value -> where it goes"""
         for place, x in enumerate(outputs):
             if isinstance(x, Traced):
-                node, negative = _unsigned(x)
+                node, negative = _without_sign(x)
                 self._targets[self._number[node]].append(Target(place, negative))
         self._stretches = self._cut_at_loops(_dependencies([nodes[k] for k in self._targets], nodes))
         results = {x: ~goals[0].place for x, goals in self._targets.items() if goals and not goals[0].negative}
@@ -181,7 +181,7 @@ class _Cut:
         return found
 
     def stages(self, dtype: str) -> Stages:
-        made: list[Stage | Repeated | Rounds] = []
+        made: list[Stage | RepeatedInstructions | Rounds] = []
         places = self._size
         last = max([*self._stretches, *(self._level[loop] for loop in self._loops)])
         for p in range(last + 1):
@@ -203,7 +203,7 @@ class _Cut:
             goals += [(Target(place, spilled=True), 0.0) for place in self._zeros]
         goals.sort(key=lambda goal: (goal[0].spilled, goal[0].place))
         targets, results = [target for target, _ in goals], [x for _, x in goals]
-        lines = fused(lines_of(nodes, self._number), results)
+        lines = fuse_multiply_add(lines_of(nodes, self._number), results)
         used = {x for line in lines for x in line.operands if isinstance(x, int)} | {*results}
         inputs = {x: place for x, place in (handed | self._inputs).items() if x in used}
         lines = schedule(lines, inputs, results)
@@ -240,7 +240,7 @@ class _Cut:
         inner = (x for body in bodies for x in (*body.symbols, *body.nodes))
         return self._number | {x: len(self._number) + k for k, x in enumerate(inner)}
 
-    def _in_stages(self, loops: list[Traced]) -> list[Repeated | Rounds]:
+    def _in_stages(self, loops: list[Traced]) -> list[RepeatedInstructions | Rounds]:
         """Rounds in two: what a few of them have left over goes on in warps of its own."""
         if not repeats(loops[0].args[0]):
             return [self._repeated(loops)]
@@ -261,7 +261,7 @@ class _Cut:
         local = self._local(body)
         exits = [[local[x] if isinstance(x, Traced) else float(x) for x in way] for way in (*body.sooner, body.outputs)]
         results = [x for way in exits for x in way]
-        lines = fused(needed(lines_of(body.nodes, local), results), results)
+        lines = fuse_multiply_add(without_unused(lines_of(body.nodes, local), results), results)
         targets = {k: self._targets[x] for x, (own, k, _) in self._parts.items() if own is loop}
         used = {x for line in lines for x in line.operands if isinstance(x, int)} | {*results}
         starts = {
@@ -270,13 +270,13 @@ class _Cut:
             if local[body.symbols[k]] in used
         }
         lines, keeps = _with_exits(lines, exits, [*targets], [*dict.fromkeys([*starts, *targets])], len(local))
-        inputs = {local[x]: Input(CARRIED, k) for k, x in enumerate(body.symbols)}
+        inputs = {local[x]: Input(LAST_ROUND, k) for k, x in enumerate(body.symbols)}
         inputs |= {local[x]: Input(len(self._sizes), self._places[self._number[x]]) for x in body.shared}
         used = {x for line in lines for x in line.operands if isinstance(x, int)}
         inputs = {x: at for x, at in inputs.items() if x in used}
         return Rounds(lines, inputs, keeps, starts, targets, body.most)
 
-    def _repeated(self, loops: list[Traced]) -> Repeated:
+    def _repeated(self, loops: list[Traced]) -> RepeatedInstructions:
         """Loops over the same things, as one."""
         bodies: list[LoopBody] = [loop.args[0] for loop in loops]
         local = self._local(*bodies)
@@ -291,12 +291,16 @@ class _Cut:
             if own in loops:
                 value = local[own.args[0].outputs[output]]
                 results.setdefault(value, [[] for _ in rows_of(own)[0]])[thing] += self._targets[x]
-        lines = fused(needed(lines_of([x for body in bodies for x in body.nodes], local), results), [*results])
+        lines = fuse_multiply_add(
+            without_unused(lines_of([x for body in bodies for x in body.nodes], local), results), [*results]
+        )
         used = {x for line in lines for x in line.operands if isinstance(x, int)}
         rows = {x: row for x, row in rows.items() if x in used}
         shared = {local[x]: self._places[self._number[x]] for body in bodies for x in body.shared if local[x] in used}
         orders = (lines, schedule(lines, {}, [*results]))
-        return min((Repeated(x, bodies[0].count, rows, shared, results) for x in orders), key=lambda way: way.alive)
+        return min(
+            (RepeatedInstructions(x, bodies[0].count, rows, shared, results) for x in orders), key=lambda way: way.alive
+        )
 
 
 def _with_exits(
@@ -310,14 +314,14 @@ def _with_exits(
     for way in exits:
         kept = {next(numbers): k for k in (carried if way is exits[-1] else asked)}
         keeping = [Instruction(value, KEEP, (way[k],)) for value, k in kept.items()]
-        mine = [line for line in needed([*lines, *keeping], [*kept, way[-1]]) if line.value not in done]
+        mine = [line for line in without_unused([*lines, *keeping], [*kept, way[-1]]) if line.value not in done]
         ordered += [*schedule(mine, {}, [*kept, way[-1]]), Instruction(next(numbers), EXIT, (way[-1],))]
         done |= {line.value for line in mine}
         keeps |= kept
     return ordered, keeps
 
 
-def _unsigned(x: Traced) -> tuple[Traced, bool]:
+def _without_sign(x: Traced) -> tuple[Traced, bool]:
     """Value to be written, and if negative: that of what a loop makes needs no instruction of its own."""
     negative = x.op == "neg" and x.args[0].op == "part"
     return (x.args[0], True) if negative else (x, False)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..codegen.c_syntax import Real, expression
 from .address_patterns import Pattern, Patterns
-from .column_loops import Repeated, Target
+from .column_loops import RepeatedInstructions, Target
 from .cost_model import REGISTERS, SHARED_MEMORY
 from .emitter import Text
 
@@ -48,7 +48,7 @@ class Layout(NamedTuple):
     groups: int
 
 
-def stage_layout(stage: Repeated, dtype: str) -> Layout:
+def stage_layout(stage: RepeatedInstructions, dtype: str) -> Layout:
     """Layout with two things together where registers hold them, and as many warps as they allow.
 
     In two blocks where what is shared is little; measured on an H200.
@@ -63,7 +63,7 @@ def stage_layout(stage: Repeated, dtype: str) -> Layout:
     return Layout(lanes, per_thread, min(groups, warps), least, groups)
 
 
-def text(stage: Repeated, arguments: int, dtype: str, name: str) -> Text:
+def text(stage: RepeatedInstructions, arguments: int, dtype: str, name: str) -> Text:
     """The kernel ``name(a0, a1, ..., workspace, t, out, n)``, as :func:`.cuda.text` makes them."""
     first = first_needed(stage)
     stage = stage._replace(lines=sorted(stage.lines, key=lambda line: first[line.value]))  # operands stay in front
@@ -140,7 +140,7 @@ class _Pool:
         yield "    fc_brought();"
         yield "    __syncthreads();"
 
-    def brought(self, x: int, name: str, again: bool) -> tuple[str, dict[int, str]]:
+    def read_statement(self, x: int, name: str, again: bool) -> tuple[str, dict[int, str]]:
         """The statement that reads ``x`` as ``name``, and what it gives; its neighbours too when they come first."""
         t, chunk, part = self._real.text, *divmod(self.place[x], self.several)
         address = f"w + {self._chunk * chunk}"
@@ -153,7 +153,7 @@ class _Pool:
         return statement, {y: f"{name}.{'xyzw'[k]}" for k, y in enumerate(neighbours)}
 
 
-def first_needed(stage: Repeated) -> dict[int, int]:
+def first_needed(stage: RepeatedInstructions) -> dict[int, int]:
     """For each value the first thing whose results need it: of a symmetric matrix row k is for columns from k on."""
     first = {x: next((k for k, goes in enumerate(result) if goes), 0) for x, result in stage.results.items()}
     for line in reversed(stage.lines):
@@ -197,7 +197,7 @@ class _Tables:
 class _Body:
     """The statements for one group of things."""
 
-    def __init__(self, stage: Repeated, real: Real, layout: Layout, tables: _Tables, name: str) -> None:
+    def __init__(self, stage: RepeatedInstructions, real: Real, layout: Layout, tables: _Tables, name: str) -> None:
         self._stage, self._real, self._layout, self._tables = stage, real, layout, tables
         self._name = name
         self._asked = self._prefetches()
@@ -302,7 +302,7 @@ class _Body:
         if not self.pool.fits:
             names[x] = name
             return [f"const {self._real.text} {name} = __ldg(fc_place({self._stage.shared[x]}, s, out, n));"]
-        statement, found = self.pool.brought(x, name, again=x in names)
+        statement, found = self.pool.read_statement(x, name, again=x in names)
         names[x] = found.pop(x)
         near.update(found)
         return [statement]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..codegen.c_syntax import Real
 from ..ir.instructions import Input
-from .emitter import Columns, Text, fitted, opening, statements
-from .spilling import prefetched
+from .emitter import Columns, Text, fit_stage, opening, statements
+from .spilling import prefetch_inputs
 from .stages import Stage
 
 GLOBAL_LOOKAHEAD = 300
@@ -21,8 +21,8 @@ def text(stage: Stage, arguments: int, dtype: str, name: str) -> Text:
     A block keeps what comes and goes in ``t``, in two tiles by turns: in the cache, at addresses that need no
     arithmetic.  The compiler must not know what is the same each time: it would keep that in registers.
     """
-    real, fit = Real(dtype), fitted(stage, dtype)
-    fit = fit._replace(moves=fit.moves._replace(steps=prefetched(fit.moves.steps, GLOBAL_LOOKAHEAD)))
+    real, fit = Real(dtype), fit_stage(stage, dtype)
+    fit = fit._replace(moves=fit.moves._replace(steps=prefetch_inputs(fit.moves.steps, GLOBAL_LOOKAHEAD)))
     size, block = len(stage.outputs), fit.block
     pointers = ", ".join(f'"+l"({x})' for x in ("p", "o", *(f"a{k}" for k in range(1, arguments))))
     lines = [

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 from ..codegen.c_syntax import Real
 from ..ir.instructions import Instruction
-from .column_loops import CARRIED, EXIT, KEEP, ListedStates, Rounds
-from .emitter import STATE_OF_THREAD, Body, Columns, Text, fitted, opening, second_pointers
+from .column_loops import EXIT, KEEP, LAST_ROUND, ListedStates, Rounds
+from .emitter import STATE_OF_THREAD, Body, Columns, Text, fit_stage, opening, second_pointers
 from .stages import Stage
 
 
 def text(stage: Rounds, arguments: int, dtype: str, name: str) -> Text:
     """The kernel ``name(a0, a1, ..., workspace, t, out, n)``, as :func:`.cuda.text` makes them."""
     real, results = Real(dtype), [*dict.fromkeys(stage.keeps.values())]
-    fit = fitted(Stage(stage.lines, stage.inputs, [], []), dtype, extra_places=len(results) + len(stage.starts))
+    fit = fit_stage(Stage(stage.lines, stage.inputs, [], []), dtype, extra_places=len(results) + len(stage.starts))
     places = [f"w[{(fit.moves.places + k) * fit.block}]" for k in range(len(results) + len(stage.starts))]
     new = dict(zip(results, places, strict=False))
     old = dict(zip(stage.starts, places[len(results) :], strict=True))
@@ -84,7 +84,7 @@ class _Body(Body):
 
     def _input(self, x: int) -> str:
         place = self._inputs[x]
-        return self._old[place.offset] if place.argument == CARRIED else super()._input(x)
+        return self._old[place.offset] if place.argument == LAST_ROUND else super()._input(x)
 
     def _compute(self, line: Instruction) -> None:
         if line.op not in (KEEP, EXIT):

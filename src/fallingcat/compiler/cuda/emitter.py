@@ -98,7 +98,7 @@ def text(stage: Stage, arguments: int, dtype: str, name: str, shape: Shape | Non
 
     ``arguments`` are those of the function, without the workspace.
     """
-    real, fit = Real(dtype), fitted(stage, dtype, shape)
+    real, fit = Real(dtype), fit_stage(stage, dtype, shape)
     lines = [*opening(name, fit, arguments, real), *statements(stage, arguments, real, fit, Columns())]
     return Text(name, "\n".join([*lines, "}", ""]), fit.block, fit.shared, fit.block)
 
@@ -148,7 +148,7 @@ class Fit(NamedTuple):
     """bytes of dynamic shared memory"""
 
 
-def fitted(stage: Stage, dtype: str, shape: Shape | None = None, extra_places: int = 0) -> Fit:
+def fit_stage(stage: Stage, dtype: str, shape: Shape | None = None, extra_places: int = 0) -> Fit:
     """Shape that suits a stage, or a given one.
 
     As long as shared memory has all places of its threads, and so many for each ``extra_places`` those of its moves.

@@ -90,7 +90,7 @@ class CudaKernel:
         Nothing is copied: contiguous arrays of :attr:`dtype` on the GPU are taken as they are, by DLPack.
         """
         arrays = self._checked(arguments)
-        return _returned(self._launch(arrays, arrays[0].shape[1]), arguments[0])
+        return _as_library_of(self._launch(arrays, arrays[0].shape[1]), arguments[0])
 
     def iterate(self, *arguments: Any, every: int) -> Any:
         """Outputs of :meth:`columns` after ``every`` times, each of which takes the last ones as its first argument.
@@ -108,12 +108,12 @@ class CudaKernel:
         else:
             for start in range(0, every, CALLS_PER_LAUNCH):
                 arrays[0] = self._launch_loop(text, arrays, min(CALLS_PER_LAUNCH, every - start))
-        return _returned(arrays[0], arguments[0])
+        return _as_library_of(arrays[0], arguments[0])
 
     def _checked(self, arguments: Sequence[Any]) -> list[Any]:
         """Contiguous columns."""
         cupy = cupy_module()
-        arrays = [_received(cupy, x) for x in arguments]
+        arrays = [_as_cupy(cupy, x) for x in arguments]
         check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):
             if x.ndim != 2 or x.shape[0] != argument.size:
@@ -130,7 +130,7 @@ class CudaKernel:
         """The result with the leading batch shape of the arguments; they are turned into columns first."""
         cupy = cupy_module()
         arguments = tuple(bound_arguments(self.name, self.model, self.signature, self._trace.state, arguments, by_name))
-        arrays = [_received(cupy, x) for x in arguments]
+        arrays = [_as_cupy(cupy, x) for x in arguments]
         check_count(self.name, self.signature, arrays)
         for argument, x in zip(self.signature, arrays, strict=True):
             if x.dtype.kind not in "fiu":
@@ -142,7 +142,7 @@ class CudaKernel:
             rows = cupy.broadcast_to(x, (*lead, *argument.shape)).reshape(count, argument.size)
             columns.append(cupy.ascontiguousarray(rows.T, dtype=self.dtype))
         flat = self._launch(columns, count).T.reshape(*lead, self.size)
-        return rebuild(self._trace.result, _returned(flat, arguments[0]))
+        return rebuild(self._trace.result, _as_library_of(flat, arguments[0]))
 
     def batcher(self, *columns: Any) -> tuple[Callable[[], Any], Any]:
         """Batch of states for a loop: ``go, out = k.batcher(q, v, ...)``, of :meth:`columns`.
@@ -189,14 +189,14 @@ def _check_width(count: int) -> None:
         raise ModelError(f"{count:,} states at once: 2,147,483,647 at most")
 
 
-def _received(cupy: Any, x: Any) -> Any:
+def _as_cupy(cupy: Any, x: Any) -> Any:
     """``x`` as a CuPy array: by DLPack what is on the GPU, a copy of what is a NumPy array or a list."""
     if isinstance(x, cupy.ndarray):
         return x
     return cupy.from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray) else cupy.asarray(x)
 
 
-def _returned(x: Any, like: Any) -> Any:
+def _as_library_of(x: Any, like: Any) -> Any:
     """``x`` as an array of the library that ``like`` comes from."""
     cupy = cupy_module()
     if isinstance(like, cupy.ndarray):

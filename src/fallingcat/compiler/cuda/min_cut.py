@@ -37,8 +37,8 @@ def split(program: Program, share: float = LATE_VALUE_SHARE) -> Parts | None:
     if not waist:
         return None
     lines, inputs, outputs = program.instructions, program.inputs, program.outputs
-    before = _needed(lines, waist, ())
-    after = _needed(lines, (x for x in outputs if isinstance(x, int)), waist)
+    before = _required_values(lines, waist, ())
+    after = _required_values(lines, (x for x in outputs if isinstance(x, int)), waist)
     following = max([*inputs, *(line.value for line in lines)]) + 1
     copy: dict[int, int] = {}
     for x in [*inputs, *(line.value for line in lines)]:
@@ -84,7 +84,7 @@ def _renamed(copy: dict[int, int], x: object) -> object:
     return copy.get(x, x) if isinstance(x, int) else x
 
 
-def _needed(lines: list[Instruction], wanted: Iterable[int], given: Iterable[int]) -> set[int]:
+def _required_values(lines: list[Instruction], wanted: Iterable[int], given: Iterable[int]) -> set[int]:
     """Values, inputs among them, that it takes to compute ``wanted`` from the ``given`` ones and the inputs."""
     known, needed = set(given), set(wanted)
     needed -= known

@@ -16,12 +16,12 @@ from . import emit_columns as cuda_repeated
 from . import emit_iterated as cuda_looped
 from . import emit_while as cuda_rounds
 from . import emitter as cuda
-from .column_loops import Repeated, Rounds, cut
+from .column_loops import RepeatedInstructions, Rounds, split_into_stages
 from .stages import Stage, Stages
 
 _TEXTS: dict[type, Callable[..., cuda.Text]] = {
     Stage: cuda.text,
-    Repeated: cuda_repeated.text,
+    RepeatedInstructions: cuda_repeated.text,
     Rounds: cuda_rounds.text,
 }
 
@@ -36,7 +36,7 @@ class Code:
     def stages(self) -> Stages:
         """One GPU kernel, or several one after the other."""
         with without_garbage_collection():
-            return cut(self._inputs, self._outputs, self._dtype)
+            return split_into_stages(self._inputs, self._outputs, self._dtype)
 
     @cached_property
     def texts(self) -> list[cuda.Text]:

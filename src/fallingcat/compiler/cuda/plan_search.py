@@ -21,7 +21,7 @@ from .emitter import SHAPES, candidate_shapes, stage_layout
 from .min_cut import split, split_last
 from .output_partition import Shares, split_outputs
 from .rematerialization import recompute
-from .stages import MAX_STAGE_INSTRUCTIONS, Stages, connected, length, stages
+from .stages import MAX_STAGE_INSTRUCTIONS, Stages, connect_parts, length, stages
 
 REPEATED_INSTRUCTIONS = (2, 4, 8)
 """Instructions that may be repeated for each value that need not be kept."""
@@ -67,7 +67,7 @@ def _plans(program: Program, dtype: str) -> Iterator[Stages]:
     whole = _ordered(program)
     plain = stages(whole, dtype)
     if len(plain.stages) == 1:
-        plain = laid(plain, dtype)
+        plain = with_layouts(plain, dtype)
         if not plain.stages[0].laid.moves.places:  # nothing waits that registers do not hold
             yield plain
             return
@@ -83,10 +83,10 @@ def _plans(program: Program, dtype: str) -> Iterator[Stages]:
 
 def seconds(plan: Stages, dtype: str) -> float:
     """Time of a way for one state of many (s), about."""
-    return sum(stage.laid.seconds for stage in laid(plan, dtype).stages)
+    return sum(stage.laid.seconds for stage in with_layouts(plan, dtype).stages)
 
 
-def laid(plan: Stages, dtype: str) -> Stages:
+def with_layouts(plan: Stages, dtype: str) -> Stages:
     """With how each stage lies on the machine."""
     return plan._replace(stages=[x if x.laid else x._replace(laid=stage_layout(x, dtype)) for x in plan.stages])
 
@@ -116,7 +116,7 @@ class _PlanPrices(NamedTuple):
         """Parts in no order may come to be cut into stages; what they compute, read and write is known."""
         lines = shares.program.instructions
         parts = [lines[a:b] for a, b in pairwise([0, *shares.cuts, len(lines)])]
-        plan = connected(shares.program, parts)
+        plan = connect_parts(shares.program, parts)
         works = [Work.of(stage, self.dtype) for stage in plan.stages]
         price = sum(min(work.floor(shape.warps(0)) for shape in SHAPES[self.dtype]) for work in works)
         factor = sum(work.floor(SPILLING_WARPS) for work in works) if self.long else 1.0
@@ -131,7 +131,7 @@ class _PlanPrices(NamedTuple):
         price = sum(min(work.least(shape.warps(0)) for shape in candidate_shapes(x, self.dtype)) for work, x in stages)
         factor = sum(self._crowded_time(*stage) for stage in stages) if self.long else 1.0
         return _ScoredPlan(
-            price * factor, number, plan, lambda: self._exact_price(number, laid(plan, self.dtype), factor)
+            price * factor, number, plan, lambda: self._exact_price(number, with_layouts(plan, self.dtype), factor)
         )
 
     def _exact_price(self, number: int, plan: Stages, factor: float) -> _ScoredPlan:

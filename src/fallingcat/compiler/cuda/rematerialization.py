@@ -105,11 +105,11 @@ def _with_copies(program: Program, late: set[int], again: set[int]) -> Program:
         if line.value in again:
             operands = tuple(copied(x) if isinstance(x, int) else x for x in line.operands)
             lines.append(Instruction(copied(line.value), line.op, operands))
-    kept = _needed(lines, program.outputs)
+    kept = _required_values(lines, program.outputs)
     return replace(program, inputs=inputs, instructions=[line for line in lines if line.value in kept])
 
 
-def _needed(lines: list[Instruction], outputs: list[object]) -> set[int]:
+def _required_values(lines: list[Instruction], outputs: list[object]) -> set[int]:
     needed = {x for x in outputs if isinstance(x, int)}
     for line in reversed(lines):
         if line.value in needed:

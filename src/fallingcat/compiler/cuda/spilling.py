@@ -135,7 +135,7 @@ def _next_uses(lines: Sequence[Instruction]) -> list[tuple[dict[int, int | None]
     return found[::-1]
 
 
-def prefetched(steps: list[Step], far: int) -> list[Step]:
+def prefetch_inputs(steps: list[Step], far: int) -> list[Step]:
     """Steps with inputs loaded so many instructions before their use, where the compiler does not move loads itself."""
     out: list[Step] = []
     for step in steps:

@@ -39,7 +39,7 @@ class Stages(NamedTuple):
     """The stages in order, and the size of the workspace between them, in values."""
 
     stages: list[Any]
-    """:class:`Stage`, :class:`.Repeated`, or :class:`.Rounds`"""
+    """:class:`Stage`, :class:`.RepeatedInstructions`, or :class:`.Rounds`"""
     places: int
 
 
@@ -71,7 +71,7 @@ def stages(
         count = max(1, -int(-(sum(all_in) + 2 * len(program.inputs)) // largest))
         inner = bounds(lines, all_in, count + more)
         made += [list(lines[a:b]) for a, b in pairwise([0, *inner, len(lines)])]
-    return connected(program, made)
+    return connect_parts(program, made)
 
 
 def bounds(lines: Sequence[Instruction], costs: list[float], count: int) -> list[int]:
@@ -101,7 +101,7 @@ def _live_counts(lines: Sequence[Instruction]) -> list[int]:
     return list(accumulate(change))
 
 
-def connected(program: Program, cut: list[list[Instruction]]) -> Stages:
+def connect_parts(program: Program, cut: list[list[Instruction]]) -> Stages:
     """Each part of ``cut`` as a stage that reads the program's inputs and what others have left in the workspace."""
     home = {line.value: s for s, lines in enumerate(cut) for line in lines}
     used = [dict.fromkeys([x for line in lines for x in line.operands if type(x) is int]) for lines in cut]

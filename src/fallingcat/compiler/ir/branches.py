@@ -29,7 +29,7 @@ class Segment(NamedTuple):
     """guard without which not even its choices are needed"""
 
 
-def guarded(
+def guards_of_values(
     lines: Sequence[Instruction],
     guards: Collection[int],
     results: Iterable[Any],
@@ -68,23 +68,23 @@ def guarded(
     return {x: guard for x, guard in owner.items() if count[guard] >= MIN_BRANCH}
 
 
-def nested(
+def nested_guards(
     lines: Sequence[Instruction],
     guards: Collection[int],
     results: Sequence[Any],
     elsewhere: Mapping[int, set[int | None]] | None = None,
 ) -> tuple[dict[int, int], dict[int, int]]:
-    """Guard of each value, see :func:`guarded`, and the guard that each guard is within."""
+    """Guard of each value, see :func:`guards_of_values`, and the guard that each guard is within."""
     if not guards:
         return {}, {}
-    owner = guarded(lines, guards, results, elsewhere)
+    owner = guards_of_values(lines, guards, results, elsewhere)
     outer = outer_guards(lines, owner, results, elsewhere)
-    return guarded(lines, guards, results, elsewhere, outer) if outer else owner, outer  # type: ignore[arg-type]
+    return guards_of_values(lines, guards, results, elsewhere, outer) if outer else owner, outer  # type: ignore[arg-type]
 
 
 def nested_rounds(repeat: Repeat, guards: Collection[int]) -> tuple[dict[int, int], dict[int, int]]:
     """The same of the values of a round, at any of whose ends all outputs are needed."""
-    return nested(repeat.instructions, guards, [x for _, outputs in repeat.exits for x in outputs])
+    return nested_guards(repeat.instructions, guards, [x for _, outputs in repeat.exits for x in outputs])
 
 
 def uses(lines: Iterable[Instruction], owner: Mapping[int, int], values: Collection[int]) -> dict[int, set[int | None]]:
@@ -136,9 +136,9 @@ def segments(
     place = {line.value: key for key, group in groups.items() for line in group}
     needed = {x for x in results if type(x) is int}
     needed |= {x for line in lines for x in line.operands if type(x) is int and place.get(x) != place[line.value]}
-    order = sorted(groups, key=lambda key: (*key[:2], _within(within, key[2]) or -1))
+    order = sorted(groups, key=lambda key: (*key[:2], _common_guard(within, key[2]) or -1))
     made = ((key[2], groups[key], [x.value for x in groups[key] if x.value in needed]) for key in order)
-    return [Segment(*about, _within(within, about[0])) for about in made]
+    return [Segment(*about, _common_guard(within, about[0])) for about in made]
 
 
 def _levels(lines: list[Instruction], owner: Mapping[int, int], outer: Mapping[int, int]) -> dict[int, int]:
@@ -147,7 +147,7 @@ def _levels(lines: list[Instruction], owner: Mapping[int, int], outer: Mapping[i
     Guards may come after what they guard: their levels are found first, from what they are made of.
     """
     guards = {*owner.values(), *outer.values()}
-    first, known = needed(lines, guards), dict.fromkeys(guards, 0)
+    first, known = without_unused(lines, guards), dict.fromkeys(guards, 0)
     while (found := _levels_after(first, owner, outer, known)) and any(found.get(x, 0) != known[x] for x in guards):
         known = {guard: found.get(guard, 0) for guard in guards}
     return _levels_after(lines, owner, outer, known)
@@ -168,7 +168,7 @@ def _levels_after(
     return level
 
 
-def needed(lines: list[Instruction], results: Iterable[Any]) -> list[Instruction]:
+def without_unused(lines: list[Instruction], results: Iterable[Any]) -> list[Instruction]:
     """Instructions without those whose results are not used."""
     wanted = set(results)
     for line in reversed(lines):
@@ -177,5 +177,5 @@ def needed(lines: list[Instruction], results: Iterable[Any]) -> list[Instruction
     return [line for line in lines if line.value in wanted]
 
 
-def _within(outer: Mapping[int, int], guard: int | None) -> int | None:
+def _common_guard(outer: Mapping[int, int], guard: int | None) -> int | None:
     return None if guard is None else outer.get(guard)

@@ -20,7 +20,7 @@ def lines_of(nodes: Iterable[Traced], number: dict[Traced, int]) -> list[Instruc
     ]
 
 
-def fused(lines: list[Instruction], results: list[Any]) -> list[Instruction]:
+def fuse_multiply_add(lines: list[Instruction], results: list[Any]) -> list[Instruction]:
     """Instructions with ``a * b + c`` in one operation where the product has no other use.
 
     ``fma(a, b, c)``, ``fnma``: ``c - a * b``, ``fms``.
@@ -30,11 +30,11 @@ def fused(lines: list[Instruction], results: list[Any]) -> list[Instruction]:
     # a product with a second use would be computed twice, and rounded differently
     products = {line.value: line for line in lines if line.op == "mul" and uses[line.value] == 1}
     taken: set[int] = set()
-    out = [_fused(line, products, taken) if line.op in ("add", "sub") else line for line in lines]
+    out = [_fused_instruction(line, products, taken) if line.op in ("add", "sub") else line for line in lines]
     return [line for line in out if line.value not in taken]
 
 
-def _fused(line: Instruction, products: dict[int, Instruction], taken: set[int]) -> Instruction:
+def _fused_instruction(line: Instruction, products: dict[int, Instruction], taken: set[int]) -> Instruction:
     a, b = line.operands
     if type(b) is int and b in products and b not in taken and b != a:
         taken.add(b)

@@ -92,7 +92,7 @@ def check_batch(lead: tuple[int, ...], size: int) -> None:
         raise ModelError(f"a batch of {math.prod(lead):,} states is larger than memory can be")
 
 
-def named(function: Callable[..., Any]) -> str:
+def function_name(function: Callable[..., Any]) -> str:
     """Name of a function in messages."""
     return str(getattr(function, "__name__", "the function"))
 
@@ -102,7 +102,9 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        raise ModelError(f"{named(function)} does not say what it takes: compile one of yours that calls it") from None
+        raise ModelError(
+            f"{function_name(function)} does not say what it takes: compile one of yours that calls it"
+        ) from None
     return parameters[1:] if parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL else parameters
 
 
@@ -114,7 +116,7 @@ def given_state(
     if first is not None and first.kind not in (first.KEYWORD_ONLY, first.VAR_KEYWORD) and first.name not in inputs:
         return FLAT_STATE_FIELDS if fields is None else tuple(fields)
     if fields is not None:
-        raise ModelError(f"{named(function)} takes no state that could be given by fields")
+        raise ModelError(f"{function_name(function)} takes no state that could be given by fields")
     return None
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from ...arrays import Traced
 from ...arrays.loops import LoopBody, RepeatBody, rows_of
-from .branches import needed
+from .branches import without_unused
 from .buffer_allocation import Areas
-from .fuse import fused, lines_of
+from .fuse import fuse_multiply_add, lines_of
 from .instructions import OUT, TABLE, WORK, Chunk, Input, Instruction, Loop, Repeat
 
 MIN_LOOP_SIZE = 4
@@ -155,8 +155,8 @@ class Layout:
             [local[x] if isinstance(x, Traced) else float(x) for x in exit_] for exit_ in (*body.sooner, body.outputs)
         ]
         kept = [x for exit_ in (*sooner, outputs) for x in exit_]
-        lines = needed(lines_of(body.nodes, local), kept)
-        lines = fused(lines, kept) if self._fuse else lines
+        lines = without_unused(lines_of(body.nodes, local), kept)
+        lines = fuse_multiply_add(lines, kept) if self._fuse else lines
         first = [self._value(row[0]) for row in rows_of(node)]
         starts = [self._shared(x, now) if isinstance(x, int) else float(x) for x in first]
         self.always.update(x for x in first if isinstance(x, int))
@@ -170,8 +170,8 @@ class Layout:
         body: LoopBody = node.args[0]
         local = self._local(body)
         outputs = {r: local[body.outputs[r]] for r in parts}
-        lines = needed(lines_of(body.nodes, local), outputs.values())
-        lines = fused(lines, list(outputs.values())) if self._fuse else lines
+        lines = without_unused(lines_of(body.nodes, local), outputs.values())
+        lines = fuse_multiply_add(lines, list(outputs.values())) if self._fuse else lines
         used = {x for line in lines for x in line.operands if isinstance(x, int)}
         steps = self._steps.setdefault(phase, [])
         now = _time(phase, len(steps))

@@ -21,8 +21,8 @@ import numpy as np
 from ...arrays import Traced
 from ...arrays.operations import CONDITIONS
 from ...caching import cached_property
-from .branches import needed, nested, nested_rounds, segments, uses
-from .fuse import fused, lines_of
+from .branches import nested_guards, nested_rounds, segments, uses, without_unused
+from .fuse import fuse_multiply_add, lines_of
 from .instructions import WORK, Chunk, Input, Instruction, Loop, Repeat
 from .loops import Layout, levels, phases
 from .schedule import schedule
@@ -90,7 +90,7 @@ def program(
     if order and order[0].graph.loops:
         return _with_loops(order, number, inputs, results, sizes, fuse, chunk)
     lines = lines_of(order, number)
-    lines = schedule(fused(lines, results) if fuse else lines, inputs, results)
+    lines = schedule(fuse_multiply_add(lines, results) if fuse else lines, inputs, results)
     chunks = [*_chunks(lines, _places(results), chunk), *_passed_through(results, lines, chunk)]
     return Program(sizes, inputs, lines, results, [*chunks], _connect(chunks))
 
@@ -109,7 +109,7 @@ def _with_loops(
     phase = phases(nodes, number, level)
     layout = Layout(nodes, number, inputs, results, fuse, phase, level)
     lines = lines_of([n for n in nodes if n.op != "loop" and number[n] not in layout.places], number)
-    lines = fused(lines, [*results, *layout.kept]) if fuse else lines
+    lines = fuse_multiply_add(lines, [*results, *layout.kept]) if fuse else lines
     layout.settle(lines, results)
     by_phase: dict[int, list[Instruction]] = {}
     for line in lines:
@@ -119,7 +119,7 @@ def _with_loops(
     rounds = [step for p in range(-1, layout.last + 1) for step in layout.step(p) if isinstance(step, Repeat)]
     owners = [nested_rounds(repeat, guards) for repeat in rounds]
     always, by_rounds = [*results, *layout.always], _read_by_rounds(rounds, owners) if guards else {}
-    owner, outer = nested(lines, guards, always, by_rounds)
+    owner, outer = nested_guards(lines, guards, always, by_rounds)
     if len(by_phase) > 1:
         known = {line.value: phase[line.value] for line in lines}
         roots += [
@@ -142,7 +142,7 @@ def _with_loops(
     slots = _connect([c for c in chunks if isinstance(c, Chunk)], layout.kept, layout.size)
     everything = {**inputs, **layout.places}
     for each, own in zip(rounds, owners, strict=True):
-        slots = _cut(each, inputs, chunk, slots, own)
+        slots = _round_chunks(each, inputs, chunk, slots, own)
         everything |= each.places
     return Program(sizes, everything, everywhere, results, chunks, slots, layout.table, layout.clear, layout.size)
 
@@ -157,7 +157,7 @@ def _read_by_rounds(rounds: list[Repeat], owners: list[Owners]) -> dict[int, set
     return read
 
 
-def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int, owners: Owners) -> int:
+def _round_chunks(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int, owners: Owners) -> int:
     """The instructions of a round in chunks, whose own slots of the workspace begin at ``first``; where they end."""
     made = {line.value for line in repeat.instructions}
     kept: dict[int, list[int]] = {}
@@ -172,7 +172,7 @@ def _cut(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: int, owner
     known: set[int] = set()
     owner, outer = owners
     for copies, (_, outputs) in zip(passed_on, repeat.exits, strict=True):
-        lines = [line for line in needed(repeat.instructions, outputs) if line.value not in known]
+        lines = [line for line in without_unused(repeat.instructions, outputs) if line.value not in known]
         known.update(line.value for line in lines)
         repeat.parts.append([])
         for guard, part, needs, within in segments(lines, owner, outputs, outer):

@@ -55,7 +55,7 @@ def regroups(function: Callable[..., Any], options: Mapping[str, Any]) -> bool:
     return function in _FROM_ENERGY and options.get("factorization", "christoffel") == "christoffel"
 
 
-def regrouped(model: Model) -> Model:
+def regroup_moments(model: Model) -> Model:
     """The robot with all movable moments moved, tips first."""
     own = [RigidInertia.of(link.body) for link in model.links]
     for i in reversed(range(len(model.joints))):

@@ -106,10 +106,10 @@ def is_array(result: Result) -> bool:
 
 def leaves(result: Result) -> list[Leaf]:
     """The arrays, in the order of the flat outputs."""
-    return [leaf for _, leaf in named(result)]
+    return [leaf for _, leaf in named_arrays(result)]
 
 
-def named(result: Result) -> list[tuple[str, Leaf]]:
+def named_arrays(result: Result) -> list[tuple[str, Leaf]]:
     """The arrays with the fields of records that lead to them; keys of a dict are a robot's names, and say nothing.
 
     Example:

@@ -35,10 +35,10 @@ def schedule(
     heavier_last = [xs if len(xs) < 2 else sorted(xs, key=weight.__getitem__) for xs in operands]
     orders = [_depth_first_order(roots, operands, users, heavier_last) for roots in sequences]
     best = orders[0] if len(orders) == 1 else min(orders, key=lambda order: _max_live(order, operands))
-    return _paired([lines[k] for k in best])
+    return _adjacent_sine_cosine([lines[k] for k in best])
 
 
-def _paired(lines: list[Instruction]) -> list[Instruction]:
+def _adjacent_sine_cosine(lines: list[Instruction]) -> list[Instruction]:
     """Sine and cosine of one angle next to each other: they are computed together."""
     second: dict[Any, Instruction] = {}
     first: dict[Any, Instruction] = {}

@@ -20,13 +20,13 @@ from .inputs import (
     FLAT_STATE_FIELDS,
     Argument,
     Shape,
+    function_name,
     further_arguments,
-    named,
     state_arguments,
     state_inputs,
     state_of,
 )
-from .regroup import regrouped, regroups
+from .regroup import regroup_moments, regroups
 from .results import Result, flatten
 
 MAX_OPERATIONS = 2_000_000
@@ -52,7 +52,7 @@ class Recipe(NamedTuple):
     def too_large(self) -> TooLarge:
         """Error that says why there is no code of it."""
         most = f"more than {MAX_OPERATIONS:,} operations, the most of a kernel"
-        return TooLarge(f"{named(self.function)} of {self.model.name!r} has {most}")
+        return TooLarge(f"{function_name(self.function)} of {self.model.name!r} has {most}")
 
 
 class Face(NamedTuple):
@@ -105,8 +105,8 @@ def trace(recipe: Recipe, loops: bool | Callable[[LoopBody], bool] = False, *, w
     outputs: list[Any] = []
     try:
         flat = [graph.inputs(prefix, a.size) for prefix, a in zip(prefixes, arguments, strict=True)]
-        alike = recipe._replace(model=regrouped(model)) if regroups(function, options) else recipe
-        result = flatten(called(alike, given, arguments, flat), outputs)
+        alike = recipe._replace(model=regroup_moments(model)) if regroups(function, options) else recipe
+        result = flatten(call_with_flat_values(alike, given, arguments, flat), outputs)
     except TooLong:
         raise recipe.too_large from None
     if (
@@ -142,7 +142,7 @@ def tried(recipe: Recipe) -> Face:
     def outputs() -> tuple[Result, list[float]]:
         flat: list[float] = []
         with np.errstate(all="ignore"):  # random numbers may lead anywhere
-            return flatten(called(recipe, given, arguments, values), flat), flat
+            return flatten(call_with_flat_values(recipe, given, arguments, values), flat), flat
 
     try:
         result, numbers = outputs()
@@ -162,7 +162,9 @@ def _arguments(recipe: Recipe) -> list[Argument]:
     return [*state_arguments(model, state or ()), *further]
 
 
-def called(recipe: Recipe, given: Sequence[str], arguments: Sequence[Argument], values: Sequence[Any]) -> Any:
+def call_with_flat_values(
+    recipe: Recipe, given: Sequence[str], arguments: Sequence[Argument], values: Sequence[Any]
+) -> Any:
     """Result of the function for flat ``values`` of any kind; the first arguments, ``given``, say the state."""
     model, function, _, state, options, _ = recipe
     if str(getattr(function, "__module__", "")).partition(".")[0] != __name__.partition(".")[0]:

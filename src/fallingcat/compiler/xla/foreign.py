@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays.differentiate import pulled, pushed
+from ...arrays.differentiate import pushed, vector_jacobian_product
 from ...arrays.graph import TooLong
 from ...arrays.loops import LoopBody
 from ..cache.index import Memory
@@ -18,10 +18,10 @@ from ..codegen.c_syntax import identifier
 from ..cpu import array_entry as entry
 from ..cpu import llvm, native
 from ..cpu.operation import ELEMENTS
-from ..cpu.threads import making, once
+from ..cpu.threads import making, thread_safe_property
 from ..cuda.column_loops import stays
 from ..cuda.nvrtc import Code
-from ..ir.inputs import named
+from ..ir.inputs import function_name
 from ..ir.program import MAX_WHOLE_LENGTH, Program, program, recut
 from ..ir.trace import Recipe, without_garbage_collection
 from .handler import handler, version
@@ -65,7 +65,7 @@ class Foreign:
         self._launched: dict[str, tuple[str, int]] = {}
 
     def __repr__(self) -> str:
-        return f"{named(self._recipe.function)}{self._which}"
+        return f"{function_name(self._recipe.function)}{self._which}"
 
     # derivatives ----------------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class Foreign:
                     directions = dict(zip(given, (d for ds in along for d in ds), strict=True))
                     return Expressions([*inputs, *along], pushed(outputs, directions))
                 weights = graph.inputs(f"{path} ", len(outputs))
-                return Expressions([*inputs, weights], pulled(outputs, weights, given))
+                return Expressions([*inputs, weights], vector_jacobian_product(outputs, weights, given))
             except TooLong:
                 raise self._recipe.too_large from None
 
@@ -107,12 +107,12 @@ class Foreign:
         count = self.outputs if forward else sum(moved)
         return Foreign(self._recipe, which, sizes, count, expressions, Linear(self, active, forward))
 
-    @once
+    @thread_safe_property
     def _straight(self) -> Expressions:
         """Without loops: what derivatives and other platforms are made of."""
         return self._expressions(False)
 
-    @once
+    @thread_safe_property
     def program(self) -> Program:
         """One operation after the other, none of them fused."""
         return program(self._straight.inputs, self._straight.outputs, fuse=False)
@@ -121,7 +121,7 @@ class Foreign:
 
     def target(self, dtype: str, count: int) -> str:
         """The name by which XLA finds the code for ``count`` states in arrays of this type."""
-        return _registered(self._one if count == 1 else self._block, ELEMENTS[dtype])
+        return _register_code(self._one if count == 1 else self._block, ELEMENTS[dtype])
 
     def on_gpu(self, dtype: str) -> tuple[str, int]:
         """The name by which XLA finds launches for arrays of this type on a GPU, and how much workspace they need."""
@@ -134,12 +134,12 @@ class Foreign:
         code = Code(*self._expressions(stays), dtype, identifier(self._recipe.function))
         return _launching(len(self.sizes), code), max(1, code.stages.places)
 
-    @once
+    @thread_safe_property
     def _one(self) -> bytes:
         """One state in scalars."""
         return self._code(1)
 
-    @once
+    @thread_safe_property
     def _block(self) -> bytes:
         """A block of states in SIMD lanes."""
         return self._code(self._lanes)
@@ -165,7 +165,7 @@ class Foreign:
         return "\n".join(lines)
 
 
-def _registered(code: bytes, element: str) -> str:
+def _register_code(code: bytes, element: str) -> str:
     """The name that XLA knows the code by: its digest, since XLA may keep what calls it in files, for other processes.
 
     The code stays as long as the process: XLA does not say when it calls it for the last time.

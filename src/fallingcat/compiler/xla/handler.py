@@ -29,7 +29,7 @@ NO_MEMORY = "there is no memory for a batch"
 
 def handler(inputs: int, element: str, version: tuple[int, int]) -> Iterator[str]:
     """``handle_{element}``: ``batch_{element}`` of the call's buffers, all ``(count, size)``."""
-    yield from answered(f"handle_{element}", NO_MEMORY, version)
+    yield from handler_prologue(f"handle_{element}", NO_MEMORY, version)
     yield from buffers(inputs)
     yield from load("result", "results", 0)
     yield from load("bout", "result", BUFFER_DATA)
@@ -42,7 +42,7 @@ def handler(inputs: int, element: str, version: tuple[int, int]) -> Iterator[str
     yield from failed(f"handle_{element}", RESOURCE_EXHAUSTED)
 
 
-def answered(name: str, message: str, version: tuple[int, int]) -> Iterator[str]:
+def handler_prologue(name: str, message: str, version: tuple[int, int]) -> Iterator[str]:
     """The beginning of a function: it tells XLA what it was made for, if asked, and has an error to tell."""
     yield f'@message_{name} = internal constant [{len(message) + 1} x i8] c"{message}\\00"'
     yield f"define ptr @{name}(ptr %frame) nounwind {{"

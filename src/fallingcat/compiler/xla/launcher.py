@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from .handler import BUFFER_DATA, BUFFER_SHAPE, FRAME_API, answered, buffers, failed, load, store
+from .handler import BUFFER_DATA, BUFFER_SHAPE, FRAME_API, buffers, failed, handler_prologue, load, store
 
 FRAME_CONTEXT: Final = 24
 API_STREAM: Final = 80
@@ -33,7 +33,7 @@ class Launch(NamedTuple):
 
 def launcher(inputs: int, launches: Sequence[Launch], start: int, version: tuple[int, int]) -> Iterator[str]:
     """``XLA_FFI_Error *launch(XLA_FFI_CallFrame *)``; ``start`` is the address of ``cuLaunchKernel``."""
-    yield from answered("launch", REFUSED, version)
+    yield from handler_prologue("launch", REFUSED, version)
     yield from buffers(inputs)
     for k, name in enumerate(("out", "work")):
         yield from load(f"buffer_{name}", "results", 8 * k)
@@ -44,7 +44,7 @@ def launcher(inputs: int, launches: Sequence[Launch], start: int, version: tuple
     yield "  br i1 %none, label %done, label %go"
     yield "go:"
     yield from _stream()
-    yield from _given([*(f"b{i}" for i in range(inputs)), "bwork", "bwork", "bout"])
+    yield from _argument_pointers([*(f"b{i}" for i in range(inputs)), "bwork", "bwork", "bout"])
     total = "0"
     for k, (function, states, threads, shared) in enumerate(launches):
         yield f"  %more{k} = add i64 %count, {states - 1}"
@@ -76,7 +76,7 @@ def _stream() -> Iterator[str]:
     yield from load("stream", "question", STREAM_OUT)
 
 
-def _given(pointers: Sequence[str]) -> Iterator[str]:
+def _argument_pointers(pointers: Sequence[str]) -> Iterator[str]:
     """``%given``: where the arguments of a kernel lie, these pointers and the number of states."""
     yield f"  %given = alloca [{len(pointers) + 1} x ptr], align 8"
     yield "  %small = trunc i64 %count to i32"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._deprecated import former_arguments
 from ...arrays import array, concatenate, is_numeric, scale, sqrt
-from ...arrays.types import Matrix, Vector
+from ...arrays.types import Matrix_points_3, Vector, Vector_nv
 from ...caching import cached_property
 from ...constraints.redundant_constraints import plane_axes
 from ...errors import ModelError, describe
@@ -25,7 +25,7 @@ from ...geometry.contact_points import (
     plane,
 )
 from ...geometry.reduced_points import shape_points
-from ...geometry.terrain import Terrain, check_terrain, grounded
+from ...geometry.terrain import Terrain, check_terrain, ground_surface
 from ...lie.group import constant
 from ...model import Model, State
 from ...records import concise
@@ -244,7 +244,7 @@ class HardContacts(Contact):
 
     # forces ---------------------------------------------------------------------------------------------------
 
-    def touch(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Touch:
+    def touch(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Touch:
         """Forces, rate of the memory and guards, from one solution."""
         at = self.see(model, state)
         loads, held = constraint_forces(self, model, mode, at, memory, applied)
@@ -263,15 +263,19 @@ class HardContacts(Contact):
         rate = concatenate([np.zeros(0), *(one.flat for one in rates)])
         return Touch(forces, rate, guards, sqrt(v @ v) * (1.0 / MAX_SLIP_SPEED), held.motion)
 
-    def forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Mapping[str, Vector]:
+    def forces(
+        self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv
+    ) -> Mapping[str, Vector_nv]:
         """Normal and tangential forces of the closed points."""
         return self.touch(model, mode, state, memory, applied).forces
 
-    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+    def memory_rate(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Vector:
         """Rate of the sliding directions: ``dw/dt = (1 - w w') (dv/dt + frequency v) / |v|``."""
         return self.touch(model, mode, state, memory, applied).memory_rate
 
-    def point_forces(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Matrix:
+    def point_forces(
+        self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv
+    ) -> Matrix_points_3:
         """Forces (points x 3, N, world) on the robot at each point; zero where it is open."""
         at, rows = self.see(model, state), [np.zeros((0, 3))]
         loads = constraint_forces(self, model, mode, at, memory, applied)[0]
@@ -285,7 +289,7 @@ class HardContacts(Contact):
 
     # guards ---------------------------------------------------------------------------------------------------
 
-    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector) -> Vector:
+    def guards(self, model: Model, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Vector:
         """Gaps of open points; normal forces, friction margins and speeds of closed ones, with small tolerances.
 
         Args:
@@ -302,7 +306,7 @@ class HardContacts(Contact):
 
     # jumps ----------------------------------------------------------------------------------------------------
 
-    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: np.ndarray) -> Jump:
+    def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: Vector_nv) -> Jump:
         """Event of a guard; ``applied`` decides which points stay closed, and where a sticking one slides.
 
         Args:
@@ -322,7 +326,7 @@ class HardContacts(Contact):
 
     def ground(self, model: Model) -> Ground:
         """Plane, with terrain if there is one."""
-        return grounded(plane(model, self.normal, self.height), self.terrain)
+        return ground_surface(plane(model, self.normal, self.height), self.terrain)
 
     def axes(self, model: Model) -> tuple[np.ndarray, ...]:
         """Axes along which each of :attr:`names` moves: 0 its normal, 1 and 2 its tangents.

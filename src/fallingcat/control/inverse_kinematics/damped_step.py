@@ -18,7 +18,7 @@ from ...dynamics.sweeps import places_above
 from ...model import Model, State
 from ..limits.joint_limits import joint_bounds
 from ..tasks.demand import Demand, stacked
-from ..tasks.packing import count, filled, packed
+from ..tasks.packing import count, fill_tasks, packed
 from ..tasks.task import Task
 
 Levels = tuple[tuple[Task, ...], ...]
@@ -77,7 +77,7 @@ def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: L
     vanishes, 3 where the error hardly falls any more, else 0: a state with a flag does not move.
     """
     q, state = x[: model.nq], model.unflatten(x[: model.nq])
-    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    tasks = iter(fill_tasks(model, [form for level in forms for form in level], numbers))
     first, *lower = ([next(tasks).demand(model, state) for _ in level] for level in forms)
     e, A, r, weight = _rows(model, first)
     gradient = A.T @ r

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import concatenate, inverse_root, is_numeric
 from ...arrays.arguments import as_array
-from ...arrays.types import Matrix, Scalar, Twist, Vector
+from ...arrays.types import Matrix, Matrix_nv_nv, Scalar, Twist, Vector, Vector_n, Vector_nv
 from ...compiler import compile
 from ...dynamics import mass_matrix
 from ...dynamics.checks import check_dynamic, check_state
@@ -25,7 +25,7 @@ from ...qp.warm_started_hqp import Sorted, Stack, solve_warm_started
 from ...records import tabulated
 from ..limits.joint_limits import Limit, Rows, all_limits
 from ..tasks.demand import Demand, stacked
-from ..tasks.packing import count, filled, packed
+from ..tasks.packing import count, fill_tasks, packed
 from ..tasks.task import Task
 
 TASK_TOLERANCE = 1e-9
@@ -47,7 +47,7 @@ class DifferentialIKResult:
 
     twist: Twist
     """``m``: twist of the base, body-fixed (m/s, rad/s)"""
-    rates: Vector
+    rates: Vector_n
     """``n`` (rad/s or m/s)"""
     status: str
     """``solved``: every task is met; ``compromise``: those of ``unmet`` are not, because of damping, limits, rank or
@@ -67,7 +67,7 @@ class DifferentialIKResult:
     """the largest violation of the optimality conditions under limits, relative to the gradients"""
 
     @property
-    def velocity(self) -> Vector:
+    def velocity(self) -> Vector_nv:
         """Quasi-velocity ``[twist; rates]`` (nv)."""
         return np.concatenate([self.twist, self.rates])
 
@@ -79,7 +79,7 @@ def velocities(
     *,
     limits: Sequence[Limit] = (),
     damping: float = 0.0,
-    metric: str | Matrix | None = None,
+    metric: str | Matrix_nv_nv | None = None,
     last: DifferentialIKResult | None = None,
 ) -> DifferentialIKResult:
     """Velocity that meets prioritized tasks within limits (differential inverse kinematics).
@@ -151,7 +151,7 @@ def demanded(model: Model, state: State, numbers: Vector, *, forms: Levels, metr
 
 
 def _problem(model: Model, state: State, numbers: Vector, forms: Levels) -> list[Level]:
-    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    tasks = iter(fill_tasks(model, [form for level in forms for form in level], numbers))
     return [_level(model, [next(tasks).demand(model, state) for _ in level]) for level in forms]
 
 
@@ -236,6 +236,7 @@ def _reference_solution(stack: Stack, W: Any, rows: Rows | None, damping: float)
 
 
 def _satisfies_limits(rows: Rows, v: np.ndarray) -> bool:
+    # 1 +: a limit of zero has no size of its own
     return bool((rows.G @ v <= rows.h + 1e-12 * (1.0 + np.abs(rows.h))).all())
 
 

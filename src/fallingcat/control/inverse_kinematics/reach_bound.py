@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...model import Joint, Model
-from ..tasks.packing import filled
+from ..tasks.packing import fill_tasks
 from ..tasks.task import Task
 
 
@@ -17,7 +17,7 @@ def is_beyond(model: Model, forms: Sequence[Task], numbers: Any, tolerance: floa
     """True if the goal of one of these tasks is farther away than the stretched arm is long, by the tolerance."""
     if model.m:
         return False
-    for task in filled(model, forms, numbers):
+    for task in fill_tasks(model, forms, numbers):
         spot = task.goal_point()
         if spot is not None:
             place, point, goal = spot

@@ -30,7 +30,7 @@ FINAL_ROUNDS = ((10.0, 30), (100.0, 300))
 """Factors of damping and of iterations with which the best start is iterated to rest where none reached the goal."""
 
 
-def restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
+def best_over_starts(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
     """Best last outputs of :func:`.step` (count x outputs) over all starts, ``best`` being the first.
 
     Lower priorities are then iterated to rest.
@@ -50,7 +50,9 @@ def restarted(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, r
     return found
 
 
-def elsewhere(model: Model, found: np.ndarray, steps: Callable[[np.ndarray], np.ndarray], rules: Rules) -> np.ndarray:
+def from_random_starts(
+    model: Model, found: np.ndarray, steps: Callable[[np.ndarray], np.ndarray], rules: Rules
+) -> np.ndarray:
     """Outputs from the first random start that reaches the goal; ``found`` where none of a few does.
 
     One after the other, which for one or two is faster than all at once.

@@ -21,7 +21,7 @@ from ..tasks.packing import count
 from ..tasks.task import Task
 from .constrained import constrained_inverse_kinematics
 from .damped_step import DAMPING_FACTOR, DAMPING_GROWTH, REACHED, STEP_MEMORY, Plan, numbers_of, plan_of
-from .restarts import all_steps, elsewhere, restarted
+from .restarts import all_steps, best_over_starts, from_random_starts
 from .result import InverseKinematicsResult, Rules, many, one
 
 MAX_ERROR_RATIO = 0.7
@@ -99,11 +99,11 @@ def inverse_kinematics(
                 np.append(q, np.zeros(STEP_MEMORY)), numbers, rules.settings, most=rules.iterations
             )
 
-        return _reached(model, plan, start, numbers, rules, steps_from)
+        return _solve_goal(model, plan, start, numbers, rules, steps_from)
     x = np.zeros((len(numbers), model.nq + STEP_MEMORY))
     x[..., : model.nq] = _coordinates(model, plan, start)
     first = all_steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
-    return many(model, plan, start, restarted(model, plan, first, numbers, rules), numbers, rules)
+    return many(model, plan, start, best_over_starts(model, plan, first, numbers, rules), numbers, rules)
 
 
 @of_robot
@@ -206,7 +206,7 @@ class InverseKinematics:
         numbers = self.numbers(*goals)
         if not self._fits(start):
             check_fields(self.model, start)
-        return _reached(self.model, self._plan, start, numbers, self._rules, self._iterated_from)
+        return _solve_goal(self.model, self._plan, start, numbers, self._rules, self._iterated_from)
 
     def like(self, tasks: Sequence[Task], start: State) -> InverseKinematicsResult:
         """State that reaches the goals of tasks that differ from its own only in their goals.
@@ -220,7 +220,7 @@ class InverseKinematics:
         """
         for task, place in zip(tasks, self._places, strict=True):
             self._numbers[place] = task.aim.reshape(-1)
-        return _reached(self.model, self._plan, start, self._numbers, self._rules, self._iterated_from)
+        return _solve_goal(self.model, self._plan, start, self._numbers, self._rules, self._iterated_from)
 
     def _fits(self, start: Any) -> bool:
         """True for a numeric state of the right shapes; a quick test."""
@@ -278,7 +278,7 @@ def _idle_solvers(*about: Any) -> list[InverseKinematics]:
     return []
 
 
-def _reached(
+def _solve_goal(
     model: Model,
     plan: Plan,
     start: State,
@@ -289,9 +289,9 @@ def _reached(
     """Result for one goal, where ``steps`` maps flat coordinates to the last outputs."""
     found = steps(_coordinates(model, plan, start))
     if found[-1] != REACHED:
-        found = elsewhere(model, found, steps, rules)
+        found = from_random_starts(model, found, steps, rules)
     if found[-1] != REACHED or plan.first < plan.rows:
-        found = restarted(model, plan, found[None], numbers[None], rules)[0]
+        found = best_over_starts(model, plan, found[None], numbers[None], rules)[0]
     return one(model, plan, start, found, numbers, rules)
 
 

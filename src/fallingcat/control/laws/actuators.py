@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import absolute, array, clip, scale, stack
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix_2_n, Matrix_nv_nv, Scalar, Vector, Vector_nv
 from ...dynamics.checks import vector
 from ...dynamics.link_motion import TreeMotion
 from ...errors import ModelError
@@ -60,7 +60,7 @@ class Actuators(Law):
         """
         return np.zeros(len(model.actuators)) if self.constant is None else array(list(self.constant))
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Generalized forces of all actuators; on the base those of sites and spatial tendons."""
         return efforts(model, self._signals(model, self.controls(model, t, state, touching)), state)
 
@@ -78,7 +78,7 @@ class Actuators(Law):
         controls = self.controls(model, t, state, frozenset())
         return array([_rate(model.actuators[i], controls[i], self.memory[k]) for i, k in active(model).items()])
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """Decrease of the servo forces with the coordinates and rates of their joints, tendons and sliders."""
         K, D = sum((_force_slopes(model, one) for one in model.actuators if one.joint), start=np.zeros((2, model.n)))
         total = [on_joints(model, K), on_joints(model, D)]
@@ -89,7 +89,9 @@ class Actuators(Law):
                 total = [x + scale(f, J[:, None] * J[None, :]) for x, f in zip(total, _slopes(actuator), strict=True)]
         return total[0], total[1]
 
-    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
+    def joint_impedance(
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar
+    ) -> Matrix_2_n:
         """:meth:`impedance` of servos within their ``force_range``, see :func:`.cut_resistance`."""
         total: Any = np.zeros((2, model.n))
         motion = TreeMotion(model, state)

@@ -16,9 +16,9 @@ import numpy as np
 from ..._deprecated import former_methods
 from ...arrays import Graph, is_numeric
 from ...arrays.arguments import check_arguments_first, is_scalar, shape_of
-from ...arrays.numpy_protocol import natural, plain
+from ...arrays.numpy_protocol import natural, simplest_array
 from ...arrays.traced import TracedValueError
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector_nv
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, describe
 from ...model import Model, State
@@ -53,7 +53,7 @@ def _natural(method: Callable[..., Any]) -> Callable[..., Any]:
         _check_signature(law, method, *given, **named)
         given = tuple(State(*map(natural, x)) if isinstance(x, State) else natural(x) for x in given)
         try:
-            found = plain(method(law, *given, **named))
+            found = simplest_array(method(law, *given, **named))
             _check_size(law, method.__name__, given[0] if given else None, found)
             return found
         except (TypeError, IndexError) as error:
@@ -185,7 +185,7 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
                 raise ModelError(f"{field.name} of {whose} {rule}{', or None' if none else ''}, got {describe(x)}")
 
     @abstractmethod
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Generalized forces of the law.
 
         Args:

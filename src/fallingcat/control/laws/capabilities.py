@@ -13,14 +13,14 @@ import numpy as np
 
 from ..._deprecated import former_attribute
 from ...arrays import stack
-from ...arrays.types import FloatArray, Matrix, Scalar, Vector
+from ...arrays.types import Float_n, Matrix_2_n, Matrix_nv_nv, Scalar, Vector, Vector_n, Vector_nv
 from ...model import Model, State
 
 
 class Impedance:
     """Stiffness and damping of a law: implicit steps use them, and default step sizes resolve them."""
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix] | None:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv] | None:
         """Upper bounds of stiffness and damping near a state, from which default step sizes follow.
 
         Args:
@@ -32,7 +32,9 @@ class Impedance:
         """
         return None
 
-    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
+    def joint_impedance(
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar
+    ) -> Matrix_2_n:
         """Stiffness and damping of single joints for an implicit step; by default the diagonals of :meth:`impedance`.
 
         Args:
@@ -99,11 +101,11 @@ class Saturation:
     """Forces that depend on the commands to the drives, such as their limits."""
 
     saturates: bool = False
-    """True if its forces depend on the commands of laws and controller: then :meth:`beside` returns them."""
+    """True if its forces depend on the commands of laws and controller: then :meth:`notes` returns them."""
 
     def saturated_forces(
-        self, model: Model, t: Scalar, state: State, touching: frozenset[str], asked: Vector
-    ) -> Vector:
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], asked: Vector_nv
+    ) -> Vector_nv:
         """Forces of a law with ``saturates``, given the commands to the drives.
 
         Args:
@@ -118,7 +120,7 @@ class Saturation:
         """
         return self.forces(model, t, state, touching)  # type: ignore[attr-defined]
 
-    def implicit_damping(self, model: Model, state: State, asked: Vector, dt: Scalar) -> Vector:
+    def implicit_damping(self, model: Model, state: State, asked: Vector_nv, dt: Scalar) -> Vector_n:
         """Joint damping that an implicit step assumes for a law with ``saturates``.
 
         Args:
@@ -136,7 +138,7 @@ class Saturation:
 class DryFrictionLimit:
     """Dry friction that holds joints at rest."""
 
-    def dry_friction(self, model: Model) -> FloatArray | None:
+    def dry_friction(self, model: Model) -> Float_n | None:
         """Dry friction up to which the law holds joints at rest, and with which it opposes their motion.
 
         Steps that support it hold joints exactly, instead of using :meth:`.Law.forces`.
@@ -149,7 +151,7 @@ class DryFrictionLimit:
         """
         return None
 
-    def fade_rates(self, model: Model) -> Vector:
+    def fade_rates(self, model: Model) -> Vector_n:
         """Speeds below which the smooth friction of :meth:`.Law.forces` fades.
 
         Where no step holds the joints exactly they creep at less than this speed.

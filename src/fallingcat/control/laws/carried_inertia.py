@@ -25,11 +25,11 @@ def carried_inertia(model: Model) -> Vector:
     With the joints' block ``B`` of ``M^-1`` (the base is free to move), ``m_i = 1 / (c B_ii)`` with the least ``c`` for
     which ``diag(m) <= B^-1``; the smallest of the neutral and a few random configurations.
     """
-    return _carried(model) if model.carried_inertias is None else model.carried_inertias
+    return _least_inertia(model) if model.carried_inertias is None else model.carried_inertias
 
 
 @functools.lru_cache(maxsize=8)
-def _carried(model: Model) -> np.ndarray:
+def _least_inertia(model: Model) -> np.ndarray:
     masses = [np.asarray(mass_matrix(model, state), dtype=float) for state in shapes(model)]
     try:
         return least_inertia(np.array(masses), model.m)

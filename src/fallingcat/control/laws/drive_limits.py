@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import absolute, clip, concatenate, less, maximum, where
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector, Vector_n, Vector_nv
 from ...model import Model, State
 from .base import Law
 from .carried_inertia import carried_inertia
@@ -45,40 +45,40 @@ class DriveLimits(Law):
     saturates = True
     ignores_contact = True
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Zero: without commands there is nothing to cut."""
         return self.saturated_forces(model, t, state, touching, np.zeros(model.nv))
 
     def saturated_forces(
-        self, model: Model, t: Scalar, state: State, touching: frozenset[str], asked: Vector
-    ) -> Vector:
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], asked: Vector_nv
+    ) -> Vector_nv:
         """Difference (nv) between the forces that drives exert and those ``asked``."""
-        u, fast = self._cut(model, asked[model.m :]), np.flatnonzero(limited(model, "velocity"))
-        top, left = allowed(model, "velocity")[fast], self._speed_margin(model, state, u)
+        u, fast = self._within_effort_limits(model, asked[model.m :]), np.flatnonzero(limited_rates(model, "velocity"))
+        top, left = limits_of_rates(model, "velocity")[fast], self._speed_margin(model, state, u)
         share = clip(left / (SPEED_FADE * top), np.zeros(len(fast)), np.ones(len(fast)))
         return concatenate([np.zeros(model.m), replaced(u, fast, share * u[fast]) - asked[model.m :]])
 
-    def _cut(self, model: Model, u: Any) -> Any:
+    def _within_effort_limits(self, model: Model, u: Any) -> Any:
         """Joint forces (n) within the effort limits."""
-        strong = np.flatnonzero(limited(model, "effort"))
-        most = allowed(model, "effort")[strong]
+        strong = np.flatnonzero(limited_rates(model, "effort"))
+        most = limits_of_rates(model, "effort")[strong]
         return replaced(u, strong, clip(u[strong], -most, most))
 
     def _speed_margin(self, model: Model, state: State, u: Any) -> Any:
         """Speed margin of joints with a speed limit along forces ``u`` (n)."""
-        fast = np.flatnonzero(limited(model, "velocity"))
+        fast = np.flatnonzero(limited_rates(model, "velocity"))
         v = state.rates[fast]
-        return allowed(model, "velocity")[fast] - where(less(u[fast], 0.0), -v, v)
+        return limits_of_rates(model, "velocity")[fast] - where(less(u[fast], 0.0), -v, v)
 
-    def implicit_damping(self, model: Model, state: State, asked: Vector, dt: Scalar) -> Vector:
+    def implicit_damping(self, model: Model, state: State, asked: Vector_nv, dt: Scalar) -> Vector_n:
         """Damping of drives near their speed limit.
 
         There forces ``F`` fall to zero along a line, a damping of ``d = F / (fade top)`` with ``fade = SPEED_FADE``.
         Of a step that ends there :func:`cut_resistance` has the part ``s - (1 - s) m / (dt d)``, with the share
         ``s = fade top / (top - v)`` of the speed that is left.
         """
-        fast = np.flatnonzero(limited(model, "velocity"))
-        top, u = allowed(model, "velocity")[fast], self._cut(model, asked[model.m :])
+        fast = np.flatnonzero(limited_rates(model, "velocity"))
+        top, u = limits_of_rates(model, "velocity")[fast], self._within_effort_limits(model, asked[model.m :])
         left, kept = self._speed_margin(model, state, u), carried_inertia(model)[fast] * (1.0 / dt)
         s = SPEED_FADE * top / maximum(left, SPEED_FADE * top)
         damping = s * (absolute(u[fast]) / (SPEED_FADE * top) + kept) - kept
@@ -87,7 +87,7 @@ class DriveLimits(Law):
 
 def limits_speeds(law: Law, model: Model) -> bool:
     """True if a law is that of :class:`DriveLimits`, and a joint of the robot has a speed limit."""
-    return type(law) is DriveLimits and bool(limited(model, "velocity").any())
+    return type(law) is DriveLimits and bool(limited_rates(model, "velocity").any())
 
 
 def cut_resistance(
@@ -115,7 +115,7 @@ def cut_resistance(
 
 
 @functools.lru_cache(maxsize=64)
-def allowed(model: Model, what: str) -> np.ndarray:
+def limits_of_rates(model: Model, what: str) -> np.ndarray:
     """The ``effort`` or ``velocity`` limit of each rate (n)."""
     pairs = zip(model.joint_names, model.limits, strict=True)
     sizes = [(model.joints[model.joint_index(name)].nv, getattr(limits, what)) for name, limits in pairs]
@@ -123,7 +123,7 @@ def allowed(model: Model, what: str) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=64)
-def limited(model: Model, what: str) -> np.ndarray:
+def limited_rates(model: Model, what: str) -> np.ndarray:
     """Mask (n) of the rates that have such a limit."""
-    top = allowed(model, what)
+    top = limits_of_rates(model, what)
     return (top > 0.0) & (top < np.inf)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._deprecated import former_arguments
 from ...arrays import array, clip, concatenate, cos, cross, less, scale, where
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector, Vector_nv
 from ...dynamics import jacobian, link_pose
 from ...errors import ModelError
 from ...model import Model, State
@@ -47,7 +47,7 @@ class ExternalWrench(Law):
         """Check that ``link`` is a link or frame."""
         model.frame(self.link)
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``J' [force; torque]`` while the wrench acts, else zero."""
         acts = where(less(t, self.start), 0.0, 1.0)
         if self.end is not None:
@@ -95,7 +95,7 @@ class Push(Law):
         """Check that ``link`` is a link or frame."""
         model.frame(self.link)
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``J' (1 - cos(2 pi (t - start) / duration)) force`` during the push, else zero."""
         share = clip((t - self.start) / self.duration, 0.0, 1.0)
         strength = 1.0 - cos(2.0 * np.pi * share)

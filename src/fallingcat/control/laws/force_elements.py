@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector_nv
 from ...dynamics.link_motion import TreeMotion
 from ...errors import ModelError
 from ...model import Model, State
@@ -31,7 +31,7 @@ class ForceElements(Law):
     commanded = False
     ignores_contact = True
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Generalized forces of the elements."""
         motion = TreeMotion(model, state)
         elements = [element for element in model.force_elements if element.port == self.name]

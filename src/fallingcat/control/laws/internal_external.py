@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._deprecated import former_arguments
 from ...arrays import concatenate, cross, solve, sqrt, takes
-from ...arrays.types import Scalar, Vector, Wrench
+from ...arrays.types import Scalar, Vector_n, Vector_nv, Wrench
 from ...dynamics import center_of_mass, center_of_mass_jacobian, mass_matrix
 from ...dynamics.checks import vector
 from ...errors import ModelError
@@ -45,7 +45,7 @@ class Response(NamedTuple):
 
 
 @takes(forces="nv")
-def response(model: Model, state: State, forces: Vector) -> Response:
+def response(model: Model, state: State, forces: Vector_nv) -> Response:
     """Accelerations that generalized forces add: ``[1, A] M^-1 F`` and the joints' part of ``M^-1 F``.
 
     Args:
@@ -68,7 +68,7 @@ def response(model: Model, state: State, forces: Vector) -> Response:
     return Response(a[: model.m] + connection(model, state) @ a[model.m :], a[model.m :])
 
 
-def external_forces(model: Model, state: State, wrench: Wrench) -> Vector:
+def external_forces(model: Model, state: State, wrench: Wrench) -> Vector_nv:
     """Generalized forces ``[f; A' f]`` of a wrench on the external velocity, which accelerates no joint.
 
     Args:
@@ -126,7 +126,7 @@ class ExternalLaw(Law):
             raise ModelError(f"law {self.name!r} moves a robot as a whole; the base of {model.name!r} is fixed")
         vector(self.position, 3, f"position of {self.name!r}")
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Wrench of springs and dampers at the center of mass, by :func:`external_forces`."""
         S, R = model.base.selection, state.pose[:3, :3]
         center = center_of_mass(model, state)
@@ -167,13 +167,13 @@ class InternalLaw(Law):
         """Check that ``place`` is a link or frame."""
         checked_points(model, (self.link,))
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Joint forces of spring and damper; no wrench on the base."""
         row, r = self.distance(model, state)
         f = -self.stiffness * (r - self.rest) - self.damping * (row @ state.rates)
         return concatenate([np.zeros(model.m), row * f])
 
-    def distance(self, model: Model, state: State) -> tuple[Scalar, Vector]:
+    def distance(self, model: Model, state: State) -> tuple[Vector_n, Scalar]:
         """Distance between center of mass and ``place``, and its Jacobian.
 
         Args:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import block, solve
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix, Matrix_nv_nv, Scalar, Vector, Vector_n
 from ...dynamics import bias_forces, gravity_forces, inverse_dynamics, mass_matrix
 from ...dynamics.checks import positive
 from ...errors import ModelError, describe
 from ...model import Model, State
 from ...records import concise
-from .references import Reference, desired, stated
+from .references import Reference, desired_motion, plain_goal
 from .springs import on_joints
 from .torque_law import TorqueLaw, as_gain, drives, per_row
 
@@ -72,7 +72,7 @@ class JointLaw(TorqueLaw):
         """Check goal, references and gains, and turn them into plain data."""
         super().__post_init__()
         for part in ("goal", "rates", "accelerations"):
-            object.__setattr__(self, part, stated(getattr(self, part), f"{part} of {self.name!r}"))
+            object.__setattr__(self, part, plain_goal(getattr(self, part), f"{part} of {self.name!r}"))
         if self.goal is None:
             raise ModelError(f"goal of {self.name!r} is missing")
         for part in ("stiffness", "damping"):
@@ -81,10 +81,10 @@ class JointLaw(TorqueLaw):
     def check(self, model: Model) -> None:
         """Check that goal, references and gains have the sizes of the robot."""
         super().check(model)
-        self._feedback_forces(model, self._desired(model, 0.0, model.neutral()), model.neutral())
+        self._feedback_forces(model, self._reference(model, 0.0, model.neutral()), model.neutral())
 
-    def _desired(self, model: Model, t: Scalar, state: State) -> Reference:
-        return desired(model, t, state, self.goal, self.rates, self.accelerations)
+    def _reference(self, model: Model, t: Scalar, state: State) -> Reference:
+        return desired_motion(model, t, state, self.goal, self.rates, self.accelerations)
 
     def _feedback_forces(self, model: Model, wanted: Reference, state: State) -> Any:
         """``k_p e + k_d (v* - v)`` (n)."""
@@ -129,9 +129,9 @@ class Impedance(JointLaw):
         if not isinstance(self.gravity, (bool, np.bool_)):
             raise ModelError(f"gravity of {self.name!r} must be True or False, got {describe(self.gravity)}")
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """``K e + D (v* - v)``, plus gravity forces if they are compensated."""
-        pull = self._feedback_forces(model, self._desired(model, t, state), state)
+        pull = self._feedback_forces(model, self._reference(model, t, state), state)
         return pull + gravity_forces(model, state)[model.m :] if self.gravity else pull
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
@@ -169,12 +169,12 @@ class InverseDynamics(JointLaw):
 
     name: str = "inverse dynamics"
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """Torques for the desired accelerations, by :func:`driven_inverse_dynamics`."""
-        wanted = self._desired(model, t, state)
+        wanted = self._reference(model, t, state)
         return driven_inverse_dynamics(model, state, wanted.accelerations + self._feedback_forces(model, wanted, state))
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """Gains times the inertia that the joints feel."""
         k, d = self._gains(model)
         inertia = _joint_inertia(model, state)

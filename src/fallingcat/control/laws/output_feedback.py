@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import concatenate, less_equal, solve, where
-from ...arrays.types import Matrix, Pose, Scalar, Twist, Vector
+from ...arrays.types import Matrix_nv_nv, Pose, Scalar, Twist, Vector, Vector_4, Vector_m, Vector_n, Vector_nv
 from ...dynamics.checks import choice, vector
 from ...errors import ModelError, describe
 from ...formulations import ReducedEquations, connection, locked_velocity, reduced_equations
@@ -75,17 +75,17 @@ class ErrorState(NamedTuple):
         ('pose', 'locked', 'rates', 'joints', 'W', 'parts', 'rate')
     """
 
-    pose: Vector
+    pose: Vector_m
     """``m``: ``eps``"""
-    locked: Vector
+    locked: Vector_m
     """``m``: ``mu_e``"""
-    rates: Vector
+    rates: Vector_n
     """``n``: relative to those of a motion"""
-    joints: Vector
+    joints: Vector_n
     """``n``: ``q - q_wanted``"""
     W: Scalar
     """sum of ``parts`` (J): decreases, whatever the momentum does"""
-    parts: Vector
+    parts: Vector_4
     """``4``: of pose, locked velocity, rates and joints"""
     rate: Scalar
     """``dW/dt = -k eps' G eps - qd' D qd`` by (58), for a constant target; for a motion where the estimates are
@@ -172,7 +172,7 @@ class OutputFeedback(Law):
 
     # the law --------------------------------------------------------------------------------------------------
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``-K w (q - q_wanted) - D w qd + tau^`` on the joints; no wrench on the base."""
         w, away = self._weights(model), self._deviation(model, state, t)
         tau = -(self.stiffness * w * away.joints) - self.damping * w * away.rates
@@ -186,12 +186,12 @@ class OutputFeedback(Law):
             tau = tau + rel.Lq @ wanted.accelerations + rel.Gamma @ wanted.rates
         return concatenate([np.zeros(model.m), tau])
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """``K w`` and ``D w`` on the diagonal."""
         w = self._weights(model)
         return on_joints(model, self.stiffness * w), on_joints(model, self.damping * w)
 
-    def observed(self, model: Model, state: State, t: Scalar = 0.0) -> Observed:
+    def observed(self, model: Model, state: State, t: Scalar = 0.0) -> ObserverEstimates:
         """Estimates of the observers from joints, rates and the pose of the base.
 
         Args:
@@ -218,7 +218,7 @@ class OutputFeedback(Law):
         right = (rel.D_mu - rel.D_q)[:m] @ rel.xi + F
         rate = solve(rel.Mb, right) - base.ad(injected) @ mu_o  # (42)
         X = base.Ad(eta)
-        return Observed(eps, mu_o, rel, mu - X @ (follow - injected), X @ rate)
+        return ObserverEstimates(eps, mu_o, rel, mu - X @ (follow - injected), X @ rate)
 
     def _gains(self, model: Model) -> Vector:
         """Diagonal of ``G`` (m)."""
@@ -315,7 +315,7 @@ class OutputFeedback(Law):
         return ErrorState(eps, mu_e, qd, away, parts[0] + parts[1] + parts[2] + parts[3], each, rate)
 
 
-class Observed(NamedTuple):
+class ObserverEstimates(NamedTuple):
     """Estimates of the observers, and their rates."""
 
     eps: Vector

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import clip, concatenate, is_numeric, less, less_equal, maximum, minimum, sqrt, stack, where
-from ...arrays.types import FloatArray, Matrix, Scalar, Vector
+from ...arrays.types import Float_n, Matrix_2_n, Matrix_nv_nv, Scalar, Vector_n, Vector_nv
 from ...contact.rigid.joint_stops import LAW, LOWER, UPPER, beyond, joint_stops
 from ...dynamics.checks import check_model
 from ...dynamics.kinematics import world_poses
@@ -21,7 +21,7 @@ from ...model import Joint, Model, State
 from ...records import concise
 from .base import Law
 from .carried_inertia import carried_inertia
-from .drive_limits import DriveLimits, allowed, limited
+from .drive_limits import DriveLimits, limited_rates, limits_of_rates
 from .force_elements import ForceElements
 from .springs import on_joints, on_rates
 from .tendons import tendon_laws
@@ -74,7 +74,7 @@ def passive(model: Model, dt: float = STEP) -> tuple[Law, ...]:
         (JointStops(float(dt)), bool(joint_stops(model))),
         *((ForceElements(port), True) for port in dict.fromkeys(element.port for element in model.force_elements)),
         *((law, True) for law in tendon_laws(model, float(dt))),
-        (DriveLimits(), bool(limited(model, "effort").any() or limited(model, "velocity").any())),
+        (DriveLimits(), bool(limited_rates(model, "effort").any() or limited_rates(model, "velocity").any())),
     ]
     return tuple(law for law, acts in found if acts)
 
@@ -100,7 +100,7 @@ class PassiveSprings(Law):
     commanded = False
     ignores_contact = True
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Spring forces on the joints, with those of joints that follow others."""
         total: Any = np.zeros(model.nv)
         for joint, place, x in _stretches(model, state):
@@ -120,7 +120,7 @@ class PassiveSprings(Law):
         """
         return sum((0.5 * joint.passive.stiffness * (x @ x) for joint, _, x in _stretches(model, state)), 0.0)
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """Stiffness of the model on the diagonal; no damping."""
         return on_joints(model, passive_constants(model, "stiffness", 2)), np.zeros((model.nv, model.nv))
 
@@ -143,11 +143,11 @@ class PassiveDamping(Law):
     commanded = False
     ignores_contact = True
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``-damping rates`` on the joints; no wrench on the base."""
         return concatenate([np.zeros(model.m), -passive_constants(model, "damping", 2) * state.rates])
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """Damping of the model on the diagonal; no stiffness."""
         return np.zeros((model.nv, model.nv)), on_joints(model, passive_constants(model, "damping", 2))
 
@@ -189,21 +189,21 @@ class DryFriction(Law):
         super().__post_init__()
         _check_step(self.step, self.name)
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Smooth friction forces on the joints."""
         friction = passive_constants(model, "friction", 1)
         rubs = np.flatnonzero(friction)
         f, v, slow = friction[rubs], state.rates[rubs], self.fade_rates(model)[rubs]
         return on_rates(model, rubs, -f * v / sqrt(v * v + slow * slow))
 
-    def fade_rates(self, model: Model) -> Vector:
+    def fade_rates(self, model: Model) -> Vector_n:
         """Speed ``s`` (n; rad/s or m/s) of each rate."""
         return maximum(
             passive_constants(model, "friction", 1) * (4.0 / carried_inertia(model)) * self.step,
             np.full(model.n, MIN_FRICTION_SPEED),
         )
 
-    def dry_friction(self, model: Model) -> FloatArray:
+    def dry_friction(self, model: Model) -> Float_n:
         """Coulomb friction of each rate (n; N m or N)."""
         return passive_constants(model, "friction", 1)
 
@@ -263,15 +263,17 @@ class JointStops(Law):
         Returns:
             Stops, some of which give an impulse.
         """
-        found = _unresolved(replace(self, unresolved=()) if self.unresolved else self, model)
+        found = _unresolved_stops(replace(self, unresolved=()) if self.unresolved else self, model)
         return self if found == self.unresolved else replace(self, unresolved=found)
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Stop forces of the joints beyond a limit, else zero."""
         rates, *law = self._laws(model, state)
         return on_rates(model, rates, law[0])
 
-    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
+    def joint_impedance(
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar
+    ) -> Matrix_2_n:
         """Springs and dampers of the stops in contact."""
         rates, _, K, D = self._laws(model, state)
         return stack([on_rates(model, rates, x)[model.m :] for x in (K, D)])
@@ -306,7 +308,7 @@ class JointStops(Law):
 
     def _frequencies(self, model: Model) -> Any:
         """Frequencies ``w`` (n; rad/s) of the stops."""
-        drive = np.where(limited(model, "effort"), allowed(model, "effort"), 0.0)
+        drive = np.where(limited_rates(model, "effort"), limits_of_rates(model, "effort"), 0.0)
         if self.foreseen:
             drive = maximum(drive, fall_load(model))
         holding = sqrt((drive / MAX_DEPTH) / carried_inertia(model))
@@ -316,7 +318,7 @@ class JointStops(Law):
 
 
 @functools.lru_cache(maxsize=64)
-def _unresolved(stops: JointStops, model: Model) -> tuple[bool, ...]:
+def _unresolved_stops(stops: JointStops, model: Model) -> tuple[bool, ...]:
     """Joints whose stops linearized steps do not resolve: :attr:`JointStops.unresolved`."""
     w = np.asarray(stops._frequencies(model))[_ends(model)[1]]
     return tuple((RETURN_STEPS * stops.step * w > 2.0).tolist())

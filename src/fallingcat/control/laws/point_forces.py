@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import concatenate, less, scale, sqrt, where
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix, Matrix_nv_nv, Scalar, Vector, Vector_6, Vector_nv
 from ...dynamics import jacobian, link_pose
 from ...dynamics.checks import check_state, vector
 from ...dynamics.kinematics import place_frame
@@ -20,7 +20,7 @@ MIN_DISTANCE = 1e-12
 """Distance below which two points have no direction between them, and no force (m)."""
 
 
-def wrench_between(model: Model, state: State, first: Place | None, second: Place, wrench: Vector) -> Vector:
+def wrench_between(model: Model, state: State, first: Place | None, second: Place, wrench: Vector_6) -> Vector_nv:
     """Generalized forces of an actuator between two links or frames, [ETH] (3.52).
 
     The wrench acts on ``second`` at its origin, and its opposite on ``first`` at the same point, so that momentum is
@@ -86,7 +86,7 @@ class PointSpring(Law):
         """Check that both places exist."""
         _check_places(model, self.first, self.second)
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``J' f`` of the spring and damper, with the Jacobian ``J`` of the distance."""
         length, J = _line(model, state, self)
         return scale(-self.stiffness * (length - self.rest) - self.damping * (J @ state.velocity), J)
@@ -104,7 +104,7 @@ class PointSpring(Law):
         stretch = _line(model, state, self)[0] - self.rest
         return 0.5 * self.stiffness * stretch * stretch
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """Stiffness and damping in all directions of the relative motion of the points."""
         _, Ja = _point(model, state, self.first, self.first_point)
         _, Jb = _point(model, state, self.second, self.second_point)
@@ -138,7 +138,7 @@ class PointActuator(Law):
         """Check that both places exist."""
         _check_places(model, self.first, self.second)
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``J' force`` with the Jacobian ``J`` of the distance."""
         return scale(self.force, _line(model, state, self)[1])
 

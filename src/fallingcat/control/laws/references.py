@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Graph, array, concatenate, is_numeric
 from ...arrays.arguments import shape_of
 from ...arrays.differentiate import jacobian, substitute
-from ...arrays.numpy_protocol import plain
+from ...arrays.numpy_protocol import simplest_array
 from ...arrays.types import Scalar, Vector
 from ...errors import ModelError, describe
 from ...model import Model, State
@@ -29,7 +29,7 @@ class Reference(NamedTuple):
     """``n``: their derivative, ``Ad(g^-1 g*) a* - [v, Ad(g^-1 g*) v*]``"""
 
 
-def stated(x: Any, what: str) -> Any:
+def plain_goal(x: Any, what: str) -> Any:
     """Numbers, a mapping from names, or a function of time, as plain data; None stays."""
     if x is None or (callable(x) and not isinstance(x, type)):
         return x
@@ -38,13 +38,13 @@ def stated(x: Any, what: str) -> Any:
     return as_tuple(x, what)
 
 
-def desired(model: Model, t: Scalar, state: State, goal: Any, rates: Any, accelerations: Any) -> Reference:
+def desired_motion(model: Model, t: Scalar, state: State, goal: Any, rates: Any, accelerations: Any) -> Reference:
     """Desired motion at a time and state.
 
     Rates and accelerations that are left out are the derivatives of a ``goal`` that is a function of time.  They move
     with the goal: seen from a joint whose group does not commute, they are rotated by the remaining error.
     """
-    q, v, a = _evaluated(model, t, goal, rates, accelerations)
+    q, v, a = _goal_at_time(model, t, goal, rates, accelerations)
     parts: list[list[Any]] = [[np.zeros(0)], [np.zeros(0)], [np.zeros(0)]]
     for joint, i, k in zip(model.joints, model.q_slices, model.v_slices, strict=True):
         if joint.nv:
@@ -63,7 +63,7 @@ def _relative_motion(group: Any, q: Any, v: Any, q_wanted: Any, v_wanted: Any, a
     return group.log(h), along, turn @ a_wanted - group.ad(v) @ along
 
 
-def _evaluated(model: Model, t: Scalar, goal: Any, rates: Any, accelerations: Any) -> tuple[Any, Any, Any]:
+def _goal_at_time(model: Model, t: Scalar, goal: Any, rates: Any, accelerations: Any) -> tuple[Any, Any, Any]:
     """Coordinates, rates and accelerations at time ``t``."""
     nq, n = model.nq - model.base.nq, model.n
     if not callable(goal):
@@ -93,7 +93,7 @@ def _coordinates(model: Model, goal: Any) -> np.ndarray:
 def vector_at(x: Any, t: Scalar, size: int, what: str) -> Vector:
     """Numbers, or a function of time that returns them, as an array."""
     found = x(t) if callable(x) else x
-    found = array(found) if isinstance(found, (list, tuple)) else plain(found)
+    found = array(found) if isinstance(found, (list, tuple)) else simplest_array(found)
     if shape_of(found) != (size,):
         raise ModelError(f"{what} must be {size} numbers at each time, got {describe(found)}")
     if is_numeric(found):
@@ -102,7 +102,7 @@ def vector_at(x: Any, t: Scalar, size: int, what: str) -> Vector:
 
 
 @lru_cache(maxsize=64)
-def _traced(goal: Callable[[Any], Any], size: int) -> tuple[Any, np.ndarray, np.ndarray]:
+def _time_derivatives(goal: Callable[[Any], Any], size: int) -> tuple[Any, np.ndarray, np.ndarray]:
     """Time variable, and first and second derivatives of a function of it, as expressions."""
     graph = Graph()
     time = graph.input("t")
@@ -112,6 +112,6 @@ def _traced(goal: Callable[[Any], Any], size: int) -> tuple[Any, np.ndarray, np.
 
 
 def _derivatives(goal: Callable[[Any], Any], t: Scalar, size: int) -> tuple[Any, Any]:
-    time, *slopes = _traced(goal, size)
-    first, second = (plain(substitute(slope, {time: t})) for slope in slopes)
+    time, *slopes = _time_derivatives(goal, size)
+    first, second = (simplest_array(substitute(slope, {time: t})) for slope in slopes)
     return first, second

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import clip, concatenate, cross, is_numeric, less, maximum, scale, skew, sqrt, where
-from ...arrays.types import Scalar, Vector, Wrench
+from ...arrays.types import Scalar, Vector_nv, Wrench
 from ...dynamics import mass_matrix
 from ...dynamics.sweeps import Places, inward, nodes, outward
 from ...errors import ModelError, describe
@@ -97,7 +97,7 @@ class SelfContact(Law):
             why = ": its file excludes contact of {!r} and {!r}, and of others".format(*model.contact_exclusions[0])
         raise ModelError(f"no links of {model.name!r} can collide{why}; name links with suitable shapes in pairs")
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """Joint forces of all pairs; the wrench on the base is zero."""
         at, pairs = _Links.at(model, state), self._pairs(model)
         given = [
@@ -135,7 +135,7 @@ class SelfContact(Law):
 
     def fastest_rate(self, model: Model) -> float:
         """Largest of ``sqrt(k / m)`` and ``d / m`` (1/s) of all pairs."""
-        triples = zip(*self.impedances(model), opposed(model.nominal, self.pairs), strict=True)
+        triples = zip(*self.impedances(model), pair_inertias(model.nominal, self.pairs), strict=True)
         return max((float(max(np.sqrt(k / m), d / m)) for k, d, m in triples), default=0.0)
 
     def impedances(self, model: Model) -> tuple[list[Scalar], list[Scalar]]:
@@ -147,7 +147,7 @@ class SelfContact(Law):
         Returns:
             ``k`` (N/m) and ``d`` (N s/m), one for each pair.
         """
-        inertias, w = opposed(model.nominal, self.pairs), 0.25 / maximum(self.step, STEP)
+        inertias, w = pair_inertias(model.nominal, self.pairs), 0.25 / maximum(self.step, STEP)
         k = [w * w * m if self.stiffness is None else self.stiffness for m in inertias]
         d = [2.0 * sqrt(x * m) if self.damping is None else self.damping for x, m in zip(k, inertias, strict=True)]
         return k, d
@@ -189,7 +189,7 @@ def _pair_wrench(kind: Callable[..., Proximity], *given: Any) -> Wrench:
 
 
 @lru_cache(maxsize=16)
-def opposed(model: Model, pairs: tuple[tuple[str, str], ...] | None) -> tuple[float, ...]:
+def pair_inertias(model: Model, pairs: tuple[tuple[str, str], ...] | None) -> tuple[float, ...]:
     """Effective inertia (kg) ``1 / (J M^-1 J')`` of each pair of shapes against separation.
 
     Along the normal where they are nearest, or at their centers in the direction in which it is least: the least of

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import array
 from ...arrays.arguments import shape_of
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix_nv_nv, Scalar, Vector_n
 from ...errors import ModelError
 from ...model import Model, State
 from ...records import concise
@@ -62,14 +62,14 @@ class PositionServo(TorqueLaw):
             row = as_tuple([x] if alone else x, f"{part} of {self.name!r}")
             object.__setattr__(self, part, row[0] if alone else row)
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """``kp (targets - q) + kd (velocities - rates)`` of its joints, else zero."""
         rates, coordinates = self._rates(model), _within([model.q_slices[i] for i in self._joints(model)])
         kp, kd, targets, velocities = (self._of_each(model, part) for part in ("kp", "kd", "targets", "velocities"))
         pull = kp * (targets - state.joints[coordinates]) + kd * (velocities - state.rates[rates])
         return np.eye(model.n)[:, rates] @ pull
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """``kp`` and ``kd`` on the diagonal of its joints."""
         spread = np.eye(model.n)[:, self._rates(model)]
         K, D = (on_joints(model, spread @ self._of_each(model, part)) for part in ("kp", "kd"))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix, Matrix_nv_nv, Scalar, Vector, Vector_nv
 from ...dynamics.checks import vector
 from ...errors import ModelError, describe
 from ...model import Model, State
@@ -47,7 +47,7 @@ class JointSpring(Law):
         _refuse_joint_values(self.stiffness, "stiffness", self.name)
         super().__post_init__()
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``-K (q - q_rest)`` on the joints; no wrench on the base."""
         return concatenate([np.zeros(model.m), -self.stiffness * self._deflections(model, state)])
 
@@ -66,14 +66,14 @@ class JointSpring(Law):
 
     def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
         """``K`` on the diagonal of the named joints; no damping."""
-        return on_joints(model, self.stiffness * _chosen(model, self.only)), np.zeros((model.nv, model.nv))
+        return on_joints(model, self.stiffness * _joint_mask(model, self.only)), np.zeros((model.nv, model.nv))
 
     def _deflections(self, model: Model, state: State) -> Any:
         """Deflections (n); 0 for joints without a spring."""
         if model.nq - model.base.nq != model.n:
             raise ModelError(f"joint springs act on angles and lengths; {model.name!r} has joints of other kinds")
         rest = np.zeros(model.n) if self.rest is None else vector(self.rest, model.n, f"rest of {self.name!r}")
-        return (state.joints - rest) * _chosen(model, self.only)
+        return (state.joints - rest) * _joint_mask(model, self.only)
 
 
 @concise
@@ -99,13 +99,13 @@ class JointDamper(Law):
         _refuse_joint_values(self.damping, "damping", self.name)
         super().__post_init__()
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``-D rates`` on the joints; no wrench on the base."""
-        return concatenate([np.zeros(model.m), -self.damping * (state.rates * _chosen(model, self.only))])
+        return concatenate([np.zeros(model.m), -self.damping * (state.rates * _joint_mask(model, self.only))])
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """``D`` on the diagonal of the named joints; no stiffness."""
-        return np.zeros((model.nv, model.nv)), on_joints(model, self.damping * _chosen(model, self.only))
+        return np.zeros((model.nv, model.nv)), on_joints(model, self.damping * _joint_mask(model, self.only))
 
 
 def _refuse_joint_values(x: Any, what: str, name: str) -> None:
@@ -132,7 +132,7 @@ def replaced(all_: Vector, places: np.ndarray, some: Vector) -> Vector:
     return concatenate([all_, some])[from_]
 
 
-def _chosen(model: Model, only: tuple[str, ...] | None) -> np.ndarray:
+def _joint_mask(model: Model, only: tuple[str, ...] | None) -> np.ndarray:
     """1 for each degree of freedom of the named joints, else 0."""
     if only is None:
         return np.ones(model.n)

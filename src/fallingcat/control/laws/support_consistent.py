@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import inverse_root, maximum, solve, sqrt
-from ...arrays.types import FloatArray, Matrix, Scalar, Vector
+from ...arrays.types import FloatArray, Matrix, Scalar, Vector, Vector_n
 from ...compiler import compile
 from ...dynamics import bias_forces, mass_matrix
 from ...dynamics.sweeps import places_above
@@ -19,7 +19,7 @@ from ...qp.least_squares import MIN_LEVEL_SIZE, Level, hierarchical, norm, ortho
 from ...records import concise
 from ..tasks import Task
 from ..tasks.demand import stacked
-from ..tasks.packing import filled, packed
+from ..tasks.packing import fill_tasks, packed
 from .support_dynamics import Contact, as_tasks, constrained_motion
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .torque_law import TorqueLaw, as_damping, drives, names_of
@@ -83,7 +83,7 @@ class PrioritizedControl(TorqueLaw):
                     f"contact forces of {self.name!r} are not unique: contacts constrain the same motion twice"
                 )
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """Joint torques of :func:`prioritised_drives`."""
         levels = [[task_at(aim, t) for aim in level] for level in self.tasks]
         u = prioritised_drives(model, state, levels, self.contacts, self.damping)
@@ -149,7 +149,7 @@ def control_torques(
     example: Any = None,
 ) -> Vector:
     """Joint torques (n) of :meth:`PrioritizedControl.steered`, for kernels and C; its test uses ``example``."""
-    tasks = iter(filled(model, [form for level in forms for form in level], numbers))
+    tasks = iter(fill_tasks(model, [form for level in forms for form in level], numbers))
     levels = [[next(tasks) for _ in level] for level in forms]
     return drives(model).S[:, model.m :].T @ prioritised_drives(model, state, levels, contacts, damping)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import inverse_root, is_numeric, numbers_only, solve, solve_tree
-from ...arrays.types import Matrix, Vector
+from ...arrays.types import Matrix, Matrix_k_nv, Matrix_nv_nv, Matrix_points_3, Vector, Vector_n, Vector_nv
 from ...dynamics import bias_forces, mass_matrix
 from ...dynamics.checks import check_robot, vector
 from ...dynamics.sweeps import places_above
@@ -35,13 +35,13 @@ class Support(NamedTuple):
         (3, 3)
     """
 
-    J: Matrix
+    J: Matrix_k_nv
     """``J_c`` (rows x nv), along the world's axes"""
     bias: Vector
     """``dJ_c/dt v`` (rows)"""
     Lambda: Matrix
     """``Lambda_c = (J_c M^-1 J_c')^-1`` (3.68): contact inertia; a pseudo-inverse where rows are dependent"""
-    N: Matrix
+    N: Matrix_nv_nv
     """``N_c = 1 - M^-1 J_c' Lambda_c J_c`` (nv x nv, (3.63)): projector to motions without contact motion"""
 
 
@@ -92,11 +92,11 @@ class FloatingInverseDynamics(NamedTuple):
         3
     """
 
-    torques: Vector
+    torques: Vector_n
     """``n`` (N m or N)"""
-    forces: Matrix
+    forces: Matrix_points_3
     """``contacts x 3``, or rows for contacts that are tasks: on the robot, along the world's axes"""
-    residual: Vector
+    residual: Vector_nv
     """``nv``: ``N_c' (S' u - (M a + h))``; not zero where drives are too few for the acceleration"""
     slip: Vector
     """rows: ``J_c a + dJ_c/dt v``, zero for an acceleration that contacts allow"""
@@ -106,7 +106,7 @@ class FloatingInverseDynamics(NamedTuple):
 
 @numbers_only("the rank of a pseudo-inverse is determined")
 def floating_inverse_dynamics(
-    model: Model, state: State, acceleration: Vector, contacts: Sequence[Contact], torques: Vector | None = None
+    model: Model, state: State, acceleration: Vector_nv, contacts: Sequence[Contact], torques: Vector_n | None = None
 ) -> FloatingInverseDynamics:
     """Least torques for an acceleration of a robot on contacts ([ETH] (3.100), (3.101)).
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import inverse_root, maximum, solve, solve_tree
 from ...arrays.arguments import as_array, shape_of
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix, Scalar, Vector, Vector_n
 from ...dynamics import bias_forces, gravity_forces, mass_matrix
 from ...dynamics.checks import check_robot
 from ...dynamics.constrained import check_rank
@@ -23,7 +23,7 @@ from ...records import concise
 from ..tasks.demand import Demand
 from ..tasks.goals import check_rotations
 from ..tasks.task import Task
-from .references import stated, vector_at
+from .references import plain_goal, vector_at
 from .torque_law import TorqueLaw, as_damping, drives
 
 Aim = Task | Callable[[Any], Task]
@@ -131,7 +131,7 @@ class OperationalSpace(TorqueLaw):
         """Check the fields, and turn them into plain data."""
         super().__post_init__()
         check_aim(self.task, self.name)
-        object.__setattr__(self, "force", stated(self.force, f"force of {self.name!r}"))
+        object.__setattr__(self, "force", plain_goal(self.force, f"force of {self.name!r}"))
         if self.pressed is not None:
             rows = np.ravel(self.pressed) if shape_of(self.pressed) is not None else np.array([None])
             if np.ndim(rows) != 1 or not all(x in (True, False) for x in rows.tolist()):
@@ -157,7 +157,7 @@ class OperationalSpace(TorqueLaw):
         if self.posture is not None:
             self.posture.check(model)
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """Torques of motion, force and posture, each projected to what drives cause."""
         S, demand = drives(model).S[:, model.m :], task_at(self.task, t).demand(model, state)
         rows = len(demand.bias)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import absolute, clip, less, less_equal, scale, sqrt, stack, where
-from ...arrays.types import Matrix, Scalar, Vector
+from ...arrays.types import Matrix, Matrix_2_n, Matrix_nv_nv, Scalar, Vector, Vector_nv
 from ...dynamics import mass_matrix
 from ...dynamics.link_motion import TreeMotion
 from ...model import Model, State, Tendon
@@ -61,7 +61,7 @@ class _TendonLaw(Law):
         """Force (N) along tendon ``i`` of the model."""
         raise NotImplementedError
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """``J' F`` of all tendons."""
         total: Any = np.zeros(model.nv)
         for i, length, rate, J in moment_arms(model, state, self._acts_on):
@@ -75,7 +75,9 @@ class _TendonLaw(Law):
             total = total + scale(numbers(model.tendons[i]), J[:, None] * J[None, :])
         return total
 
-    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
+    def joint_impedance(
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar
+    ) -> Matrix_2_n:
         """Row sums of :meth:`impedance` on single joints: an upper bound of what couples them."""
         said = self.impedance(model, state)
         if said is None:
@@ -123,7 +125,7 @@ class TendonSprings(_TendonLaw):
             total = total + 0.5 * model.tendons[i].stiffness * stretch * stretch
         return total
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """``J' stiffness J``; no damping."""
         return self._squares(model, state, lambda tendon: tendon.stiffness), np.zeros((model.nv, model.nv))
 
@@ -152,7 +154,7 @@ class TendonDamping(_TendonLaw):
         """Force of a damper (N)."""
         return -model.tendons[i].damping * rate
 
-    def impedance(self, model: Model, state: State) -> tuple[Matrix, Matrix]:
+    def impedance(self, model: Model, state: State) -> tuple[Matrix_nv_nv, Matrix_nv_nv]:
         """``J' damping J``; no stiffness."""
         return np.zeros((model.nv, model.nv)), self._squares(model, state, lambda tendon: tendon.damping)
 
@@ -230,7 +232,9 @@ class TendonLimits(_TendonLaw):
         fast = 0.25 / self.step
         return where(less(STOP_FREQUENCY, fast), STOP_FREQUENCY + 0.0 * fast, fast)
 
-    def joint_impedance(self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar) -> Matrix:
+    def joint_impedance(
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar
+    ) -> Matrix_2_n:
         """Springs and dampers of the limits that are passed, on single joints."""
         total: Any = np.zeros((2, model.n))
         for i, length, rate, J in moment_arms(model, state, self._acts_on):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import concatenate, is_numeric
 from ...arrays.arguments import shape_of
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector, Vector_n, Vector_nv
 from ...compiler import compile
 from ...dynamics.checks import check_dynamic, check_model
 from ...errors import ModelError, NumericsError, describe
@@ -48,7 +48,7 @@ class TorqueLaw(Law):
     """model that the controller uses, [ETH] (3.76): without payload, with a wrong mass; None: the robot itself"""
 
     @abstractmethod
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """Joint torques that the controller computes, before the actuation of the robot.
 
         Args:
@@ -60,13 +60,13 @@ class TorqueLaw(Law):
             Joint torques (n; N m or N).
         """
 
-    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector:
+    def forces(self, model: Model, t: Scalar, state: State, touching: frozenset[str]) -> Vector_nv:
         """The commanded torques, projected to those that drives can exert; no wrench on the base."""
         known = model if self.estimate is None else self.estimate
         torques = self.commanded_torques(known, t, state)
         return concatenate([np.zeros(model.m), drives(model).projector @ torques])
 
-    def torques(self, model: Model, state: State, t: Scalar = 0.0) -> Vector:
+    def torques(self, model: Model, state: State, t: Scalar = 0.0) -> Vector_n:
         """Joint torques of the controller at one state.
 
         Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Scalar, Vector, Vector_n, Vector_nv
 from ...dynamics import gravity_forces
 from ...model import Model, State
 from ...qp.least_squares import Level, hierarchical
@@ -75,7 +75,7 @@ class VirtualModel(TorqueLaw):
         check_tasks(model, [*as_tasks(self.contacts), *self.tasks])
         self.virtual_force(model, 0.0, model.neutral())
 
-    def virtual_force(self, model: Model, t: Scalar, state: State) -> Vector:
+    def virtual_force(self, model: Model, t: Scalar, state: State) -> Vector_nv:
         """Generalized forces ``J_v' F_v`` of the virtual springs and dampers.
 
         Args:
@@ -95,7 +95,7 @@ class VirtualModel(TorqueLaw):
         error, velocity = (stacked([getattr(d, part) for d in demands], (0,)) for part in ("error", "velocity"))
         return J.T @ (k * error + d * (velocity - J @ state.velocity) + f)
 
-    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector:
+    def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:
         """Virtual and gravity forces, less those of the contacts."""
         pull = self.virtual_force(model, t, state) + gravity_forces(model, state)
         S, right, Z, _ = drives(model)

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ...arrays.types import Vector
+from ...arrays.types import Vector, Vector_3
 from ...dynamics import (
     center_of_mass,
     center_of_mass_bias,
@@ -44,7 +44,7 @@ class CenterOfMassTask(Task):
         """Three rows along the world's axes."""
         return 3
 
-    def value(self, model: Model, state: State) -> Vector:
+    def value(self, model: Model, state: State) -> Vector_3:
         """Center of mass (3, world, m)."""
         return center_of_mass(model, state)
 

@@ -15,7 +15,7 @@ from ...dynamics import link_pose
 from ...errors import ModelError
 from ...model import Model, State
 from ...records import concise
-from .demand import ForceDemand, Motion, masked
+from .demand import ForceDemand, Motion, mask_rows
 from .task import Task
 
 
@@ -94,7 +94,7 @@ class ForceTask(Task):
         for i, part in zip(members, own, strict=True):
             columns[i] = part
         wanted = np.zeros(size) if self.goal is None else self.goal
-        return masked(ForceDemand(concatenate(columns, axis=1), wanted, self.weight + np.zeros(size)), self.mask)
+        return mask_rows(ForceDemand(concatenate(columns, axis=1), wanted, self.weight + np.zeros(size)), self.mask)
 
     def _columns(self, model: Model, state: State, places: Sequence[str]) -> list[Matrix]:
         """Matrix (rows x 3) of each contact that maps its force to the rows of the task."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ...arrays import concatenate
-from ...arrays.types import Matrix, Vector
+from ...arrays.types import Matrix, Matrix_k_nv, Vector
 from ...records import concise
 
 D = TypeVar("D", "Demand", "ForceDemand")
@@ -38,7 +38,7 @@ class Demand(NamedTuple):
 
     error: Vector
     """``rows`` (m, rad)"""
-    J: Matrix
+    J: Matrix_k_nv
     """``rows x nv``"""
     bias: Vector
     """``rows``: ``dJ/dt v``"""
@@ -62,7 +62,7 @@ class ForceDemand(NamedTuple):
     """``rows``"""
 
 
-def masked(demand: D, mask: tuple[bool, ...] | None) -> D:
+def mask_rows(demand: D, mask: tuple[bool, ...] | None) -> D:
     """Rows of a demand that a mask keeps."""
     return demand if mask is None else type(demand)(*(x[np.flatnonzero(mask)] for x in demand))
 

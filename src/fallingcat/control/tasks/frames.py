@@ -10,7 +10,7 @@ import numpy as np
 from ..._deprecated import former_arguments
 from ...arrays import concatenate, cross, skew
 from ...arrays.arguments import shape_of
-from ...arrays.types import Matrix, Pose, Rotation, Vector
+from ...arrays.types import Matrix, Pose, Rotation, Vector, Vector_3
 from ...dynamics import jacobian, jacobian_derivative, link_pose
 from ...errors import ModelError, describe
 from ...lie import rotations
@@ -87,7 +87,7 @@ class PoseTask(LinkTask):
         """Pose of the place (4 x 4)."""
         return link_pose(model, state, self.link)
 
-    def goal_point(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector_3, Vector_3] | None:
         """Origin of the place and its goal, unless the mask leaves out a position row."""
         return (self.link, np.zeros(3), self.goal[:3, 3]) if self.mask is None or all(self.mask[:3]) else None
 
@@ -108,11 +108,11 @@ class PositionTask(LinkTask):
         "PositionTask('foot')"
     """
 
-    def value(self, model: Model, state: State) -> Vector:
+    def value(self, model: Model, state: State) -> Vector_3:
         """Position of the origin (3, world, m)."""
         return link_pose(model, state, self.link)[:3, 3]
 
-    def goal_point(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector_3, Vector_3] | None:
         """Origin of the place and its goal, unless there is a mask."""
         return (self.link, np.zeros(3), self.goal) if self.mask is None else None
 
@@ -179,12 +179,12 @@ class PointTask(LinkTask):
                 f"point of {self.name} must have shape (3,), got {shape_of(self.point) or describe(self.point)}"
             )
 
-    def value(self, model: Model, state: State) -> Vector:
+    def value(self, model: Model, state: State) -> Vector_3:
         """Position of the point (3, world, m)."""
         H = link_pose(model, state, self.link)
         return H[:3, :3] @ self.point + H[:3, 3]
 
-    def goal_point(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector_3, Vector_3] | None:
         """Point and its goal, unless there is a mask."""
         return (self.link, self.point, self.goal) if self.mask is None else None
 

@@ -43,7 +43,7 @@ class JointsTask(Task):
             if self.joints is not None:
                 raise ModelError("joints of a JointsTask must be None where its goal is a mapping")
             object.__setattr__(self, "joints", tuple(self.goal))
-            parts = [x if np.ndim(x) else np.reshape(x, 1) for x in map(_listed, self.goal.values())]
+            parts = [x if np.ndim(x) else np.reshape(x, 1) for x in map(_as_list, self.goal.values())]
             object.__setattr__(self, "goal", stacked(parts, (0,)))
         if self.joints is not None:
             object.__setattr__(self, "joints", _names(self.joints))
@@ -95,5 +95,5 @@ def _names(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _listed(x: Any) -> Any:
+def _as_list(x: Any) -> Any:
     return np.array(x, dtype=float) if isinstance(x, (list, tuple)) else x

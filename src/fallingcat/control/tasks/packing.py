@@ -22,7 +22,7 @@ def packed(model: Model, tasks: Sequence[Task]) -> FloatArray:
     return np.concatenate([np.zeros((*lead, 0)), *(np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts)], axis=-1)
 
 
-def filled(model: Model, forms: Sequence[Task], numbers: Vector) -> list[Task]:
+def fill_tasks(model: Model, forms: Sequence[Task], numbers: Vector) -> list[Task]:
     """Tasks of these forms with numbers of :func:`packed`."""
     tasks, start = [], 0
     for form in forms:
@@ -38,7 +38,7 @@ def count(model: Model, forms: Sequence[Task]) -> int:
 
 
 def example(model: Model, forms: Sequence[Task]) -> np.ndarray:
-    """Numbers that :func:`filled` takes: goals that are matrices are the identity, which every group has."""
+    """Numbers that :func:`fill_tasks` takes: goals that are matrices are the identity, which every group has."""
     shapes = [shape for form in forms for shape in form.number_shapes(model).values()]
     parts = [np.eye(shape[0]) if len(shape) == 2 else np.full(shape, 0.5) for shape in shapes]
     return np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])

@@ -14,13 +14,13 @@ import numpy as np
 from ..._deprecated import former_attribute, former_methods
 from ...arrays import is_numeric
 from ...arrays.arguments import shape_of
-from ...arrays.types import FloatArray, Scalar, Vector
+from ...arrays.types import FloatArray, Scalar, Vector, Vector_3
 from ...caching import cached_property
 from ...dynamics.checks import check_fields, check_model
 from ...errors import ModelError, describe
 from ...lie.group import constant
 from ...model import Frame, Model, State
-from .demand import Demand, ForceDemand, Motion, masked
+from .demand import Demand, ForceDemand, Motion, mask_rows
 from .goals import MAX_NUMBER, as_mask, as_numbers, is_moderate
 
 _PACKED = "_packed"
@@ -121,7 +121,7 @@ class Task(ABC):
             Array of the shape :meth:`goal_shape`.
         """
 
-    def goal_point(self) -> tuple[str, Vector, Vector] | None:
+    def goal_point(self) -> tuple[str, Vector_3, Vector_3] | None:
         """Point that the goal positions completely, for a bound of the reach.
 
         Returns:
@@ -244,7 +244,7 @@ class Task(ABC):
         v, a, gain, weight = (_all(x, size) for x in (self.velocity, self.acceleration, self.gain, self.weight))
         rate = J @ state.velocity
         wanted = a + 2.0 * self.ratio * gain * (v - rate) + gain * gain * error
-        return masked(Demand(error, J, bias, v + gain * error, wanted, weight), self.mask)
+        return mask_rows(Demand(error, J, bias, v + gain * error, wanted, weight), self.mask)
 
     def force_demand(self, model: Model, state: State, contacts: Sequence[str]) -> ForceDemand | None:
         """Desired contact forces at a state, for force tasks.

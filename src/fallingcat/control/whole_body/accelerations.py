@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...arrays.types import Matrix, Vector
+from ...arrays.types import Matrix_nv_nv, Vector, Vector_nv
 from ...model import Model, State
 from ...qp.least_squares import Level, hierarchical
 from ...records import concise
@@ -26,7 +26,7 @@ class AccelerationResult(NamedTuple):
         (array([1., 0., 0.]), (3,))
     """
 
-    acceleration: Vector
+    acceleration: Vector_nv
     """``nv``: of the quasi-velocity"""
     residuals: tuple[Vector, ...]
     """for each task, ``J a + dJ/dt v`` minus its desired acceleration"""
@@ -40,7 +40,7 @@ def accelerations(
     tasks: Sequence[Sequence[Task]],
     *,
     damping: float = 0.0,
-    metric: str | Matrix | None = None,
+    metric: str | Matrix_nv_nv | None = None,
 ) -> AccelerationResult:
     """Acceleration that meets prioritized tasks ([ETH] (3.82), (3.83)).
 

@@ -17,7 +17,7 @@ from ..inverse_kinematics.differential import Levels, checked_levels
 from ..limits.joint_limits import Limit, all_limits
 from ..tasks.packing import packed
 from ..tasks.task import Task
-from .loop import WholeBodyLoop, WholeBodyResult, judged
+from .loop import WholeBodyLoop, WholeBodyResult, result_with_status
 from .plan import plan_of
 from .problem import FINAL_LEVELS, Setup, TorqueLimits
 from .solver import Solver
@@ -72,7 +72,7 @@ def torques(
     setup = _setup(model, levels, contacts, friction, limits, settle, normal, horizon)
     solver = Solver(model, plan_of(model, setup))
     numbers = packed(model, [task for level in levels for task in level])
-    return judged(model, levels, solver, solver.solve(*model.flatten(state), numbers))
+    return result_with_status(model, levels, solver, solver.solve(*model.flatten(state), numbers))
 
 
 @concise

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 
 from ..._deprecated import former_attribute
-from ...arrays.types import FloatArray, Scalar, Vector
+from ...arrays.types import (
+    Float_n,
+    Float_N_n,
+    Float_N_nq,
+    Float_N_nv,
+    Float_nv,
+    FloatArray,
+    Scalar,
+    Vector,
+    Vector_nq,
+    Vector_nv,
+)
 from ...caching import cached_property
 from ...compiler import Kernel, compile
 from ...errors import ModelError, NumericsError, describe
@@ -54,9 +65,9 @@ class WholeBodyResult:
         ('solved', (0, 3))
     """
 
-    torques: FloatArray
+    torques: Float_n
     """``n``: joint forces (N m or N)"""
-    acceleration: FloatArray
+    acceleration: Float_nv
     """``nv``: of the quasi-velocity ``[twist; rates]``; of a :class:`.Stance` the twist is that of its first foot"""
     forces: FloatArray
     """``contacts x 3``: on the robot, along the world's axes (N); of a :class:`.Stance` ``feet x 6``, in the frames of
@@ -113,7 +124,7 @@ class WholeBodyLoop:
         self._answer: Solution | None = None
         self._held = np.zeros((0, 0), np.int64)
 
-    def __call__(self, q: Vector, v: Vector | State, t: Scalar = 0.0) -> FloatArray:
+    def __call__(self, q: Vector_nq, v: Vector_nv | State, t: Scalar = 0.0) -> Float_n:
         """Joint torques of one tick.
 
         Given a time and a state instead, it is a controller of :func:`fallingcat.simulate`.
@@ -133,7 +144,7 @@ class WholeBodyLoop:
         self._answer = self._solver.solve(q, v, self._numbers)
         return self._solver.torques(self._answer)
 
-    def batch_forces(self, t: float, states: State) -> FloatArray:
+    def batch_forces(self, t: float, states: State) -> Float_N_n:
         """Joint torques of many robots at once.
 
         :func:`fallingcat.rollout` calls a :class:`.SampledController` loop in this way.  Each robot starts from the
@@ -153,7 +164,7 @@ class WholeBodyLoop:
 
     together = former_attribute("together", "batch_forces")
 
-    def flattened(self, states: State) -> tuple[FloatArray, FloatArray]:
+    def flattened(self, states: State) -> tuple[Float_N_nq, Float_N_nv]:
         """Coordinates and velocities of many robots.
 
         Args:
@@ -168,7 +179,7 @@ class WholeBodyLoop:
         poses, joints, twists, rates = states
         return self._coordinates(poses[:, :3], joints), np.hstack([twists, rates])
 
-    def each(self, q: FloatArray, v: FloatArray, numbers: FloatArray) -> FloatArray:
+    def each(self, q: Float_N_nq, v: Float_N_nv, numbers: FloatArray) -> Float_N_n:
         """Joint torques of many robots, with numbers of their own.
 
         Args:
@@ -257,7 +268,7 @@ class WholeBodyLoop:
         """Full result of the last tick."""
         if self._answer is None:
             raise ModelError("this loop has not been called yet")
-        return judged(self.model, self.levels, self._solver, self._answer)
+        return result_with_status(self.model, self.levels, self._solver, self._answer)
 
     def _check_time(self, t: Scalar, late: float) -> None:
         """Raise an error where a tick comes too late."""
@@ -273,7 +284,7 @@ def coordinates(model: Model, state: State) -> Vector:
     return model.flatten(state)[0]
 
 
-def judged(model: Model, levels: Levels, solver: Solver, found: Solution) -> WholeBodyResult:
+def result_with_status(model: Model, levels: Levels, solver: Solver, found: Solution) -> WholeBodyResult:
     """Result with the status that follows from the residuals."""
     setup, shape, x = solver.plan.setup, solver.plan.shape, found.x
     acceleration = setup.motion(model, x)

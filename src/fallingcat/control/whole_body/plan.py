@@ -13,7 +13,7 @@ from ...compiler import Kernel, compile
 from ...lie.group import constant
 from ...model import Model, State
 from ..tasks.packing import count, example
-from .problem import Posed, Shape, TorqueLimits, efforts
+from .problem import ProblemKind, Shape, TorqueLimits, efforts
 
 CONSTANT = -1
 """Source of a row that never changes."""
@@ -23,7 +23,7 @@ class Plan(NamedTuple):
     """Compiled problem of a robot, and its constant rows."""
 
     shape: Shape
-    setup: Posed
+    setup: ProblemKind
     kernel: Kernel
     """``(q, v, numbers) -> [rows that change; value; root; lower]``, flat"""
     kept: np.ndarray
@@ -38,7 +38,7 @@ class _Changes(Exception):
     """A row assumed constant is not."""
 
 
-def changing(model: Model, state: State, numbers: Vector, *, setup: Posed, source: tuple[int, ...]) -> Vector:
+def changing(model: Model, state: State, numbers: Vector, *, setup: ProblemKind, source: tuple[int, ...]) -> Vector:
     """Flat array of the changing rows, then value, root and lower bounds.
 
     ``source`` is for each row its own index (it is in the array), -1 (it is constant), or the index of an equal row.
@@ -51,7 +51,7 @@ def changing(model: Model, state: State, numbers: Vector, *, setup: Posed, sourc
 
 
 @lru_cache(maxsize=32)
-def plan_of(model: Model, setup: Posed) -> Plan:
+def plan_of(model: Model, setup: ProblemKind) -> Plan:
     """Compiled problem, made once for a robot and kinds of tasks, contacts and limits."""
     size, shape = count(model, [form for level in setup.forms for form in level]), setup.shape(model)
     size += setup.switches
@@ -67,7 +67,7 @@ def plan_of(model: Model, setup: Posed) -> Plan:
     return Plan(shape, setup, kernel, kept, constant(where.astype(np.int64)), torque_rows)
 
 
-def _sources(model: Model, setup: Posed, shape: Shape, torque_rows: slice) -> tuple[tuple[int, ...], np.ndarray]:
+def _sources(model: Model, setup: ProblemKind, shape: Shape, torque_rows: slice) -> tuple[tuple[int, ...], np.ndarray]:
     """Sources of :func:`changing`, from the rows that are equal at two states, and the constant rows.
 
     The assumption is verified when the code is traced.

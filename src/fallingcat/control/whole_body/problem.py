@@ -18,7 +18,7 @@ from ...lie.group import constant
 from ...model import Model, State
 from ..limits.joint_limits import Limit
 from ..tasks.demand import stacked
-from ..tasks.packing import filled
+from ..tasks.packing import fill_tasks
 from ..tasks.task import Task
 
 UNBOUNDED = -1e300
@@ -44,7 +44,7 @@ class TorqueLimits:
         positive(self.fraction, "fraction of TorqueLimits")
 
 
-class Posed(Hashable, Protocol):
+class ProblemKind(Hashable, Protocol):
     """Kind of problem: all constants of its compiled code; hashable."""
 
     @property
@@ -205,7 +205,7 @@ def problem(model: Model, state: State, numbers: Vector, setup: Setup) -> Proble
     dynamics = concatenate([mass_matrix(model, state), -(J.T) * model.mass], axis=1)
     still, bias = _rest_rows(model, state, setup.contacts, points)
     undriven = _undriven(model)
-    tasks = filled(model, [form for level in setup.forms for form in level], numbers)
+    tasks = fill_tasks(model, [form for level in setup.forms for form in level], numbers)
     asked = [task_rows(model, state, task, setup.contacts) for task in tasks]
     if setup.switched:
         asked = [(_without_open_contacts(model, rows, mask), value, weight) for rows, value, weight in asked]
@@ -316,10 +316,10 @@ def efforts(model: Model) -> tuple[FloatArray, FloatArray]:
 @lru_cache(maxsize=32)
 def _undriven(model: Model) -> np.ndarray:
     """Orthonormal rows (k x nv) of generalized forces that no drive exerts."""
-    return unexerted(model.actuation)
+    return unactuated_directions(model.actuation)
 
 
-def unexerted(S: np.ndarray) -> np.ndarray:
+def unactuated_directions(S: np.ndarray) -> np.ndarray:
     """Orthonormal rows of forces that drives ``S' u`` do not exert: unit rows where drives are joints."""
     # unit rows without rounding, where they can be had: zeros stay zeros in the compiled code
     if ((S != 0.0).sum(axis=1) <= 1).all():

@@ -22,7 +22,7 @@ from ...qp.compiled_hqp import (
 from ...qp.hqp_reference import limited
 from ...qp.least_squares import RANK_TOLERANCE, Level
 from .plan import Plan, plan_of
-from .problem import UNBOUNDED, Posed, TorqueLimits, efforts
+from .problem import UNBOUNDED, ProblemKind, TorqueLimits, efforts
 
 MAX_OPTIMALITY_ERROR = 1e-8
 """Largest violation of the optimality conditions, relative to the gradients; above it the reference solver is used."""
@@ -86,7 +86,7 @@ class Solver:
             raise ModelError(f"q must have shape ({self.model.nq},), got {np.shape(q)}: one state at a time")
         if posed @ self._zeros != 0.0:  # a cheap test of finiteness: 0 * inf and 0 * nan are nan
             raise NumericsError(self._not_finite(q, v))
-        return self._solved(posed, q, v)
+        return self._solution_at(posed, q, v)
 
     def each(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray, held: np.ndarray) -> np.ndarray:
         """Torques (N x n) of many states (N x nq, N x nv), NaN where a state is not finite.
@@ -101,13 +101,13 @@ class Solver:
             for i in first + np.flatnonzero(np.isfinite(posed).all(axis=1)):
                 self.found.held[:] = held[i]
                 try:
-                    torques[i] = self.torques(self._solved(posed[i - first], q[i], v[i]))
+                    torques[i] = self.torques(self._solution_at(posed[i - first], q[i], v[i]))
                 except NumericsError as error:
                     raise NumericsError(f"robot {i}: {error}") from None
                 held[i] = self.found.held
         return torques
 
-    def _solved(self, posed: np.ndarray, q: np.ndarray, v: np.ndarray) -> Solution:
+    def _solution_at(self, posed: np.ndarray, q: np.ndarray, v: np.ndarray) -> Solution:
         """Solution of the problem of the kernel, at ``q`` and ``v``."""
         self._flat[:] = posed
         code = self._go()
@@ -118,7 +118,7 @@ class Solver:
         f, (_, rounds, worst, _, _, relaxed) = self.found, self.found.report.tolist()
         unfinished = code != SOLVED or worst > MAX_OPTIMALITY_ERROR
         if unfinished and self.rounds is None:
-            return self._safeguarded()
+            return self._reference_solution()
         ranks = tuple(f.ranks.tolist())
         return Solution(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), _NONE, unfinished, relaxed > 0.0)
 
@@ -138,7 +138,7 @@ class Solver:
         over = np.maximum(here - self.value[first:], self.lower - here)
         return np.where(over > LIMIT_TOLERANCE * (1.0 + np.abs(self.value[first:])), over, 0.0)
 
-    def _safeguarded(self) -> Solution:
+    def _reference_solution(self) -> Solution:
         """Reference solution by singular values and a primal active set, for contradictory or degenerate limits.
 
         It starts where drives and friction are within their limits, so that those of velocities are relaxed first.
@@ -184,7 +184,7 @@ class Solver:
         return f"desired accelerations of these tasks of {self.model.name!r} are not finite"
 
 
-def _drives(model: Model, setup: Posed) -> np.ndarray:
+def _drives(model: Model, setup: ProblemKind) -> np.ndarray:
     """Index of the limit of each torque, the tightest of several; -1: none."""
     found, row, least = np.full(model.n, -1), 0, np.inf
     for limit in setup.limits:
@@ -198,7 +198,7 @@ def _drives(model: Model, setup: Posed) -> np.ndarray:
     return found
 
 
-def _unpickled(model: Model, setup: Posed, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
+def _unpickled(model: Model, setup: ProblemKind, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
     """Solver with new memory and the same contents: machine code holds the addresses of its arrays."""
     solver = Solver(model, plan_of(model, setup), rounds)
     for mine, kept in zip((solver._flat, *solver.found), memory, strict=True):

@@ -18,8 +18,18 @@ from ...lie.rotations import block_diagonal, homogeneous
 from ...model import Model, State
 from ..limits.joint_limits import Limit
 from ..tasks.demand import stacked
-from ..tasks.packing import filled
-from .problem import UNBOUNDED, Levels, Problem, Shape, TorqueLimits, efforts, ends_of, own_limits, unexerted
+from ..tasks.packing import fill_tasks
+from .problem import (
+    UNBOUNDED,
+    Levels,
+    Problem,
+    Shape,
+    TorqueLimits,
+    efforts,
+    ends_of,
+    own_limits,
+    unactuated_directions,
+)
 
 
 class StanceSetup(NamedTuple):
@@ -116,7 +126,7 @@ def stance_problem(model: Model, state: State, numbers: Vector, setup: StanceSet
     torque, torque_rest = at.joints(rows.T).T, at.B.T @ rest[:6] + rest[6:]
     first = turns[0] @ at.back.T * (1.0 / mass)
     wrenches = [(first @ rows[:6], first @ rest[:6]), *_fixed_wrenches(model, len(feet) - 1)]
-    tasks = filled(model, [form for level in setup.forms for form in level], numbers)
+    tasks = fill_tasks(model, [form for level in setup.forms for form in level], numbers)
     demands = [task.demand(model, state) for task in tasks]
     blocks = [
         (at.wide(others, len(others)), -(at.rest(others) + stacked(bias[1:], (0,)))),
@@ -160,4 +170,4 @@ def _fixed_wrenches(model: Model, others: int) -> list[tuple[Any, Any]]:
 @lru_cache(maxsize=32)
 def _undriven(model: Model) -> np.ndarray:
     """Orthonormal rows (k x n) of joint forces that no drive exerts."""
-    return unexerted(model.actuation[:, model.m :])
+    return unactuated_directions(model.actuation[:, model.m :])

@@ -22,10 +22,10 @@ from .files import Mesh
 _MAX_NODES: Final = 10_000
 _DEEPEST: Final = 50
 _SIZES: Final = {"triangles": 3, "polylist": 0, "polygons": 0}
-Colored = tuple[Mesh, Color | None]
+ColoredMesh = tuple[Mesh, Color | None]
 
 
-def read_collada(data: bytes, reader: Reader) -> list[Colored]:
+def read_collada(data: bytes, reader: Reader) -> list[ColoredMesh]:
     """All meshes of the file's scene, in meters, each with its color."""
     if b"<!" in data.replace(b"<!--", b"").replace(b"<![CDATA[", b"") or b"\0" in data:
         reader.fail(None, "a mesh has no DOCTYPE, no entities, and is encoded in UTF-8")
@@ -45,13 +45,13 @@ def read_collada(data: bytes, reader: Reader) -> list[Colored]:
 class _Scene:
     root: ElementTree.Element
     reader: Reader
-    found: list[Colored] = field(default_factory=list)
+    found: list[ColoredMesh] = field(default_factory=list)
     nodes: int = 0
 
     def __post_init__(self) -> None:
         self.by_id = {e.get("id", ""): e for e in self.root.iter() if e.get("id")}
 
-    def meshes(self) -> list[Colored]:
+    def meshes(self) -> list[ColoredMesh]:
         unit = self.root.find("asset/unit")
         meter = float(unit.get("meter", "1")) if unit is not None else 1.0
         H = np.diag([meter, meter, meter, 1.0])
@@ -74,12 +74,12 @@ class _Scene:
             if child.tag == "node":
                 self._node(child, H, depth + 1)
             elif child.tag == "instance_node":
-                self._node(self._named(child.get("url")), H, depth + 1)
+                self._node(self._element_of_url(child.get("url")), H, depth + 1)
             elif child.tag == "instance_geometry":
                 bound = {each.get("symbol", ""): each.get("target", "") for each in child.iter("instance_material")}
-                self._geometry(self._named(child.get("url")), H, bound)
+                self._geometry(self._element_of_url(child.get("url")), H, bound)
 
-    def _named(self, url: str | None) -> ElementTree.Element:
+    def _element_of_url(self, url: str | None) -> ElementTree.Element:
         return self.by_id[(url or "").lstrip("#")]
 
     def _geometry(self, geometry: ElementTree.Element, H: np.ndarray, bound: dict[str, str]) -> None:
@@ -87,9 +87,9 @@ class _Scene:
             if part.tag not in _SIZES:
                 continue
             inputs = {each.get("semantic"): each for each in part.findall("input")}
-            vertices = self._named(inputs["VERTEX"].get("source"))
+            vertices = self._element_of_url(inputs["VERTEX"].get("source"))
             source = next(each for each in vertices.findall("input") if each.get("semantic") == "POSITION")
-            numbers = self._named(source.get("source")).find("float_array")
+            numbers = self._element_of_url(source.get("source")).find("float_array")
             points = _floats(numbers).reshape(-1, 3)
             stride = 1 + max(int(each.get("offset", "0")) for each in part.findall("input"))
             faces = _faces(part, stride, int(inputs["VERTEX"].get("offset", "0")))

@@ -64,7 +64,7 @@ def _ears(corners: np.ndarray, left: int) -> tuple[np.ndarray, int]:
         start -= count if start >= count else 0
         ear = [rest[(start + k) % count] for k in range(3)]
         others = [rest[(start + k) % count] for k in range(3, count)]
-        if _turns_back(plane[ear]) or _inside(plane[ear], plane[others]).any():
+        if _turns_back(plane[ear]) or _inside_triangle(plane[ear], plane[others]).any():
             start += 1
             continue
         ears.append(ear)
@@ -90,7 +90,7 @@ def _turns_back(ear: np.ndarray) -> bool:
     return bool(turn * ((ax * by - ay * bx) * np.float32(0.5)) < 0.0)
 
 
-def _inside(ear: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _inside_triangle(ear: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Mask of points (n x 2) inside a triangle (3 x 2): those whose way to the right crosses its border once."""
     x, y = points.T
     inside = np.zeros(len(points), dtype=bool)

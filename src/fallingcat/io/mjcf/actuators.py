@@ -37,7 +37,7 @@ _TYPES_READ: Final = {
 _GENERAL: Final = frozenset([*TYPES, "gainprm", "biasprm", "dynprm"])
 _MUSCLE: Final = ("timeconst", "tausmooth", "range", "force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
 DISABLED: Final = "actuators of a group that 'actuatorgroupdisable' switches off are left out"
-_OFF: Final = "actuators are off unless a law commands them, such as fc.control.Actuators"
+_OFF_MESSAGE: Final = "actuators are off unless a law commands them, such as fc.control.Actuators"
 
 
 def read_actuators(
@@ -71,7 +71,7 @@ def read_actuators(
             tally.note(DISABLED, element)
             continue
         numbers = _numbers(drive, element, joint.limits if joint else Limits(), reader)
-        on, odd = None, drive.odd
+        on, odd = None, drive.unsupported_reason
         if joint is None:
             on = transmissions.of(element, np.array([*numbers["gear"], *[0.0] * 6][:6]))
             if on is None:  # of a body that is no part of the robot
@@ -94,7 +94,7 @@ def read_actuators(
                 continue
             made = whole_muscle
         found.append(made)
-        tally.note(_OFF, element)
+        tally.note(_OFF_MESSAGE, element)
     return found
 
 
@@ -105,7 +105,7 @@ def driven_joints(names: Set[str], joints: Sequence[Joint], actuators: Sequence[
     return tuple(joint.name for joint in joints if joint.name in names and joint.kind.nv)
 
 
-def pulled(root: Element) -> set[str]:
+def actuated_joints(root: Element) -> set[str]:
     """Names of the joints that actuators pull on, whatever their kind."""
     given = [element for section in root.all("actuator") for element in section if is_looked_at(element)]
     return {name for element in given if (name := joint_name(element)) is not None}
@@ -135,7 +135,7 @@ class Drive:
 
     def with_element(self, element: Element, reader: FilesReader) -> Drive:
         """This one, filled in by one element more."""
-        fill, keys = _FILLED.get(element.tag, (Drive._unknown, ()))
+        fill, keys = _TAG_READERS.get(element.tag, (Drive._unknown, ()))
         shared, others = dict(self.shared), dict(self.others)
         for key, text in element.attributes.items():
             if key in _SHARED:
@@ -234,7 +234,7 @@ class Drive:
         return replace(self, bias=(*self.bias[:2], -2.0 * self.ratio * float(np.sqrt(self.gain * m))))
 
     @property
-    def odd(self) -> str:
+    def unsupported_reason(self) -> str:
         """Reason why no actuator of ours is this one, in words; none if one is."""
         for key, word in self.types.items():
             if word not in _TYPES_READ[key]:
@@ -268,7 +268,7 @@ class Drive:
         return Actuator(name, joint, "general", gain=gain, bias=bias, **numbers)
 
 
-_FILLED: Final[dict[str, tuple[Callable[[Drive, Element, FilesReader], Drive], tuple[str, ...]]]] = {
+_TAG_READERS: Final[dict[str, tuple[Callable[[Drive, Element, FilesReader], Drive], tuple[str, ...]]]] = {
     "general": (Drive._general, (*_GENERAL, "dynprm")),
     "motor": (Drive._motor, ()),
     "position": (Drive._position, ("kp", "kv", "dampratio", "timeconst")),

@@ -14,7 +14,7 @@ from ..limits import MAX_INERTIA, MAX_LINKS, MAX_MASS, MAX_SHAPES
 from ..numbers import number, vector
 from ..safe_xml import Element
 from .files import FilesReader
-from .geometry import Geom, placed, read_geom
+from .geometry import Geom, read_geom, read_pose
 from .ignored import Tally
 from .joints import JointPart, free_damping, is_free, read_joint
 from .poses import orientation, pose
@@ -100,7 +100,7 @@ class Walk:
             body.geoms.append(read_geom(full, scope.H, scope.source, self.reader))
         elif element.tag == "site":
             full = defaults.applied(element, scope.childclass)
-            body.sites.append((element, scope.H @ placed(full, settings, self.reader)))
+            body.sites.append((element, scope.H @ read_pose(full, settings, self.reader)))
         elif scope.body == 0 and element.tag in ("joint", "freejoint", "inertial"):
             self.reader.fail(element, f"the world has no <{element.tag}>", "put it into a <body>")
         elif element.tag in ("joint", "freejoint"):

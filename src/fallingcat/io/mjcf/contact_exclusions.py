@@ -14,7 +14,7 @@ from .ignored import Tally
 from .shapes import bits
 from .surfaces import Pairs
 
-MOST: Final = 1_000
+MAX_LINKS: Final = 1_000
 """Links, whose pairs are MAX_PAIRS at most."""
 
 
@@ -44,11 +44,11 @@ def contact_exclusions(
     in_pairs = {name for pair in paired for name in pair}
     shaped = [name for name, own in both.items() if any(own) or name in in_pairs]
     plain = not excluded and all(both[name] == [1, 1] for name in shaped)
-    if len(shaped) > MOST and not plain:
-        tally.note(f"which of more than {MOST:,} bodies do not touch each other is not read", root)
+    if len(shaped) > MAX_LINKS and not plain:
+        tally.note(f"which of more than {MAX_LINKS:,} bodies do not touch each other is not read", root)
     return tuple(
         (first, second)
-        for first, second in (combinations(shaped, 2) if len(shaped) <= MOST and not plain else ())
+        for first, second in (combinations(shaped, 2) if len(shaped) <= MAX_LINKS and not plain else ())
         if frozenset((first, second)) not in paired
         and (not _meet(*both[first], *both[second]) or frozenset((first, second)) in excluded)
     )

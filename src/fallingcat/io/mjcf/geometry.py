@@ -110,7 +110,7 @@ def read_geom(element: Element, H: np.ndarray, source: Source, reader: Reader) -
     return Geom(element, kind, (x, y, z), H @ placement, source)
 
 
-def placed(element: Element, settings: Settings, reader: Reader) -> np.ndarray:
+def read_pose(element: Element, settings: Settings, reader: Reader) -> np.ndarray:
     """``4 x 4``: the pose of a site, by ``fromto`` or as of other elements."""
     if "fromto" in element.attributes:
         return _from_to(element, choice(reader, element, "type", TYPES, "sphere"), reader)[0]

@@ -26,7 +26,7 @@ _SOFTNESS: Final = (
     "'solreflimit', 'solimplimit', 'solreffriction', 'solimpfriction' and 'margin' of joints and tendons are not read: "
     "limits and dry friction are those that are simulated, at the ends of the range"
 )
-_CURVED: Final = "only the linear part of {!r} is read"
+_NONLINEAR_MESSAGE: Final = "only the linear part of {!r} is read"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def free_damping(element: Element, reader: FilesReader, tally: Tally) -> float:
     if damping < 0.0:
         reader.fail(element, "'damping' is not negative", f"is {damping:g}")
     if any(more):
-        tally.note(_CURVED.format("damping"), element)
+        tally.note(_NONLINEAR_MESSAGE.format("damping"), element)
     return float(damping)
 
 
@@ -130,7 +130,7 @@ def _passive(element: Element, kind: str, settings: Settings, reader: FilesReade
         if first < 0.0:
             reader.fail(element, f"{name!r} is not negative", f"is {first:g}")
         if any(more):
-            tally.note(_CURVED.format(name), element)
+            tally.note(_NONLINEAR_MESSAGE.format(name), element)
         given[ours] = first
     if kind == "ball" and any(_springdamper(element, reader)):
         tally.note("the 'springdamper' of a ball joint is not read", element)

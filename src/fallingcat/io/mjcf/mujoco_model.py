@@ -100,11 +100,11 @@ def _with_forces(model: Model, peer: Any, forces: MujocoForces, sites: Sites) ->
     model = replace(model, tendons=tuple(forces.tendons(model, site, geom)))
     places = [sites.places.get(str(peer.site(j).name)) for j in range(peer.nsite)]
     actuators = forces.actuators(model, [None if place is None else place.name for place in places])
-    named = {_pulled(peer, i) for i in range(peer.nu)} - {""}
+    named = {_actuated_joint(peer, i) for i in range(peer.nu)} - {""}
     return replace(model, actuators=tuple(actuators), driven=driven_joints(named, model.joints, actuators))
 
 
-def _pulled(peer: Any, i: int) -> str:
+def _actuated_joint(peer: Any, i: int) -> str:
     """The joint that an actuator pulls on, if it is one."""
     return str(peer.joint(peer.actuator_trnid[i, 0]).name) if peer.actuator_trntype[i] in _ON_JOINTS else ""
 

@@ -11,7 +11,7 @@ from ..assembly import Parts, assemble
 from ..diagnostics import Reader
 from ..names import check_name
 from ..safe_xml import Element
-from .actuators import driven_joints, pulled, read_actuators
+from .actuators import actuated_joints, driven_joints, read_actuators
 from .at_rest import AtRest, base_pose, refs
 from .attach import Models
 from .base import find_robot
@@ -104,7 +104,9 @@ def read_mjcf(root: Element, reader: Reader) -> Model:
         AtRest(model, refs(bodies), base_pose(bodies, robot.kept, model)),
         settings.disabled_groups,
     )
-    model = replace(model, actuators=tuple(actuators), driven=driven_joints(pulled(root), model.joints, actuators))
+    model = replace(
+        model, actuators=tuple(actuators), driven=driven_joints(actuated_joints(root), model.joints, actuators)
+    )
     if reader.options.loops == "close":
         model = model.close_loops(*Equalities(root, model, bodies, settings, reader).loops(tally))
     tally.report()

@@ -142,7 +142,7 @@ def _check_attributes(element: Element, known: frozenset[str], reader: Reader) -
         del element.attributes[name]  # nothing is said, as in MuJoCo
     for name in element.attributes:
         if name not in known:
-            hint = _near(name, known) or "it is misspelt, or newer than this reader"
+            hint = _nearest_name(name, known) or "it is misspelt, or newer than this reader"
             reader.fail(element, f"<{element.tag}> has no attribute {name!r}", hint)
         if name in _NUMBERS:
             vector(reader, element, name, _NUMBERS[name])
@@ -154,10 +154,10 @@ def _refuse(child: Element, parent: Element, known: frozenset[str], reader: Read
     if child.tag in _BUILDERS:
         rule = f"<{child.tag}> makes bodies when MuJoCo compiles the file, and is not read"
         reader.fail(child, rule, "let MuJoCo write them out: mujoco.mj_saveLastXML, or write them by hand")
-    reader.fail(child, f"<{parent.tag}> has no element <{child.tag}>", _near(child.tag, known))
+    reader.fail(child, f"<{parent.tag}> has no element <{child.tag}>", _nearest_name(child.tag, known))
 
 
-def _near(name: str, known: frozenset[str]) -> str | None:
+def _nearest_name(name: str, known: frozenset[str]) -> str | None:
     near = get_close_matches(name, sorted(known), n=1)
     return f"do you mean {near[0]!r}?" if near else None
 

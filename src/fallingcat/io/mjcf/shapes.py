@@ -17,7 +17,7 @@ from ..numbers import parse_number
 from ..safe_xml import Element
 from .geometry import Geom
 
-_HIDDEN: Final = 3
+_HIDDEN_GROUP: Final = 3
 """Groups of geoms from here on MuJoCo does not show unless it is asked to: those that only touch."""
 
 
@@ -29,7 +29,7 @@ def link_of(name: str, body: Body, geoms: Sequence[Geom], surfaces: Sequence[Sur
     """
     pairs = ((geom, shape_of(geom), surface) for geom, surface in zip(geoms, surfaces, strict=True))
     found = [(geom, shape, surface) for geom, shape, surface in pairs if shape is not None]
-    visuals = (s for geom, s, surface in found if surface is None or _one(geom.element, "group", 0.0) < _HIDDEN)
+    visuals = (s for geom, s, surface in found if surface is None or _one(geom.element, "group", 0.0) < _HIDDEN_GROUP)
     collisions = (replace(shape, surface=surface) for _, shape, surface in found if surface is not None)
     return Link(name, body, tuple(visuals), tuple(collisions))
 

@@ -76,20 +76,20 @@ def _surface(element: Element, reader: Reader, tally: Tally, most: int) -> Surfa
         given["friction"] = float(friction[0])
         if most > 3 and len(friction) > 1 and friction[0] != friction[1]:
             tally.note(_UNEVEN, element)
-    given["dimensions"] = _whole(element, "condim", 3, reader)
+    given["dimensions"] = _integer_attribute(element, "condim", 3, reader)
     if given["dimensions"] not in DIMENSIONS:
         reader.fail(element, "'condim' is 1, 3, 4 or 6", f"is {element.get('condim')[:40]!r}")
     if given["dimensions"] > 3:
         tally.note(_TORSION, element)
     if element.tag == "geom":
-        given["priority"] = _whole(element, "priority", 0, reader)
+        given["priority"] = _integer_attribute(element, "priority", 0, reader)
     given["margin"] = max(0.0, number(reader, element, "margin", default=0.0))
     if any(name in element.attributes for name in _SOFT):
         tally.note(_SOFTNESS, element)
     return Surface(**given)
 
 
-def _whole(element: Element, attribute: str, default: int, reader: Reader) -> int:
+def _integer_attribute(element: Element, attribute: str, default: int, reader: Reader) -> int:
     given = number(reader, element, attribute, default=float(default))
     if given != int(given):
         reader.fail(element, f"{attribute!r} is an integer", f"is {element.get(attribute)[:40]!r}")

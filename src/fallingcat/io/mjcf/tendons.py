@@ -47,7 +47,7 @@ class Tendons:
         for i, element in enumerate(given):
             full = self.defaults.applied_as(element, "tendon")
             name = element.get("name") or fresh(f"tendon{i}", taken)
-            tendon = self._fixed(element, name) if element.tag == "fixed" else self._spatial(element, name)
+            tendon = self._fixed_tendon(element, name) if element.tag == "fixed" else self._spatial(element, name)
             if tendon is None:
                 self.tally.note("a tendon whose parts are no part of the robot is not read", element)
                 continue
@@ -58,7 +58,7 @@ class Tendons:
             found.append(self._with_forces(tendon, full))
         return found
 
-    def _fixed(self, element: Element, name: str) -> Tendon | None:
+    def _fixed_tendon(self, element: Element, name: str) -> Tendon | None:
         """Coefficients of joints; a joint that is welded, by ``massless="weld"`` say, counts as a constant."""
         known = {joint.name: joint.kind.nv for joint in self.model.joints}
         row: dict[str, float] = {}

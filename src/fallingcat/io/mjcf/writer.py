@@ -23,9 +23,9 @@ from ...model import Body, Frame, Free, Joint, Link, Model, Prismatic, Revolute,
 from ...model.joints.axial import Axial
 from ..diagnostics import FileWarning
 from ..files import write_text
-from ..numbers import written
+from ..numbers import shortest_text
 from .parts import WORLD
-from .written_forces import Forces, placed
+from .written_forces import Forces, pose_attributes
 from .written_geoms import Geoms
 from .written_sections import contacts, drawn_poses, equalities, keyframes, start_pose
 
@@ -62,7 +62,7 @@ def document(model: Model, path: str | os.PathLike[str] = "robot.xml") -> tuple[
     """
     root = ET.Element("mujoco", model=model.name)
     ET.SubElement(root, "compiler", angle="radian")
-    ET.SubElement(root, "option", gravity=written(model.gravity))
+    ET.SubElement(root, "option", gravity=shortest_text(model.gravity))
     ET.SubElement(ET.SubElement(root, "default"), "geom", mass="0")
     writer = _Writer(model, Geoms(path))
     world = ET.Element("worldbody")
@@ -147,7 +147,7 @@ class _Writer:
             _inertial(element, link.body)
             self.geoms.write(element, link)
             for frame in self.frames[link.name]:
-                ET.SubElement(element, "site", {"name": frame.name} | placed(frame.placement))
+                ET.SubElement(element, "site", {"name": frame.name} | pose_attributes(frame.placement))
             made = [self._child_body(element, joint) for joint in self.below[link.name]]
             stack.extend(reversed(made))
 
@@ -178,13 +178,13 @@ class _Writer:
         inverse = _SE3.inverse(D)
         given = {"name": joint.name, "type": kind}
         if isinstance(joint.kind, Axial):
-            given["axis"] = written(inverse[:3, :3] @ np.array(joint.kind.axis))
+            given["axis"] = shortest_text(inverse[:3, :3] @ np.array(joint.kind.axis))
         elif not np.array_equal(D[:3, :3], np.eye(3)) or (isinstance(joint.kind, Free) and _needs_own_frame(joint, D)):
             raise _not_writable(
                 f"joint {joint.name!r} has an offset on the side of its child, which MJCF does not have"
             )
         if not isinstance(joint.kind, (Prismatic, Free)) and inverse[:3, 3].any():
-            given["pos"] = written(inverse[:3, 3])
+            given["pos"] = shortest_text(inverse[:3, 3])
         ET.SubElement(body, "joint", given | self._limits(joint) | _passive(joint))
 
     def _limits(self, joint: Joint) -> dict[str, str]:
@@ -193,11 +193,11 @@ class _Writer:
             self.notes.append("MJCF has no limits of speed: those of joints are left out")
         ends = np.clip([limits.lower, limits.upper], -OPEN_END, OPEN_END)
         if np.isfinite([limits.lower, limits.upper]).any():
-            given["range"] = written(ends)
+            given["range"] = shortest_text(ends)
         elif isinstance(joint.kind, Revolute) and joint.kind.name == "revolute":
             self.notes.append("a hinge without end stops has no type of its own in MJCF: it is read as continuous")
         if np.isfinite(limits.effort):
-            given["actuatorfrcrange"] = written([-limits.effort, limits.effort])
+            given["actuatorfrcrange"] = shortest_text([-limits.effort, limits.effort])
         return given
 
     def _check_mass(self, names: Sequence[str]) -> None:
@@ -228,11 +228,11 @@ def _passive(joint: Joint) -> dict[str, str]:
         "stiffness": passive.stiffness,
         "springref": passive.rest,
     }
-    return {name: written([x]) for name, x in numbers.items() if x}
+    return {name: shortest_text([x]) for name, x in numbers.items() if x}
 
 
 def _body(parent: ET.Element, name: str, H: np.ndarray) -> ET.Element:
-    return ET.SubElement(parent, "body", {"name": name} | placed(H))
+    return ET.SubElement(parent, "body", {"name": name} | pose_attributes(H))
 
 
 def _inertial(element: ET.Element, body: Body) -> None:
@@ -244,5 +244,7 @@ def _inertial(element: ET.Element, body: Body) -> None:
     if (inertia - np.diag(moments)).any():
         moments, axes = np.linalg.eigh(inertia)
         axes[:, 0] *= np.sign(np.linalg.det(axes))
-    pose = {"pos": written(body.center), **placed(homogeneous(axes, body.center))}
-    ET.SubElement(element, "inertial", pose | {"mass": written([body.mass]), "diaginertia": written(moments)})
+    pose = {"pos": shortest_text(body.center), **pose_attributes(homogeneous(axes, body.center))}
+    ET.SubElement(
+        element, "inertial", pose | {"mass": shortest_text([body.mass]), "diaginertia": shortest_text(moments)}
+    )

@@ -27,17 +27,17 @@ from ...model import (
 )
 from ...model.actuator import Actuator
 from ...model.fluid_drag import equivalent_box
-from ..numbers import written
+from ..numbers import shortest_text
 
 _SO3 = SO3()
-_SAME: Final = 1e-9  # relative: centers and boxes that are those of the body
+_EQUALITY_TOLERANCE: Final = 1e-9  # relative: centers and boxes that are those of the body
 
 
-def placed(H: np.ndarray) -> dict[str, str]:
+def pose_attributes(H: np.ndarray) -> dict[str, str]:
     """``pos`` and ``quat``, each where it is not that of the parent."""
-    given = {"pos": written(H[:3, 3])} if H[:3, 3].any() else {}
+    given = {"pos": shortest_text(H[:3, 3])} if H[:3, 3].any() else {}
     if not np.array_equal(H[:3, :3], np.eye(3)):
-        given["quat"] = written(np.roll(_SO3.coordinates(homogeneous(H[:3, :3], np.zeros(3))), 1))
+        given["quat"] = shortest_text(np.roll(_SO3.coordinates(homogeneous(H[:3, :3], np.zeros(3))), 1))
     return given
 
 
@@ -78,8 +78,12 @@ class Forces:
             mass = sum(e.mass for e in own)
             points = [(self.model.frame(e.place).placement @ np.append(e.point, 1.0))[:3] for e in own]
             center = sum(e.mass * p for e, p in zip(own, points, strict=True)) / mass if mass else link.body.center
-            if link.body.mass and link.name in self.bodies and np.allclose(center, link.body.center, atol=_SAME):
-                self.bodies[link.name].set("gravcomp", written([mass / link.body.mass]))
+            if (
+                link.body.mass
+                and link.name in self.bodies
+                and np.allclose(center, link.body.center, atol=_EQUALITY_TOLERANCE)
+            ):
+                self.bodies[link.name].set("gravcomp", shortest_text([mass / link.body.mass]))
             else:
                 self.notes.append(f"gravity compensation of {link.name!r} does not act at its center: left out")
 
@@ -96,7 +100,11 @@ class Forces:
         option = self.root.find("option")
         assert option is not None
         (density, viscosity, wind), *_ = fluids
-        option.attrib |= {"density": written([density]), "viscosity": written([viscosity]), "wind": written(wind)}
+        option.attrib |= {
+            "density": shortest_text([density]),
+            "viscosity": shortest_text([viscosity]),
+            "wind": shortest_text(wind),
+        }
 
     def _is_box(self, drag: FluidDrag) -> bool:
         """True for the box with the inertia of a link."""
@@ -104,8 +112,8 @@ class Forces:
             return False
         body = self.model.links[self.model.link_index(drag.place)].body
         moments = np.diagonal(drag.axes.T @ body.inertia @ drag.axes)
-        same = np.allclose(equivalent_box(body.mass, moments), drag.sides, rtol=_SAME)
-        return bool(same and np.allclose(drag.center, body.center, atol=_SAME))
+        same = np.allclose(equivalent_box(body.mass, moments), drag.sides, rtol=_EQUALITY_TOLERANCE)
+        return bool(same and np.allclose(drag.center, body.center, atol=_EQUALITY_TOLERANCE))
 
     def _element(self, place: str | None) -> tuple[ET.Element, np.ndarray]:
         """Body of a link or frame, and the pose of the place in it."""
@@ -122,7 +130,7 @@ class Forces:
         while name in self.sites:
             name += "_"
         self.sites.add(name)
-        ET.SubElement(body, "site", {"name": name} | placed(H @ homogeneous(np.eye(3), via.point)))
+        ET.SubElement(body, "site", {"name": name} | pose_attributes(H @ homogeneous(np.eye(3), via.point)))
         return name
 
     def _tendon(self, section: ET.Element, tendon: Tendon) -> None:
@@ -133,16 +141,16 @@ class Forces:
             "frictionloss": tendon.friction,
         }.items():
             if x:
-                given[key] = written([x])
+                given[key] = shortest_text([x])
         shift = tendon.offset if isinstance(tendon, FixedTendon) else 0.0
         if tendon.stiffness:
-            given["springlength"] = written(np.array(tendon.rest) - shift)
+            given["springlength"] = shortest_text(np.array(tendon.rest) - shift)
         if tendon.limited:
-            given["range"] = written(np.clip(tendon.limits, -1e10, 1e10) - shift)
+            given["range"] = shortest_text(np.clip(tendon.limits, -1e10, 1e10) - shift)
         if isinstance(tendon, FixedTendon):
             element = ET.SubElement(section, "fixed", given)
             for joint, c in zip(tendon.over, tendon.coefficients, strict=True):
-                ET.SubElement(element, "joint", joint=joint, coef=written([c]))
+                ET.SubElement(element, "joint", joint=joint, coef=shortest_text([c]))
         elif isinstance(tendon, SpatialTendon):
             element = ET.SubElement(section, "spatial", given)
             for k, part in enumerate(tendon.path):
@@ -150,14 +158,14 @@ class Forces:
 
     def _path(self, element: ET.Element, name: str, part: Via | Wrap | Pulley) -> None:
         if isinstance(part, Pulley):
-            ET.SubElement(element, "pulley", divisor=written([part.divisor]))
+            ET.SubElement(element, "pulley", divisor=shortest_text([part.divisor]))
         elif isinstance(part, Via):
             ET.SubElement(element, "site", site=self._site(name, part))
         else:
             body, H = self._element(part.place)
             sizes = [part.radius] if part.kind == "sphere" else [part.radius, part.radius]
-            shape = {"name": name, "type": part.kind, "size": written(sizes), "contype": "0", "conaffinity": "0"}
-            ET.SubElement(body, "geom", shape | {"group": "3"} | placed(H @ part.placement))
+            shape = {"name": name, "type": part.kind, "size": shortest_text(sizes), "contype": "0", "conaffinity": "0"}
+            ET.SubElement(body, "geom", shape | {"group": "3"} | pose_attributes(H @ part.placement))
             given = {"geom": name}
             if part.inside:
                 given["sidesite"] = self._site(f"{name}/side", Via(part.place, part.placement[:3, 3]))
@@ -169,34 +177,34 @@ class Forces:
         given: dict[str, str] = {"name": actuator.name} | self._transmission_attributes(actuator)
         for name, ends in (("ctrlrange", actuator.control_range), ("forcerange", actuator.force_range)):
             if np.isfinite(ends).any():
-                given[name] = written(np.clip(ends, -1e30, 1e30))
+                given[name] = shortest_text(np.clip(ends, -1e30, 1e30))
         plain = actuator.activation is None and not any(actuator.gain_slope) and actuator.muscle is None
         kind = actuator.kind if plain else "general"
         ET.SubElement(section, kind, given | (_gains(actuator) if plain else _general(actuator)))
 
     def _transmission_attributes(self, actuator: Actuator) -> dict[str, str]:
         """Attributes of a transmission, with its gear."""
-        on, gear = actuator.transmission, {} if actuator.gear == 1.0 else {"gear": written([actuator.gear])}
+        on, gear = actuator.transmission, {} if actuator.gear == 1.0 else {"gear": shortest_text([actuator.gear])}
         if on is None:
             return {"joint": actuator.joint} | gear
         if isinstance(on, OnSite):
             site = self._site(f"{actuator.name}/site", Via(on.place))
-            return {"site": site, "gear": written(actuator.gear * np.array(on.wrench))}
+            return {"site": site, "gear": shortest_text(actuator.gear * np.array(on.wrench))}
         if isinstance(on, SliderCrank):
             crank, slider = (self._site(f"{actuator.name}/{x}", Via(getattr(on, x))) for x in ("crank", "slider"))
-            return {"cranksite": crank, "slidersite": slider, "cranklength": written([on.rod])} | gear
+            return {"cranksite": crank, "slidersite": slider, "cranklength": shortest_text([on.rod])} | gear
         return {"tendon": str(on.tendon)} | gear
 
 
 def _gains(actuator: Actuator) -> dict[str, str]:
     match actuator.kind:
         case "position":
-            return {"kp": written([actuator.kp]), "kv": written([actuator.kv])}
+            return {"kp": shortest_text([actuator.kp]), "kv": shortest_text([actuator.kv])}
         case "velocity":
-            return {"kv": written([actuator.kv])}
+            return {"kv": shortest_text([actuator.kv])}
         case "general":
             affine = {"gaintype": "fixed", "biastype": "affine"}
-            return affine | {"gainprm": written([actuator.gain]), "biasprm": written(actuator.bias)}
+            return affine | {"gainprm": shortest_text([actuator.gain]), "biasprm": shortest_text(actuator.bias)}
     return {}
 
 
@@ -205,21 +213,21 @@ def _general(actuator: Actuator) -> dict[str, str]:
     given: dict[str, Any] = {}
     if (a := actuator.activation) is not None:
         if isinstance(a, FirstOrderFilter):
-            given |= {"dyntype": "filter", "dynprm": written([a.time_constant])}
+            given |= {"dyntype": "filter", "dynprm": shortest_text([a.time_constant])}
         elif isinstance(a, MuscleActivation):
-            given |= {"dyntype": "muscle", "dynprm": written([a.rise, a.fall, a.smooth])}
+            given |= {"dyntype": "muscle", "dynprm": shortest_text([a.rise, a.fall, a.smooth])}
         elif isinstance(a, Integrator):
             given["dyntype"] = "integrator"
         if np.isfinite(a.within).all():
-            given["actrange"] = written(a.within)
+            given["actrange"] = shortest_text(a.within)
     if (m := actuator.muscle) is not None:
-        curve = written([*m.operating, m.peak, 1.0, m.lmin, m.lmax, m.vmax, m.fpmax, m.fvmax])
-        types = {"gaintype": "muscle", "biastype": "muscle", "lengthrange": written(m.lengths)}
+        curve = shortest_text([*m.operating, m.peak, 1.0, m.lmin, m.lmax, m.vmax, m.fpmax, m.fvmax])
+        types = {"gaintype": "muscle", "biastype": "muscle", "lengthrange": shortest_text(m.lengths)}
         return given | types | {"gainprm": curve, "biasprm": curve}
     gain, bias = {
         "motor": (1.0, (0.0, 0.0, 0.0)),
         "position": (actuator.kp, (0.0, -actuator.kp, -actuator.kv)),
         "velocity": (actuator.kv, (0.0, 0.0, -actuator.kv)),
     }.get(actuator.kind, (actuator.gain, actuator.bias))
-    gains = {"gaintype": "affine", "gainprm": written([gain, *actuator.gain_slope])}
-    return given | gains | {"biastype": "affine", "biasprm": written(bias)}
+    gains = {"gaintype": "affine", "gainprm": shortest_text([gain, *actuator.gain_slope])}
+    return given | gains | {"biastype": "affine", "biasprm": shortest_text(bias)}

@@ -17,12 +17,12 @@ from ...lie.rotations import homogeneous
 from ...model import Link, Shape
 from ...model.shapes import Mesh
 from ...model.surface import Surface
-from ..numbers import written
+from ..numbers import shortest_text
 from ..uris import located, seen_from
 from .parts import fresh
 
 _MESHES: Final = (".stl", ".obj", ".msh")
-_DRAWN: Final = {"contype": "0", "conaffinity": "0", "group": "2"}
+_VISUAL_ATTRIBUTES: Final = {"contype": "0", "conaffinity": "0", "group": "2"}
 _TOUCHES: Final = {"group": "3"}
 
 
@@ -47,7 +47,7 @@ class Geoms:
         section = ET.SubElement(root, "asset") if self._meshes else root
         for (file, scale), name in self._meshes.items():
             given = {"name": name, "file": file, "inertia": "shell"}
-            ET.SubElement(section, "mesh", given | ({} if set(scale) == {1.0} else {"scale": written(scale)}))
+            ET.SubElement(section, "mesh", given | ({} if set(scale) == {1.0} else {"scale": shortest_text(scale)}))
 
     def _geom(self, shape: Shape) -> dict[str, str] | None:
         given = {"type": shape.kind}
@@ -57,14 +57,14 @@ class Geoms:
                 return None
             given["mesh"] = name
         else:
-            given["size"] = written(_size(shape))
+            given["size"] = shortest_text(_size(shape))
         H = shape.placement
         if H[:3, 3].any():
-            given["pos"] = written(H[:3, 3])
+            given["pos"] = shortest_text(H[:3, 3])
         if not np.array_equal(H[:3, :3], np.eye(3)):
-            given["quat"] = written(np.roll(SO3().coordinates(homogeneous(H[:3, :3], np.zeros(3))), 1))
+            given["quat"] = shortest_text(np.roll(SO3().coordinates(homogeneous(H[:3, :3], np.zeros(3))), 1))
         given |= {} if shape.surface is None else contact_parameters(shape.surface)
-        return given if shape.color is None else given | {"rgba": written(shape.color)}
+        return given if shape.color is None else given | {"rgba": shortest_text(shape.color)}
 
     def _mesh(self, shape: Mesh) -> str | None:
         """Name of the asset of a mesh; None where MuJoCo cannot read its file."""
@@ -90,7 +90,7 @@ def contact_parameters(surface: Surface) -> dict[str, str]:
     given = {"condim": surface.dimensions, "priority": surface.priority, "margin": surface.margin}
     usual = {"condim": 3, "priority": 0, "margin": 0.0}
     found = {key: f"{value:.17g}" for key, value in given.items() if value != usual[key]}
-    found |= {} if surface.friction == 1.0 else {"friction": written([surface.friction])}
+    found |= {} if surface.friction == 1.0 else {"friction": shortest_text([surface.friction])}
     found |= {"contype": "0", "conaffinity": "0"} if surface.paired_only else {}
     return found | ({"name": surface.name} if surface.pairs else {})
 
@@ -115,10 +115,10 @@ def _roles(visuals: Sequence[Shape], collisions: Sequence[Shape]) -> Iterator[tu
         if same is None:
             yield shape, _TOUCHES
             continue
-        yield from ((other, _DRAWN) for other in waiting[:same])
+        yield from ((other, _VISUAL_ATTRIBUTES) for other in waiting[:same])
         yield shape, {}
         waiting = waiting[same + 1 :]
-    yield from ((other, _DRAWN) for other in waiting)
+    yield from ((other, _VISUAL_ATTRIBUTES) for other in waiting)
 
 
 def _alike(one: Shape, other: Shape) -> bool:

@@ -13,7 +13,7 @@ from ...errors import ModelError
 from ...lie import SE3, SO3
 from ...lie.rotations import homogeneous
 from ...model import Couple, Free, Loop, Model, Pin, Weld
-from ..numbers import written
+from ..numbers import shortest_text
 from .parts import WORLD
 from .written_geoms import contact_parameters
 
@@ -28,7 +28,7 @@ def equalities(root: ET.Element, model: Model) -> None:
     section = ET.Element("equality")
     for joint in model.joints:
         if joint.mimic is not None:
-            numbers = written([joint.mimic.offset, joint.mimic.ratio, 0.0, 0.0, 0.0])
+            numbers = shortest_text([joint.mimic.offset, joint.mimic.ratio, 0.0, 0.0, 0.0])
             ends = {"joint1": joint.name, "joint2": joint.mimic.leader}
             name = f"{joint.name} mimics {joint.mimic.leader}"
             ET.SubElement(section, "joint", {"name": name} | ends | {"polycoef": numbers})
@@ -41,7 +41,7 @@ def equalities(root: ET.Element, model: Model) -> None:
 def _loop(section: ET.Element, root: ET.Element, model: Model, loop: Loop) -> None:
     if isinstance(loop, Couple) and len(loop.coefficients) <= _MAX_COEFFICIENTS:
         ends = {"joint1": loop.joint} | ({} if loop.other is None else {"joint2": loop.other})
-        numbers = written([*loop.coefficients, *[0.0] * (_MAX_COEFFICIENTS - len(loop.coefficients))])
+        numbers = shortest_text([*loop.coefficients, *[0.0] * (_MAX_COEFFICIENTS - len(loop.coefficients))])
         ET.SubElement(section, "joint", {"name": loop.name} | ends | {"polycoef": numbers})
     elif isinstance(loop, Pin):
         _pin(section, root, model, loop)
@@ -50,7 +50,7 @@ def _loop(section: ET.Element, root: ET.Element, model: Model, loop: Loop) -> No
         H = F @ loop.placement @ _SE3.inverse(G)
         quaternion = np.roll(_SO3.coordinates(homogeneous(H[:3, :3], np.zeros(3))), 1)
         ends = {"body1": first} | ({} if second == WORLD else {"body2": second})
-        given = {"name": loop.name, "relpose": written([*H[:3, 3], *quaternion])}
+        given = {"name": loop.name, "relpose": shortest_text([*H[:3, 3], *quaternion])}
         ET.SubElement(section, "weld", given | ends)
     else:
         raise ModelError(f"the loop {loop.name!r} is a {type(loop).__name__}, which MJCF does not have: use .toml")
@@ -64,11 +64,11 @@ def _pin(section: ET.Element, root: ET.Element, model: Model, loop: Pin) -> None
     apart = (zero[first] @ np.append(here, 1.0) - zero[second] @ np.append(there, 1.0))[:3]
     if np.abs(apart).max() <= _COINCIDE:
         ends = {"body1": first} | ({} if second == WORLD else {"body2": second})
-        ET.SubElement(section, "connect", {"name": loop.name, "anchor": written(here)} | ends)
+        ET.SubElement(section, "connect", {"name": loop.name, "anchor": shortest_text(here)} | ends)
         return
     for k, body, point in (("1", first, here), ("2", second, there)):
         home = next(e for e in root.iter() if e.tag in ("body", "worldbody") and e.get("name", WORLD) == body)
-        ET.SubElement(home, "site", name=f"{loop.name}/{k}", pos=written(point))
+        ET.SubElement(home, "site", name=f"{loop.name}/{k}", pos=shortest_text(point))
     ET.SubElement(section, "connect", name=loop.name, site1=f"{loop.name}/1", site2=f"{loop.name}/2")
 
 
@@ -102,7 +102,7 @@ def contacts(root: ET.Element, model: Model, folded: Set[str]) -> None:
     for first, second in excluded:
         ET.SubElement(section, "exclude", body1=first, body2=second)
     for (first, second), surface in pairs.items():
-        given = {"friction": written([surface.friction] * 2)} | contact_parameters(replace(surface, friction=1.0))
+        given = {"friction": shortest_text([surface.friction] * 2)} | contact_parameters(replace(surface, friction=1.0))
         ET.SubElement(section, "pair", {"geom1": first, "geom2": second} | given)
 
 
@@ -117,7 +117,9 @@ def keyframes(root: ET.Element, model: Model) -> list[str]:
     section = ET.SubElement(root, "keyframe") if model.keyframes else root
     for name, state in model.keyframes.items():
         q, v = model.to_mujoco(state)
-        ET.SubElement(section, "key", {"name": name, "qpos": written(q)} | ({"qvel": written(v)} if v.any() else {}))
+        ET.SubElement(
+            section, "key", {"name": name, "qpos": shortest_text(q)} | ({"qvel": shortest_text(v)} if v.any() else {})
+        )
     return notes
 
 

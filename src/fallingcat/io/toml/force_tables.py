@@ -15,8 +15,8 @@ from ...model.actuator import Actuator, ActuatorKind
 from ...model.force_elements import KINDS as ELEMENTS
 from ...model.transmissions import KINDS as TRANSMISSIONS
 from ..limits import MAX_SHAPES
-from .parts import OWN, made, moved, written
-from .placed import Placed, Table
+from .parts import OWN, make_part, moved, part_table
+from .placed import PlacementTable, Table
 from .values import Interval, Name, Point, numbers, wrong
 
 
@@ -53,12 +53,12 @@ class ActuatorTable(Table):
         if self.activation is not None:
             more["activation"] = _part(self.activation, "activation", ACTIVATIONS)
         if self.muscle is not None:
-            more["muscle"] = made(Muscle, **_tuples(self.muscle))
+            more["muscle"] = make_part(Muscle, **_tuples(self.muscle))
         joint = self.joint or ""
         return Actuator(self.name, joint, self.type, self.gear, self.kp, self.kv, gain=self.gain, **more)
 
 
-class PathTable(Placed):
+class PathTable(PlacementTable):
     """One element of the path of a tendon: a point, a shape to go around, or a pulley."""
 
     through: Name | None = None
@@ -130,7 +130,7 @@ class ForceElementTable(Table):
         """The element."""
         if self.type not in ELEMENTS:
             raise ModelError(f"there is no force element {self.type!r}: it is one of {', '.join(ELEMENTS)}")
-        element: ForceElement = made(ELEMENTS[self.type], name=self.name, **self.own)
+        element: ForceElement = make_part(ELEMENTS[self.type], name=self.name, **self.own)
         return element
 
 
@@ -141,7 +141,7 @@ def _part(given: dict[str, Any], what: str, kinds: Mapping[str, Any]) -> Any:
     """A part of an actuator, whose fields are keys of its table."""
     if given.get("type") not in kinds:
         raise ModelError(f"the type of a {what} is one of {', '.join(kinds)}, not {given.get('type')!r}")
-    return made(kinds[given["type"]], **moved(given, what, kinds, frozenset(), {"type"}, {"type"})[OWN])
+    return make_part(kinds[given["type"]], **moved(given, what, kinds, frozenset(), {"type"}, {"type"})[OWN])
 
 
 def _tuples(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,9 +156,9 @@ def actuator_extras(actuator: Actuator) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for key, kinds in _PARTS.items():
         if (part := getattr(actuator, key)) is not None:
-            table[key] = {"type": _name_of(part, key, kinds), **finite_only(written(part, {"type"}))}
+            table[key] = {"type": _name_of(part, key, kinds), **finite_only(part_table(part, {"type"}))}
     if actuator.muscle is not None:
-        table["muscle"] = written(actuator.muscle, set())
+        table["muscle"] = part_table(actuator.muscle, set())
     if any(actuator.gain_slope):
         table["gain_slope"] = actuator.gain_slope
     return table
@@ -192,7 +192,11 @@ def tendon_table(tendon: Tendon, placed: Any) -> dict[str, Any]:
 def element_table(element: ForceElement) -> dict[str, Any]:
     """Keys of a force element."""
     kind = _name_of(element, "force element", ELEMENTS)
-    return {"name": element.name, "type": kind, **{k: x for k, x in written(element, {"type"}).items() if k != "name"}}
+    return {
+        "name": element.name,
+        "type": kind,
+        **{k: x for k, x in part_table(element, {"type"}).items() if k != "name"},
+    }
 
 
 def _path(part: Via | Wrap | Pulley, placed: Any) -> dict[str, Any]:

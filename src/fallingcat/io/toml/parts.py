@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from ...errors import ModelError, meant
+from ...errors import ModelError, nearest_name_hint
 from .values import wrong
 
 OWN = "own"
@@ -34,11 +34,11 @@ def moved(
     if name not in kinds:
         if given.keys() <= keys:
             return given
-        raise wrong(f"there is no {what} type {name!r}{meant(name, kinds)}")
+        raise wrong(f"there is no {what} type {name!r}{nearest_name_hint(name, kinds)}")
     known = {field.name: field for field in fields(kinds[name]) if field.init and field.name not in taken}
     own = {key: _read(value, known[key]) for key, value in given.items() if key in known}
     for key in sorted(given.keys() - own.keys() - taken):
-        raise wrong(f"there is no key {key!r}{meant(key, [*known, *taken])}")
+        raise wrong(f"there is no key {key!r}{nearest_name_hint(key, [*known, *taken])}")
     for field in known.values():
         if field.name not in own and field.default is MISSING and field.default_factory is MISSING:
             if "None" not in str(field.type):
@@ -47,7 +47,7 @@ def moved(
     return {key: value for key, value in given.items() if key not in own} | {OWN: own}
 
 
-def made(kind: Any, **given: Any) -> Any:
+def make_part(kind: Any, **given: Any) -> Any:
     """The part with these fields; what its class refuses is an error of the file."""
     try:
         return kind(**given)
@@ -55,7 +55,7 @@ def made(kind: Any, **given: Any) -> Any:
         raise ModelError(f"{kind.__name__} cannot be made of these keys: {error}") from error
 
 
-def written(part: Any, taken: set[str]) -> dict[str, Any]:
+def part_table(part: Any, taken: set[str]) -> dict[str, Any]:
     """The fields of a part, as keys of its table."""
     names = [field.name for field in fields(part) if field.init]
     clash = sorted(set(names) & taken)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat,
 from ...lie import rotations
 from ...model.keyframes import START, Keyframe
 from ..limits import MAX_LINKS
-from .values import Name, Point, Quaternion, RollPitchYaw, Rotation, rolled, turned, wrong
+from .values import Name, Point, Quaternion, RollPitchYaw, Rotation, rotation_from_rpy, turned, wrong
 
 
 class Table(BaseModel):
@@ -20,7 +20,7 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
-class Placed(Table):
+class PlacementTable(Table):
     """Placement: a position and at most one way of turning it (rad)."""
 
     position: Point = (0.0, 0.0, 0.0)  # type: ignore[assignment]  # the validator makes a tuple of the list
@@ -43,7 +43,7 @@ class Placed(Table):
         if self.angle is not None:
             H[:3, :3] = turned(self.angle)
         elif self.rpy is not None:
-            H[:3, :3] = rolled(self.rpy)
+            H[:3, :3] = rotation_from_rpy(self.rpy)
         elif self.quaternion is not None:
             q = np.array(self.quaternion)
             H[:3, :3] = rotations.matrix_from_quaternion(q / np.linalg.norm(q))
@@ -58,14 +58,14 @@ Coordinates = Annotated[
 ]
 
 
-class StartTable(Placed):
+class StartTable(PlacementTable):
     """Pose in which the robot starts: of its base, and of joints by name; neutral by default."""
 
     joints: Coordinates = {}
 
     def build(self) -> Keyframe:
         """The state."""
-        placed = bool(self.model_fields_set & set(Placed.model_fields))
+        placed = bool(self.model_fields_set & set(PlacementTable.model_fields))
         return Keyframe(START, self.placement() if placed else None, _arrays(self.joints))
 
 

@@ -55,7 +55,7 @@ from ..names import Names, check_name
 from ..physics import check_ratio, warn_of_idle_links
 from ..uris import check_uri
 from .parts import OWN
-from .tables import TABLES, JointTable, LinkTable, RobotTable, SymbolsTable, meant
+from .tables import TABLES, JointTable, LinkTable, RobotTable, SymbolsTable, nearest_word_hint
 from .text import decoded, parsed
 from .values import UNIT_TOLERANCE
 from .writer import document
@@ -149,18 +149,18 @@ def _complaint(problem: Any, places: _Places) -> Complaint:
     if kind == "extra_forbidden":
         keys = tuple(key for key in loc[:-1] if isinstance(key, str))
         known = [key for key in TABLES[keys].model_fields if key != OWN] if keys in TABLES else []
-        inside, text = inside[:-1], f"there is no key {str(loc[-1])!r}{meant(str(loc[-1]), known)}"
+        inside, text = inside[:-1], f"there is no key {str(loc[-1])!r}{nearest_word_hint(str(loc[-1]), known)}"
     elif kind == "missing":
         inside, text = inside[:-1], f"{str(loc[-1])!r} is missing"
     elif kind != "robot":
         text = text.replace("Input should be", "should be").replace("a valid ", "a ")
         if isinstance(problem["input"], (str, bool, int, float)):
-            text += f", not {_shown(problem['input'])}"
+            text += f", not {_quoted_value(problem['input'])}"
     where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in inside if key != "group").lstrip(".")
     return Complaint(place, f"{where}: {text}" if where else text)
 
 
-def _shown(value: Any) -> str:
+def _quoted_value(value: Any) -> str:
     try:
         text = repr(value)
     except ValueError:  # an integer too long to print
@@ -208,7 +208,7 @@ def _build(robot: RobotTable, places: _Places, reader: Reader) -> Model:
         frames=[Frame(table.name, table.link, table.placement()) for table in robot.frame],
         gravity=np.array(gravity) if reader.options.gravity is None else reader.options.gravity,
         actuators=_actuators(robot, places, reader),
-        driven=_driven(robot, joints, reader),
+        driven=_read_drives(robot, joints, reader),
         contact_exclusions=[(first, second) for first, second in robot.contact_exclusions],
         ground=None if robot.ground is None else robot.ground.build(),
         start=None if robot.start is None else robot.start.build(),
@@ -307,7 +307,7 @@ def _forces(robot: RobotTable, key: str, names: dict[str, Names], places: _Place
     return found
 
 
-def _driven(robot: RobotTable, joints: Sequence[Joint], reader: Reader) -> Drives | None:
+def _read_drives(robot: RobotTable, joints: Sequence[Joint], reader: Reader) -> Drives | None:
     try:
         return drives(robot.driven, joints)
     except FallingCatError as error:

@@ -18,8 +18,8 @@ from ...model.surface import DIMENSIONS, Surface
 from ..base_names import BASES
 from ..limits import MAX_ATTRIBUTE, MAX_LINKS, MAX_NAME, MAX_PAIRS, MAX_SHAPES
 from .force_tables import ActuatorTable, ForceElementTable, TendonTable
-from .parts import OWN, made, moved
-from .placed import KeyframeTable, Placed, StartTable, Table
+from .parts import OWN, make_part, moved
+from .placed import KeyframeTable, PlacementTable, StartTable, Table
 from .values import (
     Armature,
     Axis,
@@ -56,13 +56,13 @@ class BaseTable(Table):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.group not in BASES:
-            raise wrong(f"there is no base {self.group!r}{meant(self.group, BASES)}")
+            raise wrong(f"there is no base {self.group!r}{nearest_word_hint(self.group, BASES)}")
         _check_keys(self, f"a base {self.group!r}", set(BASES[self.group].__dataclass_fields__), {"axis", "pitch"})  # type: ignore[attr-defined]
         return self
 
     def build(self) -> Group:
         """The group."""
-        return BASES[self.group](**_given(self, "axis", "pitch"))
+        return BASES[self.group](**_given_fields(self, "axis", "pitch"))
 
 
 class PointTable(Table):
@@ -96,7 +96,7 @@ class SurfaceTable(Table):
         return Surface(self.friction, self.dimensions, self.priority, self.margin, self.name, pairs, self.paired_only)
 
 
-class ShapeTable(Placed):
+class ShapeTable(PlacementTable):
     """Shape of a link, drawn or touching."""
 
     type: str
@@ -112,7 +112,7 @@ class ShapeTable(Placed):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.type not in SHAPES:
-            raise wrong(f"there is no shape {self.type!r}{meant(self.type, SHAPES)}")
+            raise wrong(f"there is no shape {self.type!r}{nearest_word_hint(self.type, SHAPES)}")
         own = SHAPES[self.type].sizes or ("path", "scale")
         for key in ("radius", "radii", "length", "size", "path", "scale"):
             given = getattr(self, key) is not None
@@ -127,7 +127,7 @@ class ShapeTable(Placed):
     def build(self, folder: str) -> Shape:
         """The shape; paths are seen from ``folder``."""
         more: dict[str, Any] = {"folder": folder} if self.type == "mesh" else {}
-        more |= _given(self, "radius", "radii", "length", "size", "path", "scale", "color")
+        more |= _given_fields(self, "radius", "radii", "length", "size", "path", "scale", "color")
         surface = None if self.surface is None else self.surface.build()
         return SHAPES[self.type](placement=self.placement(), surface=surface, **more)
 
@@ -185,7 +185,7 @@ class MimicTable(Table):
     offset: FiniteFloat = 0.0
 
 
-class JointTable(Placed):
+class JointTable(PlacementTable):
     """A joint: its type with what the type needs, the links that it joins, where it sits."""
 
     name: Name
@@ -196,7 +196,7 @@ class JointTable(Placed):
     axis2: Axis | None = None
     pitch: Pitch | None = None
     reversed: bool = False
-    offset: Placed | None = None
+    offset: PlacementTable | None = None
     limits: LimitsTable | None = None
     armature: Armature | None = None
     passive: PassiveTable = PassiveTable()
@@ -212,7 +212,7 @@ class JointTable(Placed):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.type not in KINDS:
-            raise wrong(f"there is no joint type {self.type!r}{meant(self.type, KINDS)}")
+            raise wrong(f"there is no joint type {self.type!r}{nearest_word_hint(self.type, KINDS)}")
         if self.type not in LIBRARY_JOINTS:
             return self
         fields = set(KINDS[self.type].__dataclass_fields__)  # type: ignore[attr-defined]
@@ -225,11 +225,11 @@ class JointTable(Placed):
 
     def build(self) -> JointKind:
         """The kind of joint."""
-        kind: JointKind = made(KINDS[self.type], **_given(self, "axis", "axis2", "pitch"), **self.own)
+        kind: JointKind = make_part(KINDS[self.type], **_given_fields(self, "axis", "axis2", "pitch"), **self.own)
         return Reversed(kind) if self.reversed else kind
 
 
-class FrameTable(Placed):
+class FrameTable(PlacementTable):
     """A frame fixed to a link."""
 
     name: Name
@@ -245,7 +245,7 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
 """The types of loops, and the keys of each; the first is required."""
 
 
-class LoopTable(Placed):
+class LoopTable(PlacementTable):
     """Loop closure: two points pinned, two frames welded, two joints coupled, a ball that rolls."""
 
     name: Name
@@ -271,7 +271,7 @@ class LoopTable(Placed):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.type not in LOOP_KINDS:
-            raise wrong(f"there is no loop type {self.type!r}{meant(self.type, LOOP_KINDS)}")
+            raise wrong(f"there is no loop type {self.type!r}{nearest_word_hint(self.type, LOOP_KINDS)}")
         if self.type not in LOOPS:
             return self
         required, *_ = keys = LOOPS[self.type]
@@ -285,20 +285,20 @@ class LoopTable(Placed):
     @property
     def places(self) -> dict[str, str]:
         """The links or frames that are named, by key."""
-        return _given(self, "first", "second", "place")
+        return _given_fields(self, "first", "second", "place")
 
     def build(self) -> Loop:
         """The loop."""
         if self.type not in LOOPS:
-            loop: Loop = made(LOOP_KINDS[self.type], name=self.name, **self.own)
+            loop: Loop = make_part(LOOP_KINDS[self.type], name=self.name, **self.own)
             return loop
         if self.type == "couple":
-            return Couple(self.name, **_given(self, "joint", "other", "coefficients"))
+            return Couple(self.name, **_given_fields(self, "joint", "other", "coefficients"))
         if self.type == "weld":
-            return Weld(self.name, **_given(self, "first", "second"), placement=self.placement())
+            return Weld(self.name, **_given_fields(self, "first", "second"), placement=self.placement())
         if self.type == "rolling":
-            return Rolling(self.name, **_given(self, *LOOPS["rolling"]))
-        return Pin(self.name, **_given(self, *LOOPS["pin"]))
+            return Rolling(self.name, **_given_fields(self, *LOOPS["rolling"]))
+        return Pin(self.name, **_given_fields(self, *LOOPS["pin"]))
 
 
 class SymbolsTable(Table):
@@ -347,7 +347,7 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("link", "visual"): ShapeTable,
     ("link", "collision"): ShapeTable,
     ("joint",): JointTable,
-    ("joint", "offset"): Placed,
+    ("joint", "offset"): PlacementTable,
     ("joint", "limits"): LimitsTable,
     ("joint", "passive"): PassiveTable,
     ("joint", "mimic"): MimicTable,
@@ -363,7 +363,7 @@ TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
 """Type of table at each path of keys."""
 
 
-def meant(word: str, words: Any) -> str:
+def nearest_word_hint(word: str, words: Any) -> str:
     """`; do you mean ...?`, if one of ``words`` is near, else the list of them."""
     from difflib import get_close_matches
 
@@ -373,7 +373,7 @@ def meant(word: str, words: Any) -> str:
     return f"; do you mean {near[0]!r}?" if near else f": it is one of {', '.join(words)}"
 
 
-def _given(table: Table, *keys: str) -> dict[str, Any]:
+def _given_fields(table: Table, *keys: str) -> dict[str, Any]:
     return {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
 
 

@@ -59,7 +59,7 @@ def _square(rows: list[list[float]]) -> np.ndarray:
     return np.array(rows, dtype=float)
 
 
-def _listed(given: Any) -> Any:
+def _as_list(given: Any) -> Any:
     """One number is a list of one."""
     return given if isinstance(given, list) else [given]
 
@@ -118,7 +118,7 @@ Mass = Annotated[FiniteFloat, Field(ge=0.0, le=MAX_MASS), AfterValidator(_not_de
 Inertia = Annotated[
     list[list[FiniteFloat]], BeforeValidator(_matrix), AfterValidator(_square), AfterValidator(_symmetric)
 ]
-Armature = Annotated[list[Annotated[FiniteFloat, Field(ge=0.0, le=MAX_INERTIA)]], BeforeValidator(_listed)]
+Armature = Annotated[list[Annotated[FiniteFloat, Field(ge=0.0, le=MAX_INERTIA)]], BeforeValidator(_as_list)]
 Rotation = Annotated[list[list[FiniteFloat]], AfterValidator(_square), AfterValidator(_rotation)]
 Interval = Annotated[list[FiniteFloat], numbers("a range", 2)]
 Gravity = Annotated[list[FiniteFloat], numbers("gravity", 2, 3), AfterValidator(_in_space)]
@@ -129,7 +129,7 @@ def turned(angle: float) -> np.ndarray:
     return np.asarray(rotations.about((0.0, 0.0, 1.0), float(angle)))
 
 
-def rolled(rpy: Any) -> np.ndarray:
+def rotation_from_rpy(rpy: Any) -> np.ndarray:
     """``3 x 3``: ``Rz(yaw) Ry(pitch) Rx(roll)``, as in URDF."""
     roll, pitch, yaw = (float(angle) for angle in rpy)
     return np.asarray(EulerZYX().to_matrix(np.array([yaw, pitch, roll])))

@@ -24,11 +24,11 @@ from ..diagnostics import Reader
 from ..names import Names
 from ..uris import seen_from
 from .force_tables import actuator_extras, element_table, tendon_table
-from .parts import OWN, written
+from .parts import OWN, part_table
 from .tables import JointTable
-from .values import rolled, turned
+from .values import rotation_from_rpy, turned
 
-_BARE: Final = re.compile("[A-Za-z0-9_-]+")
+_BARE_KEY: Final = re.compile("[A-Za-z0-9_-]+")
 RESERVED: Final = set(JointTable.model_fields) - {"axis", "axis2", "pitch", OWN}
 """Keys of the table of every joint."""
 
@@ -58,7 +58,7 @@ def document(model: Model, path: str | os.PathLike[str]) -> str:
     tables += [_table("link", _link(link, path)) for link in model.links]
     tables += [_table("joint", _joint(joint)) for joint in model.joints]
     tables += [_table("frame", _frame(frame)) for frame in model.frames]
-    tables += [_table("tendon", tendon_table(tendon, _placed)) for tendon in model.tendons]
+    tables += [_table("tendon", tendon_table(tendon, _placement_fields)) for tendon in model.tendons]
     tables += [_table("force_element", element_table(element)) for element in model.force_elements]
     tables += [_table("actuator", _actuator(actuator)) for actuator in model.actuators]
     tables += [_table("loop", _loop(loop)) for loop in model.loops]
@@ -97,7 +97,7 @@ def _shape(shape: Shape, path: str | os.PathLike[str]) -> dict[str, Any]:
     table: dict[str, Any] = {"type": shape.kind, **{key: getattr(shape, key) for key in shape.sizes}}
     if isinstance(shape, Mesh):
         table |= {"path": seen_from(path, shape), "scale": shape.scale}
-    table |= _placed(shape.placement, f"placement of a {shape.kind}")
+    table |= _placement_fields(shape.placement, f"placement of a {shape.kind}")
     table |= {} if shape.color is None else {"color": shape.color}
     return table if shape.surface is None else table | {"surface": _surface(shape.surface)}
 
@@ -120,11 +120,11 @@ def _joint(joint: Joint) -> dict[str, Any]:
         known = "make it known with fc.joints.KINDS.add(name, kind)"
         raise ModelError(f"joint {joint.name!r} is of a kind that no file knows, {type(kind).__name__}: {known}")
     table: dict[str, Any] = {"name": joint.name, "type": name, "parent": joint.parent, "child": joint.child}
-    table |= written(kind, RESERVED)
+    table |= part_table(kind, RESERVED)
     if turned_around:
         table["reversed"] = True
-    table |= _placed(joint.placement, f"placement of joint {joint.name!r}")
-    if offset := _placed(joint.offset, f"offset of joint {joint.name!r}"):
+    table |= _placement_fields(joint.placement, f"placement of joint {joint.name!r}")
+    if offset := _placement_fields(joint.offset, f"offset of joint {joint.name!r}"):
         table["offset"] = offset
     unlimited = Limits()
     limits = {key: x for key, x in vars(joint.limits).items() if x != getattr(unlimited, key)}
@@ -162,14 +162,14 @@ def _loop(loop: Loop) -> dict[str, Any]:
         known = "make it known with fallingcat.model.loops.KINDS.add(name, kind)"
         raise ModelError(f"loop {loop.name!r} is of a kind that no file knows, {type(loop).__name__}: {known}")
     table: dict[str, Any] = {"name": loop.name, "type": name}
-    for key, value in written(loop, {"type"}).items():
-        table |= _placed(value, f"placement of loop {loop.name!r}") if key == "placement" else {key: value}
+    for key, value in part_table(loop, {"type"}).items():
+        table |= _placement_fields(value, f"placement of loop {loop.name!r}") if key == "placement" else {key: value}
     return table
 
 
 def _keyframe(given: Keyframe) -> dict[str, Any]:
     table = {} if given.pose is None else {"position": given.pose[:3, 3]}
-    table |= {} if given.pose is None else _placed(given.pose, f"pose of keyframe {given.name!r}")
+    table |= {} if given.pose is None else _placement_fields(given.pose, f"pose of keyframe {given.name!r}")
     table |= {} if given.twist is None else {"twist": given.twist}
     return table | {key: x for key in ("joints", "rates") if (x := getattr(given, key))}
 
@@ -183,10 +183,14 @@ def _without_reversal(kind: JointKind) -> tuple[JointKind, bool]:
 
 
 def _frame(frame: Frame) -> dict[str, Any]:
-    return {"name": frame.name, "link": frame.link, **_placed(frame.placement, f"placement of frame {frame.name!r}")}
+    return {
+        "name": frame.name,
+        "link": frame.link,
+        **_placement_fields(frame.placement, f"placement of frame {frame.name!r}"),
+    }
 
 
-def _placed(H: np.ndarray, what: str) -> dict[str, Any]:
+def _placement_fields(H: np.ndarray, what: str) -> dict[str, Any]:
     """Position and rotation, each left out where it is none; the rotation as angles if those give the same matrix."""
     if not np.array_equal(H[3], [0.0, 0.0, 0.0, 1.0]):
         raise ModelError(f"the {what} has the last row {H[3].tolist()}, not 0, 0, 0, 1")
@@ -201,7 +205,7 @@ def _placed(H: np.ndarray, what: str) -> dict[str, Any]:
         return table | {"rotation": R}
     if np.array_equal(turned(yaw), R):
         return table | {"angle": yaw}
-    if np.array_equal(rolled((roll, pitch, yaw)), R):
+    if np.array_equal(rotation_from_rpy((roll, pitch, yaw)), R):
         return table | {"rpy": [roll, pitch, yaw]}
     return table | {"rotation": R}
 
@@ -226,7 +230,7 @@ def _table(header: str, table: dict[str, Any]) -> str:
 
 def _lines(table: dict[str, Any]) -> Iterator[str]:
     for key, value in table.items():
-        yield f"{key if _BARE.fullmatch(key) else _string(key)} = {_value(value)}"
+        yield f"{key if _BARE_KEY.fullmatch(key) else _string(key)} = {_value(value)}"
 
 
 def _value(value: Any) -> str:
@@ -245,10 +249,10 @@ def _value(value: Any) -> str:
 
 def _string(text: str) -> str:
     """A basic string: quotes, backslashes and whatever does not print are escaped."""
-    return '"' + "".join(c if c.isprintable() and c not in '"\\' else _escaped(c) for c in text) + '"'
+    return '"' + "".join(c if c.isprintable() and c not in '"\\' else _escape(c) for c in text) + '"'
 
 
-def _escaped(c: str) -> str:
+def _escape(c: str) -> str:
     if c in '"\\':
         return "\\" + c
     return f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}"

@@ -46,7 +46,7 @@ _AXIAL: Final[dict[str, Callable[[tuple[float, float, float]], JointKind]]] = {
     "continuous": Continuous,
     "prismatic": Prismatic,
 }
-_OTHER: Final[dict[str, Callable[[], JointKind]]] = {"fixed": Fixed, "floating": Free, "spherical": Spherical}
+_FURTHER_KINDS: Final[dict[str, Callable[[], JointKind]]] = {"fixed": Fixed, "floating": Free, "spherical": Spherical}
 _TYPES: Final = (*_AXIAL, "fixed", "floating", "planar")
 _MOMENTS: Final = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _UNIT_TOLERANCE: Final = 1e-6  # what six printed digits of a unit vector can miss
@@ -97,7 +97,7 @@ def _with_missing_parents(parts: Parts, reader: Reader) -> Parts:
             parts = replace(parts, base=Trivial())
         elif name != "world" and (piece := _fixed_subtree(parts, name)):
             reader.fault(place, rule, f"what hangs on it, {', '.join(map(repr, piece))}, is left out")
-            parts = _without(parts, piece)
+            parts = _remove_parts(parts, piece)
             continue
         elif name != "world":
             reader.fault(place, rule, "a massless link")
@@ -118,7 +118,7 @@ def _fixed_subtree(parts: Parts, name: str) -> list[str]:
     return below[1:] if any(link.name not in carried for link in parts.links) else []
 
 
-def _without(parts: Parts, names: list[str]) -> Parts:
+def _remove_parts(parts: Parts, names: list[str]) -> Parts:
     links = [link for link in parts.links if link.name not in names]
     return replace(parts, links=links, joints=[joint for joint in parts.joints if joint.child not in names])
 
@@ -261,7 +261,7 @@ def _joint(joint: Element, reader: Reader) -> Joint:
     elif kind_name in _AXIAL:
         kind = _AXIAL[kind_name](axis)
     else:
-        kind = _OTHER[kind_name]()
+        kind = _FURTHER_KINDS[kind_name]()
     if kind.nv == 0:
         passive = Passive()
     return Joint(joint.get("name"), kind, parent, child, placement, offset, limits, passive=passive)
@@ -281,7 +281,7 @@ def _axis(joint: Element, kind: str, reader: Reader) -> tuple[float, float, floa
         if kind == "planar":
             reader.warn(joint, "a planar joint without <axis> moves in the y-z plane: URDF's normal is then x")
         return 1.0, 0.0, 0.0
-    no_axis = kind in _OTHER
+    no_axis = kind in _FURTHER_KINDS
     x, y, z = vector(reader, element, "xyz", 3, default=(1.0, 0.0, 0.0) if no_axis else None).tolist()
     if no_axis:
         return 1.0, 0.0, 0.0

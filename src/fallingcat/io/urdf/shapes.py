@@ -85,7 +85,7 @@ def read_materials(reader: Reader, materials: Sequence[Element], colors: Colors)
 
 
 def _color(reader: Reader, element: Element) -> Color | None:
-    rgba = _drawn(reader, element, "rgba", (0.0,) * 4)
+    rgba = _visual_numbers(reader, element, "rgba", (0.0,) * 4)
     if rgba.min() < 0.0 or rgba.max() > 1.0:
         reader.warn(element, "a colour is red, green, blue, opacity between 0 and 1")
     red, green, blue, opacity = rgba.clip(0.0, 1.0).tolist()
@@ -105,13 +105,13 @@ def _scale(reader: Reader, mesh: Element) -> np.ndarray:
     if "filename" not in mesh.attributes:
         reader.fail(mesh, "the attribute 'filename' is missing")
     check_uri(reader, mesh, mesh.get("filename"))
-    scale = _drawn(reader, mesh, "scale", (1.0, 1.0, 1.0))
+    scale = _visual_numbers(reader, mesh, "scale", (1.0, 1.0, 1.0))
     if not scale.all():
         reader.warn(mesh, "no number of 'scale' is zero; it is only drawn")
     return scale
 
 
-def _drawn(reader: Reader, element: Element, attribute: str, default: tuple[float, ...]) -> np.ndarray:
+def _visual_numbers(reader: Reader, element: Element, attribute: str, default: tuple[float, ...]) -> np.ndarray:
     """The numbers of something that is drawn and moves nothing: wrong ones are a warning."""
     try:
         return vector(reader, element, attribute, len(default), default)

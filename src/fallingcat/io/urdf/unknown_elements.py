@@ -9,7 +9,7 @@ from ..diagnostics import Reader
 from ..limits import MAX_WARNINGS
 from ..safe_xml import Element
 
-_KNOWN: Final[dict[str, frozenset[str]]] = {
+_KNOWN_CHILDREN: Final[dict[str, frozenset[str]]] = {
     tag: frozenset(children.split())
     for tag, children in {
         "robot": "link joint material transmission gazebo sensor group_state ros2_control mujoco",
@@ -44,7 +44,7 @@ _ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
         "mimic": "joint multiplier offset",
     }.items()
 }
-_UNUSED: Final = {
+_UNUSED_REASONS: Final = {
     "transmission": "drives are not modelled",
     "ros2_control": "drives are not modelled",
     "gazebo": "settings of a simulator",
@@ -53,7 +53,7 @@ _UNUSED: Final = {
     "safety_controller": "soft limits belong to a controller",
     "calibration": "switches are not modelled",
 }
-_FIXED: Final = ("axis", "limit", "dynamics", "safety_controller", "calibration")
+_MEANINGLESS_IF_FIXED: Final = ("axis", "limit", "dynamics", "safety_controller", "calibration")
 
 
 class Strays:
@@ -69,18 +69,18 @@ class Strays:
         stack = [root]
         while stack:
             element = stack.pop()
-            known = _KNOWN.get(element.tag)
+            known = _KNOWN_CHILDREN.get(element.tag)
             if known is None:
                 continue
             self._attributes(element)
             for child in element:
-                if child.tag in _UNUSED and element.tag in ("robot", "link", "joint"):
-                    self.reader.ignored[f"<{child.tag}>: {_UNUSED[child.tag]}"] += 1
+                if child.tag in _UNUSED_REASONS and element.tag in ("robot", "link", "joint"):
+                    self.reader.ignored[f"<{child.tag}>: {_UNUSED_REASONS[child.tag]}"] += 1
             if element.text:
                 self._note(element, "text inside <{}> is ignored", element.tag)
             if element.tag == "joint" and element.get("type") == "fixed":
                 for child in element:
-                    if child.tag in _FIXED:
+                    if child.tag in _MEANINGLESS_IF_FIXED:
                         self._note(child, "<{}> of a fixed joint is ignored", child.tag)
             for child in element:
                 if "xacro" in child.tag.partition("}")[0] or child.tag.startswith("xacro:"):

@@ -49,7 +49,7 @@ from ..diagnostics import FileWarning, Reader
 from ..files import write_text
 from ..limits import UNLIMITED
 from ..names import Names, check_name
-from ..numbers import written
+from ..numbers import shortest_text
 from ..uris import seen_from
 from .expressible import expressible
 from .reader import _z_to
@@ -150,18 +150,18 @@ def _inertial(body: Body) -> list[str]:
     moments = {f"i{'xyz'[i]}{'xyz'[j]}": inertia[i, j] for i in range(3) for j in range(i, 3)}
     return [
         "    <inertial>",
-        *([f'      <origin xyz="{written(body.center)}"/>'] if body.center.any() else []),
-        f'      <mass value="{written([body.mass])}"/>',
+        *([f'      <origin xyz="{shortest_text(body.center)}"/>'] if body.center.any() else []),
+        f'      <mass value="{shortest_text([body.mass])}"/>',
         f"      <inertia {_attributes(moments)}/>",
         "    </inertial>",
     ]
 
 
 def _shape(tag: str, shape: Shape, path: str | os.PathLike[str]) -> list[str]:
-    sizes = " ".join(f'{key}="{written(np.atleast_1d(getattr(shape, key)))}"' for key in shape.sizes)
+    sizes = " ".join(f'{key}="{shortest_text(np.atleast_1d(getattr(shape, key)))}"' for key in shape.sizes)
     if isinstance(shape, Mesh):
-        sizes = f'filename={quoteattr(seen_from(path, shape))} scale="{written(shape.scale)}"'
-    rgba = None if shape.color is None else f'<color rgba="{written(shape.color)}"/>'
+        sizes = f'filename={quoteattr(seen_from(path, shape))} scale="{shortest_text(shape.scale)}"'
+    rgba = None if shape.color is None else f'<color rgba="{shortest_text(shape.color)}"/>'
     return [
         f"    <{tag}>",
         *(f"  {line}" for line in _origin(shape.placement)),
@@ -188,7 +188,7 @@ def _joint(joint: Joint) -> list[str]:
         *_origin(origin),
         f"    <parent link={quoteattr(joint.parent)}/>",
         f"    <child link={quoteattr(joint.child)}/>",
-        *([f'    <axis xyz="{written(axis)}"/>'] if axis is not None else []),
+        *([f'    <axis xyz="{shortest_text(axis)}"/>'] if axis is not None else []),
         *_limit(joint),
         *_dynamics(joint),
         *_mimic(joint),
@@ -240,7 +240,7 @@ def _transmission(actuator: Actuator) -> list[str]:
         f"      <hardwareInterface>hardware_interface/{interface}JointInterface</hardwareInterface>",
         "    </joint>",
         f"    <actuator name={quoteattr(actuator.name)}>",
-        f"      <mechanicalReduction>{written([actuator.gear])}</mechanicalReduction>",
+        f"      <mechanicalReduction>{shortest_text([actuator.gear])}</mechanicalReduction>",
         "    </actuator>",
         "  </transmission>",
     ]
@@ -257,15 +257,15 @@ def _weld(frame: Frame, taken: set[str]) -> list[str]:
 
 def _origin(H: np.ndarray) -> list[str]:
     R, p = H[:3, :3], H[:3, 3]
-    parts = [f'xyz="{written(p)}"'] if p.any() else []
+    parts = [f'xyz="{shortest_text(p)}"'] if p.any() else []
     if not np.array_equal(R, np.eye(3)):
         yaw, pitch, roll = EulerZYX().from_matrix(R)
-        parts.append(f'rpy="{written([roll, pitch, yaw])}"')
+        parts.append(f'rpy="{shortest_text([roll, pitch, yaw])}"')
     return [f"    <origin {' '.join(parts)}/>"] if parts else []
 
 
 def _attributes(numbers: dict[str, float]) -> str:
-    return " ".join(f'{key}="{written([x])}"' for key, x in numbers.items())
+    return " ".join(f'{key}="{shortest_text([x])}"' for key, x in numbers.items())
 
 
 # order --------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...arrays import is_numeric, less, where
 from ...arrays.arguments import as_array, of_shape
-from ...arrays.types import Matrix, Rotation, Scalar, Vector
+from ...arrays.types import Matrix, Matrix_3_k, Matrix_k_3, Rotation, Scalar, Vector, Vector_3
 from ...errors import ModelError, NumericsError, describe
 from ..arguments import check_shapes
 
@@ -209,7 +209,7 @@ class RotationChart(Chart):
         return self._coordinates(R)
 
     @final
-    def rate_matrix(self, x: Vector, frame: Axes = "world") -> Matrix:
+    def rate_matrix(self, x: Vector, frame: Axes = "world") -> Matrix_3_k:
         """Rate matrix ``E(x)`` with ``omega = E(x) @ xdot``; defined everywhere. [ETH] (2.82).
 
         Args:
@@ -224,7 +224,7 @@ class RotationChart(Chart):
         return self._matrix(x).T @ rates if _is_body(frame) else rates
 
     @final
-    def rate_matrix_inverse(self, x: Vector, frame: Axes = "world") -> Matrix:
+    def rate_matrix_inverse(self, x: Vector, frame: Axes = "world") -> Matrix_k_3:
         """Inverse rate matrix ``E(x)^-1`` with ``xdot = E(x)^-1 @ omega``; raises or warns as `check` does.
 
         For more than three parameters it is the right inverse whose rates keep the constraint.
@@ -273,7 +273,7 @@ class PositionChart(Chart):
     """
 
     @final
-    def to_position(self, x: Vector) -> Vector:
+    def to_position(self, x: Vector) -> Vector_3:
         """Position vector of the parameters.
 
         Args:
@@ -285,7 +285,7 @@ class PositionChart(Chart):
         return self._position(self._admit(x))
 
     @final
-    def from_position(self, r: Vector) -> Vector:
+    def from_position(self, r: Vector_3) -> Vector:
         """Parameters of a position vector; angles of no meaning (a point of the singular line) are 0.
 
         Args:
@@ -297,7 +297,7 @@ class PositionChart(Chart):
         return self._coordinates(as_array(r, (3,), "a position"))
 
     @final
-    def rate_matrix(self, x: Vector) -> Matrix:
+    def rate_matrix(self, x: Vector) -> Matrix_3_k:
         """Rate matrix ``E_P(x)`` with ``rdot = E_P(x) @ xdot``; defined everywhere. [ETH] (2.10).
 
         Args:
@@ -309,7 +309,7 @@ class PositionChart(Chart):
         return self._rates(self._admit(x))
 
     @final
-    def rate_matrix_inverse(self, x: Vector) -> Matrix:
+    def rate_matrix_inverse(self, x: Vector) -> Matrix_k_3:
         """Inverse rate matrix ``E_P(x)^-1`` with ``xdot = E_P(x)^-1 @ rdot``, [ETH] (2.11).
 
         It raises or warns as `check` does.

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from ...arrays import array
-from ...arrays.types import Matrix, Rotation, Scalar, Vector
+from ...arrays.types import Matrix, Rotation, Scalar, Vector, Vector_3
 from ...errors import ModelError, NumericsError, describe
 from ..rotations import about, angle_about
 from .chart import CONSTRAINT_TOLERANCE, PositionChart, RotationChart, can_be_checked
@@ -74,7 +74,7 @@ class PlanarAngle(RotationChart):
     name = "planar angle"
     symbols = ("angle",)
 
-    def __init__(self, axis: Vector = (0.0, 0.0, 1.0)) -> None:
+    def __init__(self, axis: Vector_3 = (0.0, 0.0, 1.0)) -> None:
         try:
             given = np.array(axis, dtype=float)
         except (TypeError, ValueError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ..._deprecated import former_name
-from ...arrays.types import FloatArray, Matrix, Vector
+from ...arrays.types import FloatArray, Floats_nq, Floats_nv, Matrix, Vector, Vectors_nq, Vectors_nv
 from ...errors import ModelError, describe
 from ...lie import Group
 from ...records import concise
@@ -108,7 +108,7 @@ class Exchange(Frozen):
     normalizes: bool = False
     """True if the library normalizes quaternions of any length itself (MuJoCo)"""
 
-    def to(self, q: Vector, v: Vector | None = None) -> tuple[FloatArray, FloatArray]:
+    def to(self, q: Vectors_nq, v: Vectors_nv | None = None) -> tuple[FloatArray, FloatArray]:
         """Convert to the other library: their ``q`` and ``v``, of ours.
 
         Args:
@@ -127,10 +127,10 @@ class Exchange(Frozen):
         theirs[..., self.cosines], theirs[..., self.cosines + 1] = np.cos(angles), np.sin(angles)
         units = {int(at): self._unit(q[..., at : at + 4]) for at in self.quaternions}
         for at, start in self.outside:
-            rates[..., start : start + 3] = _rotated(units[at], rates[..., start : start + 3])
+            rates[..., start : start + 3] = _rotate(units[at], rates[..., start : start + 3])
         return theirs, rates
 
-    def from_(self, q: Vector, v: Vector | None = None) -> tuple[FloatArray, FloatArray]:
+    def from_(self, q: Vector, v: Vector | None = None) -> tuple[Floats_nq, Floats_nv]:
         """Convert from the other library: our ``q`` and ``v``, of theirs.
 
         Quaternions, cosines and sines are brought to length 1.  What misses it by more than 0.01 is refused, as by
@@ -156,14 +156,14 @@ class Exchange(Frozen):
             ours[..., at : at + 4] = self._unit(self._scaled(ours[..., at : at + 4]))
         for at, start in self.outside:
             inverse = ours[..., at : at + 4] * (-1.0, -1.0, -1.0, 1.0)
-            rates[..., start : start + 3] = _rotated(inverse, rates[..., start : start + 3])
+            rates[..., start : start + 3] = _rotate(inverse, rates[..., start : start + 3])
         own = self._independent_entries(len(self.v_order), [f.v for f in self.followers])
         out[..., self.v_order[own]] = rates[..., own]
         if self.followers:
             self._check_followers(q, self.to(ours)[0])
         return ours, out
 
-    def there(self, q: Vector, v: Vector | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def there(self, q: Vectors_nq, v: Vectors_nv | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Former name of :meth:`to`.
 
         Args:
@@ -205,7 +205,7 @@ class Exchange(Frozen):
                 follows = f"joint {name!r}, which follows {mimic.leader!r},"
                 raise ModelError(f"q ({self.library}): {follows} is {off:.3g} away from it")
 
-    def velocity_map(self, q: Vector) -> Matrix:
+    def velocity_map(self, q: Vectors_nq) -> Matrix:
         """Matrix ``T`` with ``v_theirs = T v_ours``.
 
         Our mass matrix is ``T' M T`` of theirs, and theirs ``T^-T M T^-1`` of ours where all have the same joints.
@@ -321,7 +321,7 @@ def _set_entry(order: np.ndarray, at: int, ours: int, library: str) -> None:
     order[at] = ours
 
 
-def _rotated(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _rotate(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
     """``R x`` for unit quaternions ``xyzw``: ``x + 2 w (u x x) + 2 u x (u x x)``."""
     u, w = quaternion[..., :3], quaternion[..., 3:]
     across = 2.0 * np.cross(u, x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...arrays.types import Pose, Vector
+from ...arrays.types import Pose, Vector_nq
 from ...caching import cached_property
 from ...lie import R1, SO2, Group, Product
 from .axial import Axial
@@ -27,6 +27,6 @@ class Cylindrical(Axial):
         """Group SO(2) x R of configurations."""
         return Product((SO2(self.axis), R1(self.axis)))
 
-    def transform(self, q: Vector) -> Pose:
+    def transform(self, q: Vector_nq) -> Pose:
         """Pose of the outer side in the inner one (4 x 4)."""
         return SO2(self.axis).element(q[:1]) @ R1(self.axis).element(q[1:])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...arrays.arguments import check_arguments_first, check_rng
-from ...arrays.types import FloatArray, Matrix, Pose, Vector
+from ...arrays.types import Float_nq, Matrix_6_nv, Pose, Vector_nq, Vector_nv
 from ...caching import cached_property
 from ...errors import ModelError
 from ...lie import Group
@@ -90,7 +90,7 @@ class JointKind(ABC):
         """Shapes of ``q`` and ``rates``: those of the group."""
         return self.group.shapes
 
-    def neutral(self) -> FloatArray:
+    def neutral(self) -> Float_nq:
         """Coordinates of the identity.
 
         Returns:
@@ -98,7 +98,7 @@ class JointKind(ABC):
         """
         return np.asarray(self.group.coordinates(self.group.identity()))
 
-    def transform(self, q: Vector) -> Pose:
+    def transform(self, q: Vector_nq) -> Pose:
         """Pose of the outer side in the inner one.
 
         Args:
@@ -109,7 +109,7 @@ class JointKind(ABC):
         """
         return self.group.element(q)
 
-    def motion_subspace(self, q: Vector) -> Matrix:
+    def motion_subspace(self, q: Vector_nq) -> Matrix_6_nv:
         """Motion subspace: the relative twist is ``motion_subspace(q) @ rates``.
 
         It is constant on every subgroup of SE(3).
@@ -122,7 +122,7 @@ class JointKind(ABC):
         """
         return self.group.selection
 
-    def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
+    def motion_subspace_derivative(self, q: Vector_nq, rates: Vector_nv) -> Matrix_6_nv:
         """Time derivative of :meth:`motion_subspace` along ``rates``.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...arrays.types import Matrix, Pose, Vector
+from ...arrays.types import Matrix_6_nv, Pose, Vector_nq, Vector_nv
 from ...lie import SE3, Group
 from .kind import JointKind
 
@@ -36,15 +36,15 @@ class Reversed(JointKind):
         """Group of the joint that is turned around."""
         return self.kind.group
 
-    def transform(self, q: Vector) -> Pose:
+    def transform(self, q: Vector_nq) -> Pose:
         """Pose of the outer side in the inner one (4 x 4)."""
         return _SE3.inverse(self.kind.transform(q))
 
-    def motion_subspace(self, q: Vector) -> Matrix:
+    def motion_subspace(self, q: Vector_nq) -> Matrix_6_nv:
         """Motion subspace (6 x nv), in the outer frame."""
         return -(_SE3.Ad(self.kind.transform(q)) @ self.kind.motion_subspace(q))
 
-    def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
+    def motion_subspace_derivative(self, q: Vector_nq, rates: Vector_nv) -> Matrix_6_nv:
         """Time derivative of :meth:`motion_subspace` along ``rates`` (6 x nv)."""
         S, dS = self.kind.motion_subspace(q), self.kind.motion_subspace_derivative(q, rates)
         return -(_SE3.Ad(self.kind.transform(q)) @ (_SE3.ad(S @ rates) @ S + dS))

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from ...arrays import array, concatenate, scale, stack
-from ...arrays.types import Matrix, Pose, Vector
+from ...arrays.types import Matrix, Matrix_6_nv, Pose, Vector, Vector_nq, Vector_nv
 from ...caching import cached_property
 from ...errors import ModelError
 from ...lie import SO2, Group, Product, skew
@@ -51,16 +51,16 @@ class Universal(JointKind):
         """Group SO(2) x SO(2) of configurations."""
         return Product((SO2(self.axis), SO2(self.axis2)))
 
-    def transform(self, q: Vector) -> Pose:
+    def transform(self, q: Vector_nq) -> Pose:
         """Pose of the outer side in the inner one (4 x 4)."""
         return embed(about(self.axis, q[0]) @ about(self.axis2, q[1]))
 
-    def motion_subspace(self, q: Vector) -> Matrix:
+    def motion_subspace(self, q: Vector_nq) -> Matrix_6_nv:
         """Motion subspace (6 x nv), in the outer frame."""
         first = about(self.axis2, q[1]).T @ np.array(self.axis)
         return self._angular(first, np.array(self.axis2))
 
-    def motion_subspace_derivative(self, q: Vector, rates: Vector) -> Matrix:
+    def motion_subspace_derivative(self, q: Vector_nq, rates: Vector_nv) -> Matrix_6_nv:
         """Time derivative of :meth:`motion_subspace` along ``rates`` (6 x nv)."""
         turning = scale(rates[1], np.array(self.axis2))
         return self._angular(-(skew(turning) @ (about(self.axis2, q[1]).T @ np.array(self.axis))), np.zeros(3))

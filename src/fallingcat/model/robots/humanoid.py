@@ -67,8 +67,8 @@ def _grow(links: list[Link], joints: list[Joint], parent: str, side: str, rows: 
 def _leg(s: float) -> list[_Row]:
     """``s`` is 1 on the left and -1 on the right; roll and yaw ranges are mirrored."""
     return [
-        ("hip_yaw", (0.0, 0.1 * s, -0.02), _mirrored(s, -0.6, 1.0), 10.0, _motor(1.0)),
-        ("hip_roll", (0.0, 0.0, 0.0), _mirrored(s, -0.5, 1.0), 10.0, _motor(1.0)),
+        ("hip_yaw", (0.0, 0.1 * s, -0.02), _mirror_limits(s, -0.6, 1.0), 10.0, _motor(1.0)),
+        ("hip_roll", (0.0, 0.0, 0.0), _mirror_limits(s, -0.5, 1.0), 10.0, _motor(1.0)),
         ("hip_pitch", (0.0, 0.0, 0.0), (-2.2, 0.8), 12.0, _rod(5.0, 0.07, THIGH)),
         ("knee_pitch", (0.0, 0.0, -THIGH), (0.0, 2.4), 12.0, _rod(3.0, 0.05, SHANK)),
         ("ankle_pitch", (0.0, 0.0, -SHANK), (-1.0, 0.8), 12.0, _motor(0.4)),
@@ -93,7 +93,7 @@ def _neck() -> list[_Row]:
 def _arm(s: float) -> list[_Row]:
     return [
         ("shoulder_pitch", (0.0, 0.2 * s, 0.4), (-3.0, 1.2), 10.0, _motor(0.6)),
-        ("shoulder_roll", (0.0, 0.0, 0.0), _mirrored(s, -0.2, 2.5), 10.0, _motor(0.6)),
+        ("shoulder_roll", (0.0, 0.0, 0.0), _mirror_limits(s, -0.2, 2.5), 10.0, _motor(0.6)),
         ("shoulder_yaw", (0.0, 0.0, 0.0), (-1.5, 1.5), 10.0, _rod(2.0, 0.045, UPPER_ARM)),
         ("elbow_pitch", (0.0, 0.0, -UPPER_ARM), (-2.4, 0.0), 10.0, _rod(1.2, 0.035, FOREARM)),
         ("wrist_yaw", (0.0, 0.0, -FOREARM), (-1.5, 1.5), 10.0, _motor(0.3)),
@@ -102,7 +102,7 @@ def _arm(s: float) -> list[_Row]:
     ]
 
 
-def _mirrored(s: float, lower: float, upper: float) -> tuple[float, float]:
+def _mirror_limits(s: float, lower: float, upper: float) -> tuple[float, float]:
     return (lower, upper) if s > 0.0 else (-upper, -lower)
 
 

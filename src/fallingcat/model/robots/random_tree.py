@@ -60,7 +60,7 @@ def random_tree(
         array([ 0.  , -9.81,  0.  ])
     """
     _check_numbers(rng, n, branching, fixed)
-    chosen = _chosen(kinds, planar)
+    chosen = _kinds_to_draw(kinds, planar)
     weld = (0.1 if kinds is None else 0.0) if fixed is None else fixed
     base = (SE2() if planar else SE3()) if base is None else base
     links = tuple(Link(f"link{i}", random_body(rng, planar=planar)) for i in range(n + 1))
@@ -91,7 +91,7 @@ def _check_numbers(rng: object, n: object, branching: object, fixed: object) -> 
             raise ModelError(f"{name} is a share from 0 to 1, not {describe(share)}")
 
 
-def _chosen(kinds: Iterable[Kind] | None, planar: bool) -> list[type[JointKind]]:
+def _kinds_to_draw(kinds: Iterable[Kind] | None, planar: bool) -> list[type[JointKind]]:
     """The kinds to draw from: those that are given, or all that move."""
     if kinds is None:
         return [kind for kind in MOVING if kind.planar or not planar]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...arrays import less, scale, sqrt, where
-from ...arrays.types import Pose, Vector
+from ...arrays.types import Pose, Vector, Vector_3
 from ...errors import ModelError, describe
 from ...records import concise
 from ..body import Frozen, frozen_array, frozen_pose
 from ..force_elements import Arm, LinkMotion, finite, force_at
 from .base import Tendon
-from .wrapping import around, through
+from .wrapping import pass_through, wrap_around
 
 KINDS = ("sphere", "cylinder")
 MIN_DISTANCE = 1e-12
@@ -34,13 +34,13 @@ class Via(Frozen):
 
     place: str | None
     """link or frame; None: the world"""
-    point: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    point: Vector_3 = field(default_factory=lambda: np.zeros(3))
     """``3``: in the frame of ``place`` (m)"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "point", frozen_array(self.point, (3,), f"point on {self.place!r}"))
 
-    def position(self, motion: LinkMotion) -> Vector:
+    def position(self, motion: LinkMotion) -> Vector_3:
         """Position of the point.
 
         Args:
@@ -71,7 +71,7 @@ class Wrap(Frozen):
     """m"""
     side: Via | None = None
     """point outside of the shape, on whose side the cord passes; None: the shorter way"""
-    placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    placement: Pose = field(default_factory=lambda: np.eye(4))
     """``4 x 4``: coordinates of the shape to those of ``place``"""
     inside: bool = False
     """True if the cord passes through a ring: on the inner side of the circle"""
@@ -188,10 +188,10 @@ def _tangent_points(motion: LinkMotion, shape: Wrap, a: Vector, b: Vector) -> tu
     """Points of tangency, in the frame of the motion, and the length between them."""
     H = motion.pose(shape.place) @ shape.placement
     if shape.inside:
-        p, q, arc = through(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius)
+        p, q, arc = pass_through(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius)
         return H[:3, :3] @ p + H[:3, 3], H[:3, :3] @ q + H[:3, 3], arc
     side = None if shape.side is None else _in_frame(H, shape.side.position(motion))
-    p, q, arc = around(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius, side)
+    p, q, arc = wrap_around(shape.kind, _in_frame(H, a), _in_frame(H, b), shape.radius, side)
     return H[:3, :3] @ p + H[:3, 3], H[:3, :3] @ q + H[:3, 3], arc
 
 

@@ -21,7 +21,9 @@ MIN_LENGTH = 1e-15
 """Lengths (m) and squares below which there is no direction."""
 
 
-def around(kind: str, a: Vector, b: Vector, radius: float, side: Vector | None = None) -> tuple[Vector, Vector, Scalar]:
+def wrap_around(
+    kind: str, a: Vector, b: Vector, radius: float, side: Vector | None = None
+) -> tuple[Vector, Vector, Scalar]:
     """Points at which a cord from ``a`` to ``b`` touches a sphere or cylinder, and the length between them.
 
     Args:
@@ -47,13 +49,13 @@ def around(kind: str, a: Vector, b: Vector, radius: float, side: Vector | None =
     P = scale(p[0], first) + scale(p[1], second)
     Q = scale(q[0], first) + scale(q[1], second)
     if kind == "cylinder":
-        P, Q, arc = _risen(a, b, d0, d1, P, Q, arc)
+        P, Q, arc = _climb_heights(a, b, d0, d1, P, Q, arc)
     middle = scale(0.5, a + b)
     return where(touches, P, middle), where(touches, Q, middle), where(touches, arc, 0.0 * arc)
 
 
-def through(kind: str, a: Vector, b: Vector, radius: float) -> tuple[Vector, Vector, Scalar]:
-    """Points at which a cord from ``a`` to ``b`` passes a ring on its inner side, as :func:`around` returns them.
+def pass_through(kind: str, a: Vector, b: Vector, radius: float) -> tuple[Vector, Vector, Scalar]:
+    """Points at which a cord from ``a`` to ``b`` passes a ring on its inner side, as :func:`wrap_around` returns them.
 
     It bends at the point of the circle at which its way is shortest, if its straight line misses the circle.
 
@@ -82,7 +84,7 @@ def through(kind: str, a: Vector, b: Vector, radius: float) -> tuple[Vector, Vec
     p = _shortest(d0, d1, radius)
     P = scale(p[0], first) + scale(p[1], second)
     if kind == "cylinder":
-        P = _risen(a, b, d0, d1, P, P, 0.0)[0]
+        P = _climb_heights(a, b, d0, d1, P, P, 0.0)[0]
     middle, touches = scale(0.5, a + b), less(0.5, bends)
     P = where(touches, P, middle)
     return P, P, 0.0 * dd
@@ -104,7 +106,7 @@ def _shortest(d0: Any, d1: Any, radius: float) -> Any:
     return p
 
 
-def _risen(a: Any, b: Any, d0: Any, d1: Any, P: Any, Q: Any, arc: Any) -> tuple[Any, Any, Any]:
+def _climb_heights(a: Any, b: Any, d0: Any, d1: Any, P: Any, Q: Any, arc: Any) -> tuple[Any, Any, Any]:
     """Heights of the points along a cylinder: a cord climbs evenly along its way in the plane."""
     before, behind = _norm(d0 - P[:2]), _norm(d1 - Q[:2])
     slope = (b[2] - a[2]) / (before + arc + behind)

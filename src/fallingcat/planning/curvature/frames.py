@@ -34,7 +34,7 @@ from .regions import Region
 
 _SE3 = SE3()
 FRAMES = ("base", "center_of_mass", "virtual_chassis", "minimum_perturbation")
-NAMED = (*FRAMES, "principal_axes")
+NAMED_FRAMES = (*FRAMES, "principal_axes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,8 @@ class GivenFrame:
 
 
 GaitFrame = str | MinimumPerturbation | GivenFrame | np.ndarray | Callable[[np.ndarray], Any]
-"""One of :data:`NAMED`, minimum-perturbation coordinates that were found before, a pose on the base (4 x 4), or a
-function ``joints -> pose``."""
+"""One of :data:`NAMED_FRAMES`, minimum-perturbation coordinates that were found before, a pose on the base (4 x 4),
+or a function ``joints -> pose``."""
 KnownFrame = str | MinimumPerturbation | GivenFrame
 """Frames that :func:`check_frame` returns."""
 
@@ -57,7 +57,7 @@ def name_of(frame: KnownFrame) -> str:
     return frame if isinstance(frame, str) else frame.name
 
 
-def settled(model: Model, frame: GaitFrame, region: Callable[[], Region]) -> KnownFrame:
+def resolve_frame(model: Model, frame: GaitFrame, region: Callable[[], Region]) -> KnownFrame:
     """Checked frame; minimum-perturbation coordinates that are only named are computed over ``region()``."""
     known = check_frame(model, frame)
     return minimum_perturbation(model, region()) if known == "minimum_perturbation" else known
@@ -74,7 +74,7 @@ def check_frame(model: Model, frame: GaitFrame) -> KnownFrame:
         return frame
     if not isinstance(frame, str):
         return _user_frame(model, frame)
-    choice(frame, NAMED, "frame")
+    choice(frame, NAMED_FRAMES, "frame")
     _check_named(model, frame)
     return frame
 
@@ -87,7 +87,7 @@ def _user_frame(model: Model, frame: Any) -> GivenFrame:
             _pose_of(model, given, q)
         return given
     if not isinstance(frame, (np.ndarray, list, tuple)):
-        raise ModelError(f"frame must be one of {', '.join(NAMED)}, a pose or a function, got {describe(frame)}")
+        raise ModelError(f"frame must be one of {', '.join(NAMED_FRAMES)}, a pose or a function, got {describe(frame)}")
     pose = as_array(frame, (4, 4), "the pose of the frame")
     given = GivenFrame(lambda joints: pose, "given pose")
     _pose_of(model, given, model.neutral().joints)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Matrix, Vector
+from ...arrays.types import Float_n, Float_N_m, Float_N_n, FloatArray, Matrix, Matrix_N_n, Vector, Vector_n
 from ...compiler.compilation import compile_step
 from ...dynamics import principal_axes
 from ...dynamics.checks import check_model
@@ -29,8 +29,8 @@ from .frames import (
     frame_poses,
     framed_curvature,
     name_of,
+    resolve_frame,
     rotational_inertia,
-    settled,
 )
 from .perturbation import MinimumPerturbation
 from .regions import Region
@@ -48,7 +48,7 @@ class Plane:
 
     directions: FloatArray
     """``n x 2``"""
-    origin: FloatArray
+    origin: Float_n
     """``n``"""
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class Plane:
         object.__setattr__(self, "origin", origin)
 
     @classmethod
-    def of_joints(cls, model: Model, first: str, second: str, origin: Vector | None = None) -> Plane:
+    def of_joints(cls, model: Model, first: str, second: str, origin: Vector_n | None = None) -> Plane:
         """Plane of two joints, with the others constant.
 
         Args:
@@ -86,7 +86,7 @@ class Plane:
             directions[place.start, column] = 1.0
         return cls(directions, model.neutral().joints if origin is None else origin)
 
-    def shapes(self, r: Matrix) -> FloatArray:
+    def shapes(self, r: Matrix) -> Float_N_n:
         """Shapes of points of the plane.
 
         Args:
@@ -215,7 +215,7 @@ class Mapper:
         self._kernel = compile_step(model, framed_curvature, {}, ["joints"], frame=seen_from)
         self._axes = _turning_axes(model, known)
 
-    def curvature(self, joints: Matrix, x: Vector, y: Vector) -> FloatArray:
+    def curvature(self, joints: Matrix_N_n, x: Vector, y: Vector) -> Float_N_m:
         """Curvature ``DA(x, y)`` at many shapes.
 
         Args:
@@ -299,7 +299,7 @@ def curvature_map(
     check_model(model)
     if not isinstance(plane, Plane):
         raise ModelError(f"plane must be a Plane, such as Plane.of_joints(...), got {describe(plane)}")
-    return Mapper(model, settled(model, frame, lambda: plane.region(first, second))).map(plane, first, second)
+    return Mapper(model, resolve_frame(model, frame, lambda: plane.region(first, second))).map(plane, first, second)
 
 
 def _grid(x: Any, what: str) -> np.ndarray:

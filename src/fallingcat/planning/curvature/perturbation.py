@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Matrix, Pose, Vector
+from ...arrays.types import Float_N_4_4, FloatArray, Matrix, Matrix_N_n, Pose, Vector, Vectors_n
 from ...compiler import compile
 from ...dynamics import center_of_mass
 from ...dynamics.checks import check_model
@@ -134,11 +134,11 @@ class MinimumPerturbation:
 
     name = "minimum_perturbation"
 
-    def poses(self, joints: Matrix) -> FloatArray:
+    def poses(self, joints: Vectors_n) -> Float_N_4_4:
         """Poses of the frame on the base.
 
         Args:
-            joints: Shapes (N x n).
+            joints: Shapes (N x n), or one (n).
 
         Returns:
             Poses (N x 4 x 4).
@@ -149,7 +149,7 @@ class MinimumPerturbation:
         at[:, :3, 3] = self.robot.centers(q)
         return np.asarray(at @ turn @ np.linalg.inv(middle[0]))
 
-    def seen(self, joints: Matrix) -> FloatArray:
+    def seen(self, joints: Matrix_N_n) -> FloatArray:
         """Adjoints from the center of mass, along the base's axes, into the frame.
 
         Args:
@@ -162,7 +162,7 @@ class MinimumPerturbation:
         turn, middle = (self._product(x, lambda by: by.back, back=True) for x in (q, self.region.middle[None]))
         return np.asarray(np.linalg.inv(middle[0]) @ turn)
 
-    def connection(self, joints: Matrix) -> FloatArray:
+    def connection(self, joints: Matrix_N_n) -> FloatArray:
         """Connection ``A_H`` in the frame along the directions of the region; zero where the base translates.
 
         Args:

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Matrix, Vector
+from ...arrays.types import Float_n, Float_n_k, Float_N_n, FloatArray, Matrix, Matrix_N_n, Vector
 from ...errors import ModelError
 from ...records import concise
 from ..gaits.curve_arguments import finite, samples
@@ -30,9 +30,9 @@ class Region:
         2
     """
 
-    directions: FloatArray
+    directions: Float_n_k
     """``n x k``"""
-    origin: FloatArray
+    origin: Float_n
     """``n``"""
     low: FloatArray
     """``k``"""
@@ -90,11 +90,11 @@ class Region:
         return len(self.low)
 
     @property
-    def middle(self) -> FloatArray:
+    def middle(self) -> Float_n:
         """Shape (n) in the middle."""
         return np.asarray(self.origin + self.directions @ (0.5 * (self.low + self.high)))
 
-    def shapes(self, r: Matrix) -> FloatArray:
+    def shapes(self, r: Matrix) -> Float_N_n:
         """Shapes of coordinates.
 
         Args:
@@ -105,7 +105,7 @@ class Region:
         """
         return np.asarray(self.origin + samples(r, self.size, "r") @ self.directions.T)
 
-    def coordinates(self, joints: Matrix) -> FloatArray:
+    def coordinates(self, joints: Matrix_N_n) -> FloatArray:
         """Coordinates of the points of the region that are nearest to shapes.
 
         Args:

@@ -56,16 +56,16 @@ class Chain(Curve):
     @property
     def breaks(self) -> tuple[float, ...]:
         """Breaks of the parts, and their edges."""
-        inner = [a + (b - a) * np.array(part.breaks[:-1]) for part, a, b in self._placed()]
+        inner = [a + (b - a) * np.array(part.breaks[:-1]) for part, a, b in self._curve_intervals()]
         return (*(float(x) for x in np.concatenate(inner)), 1.0)
 
     @property
     def corners(self) -> tuple[float, ...]:
         """Corners of the parts, and their inner edges."""
-        inner = [a + (b - a) * np.array([0.0, *part.corners]) for part, a, b in self._placed()]
+        inner = [a + (b - a) * np.array([0.0, *part.corners]) for part, a, b in self._curve_intervals()]
         return tuple(float(x) for x in np.concatenate(inner)[1:])
 
-    def _placed(self) -> list[tuple[Curve, float, float]]:
+    def _curve_intervals(self) -> list[tuple[Curve, float, float]]:
         return [(part, float(self.edges[i]), float(self.edges[i + 1])) for i, part in enumerate(self.parts)]
 
     def __call__(self, s: Vector) -> Jet:
@@ -73,7 +73,7 @@ class Chain(Curve):
         s = at_once(s, "s")
         out = Jet(*(np.empty((len(s), self.size)) for _ in range(3)))
         which = np.clip(np.searchsorted(self.edges, s, side="right") - 1, 0, len(self.parts) - 1)
-        for i, (part, a, b) in enumerate(self._placed()):
+        for i, (part, a, b) in enumerate(self._curve_intervals()):
             here = which == i
             jet = part((s[here] - a) / (b - a))
             for order in range(3):

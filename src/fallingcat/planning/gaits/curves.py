@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Matrix, Vector
+from ...arrays.types import Float_n, Float_n_k, FloatArray, Matrix, Vector, Vector_n
 from ...errors import ModelError, describe
 from ...records import concise
 from .curve_arguments import at_once, finite
@@ -89,7 +89,7 @@ class Curve(ABC):
         """
         return ReversedCurve(self)
 
-    def embedded(self, directions: Matrix, origin: Vector | None = None) -> Curve:
+    def embedded(self, directions: Matrix, origin: Vector_n | None = None) -> Curve:
         """Curve ``q = origin + directions r`` in more joints ([Mishra] (59)).
 
         Args:
@@ -306,9 +306,9 @@ class EmbeddedCurve(Curve):
     """
 
     curve: Curve
-    directions: FloatArray
+    directions: Float_n_k
     """``n x k``"""
-    origin: FloatArray
+    origin: Float_n
     """``n``"""
 
     def __post_init__(self) -> None:

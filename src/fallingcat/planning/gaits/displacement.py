@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import solve, takes
 from ...arrays.arguments import as_array
-from ...arrays.types import FloatArray, Matrix, Pose, Vector
+from ...arrays.types import Float_4_4, Float_N_4_4, Float_N_m_n, FloatArray, Matrix_N_n, Pose, Vector, Vector_m
 from ...compiler import compile
 from ...compiler.compilation import compile_step
 from ...dynamics.checks import check_model, positive, vector
@@ -23,7 +23,7 @@ from ...formulations.connection import shape
 from ...lie.magnus import NODES, step_logarithm
 from ...model import Model, State
 from ...records import concise, of_robot
-from ..curvature.frames import GaitFrame, KnownFrame, check_frame, frame_pose, settled
+from ..curvature.frames import GaitFrame, KnownFrame, check_frame, frame_pose, resolve_frame
 from ..curvature.regions import Region
 from .curve_arguments import samples
 from .gait import Motion, check_motion, check_shape
@@ -54,11 +54,11 @@ class Displacement(NamedTuple):
         (4, 4)
     """
 
-    pose: FloatArray
+    pose: Float_4_4
     """``4 x 4``: the frame at the end, relative to the frame at the start (m)"""
     times: FloatArray
     """``N`` (s): ends of the steps"""
-    path: FloatArray
+    path: Float_N_4_4
     """``N x 4 x 4``: the base on the way, from the identity"""
     error: float
     """change of the pose when the steps were last halved"""
@@ -91,7 +91,7 @@ class Reconstruction:
         G = model.base
         self._brackets = np.stack([G.ad(e) for e in np.eye(model.m)], axis=1)  # [x, y] = brackets[:, i, j] x_i y_j
 
-    def connection(self, joints: Matrix) -> FloatArray:
+    def connection(self, joints: Matrix_N_n) -> Float_N_m_n:
         """Mechanical connection at many shapes.
 
         Args:
@@ -104,7 +104,7 @@ class Reconstruction:
         return out
 
     def displacement(
-        self, motion: Motion, *, momentum: Vector | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
+        self, motion: Motion, *, momentum: Vector_m | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
     ) -> Displacement:
         """Displacement of the base over a gait, see :func:`displacement`.
 
@@ -137,7 +137,7 @@ class Reconstruction:
     def _relative_displacement(self, motion: Motion, pose: np.ndarray, frame: KnownFrame) -> np.ndarray:
         if frame == "base":
             return pose
-        frame = settled(self.model, frame, lambda: Region.around(motion))
+        frame = resolve_frame(self.model, frame, lambda: Region.around(motion))
         ends = motion([0.0, motion.duration]).q
         start, end = (frame_pose(self.model, q, frame) for q in ends)
         inverse = self.model.base.inverse
@@ -201,7 +201,12 @@ def exponential_rate(model: Model, state: State, chart: Vector, slope: Vector, h
 
 
 def displacement(
-    model: Model, motion: Motion, *, momentum: Vector | None = None, frame: GaitFrame = "base", tolerance: float = 1e-12
+    model: Model,
+    motion: Motion,
+    *,
+    momentum: Vector_m | None = None,
+    frame: GaitFrame = "base",
+    tolerance: float = 1e-12,
 ) -> Displacement:
     """Exact displacement of the base over a gait, or over any curve of shapes ([Mishra] (9)).
 
@@ -245,9 +250,9 @@ class LockedFrame(NamedTuple):
 
     times: FloatArray
     """``N`` (s)"""
-    poses: FloatArray
+    poses: Float_N_4_4
     """``N x 4 x 4``: ``H_bc``, relative to the base"""
-    holonomy: FloatArray
+    holonomy: Float_4_4
     """``4 x 4``: ``H_bc(end) H_bc(start)^-1``; on a closed curve the identity where the frame is integrable, and the
     inverse of the displacement of the base"""
 

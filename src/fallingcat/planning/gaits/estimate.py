@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import solve, takes
-from ...arrays.types import FloatArray, Twist, Vector
+from ...arrays.types import Float_4_4, Float_m, Twist, Vector, Vector_m, Vector_n
 from ...compiler.compilation import compile_step
 from ...dynamics.checks import check_model, positive, vector
 from ...errors import ModelError, NumericsError, describe
 from ...formulations.connection import shape
 from ...model import Model, State
 from ...records import concise
-from ..curvature.frames import GaitFrame, frame_pose, frame_poses, name_of, settled
+from ..curvature.frames import GaitFrame, frame_pose, frame_poses, name_of, resolve_frame
 from ..curvature.maps import Mapper
 from ..curvature.regions import Region
 from .displacement import Displacement
@@ -36,9 +36,9 @@ class Estimate(NamedTuple):
         'base'
     """
 
-    zeta: FloatArray
+    zeta: Float_m
     """``m``: corrected body velocity integral, in ``frame``"""
-    pose: FloatArray
+    pose: Float_4_4
     """``4 x 4``: the base at the end, relative to the start: ``exp(Ad zeta)``"""
     frame: str
 
@@ -47,9 +47,9 @@ def estimate(
     model: Model,
     motion: Motion,
     *,
-    momentum: Vector | None = None,
+    momentum: Vector_m | None = None,
     frame: GaitFrame = "base",
-    apex: Vector | None = None,
+    apex: Vector_n | None = None,
     tolerance: float = 1e-9,
 ) -> Estimate:
     """Displacement of the base over a small closed gait, from curvature alone ([Mishra] V-B).
@@ -79,7 +79,7 @@ def estimate(
     check_shape(model, motion.size)
     positive(tolerance, "tolerance")
     tip = _mean(motion) if apex is None else vector(apex, model.n, "apex")
-    mapper = Mapper(model, settled(model, frame, lambda: Region.around(motion, tip)))
+    mapper = Mapper(model, resolve_frame(model, frame, lambda: Region.around(motion, tip)))
     return estimate_with(mapper, motion, tip, tolerance, momentum)
 
 
@@ -101,7 +101,7 @@ def estimate_with(
     return Estimate(zeta, np.asarray(G.exp(G.Ad(H) @ zeta)), name_of(frame))
 
 
-def estimate_error(model: Model, exact: Displacement, guess: Estimate) -> FloatArray:
+def estimate_error(model: Model, exact: Displacement, guess: Estimate) -> Float_m:
     """Error ``log(exact^-1 guess)`` of an estimate, as the paper measures it ([Mishra] V-B).
 
     Args:

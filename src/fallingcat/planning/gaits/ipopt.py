@@ -17,7 +17,7 @@ MAX_EXACT_SIZE = 70
 """Number of unknowns times joints up to which second derivatives are exact."""
 POINTS_PER_HARMONIC = 32
 """Number of points for each harmonic at which shapes are held within limits."""
-SOLVED = ("Solve_Succeeded",)
+SOLVED_STATUSES = ("Solve_Succeeded",)
 """Status of IPOPT where it has found an optimum."""
 INTERRUPTED = "User_Requested_Stop"
 """Status of IPOPT after an interrupt."""
@@ -65,7 +65,11 @@ class Solution(NamedTuple):
         if self.words == INTERRUPTED:
             return "interrupted"
         return (
-            "optimal" if self.words in SOLVED else "infeasible" if self.words in INFEASIBLE_STATUSES else "unfinished"
+            "optimal"
+            if self.words in SOLVED_STATUSES
+            else "infeasible"
+            if self.words in INFEASIBLE_STATUSES
+            else "unfinished"
         )
 
 

@@ -80,6 +80,7 @@ class Aim:
         if not self.is_angle:
             return pose[self.place]
         if self.name == "turn":
+            # 1e-24: a root has no slope at zero, where gaits may start
             return 2.0 * casadi.atan2(casadi.sqrt(casadi.sumsqr(pose[3:6]) + 1e-24), pose[6])
         if np.linalg.matrix_rank(model.base.selection[3:]) == 1:  # turns about one axis add up
             return casadi.dot(casadi.DM(model.base.selection[self.place]), logs)

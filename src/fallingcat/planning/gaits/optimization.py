@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._deprecated import former_arguments
-from ...arrays.types import Vector
+from ...arrays.types import Vector_n
 from ...dynamics.checks import positive, vector
 from ...errors import Interrupted, ModelError, NumericsError
 from ...model import Model
@@ -92,7 +92,7 @@ def optimize(
     harmonics: int = 3,
     start: Curve | None = None,
     starts: int = 2,
-    origin: Vector | None = None,
+    origin: Vector_n | None = None,
     iterations: int = 500,
     tolerance: float = 1e-8,
     strict: bool = True,
@@ -225,6 +225,7 @@ class _Search:
         middle = np.clip(self.part.middle, asked.low, asked.high)
         low, high = np.maximum(asked.low, middle - UNLIMITED_REACH), np.minimum(asked.high, middle + UNLIMITED_REACH)
         found = bends(asked.model, self._direction() * asked.aim.rows(asked.model), low, high, middle)
+        # so written, NaN counts as no strength
         if not found[0].strength > 1e-9:
             raise ModelError(f"small gaits of these joints do not change {asked.aim.name!r}: the curvature is zero")
         return [self._series(bend.circle(CIRCLE_SHARE)(s).q) for bend in found[: max(count, 1)]]
@@ -306,6 +307,7 @@ class _Search:
         first = 0.3 * abs(value) / effort
         if asked.target is not None or asked.budget is not None or not asked.weight < first:
             return [asked.weight]
+        # continuation from small gaits, where effort dominates, in at most eight solves
         count = int(np.ceil(np.log(max(asked.weight / first, 1e-4)) / np.log(0.3)))
         return [*(first * 0.3**k for k in range(count)), asked.weight]
 

@@ -11,7 +11,7 @@ from ...errors import ModelError
 from ...lie import SE3, rotations
 from ...model import Model
 from ...model.joints import Prismatic
-from ..curvature.frames import GaitFrame, frame_pose, settled
+from ..curvature.frames import GaitFrame, frame_pose, resolve_frame
 from ..curvature.maps import CurvatureMap, Mapper, Plane
 from .chains import Chain
 from .curves import Circle, Curve, Segment
@@ -173,6 +173,7 @@ def visible(x: np.ndarray, component: int) -> float:
     """
     size = float(np.abs(x[:3] if component < 3 else np.degrees(x[3:])).max())
     value = shown(x, component)
+    # what symmetry makes zero comes out as rounding
     return value if abs(value) > max(1e-9 * size, 1e-12) else 0.0
 
 
@@ -202,10 +203,10 @@ def survey(
     if component is not None and component not in COMPONENTS:
         raise ModelError(f"component must be one of {', '.join(COMPONENTS)}, got {component!r}")
     model = _with_others_locked(model, joints)
-    reach, middle = _within(model, joints, reach)
+    reach, middle = _common_reach(model, joints, reach)
     plane = Plane.of_joints(model, *joints, origin=middle)
     grid = np.linspace(-reach, reach, GRID_POINTS)
-    mapper = Mapper(model, settled(model, frame, lambda: plane.region(grid, grid)))
+    mapper = Mapper(model, resolve_frame(model, frame, lambda: plane.region(grid, grid)))
     found = mapper.map(plane, grid, grid)
     reconstruction, G = Reconstruction(model), model.base
     S = G.selection
@@ -290,7 +291,7 @@ def _with_others_locked(model: Model, joints: tuple[str, str]) -> Model:
     return model.lock([name for name in model.joint_names if name not in joints]).merge_fixed()
 
 
-def _within(model: Model, joints: tuple[str, str], reach: float) -> tuple[float, np.ndarray]:
+def _common_reach(model: Model, joints: tuple[str, str], reach: float) -> tuple[float, np.ndarray]:
     """A reach that both joints have, and the shape (n) next to neutral where they have it both ways."""
     low, high = (np.array([getattr(x, side) for x in model.limits]) for side in ("lower", "upper"))
     least = float(min([reach, *(0.5 * (high - low))]))

@@ -57,7 +57,7 @@ def fourier_basis(s: np.ndarray, harmonics: int) -> np.ndarray:
     )
 
 
-def advanced(group: Group, pose: Vector, x: Vector) -> Vector:
+def advance_pose(group: Group, pose: Vector, x: Vector) -> Vector:
     """Pose (7) ``[position; quaternion xyzw]`` after the step ``exp(x)``; the sign of the quaternion is continuous."""
     position, u, w = pose[:3], pose[3:6], pose[6]
     twist = group.selection @ x
@@ -108,7 +108,7 @@ class Transcription:
         nodes = [np.array([slopes[i, j] for i in range(m)], dtype=object) for j in range(3)]
         log = casadi.Function("log", [slopes], [to_casadi(step_logarithm(lambda x, y: G.ad(x) @ y, *nodes))])
         column = np.array([x[i] for i in range(m)], dtype=object)
-        move = casadi.Function("move", [here, x], [to_casadi(advanced(G, from_casadi(here), column))])
+        move = casadi.Function("move", [here, x], [to_casadi(advance_pose(G, from_casadi(here), column))])
         logs = log.map(self.steps)(twists / self.steps)
         pose = casadi.DM([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         for i in range(self.steps):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Vector
+from ...arrays.types import Float_3, Vector_3, Vector_n
 from ...compiler.compilation import compile_step
 from ...dynamics.checks import positive, vector
 from ...errors import ModelError, NumericsError, describe
@@ -52,7 +52,7 @@ class Reorientation(NamedTuple):
     gait: Fourier
     """closed, of all joints, beginning and ending at the origin"""
     cycles: int
-    turn: FloatArray
+    turn: Float_3
     """``3`` (rad): wanted rotation vector of the base, in its own frame at the start"""
     cycle: Displacement
     """displacement of the base by one cycle, exact"""
@@ -69,9 +69,9 @@ class Reorientation(NamedTuple):
 
 def reorient(
     model: Model,
-    turn: Vector,
+    turn: Vector_3,
     *,
-    origin: Vector | None = None,
+    origin: Vector_n | None = None,
     reach: float = 0.5,
     harmonics: int = 3,
     most: int = 200,
@@ -171,6 +171,7 @@ class _Search:
         U, sizes, _ = np.linalg.svd(area)
         x = np.zeros((2, self.harmonics, self.model.n))
         for h in range(min(self.harmonics, len(sizes) // 2)):
+            # a pair of rounding spans no plane
             if sizes[2 * h] > 1e-9 * sizes[0]:
                 across = area @ U[:, 2 * h] / sizes[2 * h]  # sizes come in pairs: the other axis of the plane
                 radius = np.sqrt(sizes[2 * h] / (np.pi * (h + 1)))

@@ -28,7 +28,7 @@ from ..gaits.gait import turning_axes
 from ..gaits.interrupts import ctrl_c, watch
 from ..gaits.shape_forces import shape_forces
 from ..gaits.splines import Spline, hermite
-from ..gaits.transcription import advanced, casadi_module, following_twist
+from ..gaits.transcription import advance_pose, casadi_module, following_twist
 
 UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 """Quaternion ``xyzw`` of no rotation."""
@@ -55,7 +55,7 @@ def passed(model: Model, first: Vector, second: Vector, *, h: float) -> Vector:
     ends = stack([first[:n], second[:n], h * first[n : 2 * n], h * second[n : 2 * n]])
     places, steps, _ = (weights @ ends for weights in hermite(NODES))
     turns = [model.base.selection[3:] @ _following(model, q, dq).twist for q, dq in zip(places, steps, strict=True)]
-    attitude = advanced(SO3(), concatenate([np.zeros(3), first[2 * n :]]), step_logarithm(cross, *turns))[3:]
+    attitude = advance_pose(SO3(), concatenate([np.zeros(3), first[2 * n :]]), step_logarithm(cross, *turns))[3:]
     q, dq, ddq = (weights @ ends for weights in hermite(FORCE_POINTS))
     forces = [demanded(model, q[k], (1.0 / h) * dq[k], (1.0 / h**2) * ddq[k]) for k in range(len(FORCE_POINTS))]
     return concatenate([attitude, *forces])
@@ -155,8 +155,8 @@ class Collocation:
         pulls = casadi.reshape(passing.T @ m, out.numel(), N)
         H = casadi.Function("bends", [a, b, weights], [_entries(casadi, bends)]).map(N)(first, second, pulls)
         rows = np.arange(N)[:, None] * (out.numel(), self.width)
-        J = _assembled(casadi, J, slopes, rows[:, 0], 1 + rows[:, 1], size)
-        H = _assembled(casadi, H, bends, 1 + rows[:, 1], 1 + rows[:, 1], (size[1], size[1]))
+        J = _assemble_sparse(casadi, J, slopes, rows[:, 0], 1 + rows[:, 1], size)
+        H = _assemble_sparse(casadi, H, bends, 1 + rows[:, 1], 1 + rows[:, 1], (size[1], size[1]))
         T = casadi.MX(casadi.DM.triplet([0], [0], [1.0], size[1], 1))
         g = linear @ x + passing @ casadi.vec(self.passed.map(N)(first, second)) + square * x[0] ** 2
         jacobian = linear + passing @ J + 2.0 * (square * x[0]) @ T.T
@@ -220,7 +220,7 @@ def _entries(casadi: Any, matrix: Any) -> Any:
     return casadi.vertcat(*matrix.nonzeros())
 
 
-def _assembled(casadi: Any, entries: Any, block: Any, rows: Any, columns: Any, size: tuple[int, int]) -> Any:
+def _assemble_sparse(casadi: Any, entries: Any, block: Any, rows: Any, columns: Any, size: tuple[int, int]) -> Any:
     """The sum of blocks with the sparsity of ``block``: the entries (E x N) of each, at rows and columns (N) on."""
     own = np.array(block.sparsity().get_triplet())
     i, j = ((own[k] + first[:, None]).ravel() for k, first in enumerate((rows, columns)))

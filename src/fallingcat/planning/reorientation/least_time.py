@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Vector
+from ...arrays.types import FloatArray, Vector_3
 from ...compiler import compile
 from ...dynamics.checks import vector
 from ...errors import ModelError, NumericsError, describe
@@ -27,9 +27,9 @@ LIMIT_DISTANCE = 0.01
 """Distance at which a joint counts as at its limit: relative for speeds and efforts, rad or m for shapes."""
 ATTITUDE_TOLERANCE = 1e-4
 """Largest error of the final attitude (rad)."""
-SOLVED = "Solve_Succeeded"
+SOLVED_STATUS = "Solve_Succeeded"
 """Status of IPOPT where it has found an optimum."""
-_STATUS = {SOLVED: "optimal"} | dict.fromkeys(INFEASIBLE_STATUSES, "infeasible")
+_STATUS = {SOLVED_STATUS: "optimal"} | dict.fromkeys(INFEASIBLE_STATUSES, "infeasible")
 
 
 @tabulated
@@ -77,7 +77,7 @@ class LeastTime:
 
 def least_time(
     model: Model,
-    turn: Vector | None,
+    turn: Vector_3 | None,
     starts: Motion | Sequence[Motion],
     *,
     intervals: Sequence[int] = (16, 32),
@@ -123,7 +123,7 @@ def least_time(
         raise ModelError("starts must be one motion or more")
     first = Collocation(search.model, search.bounds, turn, grids[0])
     solutions = [first.solve(spline, T, iterations, tolerance) for spline, T in begun]
-    tried = [search.time(answer) if answer.words == SOLVED else np.nan for answer in solutions]
+    tried = [search.time(answer) if answer.words == SOLVED_STATUS else np.nan for answer in solutions]
     best = [solutions[int(np.nanargmin(tried)) if np.isfinite(tried).any() else 0]]
     for count in grids[1:]:
         finer = Collocation(search.model, search.bounds, turn, count)
@@ -145,6 +145,7 @@ def _grids(intervals: Any) -> list[int]:
 def _weightless(model: Model) -> Model:
     """Model without gravity, which loads no joint of a falling robot."""
     along = model.base.selection[:3]
+    # projection on the directions in which the base falls freely
     if not np.allclose(along @ np.linalg.pinv(along) @ model.gravity, model.gravity, rtol=1e-9, atol=0.0):
         raise ModelError(f"the base of {model.name!r} cannot fall ({model.base}): gravity would load its joints")
     return replace(model, gravity=np.zeros(3))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays.types import FloatArray
+from ...arrays.types import Float_n
 from ...dynamics.checks import check_model
 from ...errors import ModelError, describe
 from ...formulations import curvature
@@ -39,9 +39,9 @@ class Bending(NamedTuple):
     """
 
     model: Model
-    first: FloatArray
+    first: Float_n
     """``n``: share of each joint in the bend; the largest share in the plane is 1"""
-    second: FloatArray
+    second: Float_n
     """``n``: the same in the second direction"""
     tuck: dict[str, float]
     """rad: posture taken up on the way, by joint"""
@@ -94,7 +94,7 @@ def bendings(model: Model, joints: Sequence[str] | None = None) -> list[Bending]
     free = model.lock([name for name in model.joint_names if name not in names]).merge_fixed()
     room = np.array([_bend_range(model, name) for name in free.joint_names])
     planes = [_normalized_bending(free, first, second) for first, second in _planes(free, room)]
-    return _different([*planes, _pair(free, strongest_pair(free), {})])
+    return _distinct_bendings([*planes, _pair(free, strongest_pair(free), {})])
 
 
 def _check(model: Model, joints: Sequence[str] | None) -> None:
@@ -159,7 +159,7 @@ def direction(model: Model, joints: Mapping[str, float]) -> np.ndarray:
     return out
 
 
-def _different(found: list[Bending]) -> list[Bending]:
+def _distinct_bendings(found: list[Bending]) -> list[Bending]:
     """Bendings without those that span the same plane of the same joints as one before."""
     out: list[Bending] = []
     for one in found:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Scalar, Vector
+from ...arrays.types import Float_n, FloatArray, Scalar, Vector, Vector_n
 from ...errors import ModelError
 from ...records import concise
 from ..gaits.curve_arguments import finite
@@ -27,15 +27,15 @@ class RightingCurve(Curve):
         True
     """
 
-    origin: FloatArray
+    origin: Float_n
     """``n``: shape at both ends"""
-    first: FloatArray
+    first: Float_n
     """``n``: first direction of the bend"""
-    second: FloatArray
+    second: Float_n
     """``n``: second direction of the bend"""
     bend: float
     """rad"""
-    tuck: Scalar | Vector = 0.0
+    tuck: Scalar | Vector_n = 0.0
     """``n`` (rad): posture taken up on the way"""
     turns: float = 1.0
     start: float = 0.0

@@ -18,7 +18,7 @@ from ...model import Model, State, robots
 from ...records import concise
 from ...simulation import Trajectory, simulate
 from .bending import Bending, bendings
-from .plan import Manoeuvre, fastest_bending, tilted
+from .plan import Manoeuvre, fastest_bending, tilt_angle
 from .tracking import tracker
 
 FALL_STEPS = 1024
@@ -66,7 +66,7 @@ class Drop(NamedTuple):
     @property
     def start_tilt(self) -> float:
         """Angle (rad) between the base's up and the world's at the start."""
-        return tilted(self.trajectory.poses[0], -self.model.gravity / np.linalg.norm(self.model.gravity))
+        return tilt_angle(self.trajectory.poses[0], -self.model.gravity / np.linalg.norm(self.model.gravity))
 
     @property
     def fallen(self) -> float:
@@ -201,7 +201,7 @@ def _result(
         duration,
         trajectory,
         float(np.linalg.norm(log(first.T @ last))),
-        tilted(trajectory.poses[-1], up),
+        tilt_angle(trajectory.poses[-1], up),
         spin / momentum_scale(trajectory),
         energy - energy[0],
         trajectory.joint_work(),

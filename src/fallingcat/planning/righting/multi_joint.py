@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ..._deprecated import former_arguments
-from ...arrays.types import FloatArray, Vector
+from ...arrays.types import Float_3, Vector, Vector_n
 from ...compiler.compilation import compile_step
 from ...dynamics.checks import positive, vector
 from ...errors import ModelError, describe
@@ -73,7 +73,7 @@ class QuickRighting(NamedTuple):
     """displacement of the base, exact"""
 
     @property
-    def turn(self) -> FloatArray:
+    def turn(self) -> Float_3:
         """Rotation vector (3, rad) of the base, in its own frame."""
         return np.asarray(log(self.moved.pose[:3, :3]), dtype=float)
 
@@ -82,7 +82,7 @@ class QuickRighting(NamedTuple):
 def quickest(
     model: Model,
     turn: float,
-    origin: Vector,
+    origin: Vector_n,
     *,
     axis: Sequence[float] = (1.0, 0.0, 0.0),
     period: float | None = 0.28,
@@ -129,7 +129,7 @@ def quickest(
 
 
 def largest_turn(
-    model: Model, origin: Vector, *, axis: Sequence[float] = (1.0, 0.0, 0.0), seed: int = 0
+    model: Model, origin: Vector_n, *, axis: Sequence[float] = (1.0, 0.0, 0.0), seed: int = 0
 ) -> RightingCurve:
     """Motion of all joints within their ranges, of any speed, that turns the base most about an axis.
 
@@ -230,8 +230,8 @@ class _Search:
         """Motion that turns most about the axis, of those found from random ones."""
         for self.turns in COMPARED_TURNS:
             rng = np.random.default_rng(seed)
-            found = [self.climbed(self.random(rng), SEARCH_STEPS) for _ in range(RANDOM_MOTIONS)]
-            turn, parts = self.climbed(max(found, key=lambda x: x[0])[1], FINAL_STEPS)
+            found = [self.ascend(self.random(rng), SEARCH_STEPS) for _ in range(RANDOM_MOTIONS)]
+            turn, parts = self.ascend(max(found, key=lambda x: x[0])[1], FINAL_STEPS)
             if turn < MAX_CLEAR_TURN:
                 break
         if not turn > 1e-3:
@@ -243,7 +243,7 @@ class _Search:
         low, high = self.low + self.most, self.high - self.most
         return np.array([rng.uniform(low, np.maximum(low, high)), self.most * np.cos(phase), self.most * np.sin(phase)])
 
-    def climbed(self, parts: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
+    def ascend(self, parts: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
         """Turn about the axis (rad) after ascent, and the motion."""
         turn, slope = self.turned(parts)
         for _ in range(steps):
@@ -264,6 +264,7 @@ class _Search:
         """Maximizer of a linear function with this ``slope`` (3 x n): joints go as far as they can, or stay."""
         size = np.hypot(slope[1], slope[2])
         reach = np.where(size > np.abs(slope[0]), self.most, 0.0)
+        # 1e-300: where both slopes are zero the reach is zero, and any direction serves
         way = slope[1:] / np.maximum(size, 1e-300)
         return np.vstack([np.where(slope[0] > 0.0, self.high - reach, self.low + reach), reach * way])
 

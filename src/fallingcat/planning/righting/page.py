@@ -63,7 +63,7 @@ def _scene(fall: Drop, whole: Model, keep: np.ndarray, is_cat: bool) -> Scene:
     path = fall.trajectory
     kinematics = compile_step(fall.model, forward_kinematics, {}, ["pose", "joints"])
     poses = kinematics(path.poses[keep, :3], path.joints[keep])
-    shapes: dict[str, list[Shape]] = dressed(whole) if is_cat else model_shapes(whole)
+    shapes: dict[str, list[Shape]] = cat_appearance(whole) if is_cat else model_shapes(whole)
     up = -fall.model.gravity / np.linalg.norm(fall.model.gravity)
     turn = _upright(up)
     upright = {name: turn @ H for name, H in poses.items() if name in shapes}
@@ -83,12 +83,12 @@ def _upright(up: np.ndarray) -> np.ndarray:
     return out
 
 
-def dressed(cat: Model) -> dict[str, list[Shape]]:
+def cat_appearance(cat: Model) -> dict[str, list[Shape]]:
     """Fur, face, ears and paws of the sample cat; masses have no looks."""
     shapes = model_shapes(cat)
     for name, parts in shapes.items():
         color = LIGHT if name.endswith("leg_link") else FUR
-        shapes[name] = [_colored(part, color) for part in parts if not name.startswith("vertebra")]
+        shapes[name] = [_with_color(part, color) for part in parts if not name.startswith("vertebra")]
         if name.endswith("leg_link"):
             shapes[name].append(Capsule((0.004, 0.0, -0.19), (0.016, 0.0, -0.192), 0.018, LIGHT))
     shapes["front"].append(Capsule((0.06, 0.0, -0.014), (-0.05, 0.0, -0.014), 0.046, LIGHT))
@@ -107,7 +107,7 @@ def dressed(cat: Model) -> dict[str, list[Shape]]:
     return shapes
 
 
-def _colored(shape: Shape, color: str) -> Shape:
+def _with_color(shape: Shape, color: str) -> Shape:
     from dataclasses import replace
 
     return replace(shape, color=color)

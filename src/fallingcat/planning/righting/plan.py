@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays.types import FloatArray, Vector
+from ...arrays.types import Float_3, Float_4_4, Float_n, Vector_3
 from ...compiler import compile
 from ...dynamics.checks import check_model, vector
 from ...errors import ModelError, describe
@@ -44,13 +44,13 @@ class Manoeuvre(NamedTuple):
     curve: RightingCurve
     turn: float
     """rad: angle of the turn"""
-    pose: FloatArray
+    pose: Float_4_4
     """``4 x 4``: the base at the end, relative to the start"""
     shortest: float
     """s: least time within rates and efforts; 0 without limits"""
-    unit_forces: FloatArray
+    unit_forces: Float_n
     """``n``: peak joint forces when it takes 1 s; ``duration^-2`` of them otherwise"""
-    axis: FloatArray
+    axis: Float_3
     """``3``: axis of the turn, by the right-hand rule, in the base frame"""
 
     def gait(self, duration: float) -> Gait:
@@ -222,7 +222,7 @@ def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:
     return round(manoeuvre.shortest, 6), float(manoeuvre.unit_forces.max())
 
 
-def fastest_bending(found: Sequence[Bending], turn: float, up: Vector | None = None) -> tuple[Bending, Manoeuvre]:
+def fastest_bending(found: Sequence[Bending], turn: float, up: Vector_3 | None = None) -> tuple[Bending, Manoeuvre]:
     """Bending with the fastest manoeuvre for an angle, and that manoeuvre.
 
     Args:
@@ -255,7 +255,7 @@ def fastest_bending(found: Sequence[Bending], turn: float, up: Vector | None = N
             f"{found[0].model.name!r} cannot turn by {np.degrees(turn):.0f} degrees: a bend that is carried around "
             f"within the limits of its joints turns it by {np.degrees(most):.0f} degrees at most"
         )
-    over = [0.0 if up is None else tilted(manoeuvre.pose, up) for _, manoeuvre in plans]
+    over = [0.0 if up is None else tilt_angle(manoeuvre.pose, up) for _, manoeuvre in plans]
     rolling = [plan for plan, tilt in zip(plans, over, strict=True) if up is None or tilt >= MIN_TILT_SHARE * turn]
     if not rolling:
         raise ModelError(
@@ -265,7 +265,7 @@ def fastest_bending(found: Sequence[Bending], turn: float, up: Vector | None = N
     return min(rolling, key=lambda plan: ease(plan[1]))
 
 
-def tilted(pose: np.ndarray, up: np.ndarray) -> float:
+def tilt_angle(pose: np.ndarray, up: np.ndarray) -> float:
     """Angle (rad) between ``up`` (3) and its image under a rotation (of a 4 x 4 pose).
 
     Example:

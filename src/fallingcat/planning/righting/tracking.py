@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...arrays.types import FloatArray
+from ...arrays.types import Float_n, FloatArray
 from ...compiler import compile, fields
 from ...dynamics.checks import positive
 from ...model import Model, State
@@ -16,7 +16,7 @@ from ..gaits.shape_forces import shape_forces
 
 def tracker(
     model: Model, motion: Motion, *, frequency: float = 60.0, damping: float = 1.0
-) -> Callable[[float, State], FloatArray]:
+) -> Callable[[float, State], Float_n]:
     """Controller for :func:`fallingcat.simulate` that tracks a shape motion by inverse dynamics of the shape.
 
     Errors decay as ``e'' + 2 damping frequency e' + frequency^2 e = 0``.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.types import Matrix, Numbers, Vector
+from ...arrays.types import Matrix, Matrix_N_n, Numbers, Vector
 from ...contact import Contact
 from ...contact.rigid.joint_stops import LAW
 from ...control import Law
@@ -141,7 +141,7 @@ class BatchSimulator(CompiledBatch):
         robots = f"{self.count} of {short(self.problem.model.name)}"
         return f"<BatchSimulator of {robots}: steps of {self.dt:g} s>"
 
-    def step(self, steps: int = 1, forces: Matrix | None = None, **inputs: Vector | Matrix) -> None:
+    def step(self, steps: int = 1, forces: Matrix_N_n | None = None, **inputs: Vector | Matrix) -> None:
         """Take steps of ``dt`` with all robots, under joint forces that stay the same meanwhile.
 
         Args:
@@ -154,7 +154,7 @@ class BatchSimulator(CompiledBatch):
             self.set(**inputs)
         self.advance(steps, applied)
 
-    def step_error(self, steps: int = 1, forces: Matrix | None = None) -> ErrorEstimate | None:
+    def step_error(self, steps: int = 1, forces: Matrix_N_n | None = None) -> ErrorEstimate | None:
         """Estimated error of steps from here, caused by their size; no robot is moved.
 
         Up to eight robots take the same steps, and twice as many half as long, under the same forces.  What is stepped
@@ -199,7 +199,7 @@ class BatchSimulator(CompiledBatch):
     attempts = ATTEMPTS_PER_CALL
     """at steps, of every robot, in each :meth:`approach`"""
 
-    def approach(self, until: Vector, forces: Matrix | None = None) -> Vector:
+    def approach(self, until: Vector, forces: Matrix_N_n | None = None) -> Vector:
         """Attempt steps of robots that choose their own, none beyond its time in ``until``.
 
         Each call makes :attr:`attempts` of them, so that no robot waits for the slowest.

@@ -58,6 +58,7 @@ def steps_between(t: float, end: float, dt: float) -> Iterator[tuple[float, floa
     >>> [(round(t, 9), round(size, 9), count) for t, size, count in steps_between(0.003, 0.011, 0.002)]
     [(0.003, 0.001, 1), (0.004, 0.002, 3), (0.01, 0.001, 1)]
     """
+    # 1e-6 of a step: times are sums of steps, whose rounding must not leave a sliver
     first = min(end, math.ceil(t / dt - 1e-6) * dt)
     if first > t + TIME_TOLERANCE:
         yield t, first - t, 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arrays import less, maximum, minimum, scale, where
 from ...control.laws.carried_inertia import carried_inertia
-from ...control.laws.drive_limits import SPEED_FADE, allowed, limited, limits_speeds
+from ...control.laws.drive_limits import SPEED_FADE, limited_rates, limits_of_rates, limits_speeds
 from ...control.laws.springs import on_rates
 from ...model import Model, State
 from ..problem.problem import Problem
@@ -59,10 +59,10 @@ class DriveSpeeds(NamedTuple):
         model, name = problem.model, speed_limit_law(problem)
         if name is None:
             return None
-        rates, zero = np.flatnonzero(limited(model, "velocity")), np.zeros(model.n)
+        rates, zero = np.flatnonzero(limited_rates(model, "velocity")), np.zeros(model.n)
         drives = [linear_forces[each] for each in dict.fromkeys((*problem.driven_ports, name)) if each in linear_forces]
         force = sum((one.at_end(state.rates, zero)[model.m :] for one in drives), start=zero)[rates]
-        top, v, none = allowed(model, "velocity")[rates], state.rates[rates], 0.0 * force
+        top, v, none = limits_of_rates(model, "velocity")[rates], state.rates[rates], 0.0 * force
         per_rate, back = 1.0 / (SPEED_FADE * top), less(force, 0.0)
         left, fall = (top - where(back, -v, v)) * per_rate, where(back, none - per_rate, none + per_rate)
         return cls(model, name, rates, left, fall, force, left)

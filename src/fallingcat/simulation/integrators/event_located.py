@@ -259,6 +259,7 @@ def _factor(error: Any) -> Any:
     """Factor by which a step may grow, or has to shrink, for an error of order 4."""
     known = less(error, 1e30)  # NaN is not
     size = where(known, error, 1.0)
+    # bounds: one estimate is no reason for more
     return where(known, minimum(maximum(0.9 / sqrt(sqrt(maximum(size, 1e-12))), 0.1), 6.0), 0.1)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._deprecated import former_attribute
+from ...arrays.types import Float_N_4_4, Float_N_6, Float_N_m, Float_N_n, Float_N_nv, Float_N_points_3
 from ...caching import cached_property
 from ...compiler import compile
 from ...contact.base import Mode
@@ -53,13 +54,13 @@ class Trajectory:
     model: Model
     times: np.ndarray
     """``N`` (s)"""
-    poses: np.ndarray
+    poses: Float_N_4_4
     """``N x 4 x 4``: base to world"""
     joints: np.ndarray
     """``N x (nq - base)``"""
-    twists: np.ndarray
+    twists: Float_N_m
     """``N x m``: body-fixed"""
-    rates: np.ndarray
+    rates: Float_N_n
     """``N x n``"""
     memory: np.ndarray
     """``N x k``: what contact and laws remember, in this order; :meth:`law_memory` has one law's part"""
@@ -124,7 +125,7 @@ class Trajectory:
         return tuple(contact.touching(mode) if contact else frozenset() for mode in self.modes)
 
     @cached_property
-    def port_forces(self) -> dict[str, np.ndarray]:
+    def port_forces(self) -> dict[str, Float_N_nv]:
         """Generalized forces (N x nv) of every law, controller and contact."""
         ports = self._known_problem().ports
         out = self._by_mode(port_forces, (len(ports), self.model.nv))
@@ -158,7 +159,7 @@ class Trajectory:
         return getattr(self._known_problem().contact, "points", ())
 
     @property
-    def contact_forces(self) -> np.ndarray:
+    def contact_forces(self) -> Float_N_points_3:
         """Forces (N x points x 3; N, world) of the ground on the robot at each point; zero in the air."""
         return self._contacts[:, :, :3]
 
@@ -203,7 +204,7 @@ class Trajectory:
         return self.problem
 
     @property
-    def forces(self) -> np.ndarray:
+    def forces(self) -> Float_N_nv:
         """Sum of all generalized forces (N x nv)."""
         return sum(self.port_forces.values(), start=np.zeros((len(self), self.model.nv)))
 
@@ -216,7 +217,7 @@ class Trajectory:
         kinetic, potential = energies(self.model)(self.poses, self.joints, self.twists, self.rates)
         return kinetic, potential
 
-    def momenta(self, frame: MomentumFrame = "world") -> np.ndarray:
+    def momenta(self, frame: MomentumFrame = "world") -> Float_N_6:
         """Momentum at every sample.
 
         Args:

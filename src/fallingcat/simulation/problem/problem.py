@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate, is_numeric
-from ...arrays.types import Scalar, Vector
+from ...arrays.types import Float_n, Float_nv, Scalar, Vector, Vector_nv
 from ...caching import cached_property
 from ...contact import Contact
 from ...contact.base import Mode, Touch
@@ -154,7 +154,7 @@ class Problem:
         own = tuple(replace(law, step=step) if hasattr(law, "step") else law for law in self.laws[ends:])  # type: ignore[type-var]
         return replace(self, laws=(*self.laws[:ends], *own))
 
-    def asked_of_joints(self, t: float, state: State) -> np.ndarray:
+    def asked_of_joints(self, t: float, state: State) -> Float_n:
         """Joint forces of the controller.
 
         Args:
@@ -229,7 +229,7 @@ class Problem:
         laws = zip(self.with_memory(memory)[0].laws, self.sizes, strict=True)
         return concatenate([np.zeros(0), *(law.after(self.model, t, state, dt) for law, size in laws if size)])
 
-    def applied(self, mode: Mode, t: Scalar, state: State, given: Vector | None = None) -> dict[str, Vector]:
+    def applied(self, mode: Mode, t: Scalar, state: State, given: Vector | None = None) -> dict[str, Vector_nv]:
         """Generalized forces of laws and controller by port.
 
         Args:
@@ -274,7 +274,7 @@ class Problem:
         size = self.model.nv if self.external else self.model.n
         return controller_forces(self.model, answered(self.controller, t, state), size, t)
 
-    def applied_at(self, mode: Mode, t: float, state: State) -> np.ndarray:
+    def applied_at(self, mode: Mode, t: float, state: State) -> Float_nv:
         """Sum of the forces of laws and controller at an event, of a problem that recalls its memory.
 
         Args:
@@ -288,7 +288,7 @@ class Problem:
         asked = self.contact is not None and self.contact.needs_applied_forces
         return np.asarray(self.total(self.applied(mode, t, state) if asked else {}), dtype=float)
 
-    def forces(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> dict[str, Vector]:
+    def forces(self, mode: Mode, t: Scalar, state: State, memory: Vector) -> dict[str, Vector_nv]:
         """Generalized forces of all ports.
 
         Args:
@@ -340,7 +340,7 @@ class Problem:
         numeric = is_numeric(total) and is_numeric(state.pose)
         return acceleration(self.model)(state, total) if numeric else forward_dynamics(self.model, state, total)
 
-    def touch(self, mode: Mode, state: State, memory: Vector, applied: Vector) -> Touch:
+    def touch(self, mode: Mode, state: State, memory: Vector, applied: Vector_nv) -> Touch:
         """Forces, memory rate and guards of the contact under applied forces.
 
         Args:
@@ -375,7 +375,7 @@ class Problem:
         applied = self.total(problem.applied(mode, t, state)) if self.contact else np.zeros(self.model.nv)
         return self.touch(mode, state, memory, applied)
 
-    def total(self, forces: dict[str, Vector]) -> Vector:
+    def total(self, forces: dict[str, Vector_nv]) -> Vector_nv:
         """Sum of forces over all ports.
 
         Args:

@@ -192,6 +192,7 @@ class VectorField:
         return J[:, :-1], J[:, -1]
 
     def _differences(self, z: np.ndarray) -> np.ndarray:
+        # cube root of the rounding: truncation and rounding of central differences are equal
         steps = np.diag(6e-6 * np.maximum(1.0, np.abs(z)))
         ends = np.concatenate([z + steps, z - steps])
         if self._slope is not None:  # all in one call

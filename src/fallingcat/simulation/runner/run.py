@@ -158,6 +158,7 @@ class Run(Stepping):
         if self.problem.controller is None:
             return MAX_STEPS
         ahead = 1.0 if self.problem.sampling is None else (self.instant - self.t) / self.dt
+        # both times are sums of steps, with their rounding
         return round(ahead) if abs(ahead - round(ahead)) <= 1e-6 else 0
 
     def _step_to_event(self, dt: float) -> tuple[np.ndarray, float, list[float], list[Hit]]:

@@ -19,7 +19,7 @@ from ...simulation import MomentumRungeKutta, Trajectory, simulate
 from ..kind import Parameters, Progress, study_kind
 from ..simulated import SimulatedKind
 
-MOVED = ("hip_roll", "hip_pitch", "knee", "waist", "shoulder_pitch", "shoulder_roll", "elbow")
+MOVED_JOINTS = ("hip_roll", "hip_pitch", "knee", "waist", "shoulder_pitch", "shoulder_roll", "elbow")
 """Parts of the names of the joints of the sample humanoid that move: 14; the others are stiff."""
 AXES = 100
 """Number of axes of the map, on a spiral over the sphere"""
@@ -108,7 +108,7 @@ class AstronautTurn(SimulatedKind[AstronautParameters, AstronautResult]):
         turn = min(np.radians(parameters.angle), BELOW_HALF) * axes()[parameters.axis]
         progress("planning", 0.0)
         plan = reorient(model, turn, origin=middle, reach=parameters.reach, harmonics=2)
-        motion = time_parametrization(model, repeated(plan), share=SHARE, points=POINTS * plan.cycles)
+        motion = time_parametrization(model, all_cycles(plan), share=SHARE, points=POINTS * plan.cycles)
         progress("turning", 0.5)
         start, T = model.state(joints=middle), motion.duration
         flight = simulate(
@@ -128,7 +128,7 @@ class AstronautTurn(SimulatedKind[AstronautParameters, AstronautResult]):
 def astronaut() -> Model:
     """Sample humanoid, of which hips, knees, waist, shoulders and elbows move; it touches nothing."""
     body = robots.humanoid()
-    still = [name for name in body.joint_names if not any(part in name for part in MOVED)]
+    still = [name for name in body.joint_names if not any(part in name for part in MOVED_JOINTS)]
     return body.lock(still).merge_fixed()
 
 
@@ -140,7 +140,7 @@ def axes() -> np.ndarray:
     return np.stack([ring * np.cos(GOLDEN * k), ring * np.sin(GOLDEN * k), z], axis=1)
 
 
-def repeated(plan: Reorientation) -> Fourier:
+def all_cycles(plan: Reorientation) -> Fourier:
     """All cycles of a plan as one curve: the same waves, so many times as fast."""
     gait, N = plan.gait, plan.cycles
     cosines, sines = (np.zeros((N * len(gait.cosines), gait.size)) for _ in range(2))

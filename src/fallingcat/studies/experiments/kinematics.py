@@ -164,7 +164,7 @@ def wrist_path(chart: RotationChart | None, k: float, tolerance: float) -> Path:
     """Steps ``q <- q + k J_A^-1 (chi* - chi)`` along a chart (2.243), or along the shortest rotation (2.255)."""
     model = wrist()
     goal = link_pose(model, model.state(joints=[0.7, 1.5, -0.5]), "x")[:3, :3]
-    ask = compile(model, followed, state=("joints",), inputs={"goal": (3, 3)}, chart=chart)
+    ask = compile(model, tracking_error, state=("joints",), inputs={"goal": (3, 3)}, chart=chart)
     q, rotations = np.array([-0.7, 0.0, 1.5]), []
     for _ in range(int(20.0 / k)):
         error, J, R = ask(q, goal)
@@ -175,7 +175,7 @@ def wrist_path(chart: RotationChart | None, k: float, tolerance: float) -> Path:
     return Path(np.array(rotations))
 
 
-def followed(model: Model, state: State, goal: Any, *, chart: RotationChart | None) -> tuple[Any, Any, Any]:
+def tracking_error(model: Model, state: State, goal: Any, *, chart: RotationChart | None) -> tuple[Any, Any, Any]:
     """Error that a step follows, its Jacobian, and the rotation."""
     R, J = link_pose(model, state, "x")[:3, :3], jacobian(model, state, "x", "mixed")[3:]
     if chart is None:

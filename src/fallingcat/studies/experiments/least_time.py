@@ -22,7 +22,7 @@ from ..tables import Study
 if TYPE_CHECKING:
     from ...planning import Curve, Gait, LeastTime, Manoeuvre, Planner
 
-UP = np.array([0.0, 0.0, 1.0])
+UPWARD = np.array([0.0, 0.0, 1.0])
 STEPS = 4096
 """Steps of a run, at least; a whole number in every interval, so that forces jump between steps."""
 START_CHANGE = 0.3
@@ -118,7 +118,7 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, RightingResult]):
 
         p = parameters
         progress("planning", 0.0)
-        bending, plan = fastest_bending(bendings(robots.cat()), float(np.radians(p.turn)), UP)
+        bending, plan = fastest_bending(bendings(robots.cat()), float(np.radians(p.turn)), UPWARD)
         planner = Planner(bending.model, bending.first, bending.second, bending.tuck)
         starts, model = list(islice(beginnings(planner, plan, p.intervals), p.starts)), bending.model
         if p.joints == "all":
@@ -129,8 +129,8 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, RightingResult]):
         progress("searching", 0.1)
         found = least_time(model, log(plan.pose[:3, :3]), starts, intervals=grids)
         progress("falling", 0.8)
-        planned = fallen(bending.model, plan.pose, plan.gait(plan.shortest), STEPS)
-        run = fallen(model, plan.pose, found.gait, grids[-1] * -(-STEPS // grids[-1]))
+        planned = simulate_fall(bending.model, plan.pose, plan.gait(plan.shortest), STEPS)
+        run = simulate_fall(model, plan.pose, found.gait, grids[-1] * -(-STEPS // grids[-1]))
         return RightingResult(model, plan, found, planned, run)
 
     def motion(self, seen: RightingResult) -> Trajectory:
@@ -169,7 +169,7 @@ def changed(curve: Curve, intervals: int, seed: int) -> Curve:
     return Spline(plain.points + added.points, plain.slopes + added.slopes)
 
 
-def fallen(model: Model, pose: np.ndarray, gait: Gait, steps: int) -> Trajectory:
+def simulate_fall(model: Model, pose: np.ndarray, gait: Gait, steps: int) -> Trajectory:
     """A fall from rest that ends upright, if ``gait`` moves the base by ``pose``; its joint forces are all there is.
 
     No force depends on what the robot does, and no stop acts: joints have to stay within their limits by themselves.

@@ -9,7 +9,7 @@ import numpy as np
 from ...compiler import compile
 from ...dynamics import center_of_mass, forward_kinematics
 from ...model import robots
-from ...planning.righting.page import dressed
+from ...planning.righting.page import cat_appearance
 from ...simulation import Trajectory
 from ...visualization import Chart, Line, Scene, Table, Text
 from ..kind import Figures
@@ -30,7 +30,7 @@ def _scene(seen: RightingResult) -> Scene:
     """Both, seen from their centers of mass, until the slower one is done."""
     times = np.linspace(0.0, seen.plan.shortest, FRAMES)
     poses, shapes = {}, {}
-    looks = dressed(robots.cat())
+    looks = cat_appearance(robots.cat())
     for name, run, z in (("planned", seen.planned, 0.0), ("least time", seen.run, ABOVE)):
         for link, H in _links(run, times).items():
             if looks.get(link):

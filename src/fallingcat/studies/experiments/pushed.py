@@ -31,7 +31,7 @@ from ..simulated import SimulatedKind
 from ..tables import Study
 
 FEET: Final = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
-BENT: Final = np.tile([0.0, 0.7, -1.4], 4)
+BENT_LEGS: Final = np.tile([0.0, 0.7, -1.4], 4)
 AT, LASTS, DURATION = 0.2, 0.1, 2.0
 """s: when the push begins, how long it lasts, and the whole run"""
 
@@ -129,7 +129,7 @@ class PushedDog(SimulatedKind[PushedParameters, PushResult]):
         progress("compiling", 0.0)
         center = CenterOfMassTask(center_of_mass(dog, start), gain=parameters.gain)
         trunk = RotationTask("trunk", np.eye(3), gain=parameters.gain, weight=0.05)
-        posture = JointsTask(BENT, gain=parameters.gain)
+        posture = JointsTask(BENT_LEGS, gain=parameters.gain)
         limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
         loop = WholeBody(dog, [[center, trunk], [posture]], FEET, parameters.trusted, limits).compile()
         ticks: list[tuple[Any, ...]] = []
@@ -179,5 +179,5 @@ def standing_dog() -> tuple[Model, State]:
     """The quadruped with bent legs on the ground."""
     dog = robots.quadruped()
     pose = np.eye(4)
-    pose[2, 3] = -link_pose(dog, dog.state(joints=BENT), FEET[0])[2, 3]
-    return dog, dog.state(pose=pose, joints=BENT)
+    pose[2, 3] = -link_pose(dog, dog.state(joints=BENT_LEGS), FEET[0])[2, 3]
+    return dog, dog.state(pose=pose, joints=BENT_LEGS)

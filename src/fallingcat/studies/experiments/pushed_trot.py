@@ -19,7 +19,7 @@ from ..kind import Figures, Parameters, Progress, study_kind
 from ..simulated import SimulatedKind
 from ..tables import Study
 
-BENT: Final = (0.0, 0.7, -1.4) * 4
+BENT_LEGS: Final = (0.0, 0.7, -1.4) * 4
 STEP: Final = 1e-3
 """s: of the simulation; with 0.1 ms joints differ by 10 mrad and the trunk by 1 mm at most"""
 FRICTION: Final = 0.8
@@ -89,10 +89,10 @@ class Trotting:
         self.dog = robots.quadruped()
         self.feet = tuple(frame.name for frame in self.dog.frames)
         self.ground = CompliantFloor(self.feet, (2e4, 2e4), (300.0, 300.0), friction=FRICTION)
-        self.start: State = self.dog.standing(self.ground, BENT)
+        self.start: State = self.dog.standing(self.ground, BENT_LEGS)
         command = VelocityCommand(parameters.speed)
-        predictive = PredictiveWalk(self.dog, self.feet, BENT, rate=parameters.rate).compile(command)
-        plain = QuadrupedWalk(self.dog, self.feet, BENT).compile(command)
+        predictive = PredictiveWalk(self.dog, self.feet, BENT_LEGS, rate=parameters.rate).compile(command)
+        plain = QuadrupedWalk(self.dog, self.feet, BENT_LEGS).compile(command)
         self.controllers: dict[str, SampledController] = {
             "predictive": SampledController(predictive, rate=parameters.rate),
             "plain": SampledController(plain, rate=500.0),

@@ -33,7 +33,7 @@ from ..tables import Study
 
 SOLE: Final = ((0.14, 0.05), (-0.06, 0.05), (-0.06, -0.05), (0.14, -0.05))
 """Corners of a foot (m)."""
-BENT: Final = {"hip_pitch": -0.5, "knee_pitch": 1.0, "ankle_pitch": -0.5, "elbow_pitch": -0.5}
+BENT_POSTURE: Final = {"hip_pitch": -0.5, "knee_pitch": 1.0, "ankle_pitch": -0.5, "elbow_pitch": -0.5}
 HAND, STANDING, LIFTED = "right_palm", "left_sole", "right_sole"
 DOWN, UP, SHIFTED, LIFT, RAISED, AGAIN, END = 2.0, 4.0, 5.5, 5.7, 6.5, 8.0, 9.5
 """s: the hand is low, back up; the weight is on one foot, the other leaves the ground, is up; the hand is low again"""
@@ -162,7 +162,7 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
     def run(self, parameters: ReachingParameters, progress: Progress) -> InverseKinematicsResult:
         """Simulate the reach on two feet, then on one."""
         progress("compiling", 0.0)
-        walker, start, plan = planned(parameters)
+        walker, start, plan = plan_reach(parameters)
         ticks: list[tuple[Any, ...]] = []
 
         def controller(t: float, state: State) -> np.ndarray:
@@ -204,13 +204,13 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
         return Figures((*run.animate().blocks[:1], charts[0]), charts[1:])
 
 
-def planned(parameters: ReachingParameters) -> tuple[Model, State, Plan]:
+def plan_reach(parameters: ReachingParameters) -> tuple[Model, State, Plan]:
     """The robot with corners on its feet, how it stands, and what it is to do."""
     walker, soles = robots.humanoid(), list[tuple[str, ...]]()
     for side in ("left", "right"):
         walker, sole = corners(walker, f"{side}_sole", SOLE)
         soles.append(sole)
-    bent = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in BENT.items()}
+    bent = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in BENT_POSTURE.items()}
     pose = np.eye(4)
     pose[2, 3] = -link_pose(walker, walker.state(joints=bent), STANDING)[2, 3]
     start = walker.state(pose=pose, joints=bent)

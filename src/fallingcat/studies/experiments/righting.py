@@ -29,7 +29,7 @@ from ...model import Model, State, robots
 from ...planning import QuickRighting, displacement, estimate, quickest
 from ...planning.righting.drop import momentum_scale
 from ...planning.righting.limb_clearance import Limbs
-from ...planning.righting.plan import tilted
+from ...planning.righting.plan import tilt_angle
 from ...simulation import Trajectory, simulate
 from ..kind import Figures, Parameters, Progress, StudyKind, study_kind
 from ..tables import Study
@@ -159,7 +159,7 @@ class RightingResult(NamedTuple):
 
 def _tilt(pose: np.ndarray) -> float:
     """deg: of the base's up from the world's."""
-    return float(np.degrees(tilted(pose, UP)))
+    return float(np.degrees(tilt_angle(pose, UP)))
 
 
 def _turn(pose: np.ndarray) -> float:
@@ -213,9 +213,9 @@ class RightingDog(StudyKind[RightingParameters, RightingResult]):
         plan = quickest(robot.model, np.radians(p.roll), posture, period=p.period, tips=robot.feet)
         ticks: list[tuple[float, np.ndarray]] = []
         progress("falling", 0.4)
-        flight = _finished(_flight(robot, plan, p, ticks), "flight")
+        flight = _require_finished(_flight(robot, plan, p, ticks), "flight")
         progress("landing", 0.7)
-        landing = _finished(_landing(robot, flight, p, ticks), "landing")
+        landing = _require_finished(_landing(robot, flight, p, ticks), "landing")
         return RightingResult(robot, p, plan, flight, landing, *(np.array(x) for x in zip(*ticks, strict=True)))
 
     def figures(self, study: Study, seen: RightingResult) -> Figures:
@@ -225,7 +225,7 @@ class RightingDog(StudyKind[RightingParameters, RightingResult]):
         return figures(seen)
 
 
-def _finished(run: Trajectory, what: str) -> Trajectory:
+def _require_finished(run: Trajectory, what: str) -> Trajectory:
     if run.status != "finished":
         raise NumericsError(f"the {what} was not simulated to its end: {run.status}")
     return run

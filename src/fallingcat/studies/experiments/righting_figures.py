@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FRAMES, SLOW = 300, 0.2
 """Frames of the animation, and playback speed."""
-SHOWN = 1.1
+SHOWN_TIME = 1.1
 """s: of the landing that is animated"""
 GRID = 41
 LEG = 3
@@ -31,7 +31,7 @@ def figures(seen: RightingResult) -> Figures:
 
 
 def _scene(seen: RightingResult) -> Scene:
-    times = np.linspace(0.0, min(seen.touchdown + SHOWN, seen.touchdown + float(seen.landing.times[-1])), FRAMES)
+    times = np.linspace(0.0, min(seen.touchdown + SHOWN_TIME, seen.touchdown + float(seen.landing.times[-1])), FRAMES)
     states = [
         seen.flight.at(t) if t <= seen.touchdown else seen.landing.at(min(t - seen.touchdown, seen.landing.times[-1]))
         for t in times
@@ -73,19 +73,19 @@ def _map(seen: RightingResult) -> HeatMap:
     )
 
 
-def _whole(seen: RightingResult, flight: np.ndarray, landing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _joined_series(seen: RightingResult, flight: np.ndarray, landing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two series, one after the other, and their times."""
     return np.append(seen.flight.times, seen.touchdown + seen.landing.times), np.concatenate([flight, landing])
 
 
 def _attitude(seen: RightingResult) -> Chart:
     up = [np.degrees(np.arccos(np.clip(run.poses[:, 2, 2], -1.0, 1.0))) for run in (seen.flight, seen.landing)]
-    times, tilt = _whole(seen, *up)
+    times, tilt = _joined_series(seen, *up)
     return Chart("Tilt of the trunk", times, [Line("angle between its up and the world's", tilt)], "degrees")
 
 
 def _joints(seen: RightingResult) -> Chart:
-    times, joints = _whole(seen, seen.flight.joints, seen.landing.joints)
+    times, joints = _joined_series(seen, seen.flight.joints, seen.landing.joints)
     names = seen.robot.model.joint_names[:LEG]
     lines = [Line(name, np.degrees(joints[:, i])) for i, name in enumerate(names)]
     return Chart("Joints of the first leg", times, lines, "degrees")

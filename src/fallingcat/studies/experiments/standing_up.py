@@ -41,14 +41,14 @@ RATE: Final = 1000.0
 """Hz: of the feedback in the simulated run"""
 SHARE: Final = 0.9
 """Share of the drives' torque and of the friction that a plan may use: the rest is for the feedback."""
-BENT: Final = ("hip_pitch", "knee_pitch", "ankle_pitch", "elbow_pitch")
+BENT_JOINTS: Final = ("hip_pitch", "knee_pitch", "ankle_pitch", "elbow_pitch")
 SITTING, UPRIGHT = (-1.5, 2.0, -0.5, -1.5), (-0.3, 0.6, -0.3, -0.5)
 """rad"""
 EDGE, EDGE_WIDTH = -0.135, 0.006
 """m: where the seat ends, behind the heels, and over which length its edge is rounded"""
 SOLE_SIZE, SEAT_SIZE = (0.2, 0.1), (0.08, 0.24)
 """m: points of contact in the simulator are the corners"""
-LOADED: Final = 1.0
+MIN_LOAD: Final = 1.0
 """N: force of the seat below which it does not hold the robot"""
 GAIN: Final = 5.0
 """1/s: of whole-body control, which takes over at the end of the plan"""
@@ -115,9 +115,9 @@ def seated_humanoid() -> Model:
     return replace(robot, frames=(*robot.frames, Frame(SEAT, robot.link_names[0], below), *feet))
 
 
-def posed(robot: Model, bent: tuple[float, ...]) -> State:
+def bent_state(robot: Model, bent: tuple[float, ...]) -> State:
     """Robot with bent legs and arms, its soles on the ground at the origin."""
-    angles = {f"{side}_{joint}": x for side in ("left", "right") for joint, x in zip(BENT, bent, strict=True)}
+    angles = {f"{side}_{joint}": x for side in ("left", "right") for joint, x in zip(BENT_JOINTS, bent, strict=True)}
     state = robot.state(joints=angles)
     return state._replace(pose=robot.state(position=-link_pose(robot, state, SOLES[0])[:3, 3] * [1.0, 0.0, 1.0]).pose)
 
@@ -125,7 +125,7 @@ def posed(robot: Model, bent: tuple[float, ...]) -> State:
 def standing_up_problem(parameters: StandingUpParameters) -> tuple[Problem, State]:
     """Problem of the study, and a guess of its states, which is no motion."""
     robot = seated_humanoid()
-    start, end = (posed(robot, bent) for bent in (SITTING, UPRIGHT))
+    start, end = (bent_state(robot, bent) for bent in (SITTING, UPRIGHT))
     leaning, rising = (max(1, round(x / STEP)) for x in (parameters.leaning, parameters.rising))
     phases = [Phase(leaning, (SEAT, *ANKLES)), Phase(rising, ANKLES)]
     dynamics = ContactPhases(robot, phases, STEP, friction=SHARE * parameters.friction)
@@ -202,7 +202,7 @@ class StandingUp(SimulatedKind[StandingUpParameters, StandingUpResult]):
         "torque": lambda seen: np.abs(seen.plan.forces).max(),
         "lean": lambda seen: np.degrees(seen.plan.states.joints[:, _joint(seen, "waist_pitch")].max()),
         "rise": lambda seen: seen.run.poses[-1, 2, 3] - seen.run.poses[0, 2, 3],
-        "left_seat": lambda seen: seen.run.times[np.flatnonzero(seen.seat_forces > LOADED)[-1]],
+        "left_seat": lambda seen: seen.run.times[np.flatnonzero(seen.seat_forces > MIN_LOAD)[-1]],
         "center": lambda seen: np.linalg.norm(seen.center[-1, :2]),
         "missed": lambda seen: np.linalg.norm(seen.run.poses[-1, :3, 3] - seen.plan.states.pose[-1][:3, 3]),
         "tilt": lambda seen: np.degrees(np.arccos(np.clip(seen.run.poses[-1, 2, 2], -1.0, 1.0))),
@@ -224,7 +224,7 @@ class StandingUp(SimulatedKind[StandingUpParameters, StandingUpResult]):
         stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
         robot, floor = seated_scene(parameters, problem.model, problem.start)
         contacts = [name for name in floor.points if not name.startswith(SEAT)]
-        posture = posed(problem.model, UPRIGHT).joints
+        posture = bent_state(problem.model, UPRIGHT).joints
         stand = partial(stand_over_soles, robot, contacts, SHARE * parameters.friction, posture)
         law = SampledController(Catch(stiff.controller(), float(plan.times[-1]), stand), rate=RATE)
         length = float(plan.times[-1]) + parameters.standing

@@ -28,7 +28,7 @@ from .stepping_plan import (
     SteppingParameters,
     Switch,
     other,
-    planned,
+    plan_steps,
     switched,
 )
 
@@ -36,7 +36,7 @@ FRICTION: Final = 0.8
 """friction coefficient of the ground"""
 STIFFNESS, DAMPING = 2e5, 2e3
 """N/m, N s/m: of the ground at each corner: a foot turns with 2,000 N m/rad, more than the 540 with which it falls"""
-FALLEN: Final = 0.6
+FALLEN_HEIGHT: Final = 0.6
 """m: height of the pelvis, which begins at 0.8 m, below which there is nothing to hold any more"""
 FEET: Final = tuple(WrenchCone(f"{side}_sole", ALONG, ACROSS, FRICTION) for side in SIDES)
 
@@ -109,7 +109,7 @@ class SteppingResult(NamedTuple):
         return float(gap / (model.mass * np.linalg.norm(model.gravity)))
 
 
-def looked(model: Model, state: State, forces: Any, *, points: tuple[str, ...]) -> Any:
+def step_quantities(model: Model, state: State, forces: Any, *, points: tuple[str, ...]) -> Any:
     """Center of mass, places of the feet, wrenches on them (21), for kernels; ``forces``: 8 x 3."""
     places = [link_pose(model, state, foot.link)[:3, 3] for foot in FEET]
     wrenches = [FEET[k].gathered(model, state, forces[4 * k : 4 * k + 4], points[4 * k : 4 * k + 4]) for k in (0, 1)]
@@ -130,7 +130,7 @@ class Stepper:
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """Joint torques at one tick."""
-        self.fallen |= bool(state.pose[2, 3] < FALLEN)
+        self.fallen |= bool(state.pose[2, 3] < FALLEN_HEIGHT)
         if self.fallen:
             return np.zeros(self.model.n)
         plan, phase, before = self.plan, self.plan.phase(t), self.last
@@ -176,14 +176,14 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, SteppingResult]):
     def run(self, parameters: SteppingParameters, progress: Progress) -> SteppingResult:
         """Simulate the steps, and evaluate center of mass, feet and wrenches."""
         progress("compiling", 0.0)
-        walker, start, plan = planned(parameters)
+        walker, start, plan = plan_steps(parameters)
         stepper = Stepper(walker, plan)
         floor = CompliantFloor(plan.points, (STIFFNESS, STIFFNESS), (DAMPING, DAMPING), friction=FRICTION)
         progress("stepping", 0.3)
         run = simulate(
             walker, start, plan.end, SampledController(stepper, rate=parameters.rate), floor, dt=1e-3, every=5
         )
-        look = compile(walker, looked, inputs={"forces": (8, 3)}, state=["pose", "joints"], points=plan.points)
+        look = compile(walker, step_quantities, inputs={"forces": (8, 3)}, state=["pose", "joints"], points=plan.points)
         seen = look(run.poses[:, :3], run.joints, run.contact_forces)
         center, places, foot_wrenches = seen[:, :3], seen[:, 3:9].reshape(-1, 2, 3), seen[:, 9:].reshape(-1, 2, 6)
         t, torques, wrenches, optimality = (np.array(column) for column in zip(*stepper.ticks, strict=True))

@@ -25,7 +25,7 @@ from ...dynamics import center_of_mass, jacobian, link_pose
 from ...formulations import base_at, equations
 from ...model import Model, State, robots
 from ..kind import Parameters
-from .reaching_low import BENT, Stops, path
+from .reaching_low import BENT_POSTURE, Stops, path
 
 SIDES: Final = ("left", "right")
 ALONG, ACROSS = (-0.06, 0.14), (-0.05, 0.05)
@@ -187,24 +187,24 @@ def switched(
         size = max(size, float(np.abs(own).max()))  # what torques alone would do: the rest takes most of it away
         found.append(own + rest)
     return Switch(
-        torques=_apart(before.torques, after.torques),
-        accelerations=_apart(before.acceleration, after.acceleration),
-        wrenches=_apart(before.forces, after.forces[::-1]),
+        torques=_distance(before.torques, after.torques),
+        accelerations=_distance(before.acceleration, after.acceleration),
+        wrenches=_distance(before.forces, after.forces[::-1]),
         equations=float(np.abs(found[0] - found[1]).max() / size),
     )
 
 
-def _apart(a: np.ndarray, b: np.ndarray) -> float:
+def _distance(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(a - b).max() / np.abs(a).max())
 
 
-def planned(p: SteppingParameters) -> tuple[Model, State, Plan]:
+def plan_steps(p: SteppingParameters) -> tuple[Model, State, Plan]:
     """The robot, how it begins, and what it should do."""
     walker, points = robots.humanoid(), list[str]()
     for side in SIDES:
         walker, sole = corners(walker, f"{side}_sole", WrenchCone("", ALONG, ACROSS).outline)
         points += sole
-    bent = {f"{side}_{joint}": angle for side in SIDES for joint, angle in BENT.items()}
+    bent = {f"{side}_{joint}": angle for side in SIDES for joint, angle in BENT_POSTURE.items()}
     pose = np.eye(4)
     pose[2, 3] = -link_pose(walker, walker.state(joints=bent), "left_sole")[2, 3]
     start = walker.state(pose=pose, joints=bent)

@@ -52,12 +52,12 @@ class SwingUpResult(NamedTuple):
     @property
     def missed(self) -> np.ndarray:
         """Angles (rad) between the links and upright, and speeds, at the end of the plan: ``4``."""
-        return _missed(self.parameters.robot, self.plan.states.at(-1))
+        return _deviation_from_upright(self.parameters.robot, self.plan.states.at(-1))
 
     @property
     def kept(self) -> np.ndarray:
         """The same at the end of the run."""
-        return _missed(self.parameters.robot, self.run.state(-1))
+        return _deviation_from_upright(self.parameters.robot, self.run.state(-1))
 
 
 def cart_pole(force: float) -> Model:
@@ -92,7 +92,7 @@ def upright(model: Model, state: State, forces: Any, data: Any) -> Any:
     return concatenate([10.0 * angles, 10.0 * cart * a, 3.0 * state.rates])
 
 
-def _missed(robot: str, state: State) -> np.ndarray:
+def _deviation_from_upright(robot: str, state: State) -> np.ndarray:
     joints = state.joints if robot == "acrobot" else np.array([state.joints[1], 0.0])
     angles = np.array([joints[0], joints[0] + joints[1]]) - np.pi
     return np.concatenate([np.abs(np.arctan2(np.sin(angles), np.cos(angles))), np.abs(state.rates)])

@@ -177,14 +177,14 @@ def time_parametrization(model: Model, plan: Reorientation, most_rate: float, mo
     """
     gait = plan.gait
     one = PeriodicReference(tuple(gait.mean), gait.cosines, gait.sines, plan.cycles, 1.0)  # type: ignore[arg-type]
-    kernel = compile(model, demanded, inputs={"clock": 1}, motion=one)
+    kernel = compile(model, rates_and_torques, inputs={"clock": 1}, motion=one)
     found = np.asarray(kernel(np.linspace(0.0, 1.0, SAMPLES * plan.cycles)[:, None]))
     rate, torque = np.abs(found[:, : model.n]).max(), np.abs(found[:, model.n :]).max()
     T = float(max(rate / most_rate, np.sqrt(torque / most_torque)))
     return PeriodicReference(one.mean, one.cosines, one.sines, plan.cycles, T)
 
 
-def demanded(model: Model, clock: Any, *, motion: PeriodicReference) -> Any:
+def rates_and_torques(model: Model, clock: Any, *, motion: PeriodicReference) -> Any:
     """Rates and torques (n each) of a motion without momentum, at ``clock = [t]``."""
     wanted = motion(clock[0])
     still = State(np.eye(4), wanted.joints, np.zeros(model.m), wanted.rates)

@@ -20,7 +20,7 @@ from ..simulated import SimulatedKind
 from ..tables import Study
 
 DOG_POSTURE: Final = (0.0, 0.7, -1.4) * 4
-BENT: Final = {"hip_pitch": -0.3, "knee_pitch": 0.6, "ankle_pitch": -0.3}
+BENT_POSTURE: Final = {"hip_pitch": -0.3, "knee_pitch": 0.6, "ankle_pitch": -0.3}
 """rad: legs of the humanoid"""
 SOLE: Final = (0.2, 0.1)
 """m"""
@@ -124,7 +124,7 @@ def scene(parameters: WalkingParameters) -> tuple[Any, Contact, State]:
         robot, left = corners(robots.humanoid(), "left_sole", SOLE)
         robot, right = corners(robot, "right_sole", SOLE)
         points = (*left, *right)
-        angles = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in BENT.items()}
+        angles = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in BENT_POSTURE.items()}
         posture: Any = robot.state(joints=angles).joints
         walk = HumanoidWalk(robot, ("left_sole", "right_sole"), (left, right), posture)
     ground: Contact = HardContacts(points, friction=FRICTION)

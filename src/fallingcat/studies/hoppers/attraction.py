@@ -53,7 +53,7 @@ def attraction(
     gait, grid = gait_of(seen), grid_of(p)
     if gait is None:
         return dict.fromkeys(SHARES, float("nan")), {}
-    found = judged(
+    found = classify_runs(
         model, starts(model, grid.values(np.arange(grid.size))), p, gait, progress=partial(progress, "from all starts")
     )
     shares = [100.0 * float(np.mean(found.verdicts == verdict)) for verdict in (GAIT, FELL, UNDECIDED, BROKE)]
@@ -143,7 +143,7 @@ class RunOutcomes:
     """at steps, of all runs together, those that wait for the next look included"""
 
 
-def judged(
+def classify_runs(
     model: Model,
     states: State,
     p: AttractionParameters,

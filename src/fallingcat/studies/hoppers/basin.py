@@ -28,7 +28,7 @@ RELEASE: Final = np.radians(2.0)
 TOLERANCE: Final = 1e-5
 """Tolerance of the integrator: enough to tell if a gait comes back."""
 
-FALLEN: Final = Event("the base is on the floor", lambda t, state: float(state.pose[1, 3]), -1, terminal=True)
+FALL_EVENT: Final = Event("the base is on the floor", lambda t, state: float(state.pose[1, 3]), -1, terminal=True)
 """Ends a run that does not come back."""
 
 

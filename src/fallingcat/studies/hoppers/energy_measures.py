@@ -163,7 +163,7 @@ def leg_mass(seen: Observed) -> float:
 @measure
 def loss_per_hop(seen: Observed) -> float:
     """Energy that the floor dissipates per hop, relative to the desired energy of the controller (%)."""
-    return -100.0 * floor_work(seen) / (len(seen.flights) * _wanted(seen)) if seen.flights else NAN
+    return -100.0 * floor_work(seen) / (len(seen.flights) * _desired_energy(seen)) if seen.flights else NAN
 
 
 @measure
@@ -171,10 +171,10 @@ def energy_error(seen: Observed) -> float:
     """Largest distance of the energy at an apex, the spring's included, from the wanted energy (%)."""
     spring = [float(seen.spring.energy(seen.run.model, seen.apex(hop))) for hop in seen.hops]
     energies = np.array([_apex_energy(seen, hop) for hop in seen.hops]) + spring
-    return 100.0 * float(np.abs(energies / _wanted(seen) - 1.0).max()) if seen.hops else NAN
+    return 100.0 * float(np.abs(energies / _desired_energy(seen) - 1.0).max()) if seen.hops else NAN
 
 
-def _wanted(seen: Observed) -> float:
+def _desired_energy(seen: Observed) -> float:
     """Desired energy of the energy controller (J)."""
     return next(law.energy for law in seen.run.problem.laws if isinstance(law, EnergyController))
 

@@ -22,7 +22,7 @@ from .hopper import robot, simulated, simulated_together, start
 from .measures import MEASURES, STATE_BEFORE_APEX, Measure, before_apex, x_at
 from .observed import Observed
 from .parameters import AttractionParameters, BasinParameters, HopperParameters, ScanParameters, SearchParameters
-from .scan import NUMBERS, about_scan, scanned
+from .scan import NUMBERS, about_scan, scan_leg_angles
 from .search import NUMBERS as OF_SEARCH
 from .search import about_search, search
 
@@ -37,7 +37,7 @@ class _Hopper(SimulatedKind[P, Observed]):
 
     def run(self, parameters: P, progress: Progress) -> Observed:
         model = robot(parameters)
-        share = _throttled(lambda share: progress("running", share))
+        share = _throttle(lambda share: progress("running", share))
         run = simulated(model, start(model, parameters), parameters, progress=share)
         return self.more(model, Observed(run, parameters), parameters, progress)
 
@@ -97,7 +97,7 @@ class HopperScan(_Hopper[ScanParameters]):
 
     def more(self, model: Model, seen: Observed, parameters: ScanParameters, progress: Progress) -> Observed:
         """The run with the angular momenta of all starts."""
-        angles, spins = scanned(model, parameters, progress)
+        angles, spins = scan_leg_angles(model, parameters, progress)
         numbers = about_scan(angles, spins, parameters.q1)
         return replace(seen, numbers=numbers, curves={"q1": angles, "spin": spins})
 
@@ -152,7 +152,7 @@ class HopperAttraction(_Hopper[AttractionParameters]):
         return attraction_figures(seen)
 
 
-def _throttled(progress: Callable[[float], None]) -> Callable[[float], None]:
+def _throttle(progress: Callable[[float], None]) -> Callable[[float], None]:
     """Passes on every hundredth share only: a step takes microseconds."""
     last = -1.0
 

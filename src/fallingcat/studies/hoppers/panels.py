@@ -29,7 +29,7 @@ BINS, ZOOMED = 400, 3
 def hopper_figures(study: Study, seen: Observed) -> Figures:
     """The motion above the table, panels below it; a scan shows its curve first."""
     panels = Panels(seen)
-    above: list[Block] = [hopper_scene(seen), *panels.beside()]
+    above: list[Block] = [hopper_scene(seen), *panels.notes()]
     below: list[Block] = []
     if seen.curves:
         below = [Text("The run from q1", "One of the runs: that of the parameters."), *above]
@@ -75,7 +75,7 @@ def _scan(seen: Observed) -> Chart:
     )
 
 
-def kept(times: np.ndarray, push: np.ndarray, first: int, last: int) -> np.ndarray:
+def chart_samples(times: np.ndarray, push: np.ndarray, first: int, last: int) -> np.ndarray:
     """Samples for a chart from ``first`` to ``last``: of every interval its ends, and the extremes of ``push`` (N)."""
     grid = np.linspace(times[first], times[last], BINS + 1)
     edges = [first, *(first + np.searchsorted(times[first : last + 1], grid[1:-1])).tolist(), last + 1]
@@ -93,19 +93,19 @@ class Panels:
         self.seen = seen
         self.forces = seen.run.port_forces
         self.floor = self._floor()
-        self.keep = kept(seen.times, self.floor[:, 1], 0, len(seen.times) - 1)
+        self.keep = chart_samples(seen.times, self.floor[:, 1], 0, len(seen.times) - 1)
 
     def zoom(self) -> Panels:
         """The same of the last hops."""
         near, hops = copy(self), self.seen.hops
-        near.keep = kept(self.seen.times, self.floor[:, 1], hops[-ZOOMED - 1].start, hops[-1].start)
+        near.keep = chart_samples(self.seen.times, self.floor[:, 1], hops[-ZOOMED - 1].start, hops[-1].start)
         return near
 
     def _chart(self, title: str, unit: str, **lines: np.ndarray) -> Chart:
         named = [Line(name.replace("_", " "), values[self.keep]) for name, values in lines.items()]
         return Chart(title, self.seen.times[self.keep], named, unit)
 
-    def beside(self) -> list[Chart]:
+    def notes(self) -> list[Chart]:
         """Notes beside the animation."""
         return [self._height(), self._chart("Angle of the virtual leg", "degrees", **self._angles())]
 

@@ -17,7 +17,7 @@ NUMBERS = ("least_angle", "least_spin", "excess")
 """Names of the numbers that :func:`about_scan` returns."""
 
 
-def scanned(model: Model, p: ScanParameters, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
+def scan_leg_angles(model: Model, p: ScanParameters, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
     """Joint angles (rad) and angular momenta (N m s); the virtual leg starts vertical and at rest, unstretched."""
     angles, spins = np.linspace(p.q1_first, p.q1_last, p.points), []
     for first in range(0, p.points, RUNS_AT_ONCE):

@@ -93,7 +93,7 @@ def search(model: Model, p: SearchParameters, progress: Progress) -> Search:
         progress("looking again", k / len(good))
         some = good[k : k + RUNS_AT_ONCE]
         own = [each[i].model_copy(update={"duration": p.longer}) for i in some]
-        paces = followed(model, [begun.at(i) for i in some], own)
+        paces = gait_speeds(model, [begun.at(i) for i in some], own)
         found.pace.update(zip(some, paces, strict=True))
     return found
 
@@ -101,13 +101,13 @@ def search(model: Model, p: SearchParameters, progress: Progress) -> Search:
 def draws(model: Model, p: SearchParameters) -> tuple[State, list[SearchParameters]]:
     """The random starts (batched) and parameters of all runs; others for another number of them."""
     rng = np.random.default_rng(0)
-    values = [_drawn(rng, name, p.samples).tolist() for name in RANGES]
+    values = [_random_values(rng, name, p.samples).tolist() for name in RANGES]
     begun = starts(model, np.stack([rng.uniform(*ends, p.samples) for ends in STARTS], axis=1))
     each = [p.model_copy(update=dict(zip(RANGES, own, strict=True))) for own in zip(*values, strict=True)]
     return begun, each
 
 
-def _drawn(rng: np.random.Generator, name: str, count: int) -> np.ndarray:
+def _random_values(rng: np.random.Generator, name: str, count: int) -> np.ndarray:
     low, high = RANGES[name]
     if name in LINEAR_PARAMETERS:
         return rng.uniform(low, high, count)
@@ -141,7 +141,7 @@ def _outcome(
     if len(some):
         states = begun.at(some)
         hear(
-            _Stepped(
+            _FixedStepTest(
                 BatchSimulator(model, states, [own[i] for i in some], ground, dt=CHATTER_STEP), CHECK_PERIOD, looks
             ),
             some,
@@ -170,7 +170,7 @@ class _Watch(BatchRuns):
         return np.where(np.isfinite(height + spin), out, BROKE)
 
 
-class _Stepped(_Watch):
+class _FixedStepTest(_Watch):
     """Test for runs that stay up, in fixed steps that all take together."""
 
     def advanced(self, until: Any) -> Any:
@@ -178,7 +178,7 @@ class _Stepped(_Watch):
         return np.ones(self.simulator.count, dtype=bool)
 
 
-def followed(model: Model, states: Sequence[State], each: Sequence[SearchParameters]) -> list[float]:
+def gait_speeds(model: Model, states: Sequence[State], each: Sequence[SearchParameters]) -> list[float]:
     """m/s: how fast the gait is in which each run ends; NaN where it ends in none that goes forward."""
     first, p = start(model, each[0]), each[0]
     own = [laws(model, first, mine) for mine in each]

@@ -27,7 +27,7 @@ NAMES: Final = (
     "not computed",
 )
 """Meaning of the colors: :func:`categories` gives places here."""
-SHOWN: Final = 3
+MAX_CHARTS: Final = 3
 """Heights, and joint angles, of which slices are shown."""
 PANEL, ROOM, LEFT, TOP = (230.0, 190.0), (40.0, 48.0), 76.0, 72.0
 
@@ -75,7 +75,7 @@ def slices_svg(basin: Mapping[str, np.ndarray]) -> str:
 
 def _some(count: int) -> list[int]:
     """Places spread over an axis, without its ends where it is long enough."""
-    spread = (np.arange(SHOWN) + 0.5) / SHOWN * count
+    spread = (np.arange(MAX_CHARTS) + 0.5) / MAX_CHARTS * count
     return sorted({min(int(k), count - 1) for k in spread})
 
 

@@ -121,8 +121,8 @@ def _turning(found: RobotReport) -> Iterator[Table]:
             (
                 " and ".join(gait.joints),
                 bend,
-                f"{_plain(np.degrees(gait.turn))}°",
-                f"{_plain(1e3 * gait.travel)} mm",
+                f"{_three_digits(np.degrees(gait.turn))}°",
+                f"{_three_digits(1e3 * gait.travel)} mm",
                 upside,
             )
         )
@@ -135,7 +135,7 @@ def _turning(found: RobotReport) -> Iterator[Table]:
     )
 
 
-def _plain(x: float) -> str:
+def _three_digits(x: float) -> str:
     """Three digits; rounding reads as zero.
 
     >>> _plain(12.345), _plain(7.277e-15)
@@ -199,7 +199,7 @@ def _joints(found: RobotReport) -> Table:
                 joint.kind.name,
                 direction,
                 span,
-                f"{_above(found, joint.child):.4g}",
+                f"{_mass_above(found, joint.child):.4g}",
                 *coupled,
                 f"{joint.parent} to {joint.child}",
             )
@@ -217,7 +217,7 @@ def number_or(x: float) -> str:
     return f"{x:.4g}" if np.isfinite(x) else "none"
 
 
-def _above(found: RobotReport, link: str) -> float:
+def _mass_above(found: RobotReport, link: str) -> float:
     """Mass of a link and all that hangs on it (kg)."""
     own = {link}
     for joint in found.model.joints:  # parents come first

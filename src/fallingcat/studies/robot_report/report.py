@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from ...arrays.types import Float_3_3
 from ...caching import cached_property
 from ...dynamics import center_of_mass, link_pose
 from ...dynamics.checks import check_model
@@ -103,7 +104,7 @@ class RobotReport:
         return np.asarray(center_of_mass(self.model, self.neutral), dtype=float)
 
     @cached_property
-    def inertia(self) -> np.ndarray:
+    def inertia(self) -> Float_3_3:
         """``3 x 3``: about the center of mass at neutral, along the axes of the base (kg m^2)."""
         return centroidal_inertia(self.model, self.neutral)
 

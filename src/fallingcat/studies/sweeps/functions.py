@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from pydantic import ConfigDict
 
-from ...errors import ModelError, describe, meant
+from ...errors import ModelError, describe, nearest_name_hint
 from ..kind import Parameters, Progress, StudyKind
 from ..tables import Study, StudyTable
-from .points import listed
+from .points import value_list
 
 
 class FunctionParameters(Parameters):
@@ -70,7 +70,7 @@ def study_of(
     """
     if not isinstance(grid, Mapping) or not grid:
         raise ModelError(f"grid is a mapping from parameters to values, at least one, not {describe(grid)}")
-    values = {name: listed(name, given) for name, given in grid.items() if not isinstance(given, str)}
+    values = {name: value_list(name, given) for name, given in grid.items() if not isinstance(given, str)}
     _check_names(function, {**grid, **parameters})
     whole = frozenset(name for name, given in values.items() if all(type(_plain(x)) is int for x in given))
     whole |= {name for name, x in parameters.items() if type(x) is int}
@@ -104,7 +104,7 @@ def _check_names(function: Callable[..., Any], given: Mapping[str, Any]) -> None
     open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
     for name in given:
         if name not in known and not open_ended:
-            raise ModelError(f"{_name(function)} has no argument {name!r}{meant(name, known)}")
+            raise ModelError(f"{_name(function)} has no argument {name!r}{nearest_name_hint(name, known)}")
     for name, p in known.items():
         if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and name not in given:
             raise ModelError(f"{_name(function)} needs {name!r}: give its values in grid, or one as {name}=...")

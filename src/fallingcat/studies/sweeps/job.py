@@ -67,7 +67,7 @@ class Job:
             some = todo[first : first + size]
             if self.noted:
                 write_bytes(self._note(k), str(some[0]).encode())
-            with self._limited(k):
+            with self._time_limit(k):
                 outcomes = self.outcomes([int(run) for run in runs[some]])
             if self.parent is not None and os.getppid() != self.parent:
                 os._exit(1)  # killed: somebody else may have gone on with this chunk
@@ -110,7 +110,7 @@ class Job:
         return self.store.note(f"late.{self.token}.{k}")
 
     @contextmanager
-    def _limited(self, k: int) -> Iterator[None]:
+    def _time_limit(self, k: int) -> Iterator[None]:
         """Time limit on the code inside: beyond it this process ends, and leaves a note."""
         if self.time_limit is None:
             yield

@@ -19,7 +19,7 @@ from ...errors import FileError
 
 LONGEST_WAIT: Final = 120.0
 """s: a commit takes a fraction of a second"""
-_HERE: Final = threading.Lock()
+_PROCESS_LOCK: Final = threading.Lock()
 """Locks of files are those of a process: closing one file gives up all of them."""
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 """Errors of file systems without locks: what others have written is still read before it is written over."""
@@ -28,7 +28,7 @@ _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 @contextmanager
 def locked(path: Path, k: int) -> Iterator[None]:
     """Alone with part ``k`` of what the file at ``path`` stands for; an error that names it after two minutes."""
-    with _HERE:
+    with _PROCESS_LOCK:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
@@ -54,7 +54,7 @@ def _take(file: int, path: Path, k: int) -> Callable[[], None]:
             return give_back
         except OSError as error:
             if error.errno in _NO_LOCKS:
-                return _nothing
+                return _no_lock
             if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK) or time.monotonic() > until:
                 text = f"chunk {k} is being written by another process for {LONGEST_WAIT:.0f} s"
                 raise FileError(text, file=str(path.parent)) from None
@@ -68,11 +68,11 @@ def _system(file: int, k: int) -> tuple[Callable[[], None], Callable[[], None]]:
     except ImportError:
         pass
     else:
-        return lambda: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, k), _nothing
+        return lambda: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, k), _no_lock
     try:
         windows: Any = importlib.import_module("msvcrt")
     except ImportError:
-        return _nothing, _nothing
+        return _no_lock, _no_lock
 
     def at(mode: int) -> None:
         os.lseek(file, k, os.SEEK_SET)
@@ -81,5 +81,5 @@ def _system(file: int, k: int) -> tuple[Callable[[], None], Callable[[], None]]:
     return lambda: at(windows.LK_NBLCK), lambda: at(windows.LK_UNLCK)
 
 
-def _nothing() -> None:
+def _no_lock() -> None:
     """Do nothing, on systems without locks."""

@@ -105,7 +105,7 @@ def points_of(study: Study, axes: Mapping[str, Iterable[Value]], sample: int | N
         raise ModelError(f"grid is a mapping from parameters to values, at least one, not {describe(axes)}")
     values, runs = {}, 1
     for name, given in axes.items():
-        values[name] = _along(study, name, given)
+        values[name] = _axis_values(study, name, given)
         runs *= len(values[name])
         if sample is None and runs > MAX_RUNS:
             raise ModelError(f"a grid has at most {MAX_RUNS:,} points; with {name!r} it has {runs:,}")
@@ -120,11 +120,11 @@ def points_of(study: Study, axes: Mapping[str, Iterable[Value]], sample: int | N
     return Sample({name: (float(x.min()), float(x.max())) for name, x in ends.items()}, sample, seed)
 
 
-def _along(study: Study, name: str, given: Iterable[Value]) -> tuple[Value, ...]:
+def _axis_values(study: Study, name: str, given: Iterable[Value]) -> tuple[Value, ...]:
     """Values along one axis, as the parameter takes them: whole numbers where it takes nothing else."""
     if name not in study.kind.parameters.model_fields:
         study.with_parameters({name: 0.0})  # raises, and says which there are
-    values = tuple(x.item() if isinstance(x, np.generic) else x for x in listed(name, given))
+    values = tuple(x.item() if isinstance(x, np.generic) else x for x in value_list(name, given))
     if not all(isinstance(x, (float, int, str)) for x in values) or not all(map(_finite, values)):
         raise ModelError(f"the values of {name!r} are finite numbers or words")
     if len(set(values)) < len(values):
@@ -135,7 +135,7 @@ def _along(study: Study, name: str, given: Iterable[Value]) -> tuple[Value, ...]
     return tuple(float(x) for x in values) if all(type(x) in (int, float) for x in values) else values
 
 
-def listed(name: str, given: Any) -> list[Any]:
+def value_list(name: str, given: Any) -> list[Any]:
     """Values of a parameter, at least one; of what may have no end no more are read than a grid may have."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ModelError(f"the values of {name!r} are a list of them, not {describe(given)}")

@@ -33,7 +33,7 @@ DONE, FAILED, ERROR = "done", "failed", "error"
 CONFIGURATION: Final = "fallingcat_sweep"
 """Attribute of the store: all that decides its numbers, as JSON."""
 LONGEST_ERROR: Final = 300
-AGAIN: Final = "delete it, and resume=True (--resume) runs its runs again"
+RESUME_HINT: Final = "delete it, and resume=True (--resume) runs its runs again"
 
 
 def chunk_shape(shape: Sequence[int], most: int) -> tuple[int, ...]:
@@ -103,7 +103,7 @@ class Store:
 
     def read(self, k: int) -> Part:
         """Results of chunk ``k``; damaged files raise an error that names them."""
-        own = self._own(k)
+        own = self._grid_part(k)
         numbers = {name: self._array(k, name, np.float64, np.nan)[own] for name in self.numbers}
         return Part(numbers, *self._flags(k), self._texts(k)[own])
 
@@ -117,11 +117,11 @@ class Store:
             if ((done & ~part.done) | (failed & ~part.failed)).any():
                 part.add(self.read(k))
             for name, values in part.numbers.items():
-                self._put(k, name, self._whole(values, np.nan).astype("<f8").tobytes())
+                self._put(k, name, self._padded_chunk(values, np.nan).astype("<f8").tobytes())
             if part.failed.any() or failed.any():
-                self._put(k, ERROR, _packed(self._whole(part.error, "").ravel().tolist()))
-                self._put(k, FAILED, self._whole(part.failed, False).tobytes())
-            self._put(k, DONE, self._whole(part.done, False).tobytes())
+                self._put(k, ERROR, _packed(self._padded_chunk(part.error, "").ravel().tolist()))
+                self._put(k, FAILED, self._padded_chunk(part.failed, False).tobytes())
+            self._put(k, DONE, self._padded_chunk(part.done, False).tobytes())
 
     def repair(self, k: int) -> int:
         """Runs of chunk ``k`` that have to be run again, since files of what was done are missing; they are open then.
@@ -171,19 +171,19 @@ class Store:
     def _extent(self, k: int) -> tuple[int, ...]:
         return tuple(min(c, n - c * i) for i, c, n in zip(self._at(k), self.chunk, self.shape, strict=True))
 
-    def _own(self, k: int) -> tuple[slice, ...]:
+    def _grid_part(self, k: int) -> tuple[slice, ...]:
         """Part of the files of chunk ``k`` that is within the grid."""
         return tuple(slice(0, n) for n in self._extent(k))
 
     def _flags(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Masks of runs that are done, and that failed; one that is done did not fail."""
-        done, failed = (self._array(k, name, np.bool_, False)[self._own(k)] for name in (DONE, FAILED))
+        done, failed = (self._array(k, name, np.bool_, False)[self._grid_part(k)] for name in (DONE, FAILED))
         return done, failed & ~done
 
     def _file(self, k: int, name: str) -> Path:
         return self.path.joinpath(name, "c", *map(str, self._at(k)))
 
-    def _whole(self, values: np.ndarray, fill: Any) -> np.ndarray:
+    def _padded_chunk(self, values: np.ndarray, fill: Any) -> np.ndarray:
         """Array padded to the shape of a chunk at the edge of the grid."""
         out = np.full(self.chunk, fill, dtype=values.dtype)
         out[tuple(slice(0, n) for n in values.shape)] = values
@@ -197,7 +197,7 @@ class Store:
         if len(data) != int(np.prod(self.chunk)) * plain.itemsize:
             raise FileError(
                 f"is no chunk of {self.chunk} values: it has {len(data):,} bytes", file=str(file),
-                hint=AGAIN,
+                hint=RESUME_HINT,
             )  # fmt: skip
         return np.frombuffer(data, dtype=plain).reshape(self.chunk).astype(kind)
 
@@ -210,7 +210,7 @@ class Store:
             except (struct.error, ValueError):
                 texts = []
             if len(texts) != out.size:
-                raise FileError(f"is no chunk of {self.chunk} texts", file=str(file), hint=AGAIN)
+                raise FileError(f"is no chunk of {self.chunk} texts", file=str(file), hint=RESUME_HINT)
             out.flat[:] = texts
         return out
 
@@ -277,7 +277,7 @@ def create(
             group.create_array(
                 name, shape=values.shape, chunks=values.shape, dtype=str if values.dtype.kind == "U" else values.dtype,
                 compressors=None, dimension_names=(dim,),
-            )[:] = _plain(values)  # fmt: skip
+            )[:] = _zarr_values(values)  # fmt: skip
         for name, about in numbers.items():
             add(name, "<f8", float("nan"), about)
         add(DONE, bool, False, {"long_name": "runs whose numbers are there"})
@@ -299,7 +299,7 @@ def create(
     return Store(path, points.shape, pieces, tuple(numbers))
 
 
-def resumed(path: Path, points: Points, numbers: Sequence[str], configuration: Mapping[str, Any]) -> Store:
+def resume_store(path: Path, points: Points, numbers: Sequence[str], configuration: Mapping[str, Any]) -> Store:
     """The store of a sweep that was begun with the same configuration and versions; an error that says what differs."""
     zarr = _zarr()
     if not (path / "zarr.json").is_file():
@@ -322,7 +322,7 @@ def resumed(path: Path, points: Points, numbers: Sequence[str], configuration: M
     return Store(path, points.shape, tuple(next(iter(shapes))[1]), tuple(numbers))
 
 
-def _plain(values: np.ndarray) -> np.ndarray:
+def _zarr_values(values: np.ndarray) -> np.ndarray:
     """Values as zarr takes them."""
     return values.astype(object) if values.dtype.kind == "U" else values
 
@@ -331,7 +331,7 @@ def _restore_coordinates(path: Path, points: Points) -> None:
     """Write the coordinates of a store again where their files are missing or damaged: what they were is known."""
     group = _zarr().open_group(path, mode="r+")
     for name, (_, values) in points.coordinates.items():
-        plain = _plain(values)
+        plain = _zarr_values(values)
         try:
             with suppress(ValueError):  # bytes that are no array
                 if np.array_equal(group[name][:], plain):

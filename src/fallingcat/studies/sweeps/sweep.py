@@ -26,7 +26,7 @@ from .functions import study_of
 from .job import Job
 from .points import Points, Value, points_of
 from .processes import Processes
-from .store import DONE, ERROR, FAILED, Store, create, resumed
+from .store import DONE, ERROR, FAILED, Store, create, resume_store
 
 MAX_CHUNKS: Final = 1_000_000
 """Each is a task, and a file for each measure."""
@@ -143,23 +143,23 @@ def sweep(
     else:
         raise ModelError(f"a study is given by its name, its file, itself or as a function, not by {describe(study)}")
     points = points_of(wanted, grid, sample, seed)
-    run = _on_cluster(scheduler) if scheduler is not None else _here(_workers(workers))
+    run = _on_cluster(scheduler) if scheduler is not None else _local_runner(_workers(workers))
     limit = None if time_limit is None else positive(time_limit, "time_limit")
     if limit is not None and workers == 0 and scheduler is None:
         raise ModelError("a time limit ends the process of a run: give it one, workers=1 or more")
     job = replace(_job(wanted, points, Path(out), resume, chunk, target), time_limit=limit, token=uuid.uuid4().hex)
     if callable(progress):
-        return _finished(job, run, progress)
+        return _run_chunks(job, run, progress)
     if not (progress is None or isinstance(progress, bool)):
         raise ModelError(
             f"progress is True, False or a function of runs done, failed and in all, not {describe(progress)}"
         )
     with telling(f"sweep of {wanted.name!r}", progress) as report:
         share = report or (lambda share: None)
-        return _finished(job, run, lambda done, failed, total: share((done + failed) / max(1, total)))
+        return _run_chunks(job, run, lambda done, failed, total: share((done + failed) / max(1, total)))
 
 
-def _finished(job: Job, run: Runner, progress: SweepProgress) -> Sweep:
+def _run_chunks(job: Job, run: Runner, progress: SweepProgress) -> Sweep:
     """Run all chunks, those of workers that died once more; only results on disk are counted."""
     counts, died = _Counts(job.store, progress), False
     while counts.open:
@@ -236,7 +236,7 @@ class _Counts:
 # how it is run --------------------------------------------------------------------------------------------------------
 
 
-def _here(workers: int) -> Runner:
+def _local_runner(workers: int) -> Runner:
     """Processes of this machine, each of which may die by itself; without workers, this process."""
 
     def run(job: Job, chunks: Sequence[int]) -> Iterator[int]:
@@ -345,7 +345,7 @@ def _store(
 ) -> Store:
     about = _configuration(study, points, target)
     if resume and (out / "zarr.json").exists():
-        return _repaired(resumed(out, points, tuple(measures), about))
+        return _reopen_damaged(resume_store(out, points, tuple(measures), about))
     most = (
         chunk
         if chunk is not None
@@ -365,7 +365,7 @@ def _store(
     return create(out, points, most, known, about)
 
 
-def _repaired(store: Store) -> Store:
+def _reopen_damaged(store: Store) -> Store:
     """Store in which finished runs with missing files are open again."""
     lost = sum(map(store.repair, range(store.chunks)))
     if lost:

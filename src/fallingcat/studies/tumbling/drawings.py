@@ -10,7 +10,7 @@ from ...control.laws.output_feedback import COMPENSATIONS
 from ...visualization import Chart, Line, Picture, Table, side_by_side
 from ...visualization.svg import INK, SOFT, color, document, path, text
 from ..kind import Figures
-from .surveys import ALLOWED_JOINT_ERROR, CONVERGED, STARTS_TIME, Starts
+from .surveys import ALLOWED_JOINT_ERROR, CONVERGED_ERRORS, STARTS_TIME, Starts
 
 if TYPE_CHECKING:
     from .kind import TumblingResult
@@ -87,7 +87,7 @@ def _bandwidths(seen: TumblingResult) -> Table:
 
 def _regions(seen: TumblingResult) -> Picture:
     parts = [_cells("slow, late, noisy poses", seen.slow), _cells("perfect poses", seen.perfect)]
-    joints, locked, turned = CONVERGED
+    joints, locked, turned = CONVERGED_ERRORS
     title = (
         f"Share of starts (%) that converge within {STARTS_TIME:g} s: joints within {joints:g} deg, locked angular "
         f"velocity within {locked:g} deg/s, attitude within {turned:g} deg"

@@ -106,7 +106,10 @@ class Experiment:
             a = forward_dynamics(self.model, state, knows.forces(self.model, 0.0, state, frozenset()))
             rate = knows.memory_rate(self.model, 0.0, state)
             wanted = knows.errors(self.model, state).rate
-            off = max(off, abs(float(derivative(_ahead(self.model, state, a, knows, rate), like=list(state))) - wanted))
+            off = max(
+                off,
+                abs(float(derivative(_storage_ahead(self.model, state, a, knows, rate), like=list(state))) - wanted),
+            )
             largest = max(largest, abs(wanted))
         return off / largest
 
@@ -132,7 +135,7 @@ def torques_at(model: Model, state: State, memory: Any, *, law: OutputFeedback, 
     return concatenate([compensation(rel, kind) for kind in kinds])
 
 
-def _ahead(model: Model, state: State, a: np.ndarray, law: OutputFeedback, rate: np.ndarray) -> Any:
+def _storage_ahead(model: Model, state: State, a: np.ndarray, law: OutputFeedback, rate: np.ndarray) -> Any:
     """``W`` as a function of the time from now, to first order."""
     v = state.velocity
 

@@ -17,7 +17,7 @@ from ..tables import Study
 from . import drawings
 from .experiment import Errors, Experiment
 from .parameters import TumblingParameters
-from .surveys import Bandwidth, Starts, Tuning, bandwidth, jitter, settled, starts, tuned
+from .surveys import Bandwidth, Starts, Tuning, bandwidth, jitter, settled_deviations, starts, tune_observers
 
 PERFECT_POSE_INTERVAL = 5
 """One start of the Monte Carlo in so many is also tried with perfect poses."""
@@ -118,9 +118,9 @@ class OrbitalControl(SimulatedKind[TumblingParameters, TumblingResult]):
             if kind != "none":
                 dissipated[kind] = here.dissipated(runs[kind], law)
         torques = here.torques(runs["locked"], here.law("locked"))
-        tuning = tuned(here, progress)
+        tuning = tune_observers(here, progress)
         papers = here.slow("locked", parameters.pose_gain, locked_gain=parameters.locked_gain, base_weights=None)
-        found = settled(here, papers)[0]
+        found = settled_deviations(here, papers)[0]
         saved = bandwidth(here, tuning.best, progress)
         noise = {kind: jitter(here, kind) for kind in COMPENSATIONS[:2]}
         slow = starts(here, tuning.best, parameters.samples, progress)

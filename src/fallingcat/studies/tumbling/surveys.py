@@ -27,7 +27,7 @@ ALLOWED_JOINT_ERROR = 0.1
 """deg: the joint error that bandwidth is compared at"""
 STARTS_RATE, STARTS_TIME = 20.0, 60.0
 """1/s and s: of the Monte Carlo"""
-CONVERGED = (1.0, 2.0, 1.0)
+CONVERGED_ERRORS = (1.0, 2.0, 1.0)
 """deg, deg/s and deg: joint error, locked angular velocity error and attitude error of a run that has converged"""
 SPINS, BINS = 45.0, 12
 """deg/s: fastest tumbling at a start; bins of the map each way"""
@@ -93,18 +93,18 @@ class Starts(NamedTuple):
         return middles[0], middles[1], share
 
 
-def tuned(here: Experiment, progress: Progress) -> Tuning:
+def tune_observers(here: Experiment, progress: Progress) -> Tuning:
     """Observers of several gains under the same noise."""
     gains = np.geomspace(*GAINS, here.p.gains)
     found = []
     for i, gain in enumerate(gains):
         progress("tuning the observer", i / len(gains))
-        found.append(settled(here, here.slow("locked", float(gain)))[:2])
+        found.append(settled_deviations(here, here.slow("locked", float(gain)))[:2])
     locked, joints = np.array(found).T
     return Tuning(gains, locked, joints)
 
 
-def settled(here: Experiment, law: OutputFeedback, rate: float = RATE) -> tuple[float, float, np.ndarray]:
+def settled_deviations(here: Experiment, law: OutputFeedback, rate: float = RATE) -> tuple[float, float, np.ndarray]:
     """Root mean squares (deg/s, deg) at the end of runs with noise, of locked angular velocity and joints.
 
     The joints' errors themselves (K x N x n, deg) come third; inf where a run does not stay finite.
@@ -129,7 +129,7 @@ def bandwidth(here: Experiment, gain: float, progress: Progress) -> Bandwidth:
         for j, kind in enumerate(COMPENSATIONS):
             progress("bandwidths", (i + j / 3.0) / len(frequencies))
             law = with_frequency(here.slow(kind, gain), float(frequency))
-            away = settled(here, law, FAST)[2]
+            away = settled_deviations(here, law, FAST)[2]
             errors[kind].append(float(np.sqrt((away**2).mean(axis=1)).max()))
     return Bandwidth(frequencies, {kind: np.array(found) for kind, found in errors.items()})
 
@@ -170,5 +170,5 @@ def starts(here: Experiment, gain: float, count: int, progress: Progress, perfec
     turned = np.degrees(np.linalg.norm(x.pose[:, 3:], axis=1))
     lost = np.degrees(np.linalg.norm(x.locked[:, 3:], axis=1))
     away = np.degrees(np.abs(x.joints).max(axis=1))
-    good = end.finite & (away < CONVERGED[0]) & (lost < CONVERGED[1]) & (turned < CONVERGED[2])
+    good = end.finite & (away < CONVERGED_ERRORS[0]) & (lost < CONVERGED_ERRORS[1]) & (turned < CONVERGED_ERRORS[2])
     return Starts(np.degrees(angle), np.degrees(spin), good, end.finite)

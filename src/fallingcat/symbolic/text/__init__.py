@@ -1,5 +1,5 @@
 """Derivations as text: for a terminal, LaTeX, and functions in Python, JAX, C, Julia and MATLAB."""
 
-from .writing import FORMATS, written
+from .writing import FORMATS, write_quantities
 
-__all__ = ["FORMATS", "written"]
+__all__ = ["FORMATS", "write_quantities"]

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from ..readable import NamedExpressions
-from .names import harmless, identifiers, legend, underscored
+from .names import escape_underscores, harmless, identifiers, legend
 from .printers import decimals
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def document(d: Derivation, named: NamedExpressions, meanings: dict[str, str], h
         lines += [r"\section*{Common factors}"]
         lines += _aligned([_equation(_text(x, names), _text(e, names)) for x, e in named.definitions.items()])
     for name, x in named.expressions.items():
-        lines += [rf"\section*{{{underscored(meanings[name])}}}"]
+        lines += [rf"\section*{{{escape_underscores(meanings[name])}}}"]
         lines += _aligned(_equations(_text(sympy.Symbol(name), {}), x, names))
     return "\n".join([*lines, r"\end{document}", ""])
 
@@ -112,7 +112,7 @@ def symbol_names(d: Derivation, named: NamedExpressions) -> dict[Any, str]:
     parameters = {x for e in (*named.definitions.values(), *named.expressions.values()) for x in e.free_symbols}
     parameters -= {*d.q, *d.v, *d.a, *named.definitions}
     names = identifiers(sorted(parameters, key=str))
-    return {x: _indexed(names.get(x, str(x))) for x in (*parameters, *named.definitions, *d.q, *d.v, *d.a)}
+    return {x: _with_index(names.get(x, str(x))) for x in (*parameters, *named.definitions, *d.q, *d.v, *d.a)}
 
 
 _HEADS: Final = {
@@ -126,6 +126,6 @@ _HEADS: Final = {
 }
 
 
-def _indexed(name: str) -> str:
+def _with_index(name: str) -> str:
     head, _, index = name.partition("_")
     return _HEADS.get(head, head) + (f"_{{{index}}}" if index else "")

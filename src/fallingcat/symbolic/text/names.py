@@ -25,7 +25,7 @@ def harmless(name: str, format: str) -> str:
     return escaping.latex(name) if format == "latex" else escaping.comment(name)
 
 
-def underscored(text: str) -> str:
+def escape_underscores(text: str) -> str:
     """Our own words in LaTeX: underscores are letters."""
     return text.replace("_", "\\_")
 
@@ -43,7 +43,7 @@ def identifiers(symbols: list[Any]) -> dict[Any, str]:
 def legend(d: Derivation, format: str) -> list[str]:
     """Inputs, and the numbers of links, joints and frames; one line each."""
     model: Model = d.model
-    own = underscored if format == "latex" else str
+    own = escape_underscores if format == "latex" else str
     given = {"q": d.q, "v": d.v, "a": d.a}
     lines = [own(", ".join(f"{name} = [{', '.join(map(str, xs))}]" for name, xs in given.items()))]
     for i, link in enumerate(model.links):

@@ -84,7 +84,7 @@ def _is_short(r: Any) -> bool:
     return bool(r.q == 1 or (r.q < _FRACTION and not tenth))
 
 
-def printed(words: C | Julia | Matlab | NumPy, x: Any) -> str:
+def print_expression(words: C | Julia | Matlab | NumPy, x: Any) -> str:
     """The text of an expression, in one line."""
     try:
         return str(words.doprint(decimals(x)))

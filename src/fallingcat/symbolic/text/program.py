@@ -33,7 +33,7 @@ def program(d: Derivation, names: tuple[str, ...]) -> Program:
     free = set().union(*(x.free_symbols for x in (*named.definitions.values(), *matrices.values())))
     parameters = sorted(free - {*d.q, *d.v, *d.a, *named.definitions}, key=str)
     renamed = identifiers([*d.q, *d.v, *d.a, *parameters])
-    steps, outputs = _shared(named.definitions, matrices, renamed)
+    steps, outputs = _shared_steps(named.definitions, matrices, renamed)
     bodies = [*(body for _, body in steps), *(entry for m in outputs.values() for entry in m)]
     used = {str(x) for body in bodies for x in body.free_symbols}
     inputs = {"q": d.q, "v": d.v, "a": d.a, "p": parameters}
@@ -46,7 +46,7 @@ def program(d: Derivation, names: tuple[str, ...]) -> Program:
     )
 
 
-def _shared(
+def _shared_steps(
     definitions: dict[Any, Any], matrices: dict[str, Any], renamed: dict[Any, str]
 ) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
     """Steps and outputs in the names of the text; what occurs twice is a step ``t_i``."""
@@ -57,10 +57,10 @@ def _shared(
     defined = dict(zip((given[x] for x in definitions), bodies, strict=False))
     rest = iter(bodies[len(defined) :])
     outputs = {name: sympy.Matrix(*m.shape, [next(rest) for _ in m]) for name, m in matrices.items()}
-    return [(str(x), body) for x, body in _ordered({**dict(twice), **defined})], outputs
+    return [(str(x), body) for x, body in _order_steps({**dict(twice), **defined})], outputs
 
 
-def _ordered(steps: dict[Any, Any]) -> list[tuple[Any, Any]]:
+def _order_steps(steps: dict[Any, Any]) -> list[tuple[Any, Any]]:
     """Each step after those that it needs."""
     done: dict[Any, Any] = {}
 

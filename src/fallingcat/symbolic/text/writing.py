@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sympy
 
 from ..._version import __version__
-from ...errors import ModelError, describe, meant
+from ...errors import ModelError, describe, nearest_name_hint
 from . import languages, latex
 from .names import harmless, legend
 from .printers import readable
@@ -28,10 +28,10 @@ LANGUAGES: Final[dict[str, Callable[[Program, list[str]], str]]] = {
 FORMATS: Final = ("text", "latex", *LANGUAGES)
 
 
-def written(d: Derivation, names: tuple[str, ...], format: str = "text") -> str:
+def write_quantities(d: Derivation, names: tuple[str, ...], format: str = "text") -> str:
     """Quantities in one of :data:`FORMATS`; see :meth:`Derivation.write`."""
     if format not in FORMATS:
-        hint = meant(format, FORMATS) if isinstance(format, str) else ""
+        hint = nearest_name_hint(format, FORMATS) if isinstance(format, str) else ""
         raise ModelError(f"format is one of {', '.join(FORMATS)}, not {describe(format)}{hint}")
     if format in LANGUAGES:
         made = program(d, names)
@@ -40,7 +40,7 @@ def written(d: Derivation, names: tuple[str, ...], format: str = "text") -> str:
     meanings = {name: d.meaning(name) for name in names}
     if format == "latex":
         return latex.document(d, named, meanings, _header(d, "c", named.operations))
-    return _plain(d, named, meanings)
+    return _terminal_lines(d, named, meanings)
 
 
 def _header(d: Derivation, format: str, operations: int) -> list[str]:
@@ -49,7 +49,7 @@ def _header(d: Derivation, format: str, operations: int) -> list[str]:
     return [about, "Do not edit. SI units, radians, body-fixed velocities.", *legend(d, format)]
 
 
-def _plain(d: Derivation, named: Any, meanings: dict[str, str]) -> str:
+def _terminal_lines(d: Derivation, named: Any, meanings: dict[str, str]) -> str:
     """Lines for a terminal: factors first, then every entry that is not zero."""
     lines = [*_header(d, "text", named.operations), ""]
     if named.definitions:

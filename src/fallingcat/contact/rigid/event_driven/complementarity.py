@@ -139,6 +139,7 @@ class Collision:
         """The part of a step after which the first point pushes no more, a hair beyond it."""
         push, less = (x - self.short - self.scaled @ x)[::3], (step - self.scaled @ step)[::3]
         ends = push[(push > 0.0) & (less > push)] / less[(push > 0.0) & (less > push)]
+        # at the end itself rounding would decide on which side of it the point is
         return float(ends.min(initial=1.0)) * (1.0 + 1e-9)
 
     def _projected(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
@@ -213,6 +214,7 @@ def pushes(G: np.ndarray, q: np.ndarray, still: float) -> np.ndarray:
         while active.any():
             k = np.flatnonzero(active)
             s = np.zeros(len(q))
+            # not solve: redundant points make the block singular, and any of its solutions serves
             s[k] = np.linalg.lstsq(G[np.ix_(k, k)], -q[k], rcond=1e-12)[0]
             if (s[k] > 0.0).all():
                 x = s
@@ -221,6 +223,7 @@ def pushes(G: np.ndarray, q: np.ndarray, still: float) -> np.ndarray:
             # 1e-300: an entry that is zero and stays zero blocks at once, without 0 / 0
             share = float(np.min(x[blocked] / (x[blocked] - s[blocked] + 1e-300)))
             x = x + share * (s - x)
+            # entries that end at zero but for rounding leave with the one that blocked
             active &= x > 1e-15 * max(float(np.abs(x).max()), 1e-300)
             x = np.where(active, x, 0.0)
     return x

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....arrays import concatenate, is_numeric
-from ....arrays.types import Matrix, Scalar
+from ....arrays.types import Matrix_points_3, Scalar
 from ....constraints.redundant_constraints import Response, check_consistent, hold, plane_axes, resolved, responding
 from ....dynamics import kinetic_energy
 from ....dynamics.checks import check_robot
@@ -36,7 +36,7 @@ class Impact(NamedTuple):
 
     state: State
     """the same configuration, with the velocities after"""
-    impulses: Matrix
+    impulses: Matrix_points_3
     """``points x 3``: on the robot at each point, in the world (N s)"""
     loss: Scalar
     """lost kinetic energy (J), never negative"""

@@ -18,7 +18,7 @@ from ....arrays.map import columns as columns_of
 from ....arrays.tree_elimination import TreeElimination
 from ....dynamics.derivative_sweeps import changes, motion_of
 from ....dynamics.derivatives import by_motion, mass_of
-from ....dynamics.link_derivatives import link_derivatives, shifted, twists_by_configuration
+from ....dynamics.link_derivatives import link_derivatives, shift_motions, twists_by_configuration
 from ....dynamics.spatial import wrench_to_parent
 from ....dynamics.sweeps import places_above
 from ....errors import ModelError
@@ -103,14 +103,15 @@ class _ConvergedStep:
         twists, spins = [np.zeros(6)] * len(poses), [np.zeros(3)] * len(poses)
         for move, (link, at) in zip(moves, self.links.items(), strict=True):
             back = -self.places[link].center
-            moved = np.eye(4) + _SE3.hat(shifted(move[:6], back))  # derivatives are those of the exponential
+            moved = np.eye(4) + _SE3.hat(shift_motions(move[:6], back))  # derivatives are those of the exponential
             poses[link] = start.state.pose @ at.pose @ moved
-            twists[link], spins[link] = shifted(move[6:12], back), move[12:15]
+            twists[link], spins[link] = shift_motions(move[6:12], back), move[12:15]
         step = Step(self.model, start.state, start.middle, dt, poses, twists, spins)
         found, _, _ = points_in(step, problem.contact, memory, theta_weights(self.source, problem.contact, numbers))
         points = [point._replace(near=None) for point in found]  # those that are not near feel nothing
         accelerations = {
-            link: shifted(move[15:], -self.places[link].center) for move, link in zip(moves, self.links, strict=True)
+            link: shift_motions(move[15:], -self.places[link].center)
+            for move, link in zip(moves, self.links, strict=True)
         }
         end_velocity = [point.end_velocity(accelerations[point.link], dt) for point in points]
         forces = [point.law.step_force(point, u, point.seen) for point, u in zip(points, end_velocity, strict=True)]

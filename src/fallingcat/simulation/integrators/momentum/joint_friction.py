@@ -73,6 +73,7 @@ class Friction(NamedTuple):
 
     def part(self, left: Any) -> Any:
         """Size (s) of the next part, where so much of a step is left."""
+        # 1e-6: rounding of what is left must not add a sliver
         return left if self.divisions == 1 else where(less(left, (1.0 + 1e-6) * self.longest), left, self.longest)
 
     @property
@@ -209,6 +210,7 @@ def _crossing(v: Any, a: Any, end: Any) -> Any:
     c = end - v - a
     root = sqrt(maximum(a * a - 4.0 * c * v, 0.0 * a))
     slows = less(a, 0.0 * a)
+    # of the two forms of a root the one in which nothing cancels
     share = where(slows, 2.0 * v, a + root) / where(slows, root - a, where(less(c, 0.0), -2.0 * c, 1.0))
     return clip(share, np.full(len(v), 1e-12), np.full(len(v), 1.0 - 1e-12))
 

@@ -164,6 +164,7 @@ def _implicit_slopes(problem: Problem, t: Any, state: State, dt: Any) -> Any:
 def _measured_slopes(before: Guess, rates: Any, forces: Any) -> Any:
     """The same as it is seen from one pass to the next: stiff laws, and drives at their limits, stop no pass."""
     moved = rates - before.rates
+    # smaller changes of rates measure rounding of the forces
     seen = less(1e-9, absolute(moved))
     falls = (before.forces - forces) / where(seen, moved, 1.0)
     return where(seen, maximum(falls, 0.0 * falls), before.falls)

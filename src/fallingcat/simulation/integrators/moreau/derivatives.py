@@ -20,7 +20,7 @@ from ....contact.rigid.solvers.cone_projection import Bounded
 from ....contact.rigid.solvers.proximal_newton import DIGITS, Digits
 from ....dynamics.derivative_sweeps import changes, motion_of
 from ....dynamics.derivatives import by_motion, mass_of
-from ....dynamics.link_derivatives import link_derivatives, shifted, twists_by_configuration
+from ....dynamics.link_derivatives import link_derivatives, shift_motions, twists_by_configuration
 from ....dynamics.spatial import wrench_to_parent
 from ....dynamics.sweeps import places_above
 from ....errors import ModelError
@@ -112,8 +112,8 @@ class _ConvergedStep:
             link = model.link_index(frame.link)
             move = by_link[link]
             back = -self.places[link].center
-            H = self.state.pose @ self.links[link].pose @ (np.eye(4) + _SE3.hat(shifted(move[:6], back)))
-            twist = shifted(move[6:], back)
+            H = self.state.pose @ self.links[link].pose @ (np.eye(4) + _SE3.hat(shift_motions(move[:6], back)))
+            twist = shift_motions(move[6:], back)
             R, center = H[:3, :3], frame.placement[:3, 3]
             site = ground.site(R @ center + H[:3, 3], radius)
             A = site.axes[axes[i][: sets[i].rows]] @ R
