@@ -203,6 +203,15 @@ class Environment:
         self._delays[0].restart(everybody, self._lag(limits.action_delay), no_action)
         return self._sensor_observations(everybody)
 
+    def set_times(self, times: Any) -> None:
+        """Set the times since the starts of episodes, from which their horizon counts.
+
+        Args:
+            times: ``N`` (s).
+        """
+        self._age = times + 0.0 * self._age
+        self._now = self._now.with_(time=self._age)
+
     def step(self, actions: Any, *, details: bool = False) -> StepResult:
         """Apply actions for a period.
 
