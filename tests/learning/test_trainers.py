@@ -125,9 +125,8 @@ def test_skrl_trains(kind, tmp_path):
 
     isaac = kind.startswith("isaac")
     view = fc.learning.IsaacLabView(world("torch", 8)) if isaac else GymnasiumView(world(robots=8, limit=10.0))
-    network = {
-        "clip_actions": False, "network": [{"name": "net", "input": "OBSERVATIONS", "layers": [16], "activations": "elu"}]
-    }  # fmt: skip
+    layers = {"name": "net", "input": "OBSERVATIONS", "layers": [16], "activations": "elu"}
+    network = {"clip_actions": False, "network": [layers]}
     settings = {
         "seed": 1,
         "models": {
