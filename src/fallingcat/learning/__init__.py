@@ -9,6 +9,7 @@ from .evaluation import Evaluation, evaluate
 from .policy import Policy
 from .ppo import Learner
 from .push_basin import PushBasin, PushedRobots, Pushes, PushGrid
+from .rendering import render
 from .rsl_rl_view import RslRlView
 from .settings import Settings
 from .task import Randomization, Snapshot, Task
@@ -52,6 +53,7 @@ __all__ = [
     "Walk",
     "evaluate",
     "learn",
+    "render",
     "steady_gait",
 ]
 
