@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.learning import Environment, Policy, Walk
+from fallingcat.learning import Environment, Policy, Task, Walk
 from fallingcat.model.shapes import Sphere
 
 ROBOT = fc.robots.quadruped()
@@ -96,3 +96,39 @@ def translation(p):
     pose = np.eye(4)
     pose[:3, 3] = p
     return pose
+
+
+class Driven(Task):
+    """Controls of the actuators of the model are the action."""
+
+    actions, laws = 3, (fc.control.Actuators(),)
+
+    def __init__(self, model):
+        self.model = model
+
+    def start(self, rng, count):
+        return fc.State(*(np.stack([x] * count) for x in self.model.neutral()))
+
+    def control(self, actions, now):
+        return {"controls": actions}
+
+    def observe(self, now):
+        return {"rates": now.rates}
+
+    def reward(self, now):
+        return {"none": 0.0 * now.rates[:, 0]}
+
+
+def test_actuators_are_actions_within_their_ranges():
+    arm = fc.robots.planar_arm()
+    motors = tuple(
+        fc.model.Actuator(name, name, gear=2.0, control_range=(-0.5, 0.3), force_range=(-0.4, 1.0))
+        for name in arm.joint_names
+    )
+    model = replace(arm, actuators=motors)
+    env = Environment(Driven(model), 3, bank=2)
+    env.step(np.array([[0.2, 0.0, -0.1], [5.0, 0.3, -5.0], [0.3, 9.0, -0.4]]))
+    assert np.array_equal(env.now.rates[1], env.now.rates[2])  # cut at 0.3, and at a force of -0.4
+    run = fc.simulate(model, model.neutral(), 0.02, lambda t, x: np.array([0.4, 0.0, -0.2]), dt=0.002,
+                      integrator="implicit")  # fmt: skip
+    np.testing.assert_allclose(env.now.rates[0], run.rates[-1], rtol=1e-4)
