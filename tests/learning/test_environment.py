@@ -59,17 +59,19 @@ def test_an_environment_goes_on_from_what_it_carries():
     assert all(np.array_equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True))
 
 
-@pytest.mark.skipif("torch" not in LIBRARIES, reason="needs torch")
-def test_libraries_count_the_same():
-    """Without random numbers after the reset, and from one start: NumPy and Torch on the same memory."""
-    calm = Randomization()
-    envs = [world(8, library, calm, bank=1, command_period=1e12) for library in ("numpy", "torch")]
+@pytest.mark.parametrize(("library", "tolerance"), [("torch", 1e-12), ("jax", 1e-4), ("cupy", 1e-4)])
+def test_libraries_count_the_same(library, tolerance):
+    """Without random numbers after the reset, and from one start; JAX and GPUs count in single precision."""
+    pytest.importorskip(library)
+    there = {"target": "cuda"} if library == "cupy" else {}
+    task = Walk(ROBOT, command_period=1e12)
+    envs = [Environment(task, 8, bank=1, seed=3), Environment(task, 8, bank=1, seed=3, library=library, **there)]
     for env in envs:
         env.reset(0)
         env._now = env.now.with_(commands=env.library.floats(np.full((8, 3), 0.3)))
-    for here, there in zip(*(acted(env, 5) for env in envs), strict=True):
-        for a, b in zip(here, there, strict=True):
-            np.testing.assert_allclose(a, b, atol=1e-12)
+    for here, other in zip(*(acted(env, 5) for env in envs), strict=True):
+        for a, b in zip(here, other, strict=True):
+            np.testing.assert_allclose(b, a, atol=tolerance)
 
 
 def test_observations_are_views_of_the_simulators_memory():
