@@ -34,10 +34,36 @@ HARD = Randomization(mass=(0.8, 1.2), friction=(0.4, 1.2), push=0.5, push_period
 """masses +-20 %, friction 0.4 to 1.2, pushes of up to 0.5 m/s along x and y every 5 s"""
 ERROR = "speed error (m/s)"
 GOAL = 0.15  # m/s
+COMMANDS = ((0.5, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, -0.3, 0.0), (0.0, 0.0, 0.5), (0.0, 0.0, 1.0),
+            (0.0, 0.0, -0.5))  # fmt: skip
+"""m/s, m/s, rad/s"""
 
 
 def task(robot: str, randomization: Randomization = HARD) -> Walk:
     return Walk(getattr(fc.robots, robot)(), randomization=randomization)
+
+
+class Commanded(Walk):
+    """Walking under one command; its metrics are the velocities."""
+
+    goal = (0.0, 0.0, 0.0)
+
+    def command(self, library: Any, count: int) -> Any:
+        return library.constant(self.goal) + library.uniform(0.0, 0.0, count, 3)
+
+    def metrics(self, now: Any) -> dict[str, Any]:
+        return {"v_x (m/s)": now.twist[:, 0], "v_y (m/s)": now.twist[:, 1], "w_z (rad/s)": now.twist[:, 5]}
+
+
+def followed(options: Any, policy: Any) -> dict[str, Any]:
+    """Share that stands, and mean velocities, of robots that differ, under each of some commands."""
+    found = {}
+    for goal in COMMANDS:
+        one = Commanded(getattr(fc.robots, options.robot)(), randomization=HARD)
+        object.__setattr__(one, "goal", goal)
+        judge = Environment(one, options.judged, target=options.target, library="torch", seed=7)
+        found[str(goal)] = evaluate(judge, policy.on(judge.library), 10.0, seed=7)._asdict()
+    return found
 
 
 def settings(options: Any) -> Settings:
@@ -88,6 +114,8 @@ def walk(options: Any) -> dict[str, Any]:
         found = evaluate(judge, policy.on(judge.library), 10.0, seed=7)
         result[f"{options.judged:,} robots, 10 s, policy at {name}"] = found._asdict()
         print(name, found, flush=True)
+    if options.commands:
+        result["commands"] = followed(options, policies["end"])
     if options.policy:
         policies["end"].save(options.policy)
     return result
@@ -157,6 +185,7 @@ def main() -> None:
     parser.add_argument("--robots", type=int)
     parser.add_argument("--settings", default="{}", help="numbers of the learner, JSON")
     parser.add_argument("--judged", type=int, default=4096, help="robots on which policies are judged")
+    parser.add_argument("--commands", action="store_true", help="judge the last policy under single commands too")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--policy", type=Path, help="file of the policy")

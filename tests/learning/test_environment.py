@@ -59,17 +59,19 @@ def test_an_environment_goes_on_from_what_it_carries():
     assert all(np.array_equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True))
 
 
-@pytest.mark.skipif("torch" not in LIBRARIES, reason="needs torch")
-def test_libraries_count_the_same():
-    """Without random numbers after the reset, and from one start: NumPy and Torch on the same memory."""
-    calm = Randomization()
-    envs = [world(8, library, calm, bank=1, command_period=1e12) for library in ("numpy", "torch")]
+@pytest.mark.parametrize(("library", "tolerance"), [("torch", 1e-12), ("jax", 1e-4), ("cupy", 1e-4)])
+def test_libraries_count_the_same(library, tolerance):
+    """Without random numbers after the reset, and from one start; JAX and GPUs count in single precision."""
+    pytest.importorskip(library)
+    there = {"target": "cuda"} if library == "cupy" else {}
+    task = Walk(ROBOT, command_period=1e12)
+    envs = [Environment(task, 8, bank=1, seed=3), Environment(task, 8, bank=1, seed=3, library=library, **there)]
     for env in envs:
         env.reset(0)
         env._now = env.now.with_(commands=env.library.floats(np.full((8, 3), 0.3)))
-    for here, there in zip(*(acted(env, 5) for env in envs), strict=True):
-        for a, b in zip(here, there, strict=True):
-            np.testing.assert_allclose(a, b, atol=1e-12)
+    for here, other in zip(*(acted(env, 5) for env in envs), strict=True):
+        for a, b in zip(here, other, strict=True):
+            np.testing.assert_allclose(b, a, atol=tolerance)
 
 
 def test_observations_are_views_of_the_simulators_memory():
@@ -270,6 +272,100 @@ def test_robots_start_all_over_a_height_field_and_fall_by_their_height_above_it(
         assert not env.step(np.zeros((8, 12))).terminated.any()
     assert (np.abs(env.now.foot_heights) < 0.01).all()
     assert env.now.foot_forces[:, :, 2].sum(axis=1) == pytest.approx(9.81 * ROBOT.mass, rel=0.5)
+
+
+class Steps(Walk):
+    """A curriculum: half a level up after a whole episode, down after a fall."""
+
+    first_level = 0.25
+
+    def level(self, now, fallen):
+        return now.xp.where(fallen, now.level - 0.5, now.level + 0.5)
+
+
+def test_levels_follow_episodes_and_scale_commands_and_pushes():
+    pushed = Randomization(push=1.0, push_period=1e-9)
+    task = Steps(ROBOT, randomization=pushed, horizon=0.06, command_period=1e-9)
+    env = Environment(task, 4, bank=4)
+    env.reset(0)
+    assert env.now.level.tolist() == [0.25] * 4
+    whole = Environment(Walk(ROBOT, randomization=pushed), 4, bank=4)
+    whole.reset(0)
+    np.testing.assert_allclose(env.now.commands, 0.25 * whole.now.commands)
+    changes = []
+    for each in (env, whole):
+        each.library.seed(5)
+        before = each.batch.part("twist").copy()
+        each._push_bases()
+        changes.append(each.batch.part("twist") - before)
+    np.testing.assert_allclose(changes[0], 0.25 * changes[1], atol=1e-14)
+    env.batch.part("pose")[1, 11] = 0.05  # it lies on the ground
+    levels = [env.step(np.zeros((4, 12))) and env.now.level.tolist() for _ in range(6)]
+    assert levels[0] == levels[1] == [0.25, 0.0, 0.25, 0.25]
+    assert levels[2][0] == 0.75
+    assert levels[5][0] == 1.0  # never above
+    limits = np.array([1.0, 0.5, 1.0])
+    assert (np.abs(env.now.commands) <= env.now.level[:, None] * limits).all()
+    env.reset(0, level=1.0)
+    assert env.now.level.tolist() == [1.0] * 4
+    whole.reset(0)
+    np.testing.assert_array_equal(env.now.commands, whole.now.commands)
+
+
+def test_policies_are_evaluated_at_the_highest_level():
+    env = Environment(Steps(ROBOT, horizon=5.0), 64, bank=4)
+    assert np.abs(env.now.commands).max() <= 0.25
+    evaluate(env, lambda seen: np.zeros((64, 12)), 0.04)
+    assert np.abs(env.now.commands).max() > 0.8
+    with pytest.raises(fc.ModelError, match="level is a number from 0 to 1"):
+        env.reset(0, level=1.5)
+
+
+class Recent(Walk):
+    """A task with a history: it sees the joints of the last two actions."""
+
+    def observe(self, now):
+        past = now.memory["joints"] if now.memory else now.xp.concatenate([now.joints, now.joints], axis=1)
+        return super().observe(now) | {"past joints": past}
+
+    def remember(self, now):
+        past = now.memory["joints"] if now.memory else 0.0 * now.joints
+        return {"joints": now.xp.concatenate([now.joints, past[:, :12]], axis=1)}
+
+
+@pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "jax"])
+def test_a_history_is_observed(library):
+    env = Environment(Recent(ROBOT), 4, library=library, bank=4)
+    seen = []
+    for _ in range(3):
+        env.step(env.library.floats(np.ones((4, 12))))
+        seen.append(env.library.fetched(env.now.joints).copy())
+    past = env.library.fetched(env.now.memory["joints"])
+    np.testing.assert_array_equal(past, np.hstack([seen[2], seen[1]]))
+    assert env.fields["past joints"] == 24
+    policy = fc.learning.Policy.of(env.task, [(np.zeros((12, 72)), np.zeros(12))])
+    with pytest.raises(fc.ModelError, match="observes what its task remembers"):
+        policy.law(env.task)(ROBOT, env.task.stance, np.zeros(1), np.zeros(3), np.zeros(12))
+
+
+def test_chosen_robots_are_shown_in_one_scene(tmp_path):
+    env = world(6)
+    page = fc.learning.render(env, lambda seen: 0.0 * seen[:, :12], 0.1, robots=(4, 1), seed=2)
+    (scene,) = page.blocks
+    env.reset(2, level=1.0)
+    for _ in range(5):
+        env.step(np.zeros((6, 12)))
+    assert len(scene.times) == 6
+    assert scene.times[-1] == pytest.approx(0.1)
+    for k in (4, 1):
+        end = scene.poses[f"{k} {ROBOT.links[0].name}"][-1]
+        np.testing.assert_allclose(end[:3, 3], env.now.position[k], atol=1e-12)
+        np.testing.assert_allclose(end[:3, :3], env.now.rotation[k], atol=1e-12)
+    assert page.write(tmp_path / "robots.html").stat().st_size > 10_000
+    with pytest.raises(fc.ModelError, match="robots must be different numbers from 0 to 5"):
+        fc.learning.render(env, lambda seen: seen, robots=(6,))
+    with pytest.raises(fc.FallingCatError, match="rate is a number"):
+        page.video(tmp_path / "robots.mp4", rate=0)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])

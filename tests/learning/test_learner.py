@@ -190,12 +190,16 @@ def test_training_is_interrupted_and_goes_on(tmp_path):
 
 
 def test_the_view_of_rsl_rl_has_its_tensors():
+    pytest.importorskip("tensordict")
     view = RslRlView(learner(4).environment)
-    seen, _ = view.reset()
+    view.episode_length_buf = torch.tensor([0, 5, 998, 999])
     assert view.max_episode_length == 1000
-    assert view.episode_length_buf.shape == (4,)
+    assert view.episode_length_buf.tolist() == [0, 5, 998, 999]
     seen, rewards, dones, extras = view.step(torch.zeros(4, 12))
-    assert seen.dtype == rewards.dtype == torch.float32
+    assert view.episode_length_buf.tolist() == [1, 6, 999, 0]
+    assert extras["time_outs"].tolist() == [False, False, False, True]
+    assert seen["policy"].shape == (4, 48)
+    assert seen["policy"].dtype == rewards.dtype == torch.float32
     assert dones.dtype == torch.int64
     assert extras["time_outs"].dtype == torch.bool
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.checks import choice
+from ..dynamics.checks import choice, positive
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model
 from ..records import concise, short
@@ -170,12 +170,13 @@ class Environment:
         counts = self.library.fetched(self._counts)
         return dict(zip(("episodes", "falls", "broken"), (int(x) for x in counts), strict=True))
 
-    def reset(self, seed: int | None = None, *, stagger: bool = False) -> Any:
+    def reset(self, seed: int | None = None, *, stagger: bool = False, level: float | None = None) -> Any:
         """Start all robots anew.
 
         Args:
             seed: Seed from which random numbers begin again; None: they go on.
             stagger: Robots are at different times of their first episodes, so that they are not all cut off at once.
+            level: Level of all robots, from 0 to 1: see :meth:`.Task.level`; None: the first one of the task.
 
         Returns:
             Observations (N x size).
@@ -187,12 +188,13 @@ class Environment:
         self._age = zeros(np.zeros(n))
         if stagger:
             self._age = self.library.uniform(0.0, 1.0, n) * task.horizon
+        self._level = zeros(np.full(n, _share(task.first_level if level is None else level)))
         self._counts = zeros(np.zeros(3))
         self._kp_kd: list[Any] = []
         limits = self._limits
         self._delays = [Delay(xp, periods) for periods in (limits.action_delay, limits.sensor_delay)]
         no_action = zeros(np.zeros((n, task.actions)))
-        commands = task.command(self.library, n) if task.commands else zeros(np.zeros((n, 0)))
+        commands = self._fresh_commands() if task.commands else zeros(np.zeros((n, 0)))
         everybody = self._age >= 0.0
         self._points = self.library.given(self.batch.points_of())
         self._restart(everybody)
@@ -202,6 +204,15 @@ class Environment:
         self._now = blank.with_(inputs=inputs, memory=memory)
         self._delays[0].restart(everybody, self._lag(limits.action_delay), no_action)
         return self._sensor_observations(everybody)
+
+    def set_times(self, times: Any) -> None:
+        """Set the times since the starts of episodes, from which their horizon counts.
+
+        Args:
+            times: ``N`` (s).
+        """
+        self._age = times + 0.0 * self._age
+        self._now = self._now.with_(time=self._age)
 
     def step(self, actions: Any, *, details: bool = False) -> StepResult:
         """Apply actions for a period.
@@ -233,6 +244,9 @@ class Environment:
         last = self._observed(after) if details else None
         metrics = {name: xp.where(broken, none, x) for name, x in task.metrics(after).items()} if details else {}
         self._now = after.with_(memory=task.remember(after))
+        if self._has_levels:
+            level = xp.clip(task.level(after, terminated), 0.0, 1.0)
+            self._level = xp.where(terminated | truncated, level, self._level)
         observations = self._reset_ended(terminated | truncated)
         self._counts = self._counts + xp.stack([(terminated | truncated).sum(), terminated.sum(), broken.sum()])
         return StepResult(observations, rewards, terminated, truncated, broken, terms, last, metrics)
@@ -241,7 +255,7 @@ class Environment:
     def carried(self) -> list[Any]:
         """Arrays from which the next step goes on; not among them are parameters of robots, which change in place."""
         now, delays = self._now, [x for delay in self._delays for x in delay.arrays]
-        own = [self.library.given(self.batch.kept), self._age, self._counts, self._points]
+        own = [self.library.given(self.batch.kept), self._age, self._level, self._counts, self._points]
         given = [now.actions, now.last_actions, now.commands, *now.inputs.values(), *now.memory.values()]
         return [*own, *given, *self._kp_kd, *delays]
 
@@ -253,7 +267,7 @@ class Environment:
         """
         left = iter(arrays)
         self.batch.kept = self.library.sent(next(left))
-        self._age, self._counts, self._points = next(left), next(left), next(left)
+        self._age, self._level, self._counts, self._points = (next(left) for _ in range(4))
         actions, last, commands = next(left), next(left), next(left)
         inputs, memory = ({name: next(left) for name in x} for x in (self._now.inputs, self._now.memory))
         self._now = self._snapshot(actions=actions, last_actions=last, commands=commands, inputs=inputs, memory=memory)
@@ -284,9 +298,20 @@ class Environment:
         about = {"feet": feet[:, 0], "foot_velocities": feet[:, 1], "foot_forces": feet[:, 2]}
         if k:
             about |= {"foot_heights": self._points[:, 9 * k : 10 * k], "height": self._points[:, 10 * k]}
+        about["level"] = self._level
         return Snapshot(
             self.library.xp, self._age, pose[:, :, :3], pose[:, :, 3], joints, twist, rates, **about, **fields
         )
+
+    @property
+    def _has_levels(self) -> bool:
+        """True: levels may differ from 1."""
+        return type(self.task).level is not Task.level or self.task.first_level != 1.0
+
+    def _fresh_commands(self) -> Any:
+        """Random commands, within the level of each robot."""
+        commands = self.task.command(self.library, self.robots)
+        return self._level[:, None] * commands if self._has_levels else commands
 
     def _reset_ended(self, ended: Any) -> Any:
         """Observations, after episodes that have ended are started anew."""
@@ -296,7 +321,7 @@ class Environment:
         commands = now.commands
         if task.commands:
             fresh = self.library.uniform(0.0, 1.0, self.robots) < task.period / task.command_period
-            commands = xp.where((fresh | ended)[:, None], task.command(self.library, self.robots), commands)
+            commands = xp.where((fresh | ended)[:, None], self._fresh_commands(), commands)
         none = 0.0 * now.actions
         actions, last = xp.where(row, none, now.actions), xp.where(row, none, now.last_actions)
         memory = {name: xp.where(row, xp.zeros_like(x), x) for name, x in now.memory.items()}
@@ -340,6 +365,8 @@ class Environment:
         kick = xp.where(
             chosen[:, None], self.library.uniform(-limits.push, limits.push, n, 2), 0.0 * self._age[:, None]
         )
+        if self._has_levels:
+            kick = self._level[:, None] * kick
         rotation = given(self.batch.part("pose")).reshape((n, 3, 4))[:, :2, :3]
         change = (rotation * kick[:, :, None]).sum(axis=1)
         self.batch.kick(self.library.sent(xp.concatenate([change, 0.0 * change], axis=1)))
@@ -375,6 +402,12 @@ def _seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
         raise ModelError(f"seed is a whole number, not negative, got {describe(seed)}")
     return int(seed)
+
+
+def _share(level: Any) -> float:
+    if positive(level, "level", zero=True) > 1.0:
+        raise ModelError(f"level is a number from 0 to 1, not {describe(level)}")
+    return float(level)
 
 
 def _check_size(model: Model, count: int, what: str, most: int) -> None:

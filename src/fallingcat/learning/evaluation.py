@@ -54,7 +54,7 @@ def evaluate(environment: Environment, act: Callable[[Any], Any], seconds: float
     period, horizon = environment.task.period, environment.task.horizon
     if checked_seconds(seconds, "seconds") > horizon + 0.5 * period:
         raise ModelError(f"the horizon of the task must be longer than {seconds:g} s, and is {horizon:g} s")
-    seen, alive = environment.reset(seed), None
+    seen, alive = environment.reset(seed, level=1.0), None
     steps = max(1, round(seconds / period))
     sums: dict[str, Any] = {}
     broken: Any = 0

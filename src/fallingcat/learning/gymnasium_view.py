@@ -39,9 +39,9 @@ class GymnasiumView(VectorEnv):
 
     def __init__(self, environment: Environment) -> None:
         self.environment, self.num_envs = environment, environment.robots
-        limit = np.full(environment.actions, environment.task.limit)
-        self.single_action_space = Box(-limit, limit, dtype=np.float64)
-        self.single_observation_space = Box(-np.inf, np.inf, (environment.observations,), dtype=np.float64)
+        limit = np.full(environment.actions, environment.task.limit, dtype=np.float32)
+        self.single_action_space = Box(-limit, limit, dtype=np.float32)
+        self.single_observation_space = Box(-np.inf, np.inf, (environment.observations,), dtype=np.float32)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
@@ -77,7 +77,7 @@ class GymnasiumView(VectorEnv):
         ended = terminated | truncated
         if ended.any():
             infos |= {"final_obs": self._as_floats(result.last), "_final_obs": ended}
-        return seen.astype(float), rewards.astype(float), terminated, truncated, infos
+        return seen.astype(np.float32), rewards.astype(float), terminated, truncated, infos
 
     def _as_floats(self, x: Any) -> np.ndarray:
-        return np.array(self.environment.library.fetched(x), dtype=float)
+        return np.array(self.environment.library.fetched(x), dtype=np.float32)

@@ -286,8 +286,9 @@ class _Memory:
         )
         action = np.asarray(self._act(model, state, np.array([t]), command, self._last))
         self._last = np.clip(action, -task.limit, task.limit)
+        inputs = task.control(self._last[None], alone(state, np.array([t]), command, self._last))
         forces = np.zeros(model.n)
-        forces[self._columns] = np.array(self._servo.kp) * task.scale * self._last
+        forces[self._columns] = np.array(self._servo.kp) * (inputs["targets"][0] - np.array(self._servo.targets))
         return forces
 
 

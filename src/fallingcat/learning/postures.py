@@ -18,8 +18,12 @@ POSTURES: dict[str, dict[str, float]] = {
     "humanoid": {"hip_pitch": -0.35, "knee_pitch": 0.7, "ankle_pitch": -0.35},
 }
 """Joint angles (rad) at which the sample robots stand, by the ends of joint names."""
-KNEES_BACK = {"hip_joint": 0.0, "thigh_joint": 0.8, "calf_joint": -1.5}
-"""Joint angles (rad) of robots whose joints are named so, as those of Unitree are."""
+BY_NAMES = (
+    {"hip_joint": 0.0, "thigh_joint": 0.8, "calf_joint": -1.5},
+    {"HAA": 0.0, "LF_HFE": 0.4, "RF_HFE": 0.4, "LH_HFE": -0.4, "RH_HFE": -0.4}
+    | {"LF_KFE": -0.8, "RF_KFE": -0.8, "LH_KFE": 0.8, "RH_KFE": 0.8},
+)
+"""Joint angles (rad) of robots all of whose joints are named so, as those of Unitree and ANYbotics are."""
 BALANCE = 0.25
 """Distance of the center of mass from the middle of the feet, as a part of the size of the stance, that is warned of"""
 
@@ -74,13 +78,15 @@ def standing_posture(model: Model, given: Any = None) -> np.ndarray:
         known = [name for name in ("home", "stand", "standing") if name in model.keyframes]
         if known:
             return np.array(model.keyframes[known[0]].joints, dtype=float)
-        given = POSTURES.get(model.name, _by_names(model))
+        known_ends = POSTURES.get(model.name, {})
+        named = all(any(_ends_in(joint.name, end) for joint in model.joints) for end in known_ends)
+        given = known_ends if known_ends and named else _by_names(model)
     if not isinstance(given, Mapping):
         return np.array(as_array(given, model.neutral().joints.shape, "posture"), dtype=float)
     posture = np.array(model.neutral().joints, dtype=float)
     used = set()
     for joint, limits, place in zip(model.joints, model.limits, model.q_slices, strict=True):
-        ends = [end for end in given if joint.name == end or joint.name.endswith(f"_{end}")]
+        ends = [end for end in given if _ends_in(joint.name, end)]
         used.update(ends)
         if ends:
             end = max(ends, key=len)
@@ -94,10 +100,17 @@ def standing_posture(model: Model, given: Any = None) -> np.ndarray:
 
 
 def _by_names(model: Model) -> dict[str, float]:
-    """Known angles of a robot all of whose driven joints are named in the same way; else none."""
+    """Known angles of a robot whose driven joints all have known names; else none."""
     names = driven_joints(model)
-    ends = [{end for end in KNEES_BACK if name.endswith(f"_{end}")} for name in names]
-    return KNEES_BACK if names and all(ends) and set.union(*ends) == {*KNEES_BACK} else {}
+    for angles in BY_NAMES:
+        ends = [{end for end in angles if _ends_in(name, end)} for name in names]
+        if names and all(ends) and set.union(*ends) == {*angles}:
+            return angles
+    return {}
+
+
+def _ends_in(name: str, end: str) -> bool:
+    return name == end or name.endswith(f"_{end}")
 
 
 def check_balance(model: Model, stance: State, feet: Sequence[str]) -> None:

@@ -76,10 +76,8 @@ class Learner:
         self.network = Network((environment.observations, *self.settings.hidden, environment.actions), device)
         first = self.network.first(torch.Generator().manual_seed(seed), self.settings.deviation)
         self.theta, self._mean, self._adam = first, first.clone(), Adam(first)
-        self._rate, self._round_count = (
-            torch.full((), self.settings.rate, device=device),
-            torch.zeros((), device=device),
-        )
+        self._rate = torch.full((), self.settings.rate, device=device)
+        self._round_count = torch.zeros((), device=device)
         self.random = torch.Generator(device).manual_seed(seed)
         self._recorded: RecordedLoop | None = None
         self._data: Any = None  # of the last round
@@ -122,10 +120,8 @@ class Learner:
         if not (self.settings.graph and self.theta.is_cuda and self._names):
             return self._training_round()
         if self._recorded is None:
-            generators = self.random, self.environment.library.random
-            self._recorded = RecordedLoop(
-                self._training_round, lambda: self._loop_arrays, self._set_loop_arrays, generators
-            )
+            generators, arrays = (self.random, self.environment.library.random), lambda: self._loop_arrays
+            self._recorded = RecordedLoop(self._training_round, arrays, self._set_loop_arrays, generators)
         return self._recorded()
 
     def _training_round(self) -> Any:

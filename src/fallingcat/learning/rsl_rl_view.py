@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import ModelError, describe
 from .environment import Environment
 
 
 class RslRlView:
-    """Environment as the vector environment of rsl_rl (2.x): tensors in, tensors out.
+    """Environment as the vector environment of rsl_rl (3.0 or newer): tensors in, groups of tensors out.
 
     Args:
         environment: Environment whose library is ``torch``.
@@ -17,15 +18,14 @@ class RslRlView:
         >>> import fallingcat as fc
         >>> task = fc.learning.Walk(fc.robots.quadruped())
         >>> view = RslRlView(fc.learning.Environment(task, 4, library="torch"))  # doctest: +SKIP
-        >>> seen, extras = view.get_observations()  # doctest: +SKIP
-        >>> view.num_envs, view.num_obs, view.num_actions, tuple(seen.shape)  # doctest: +SKIP
-        (4, 48, 12, (4, 48))
+        >>> tuple(view.get_observations()["policy"].shape), view.num_actions  # doctest: +SKIP
+        ((4, 48), 12)
     """
 
     def __init__(self, environment: Environment) -> None:
+        needs_torch(environment, type(self).__name__)
         self.environment = environment
         self.num_envs, self.num_actions = environment.robots, environment.actions
-        self.num_obs, self.num_privileged_obs = environment.observations, None
         self.max_episode_length = round(environment.task.horizon / environment.task.period)
         self.device = environment.target
         self.cfg: dict[str, Any] = environment.task.about()
@@ -41,25 +41,31 @@ class RslRlView:
 
     @property
     def episode_length_buf(self) -> Any:
-        """``N`` whole numbers: actions since the start of each episode."""
+        """``N`` whole numbers: actions since the start of each episode; runners set them apart at the beginning."""
         return (self.environment.now.time / self.environment.task.period).round().long()
 
-    def get_observations(self) -> tuple[Any, dict[str, Any]]:
-        """Observations, and extras.
+    @episode_length_buf.setter
+    def episode_length_buf(self, actions: Any) -> None:
+        self.environment.set_times(actions * self.environment.task.period)
+
+    def get_observations(self) -> Any:
+        """Observations of all robots.
 
         Returns:
-            ``N x size``, and ``{"observations": {}}``.
+            ``TensorDict`` of the group ``policy`` (N x size).
         """
-        return self._seen, {"observations": {}}
+        from tensordict import TensorDict  # a dependency of rsl_rl
+
+        return TensorDict({"policy": self._seen}, batch_size=[self.num_envs], device=self.device)
 
     def reset(self) -> tuple[Any, dict[str, Any]]:
         """Start all robots anew.
 
         Returns:
-            Observations and extras.
+            Observations, and {}.
         """
         self._seen = self.environment.reset(stagger=True).float()
-        return self.get_observations()
+        return self.get_observations(), {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
         """Apply actions.
@@ -68,12 +74,17 @@ class RslRlView:
             actions: ``N x k``.
 
         Returns:
-            Observations, rewards, ends of episodes, and extras with ``time_outs``.
+            Observations, rewards (N), ends of episodes (N), and extras: ``time_outs`` (N).
         """
         result = self.environment.step(actions.to(self.environment.now.joints.dtype))
         self._seen = result.observations.float()
-        extras = {"observations": {}, "time_outs": result.truncated}
-        return self._seen, result.rewards.float(), result.ended.long(), extras
+        return self.get_observations(), result.rewards.float(), result.ended.long(), {"time_outs": result.truncated}
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
+
+
+def needs_torch(environment: Environment, name: str) -> None:
+    """Refuse an environment whose arrays are not tensors."""
+    if not isinstance(environment, Environment) or environment.library.xp.__name__ != "torch":
+        raise ModelError(f"{name} takes an Environment with library='torch', got {describe(environment)}")

@@ -64,6 +64,8 @@ class Snapshot:
     """``N x k``: those before them"""
     commands: Any = None
     """``N x c``: see :meth:`Task.command`"""
+    level: Any = None
+    """``N``, from 0 to 1: how difficult the episode is, see :meth:`Task.level`"""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """inputs of laws that the actions led to, such as ``targets``"""
     memory: Mapping[str, Any] = field(default_factory=dict)
@@ -209,6 +211,8 @@ class Task(ABC):
     """numbers of a command"""
     command_period: float = 10.0
     """mean time (s) for which a command holds"""
+    first_level: float = 1.0
+    """level of the first episodes, from 0 to 1: see :meth:`level`"""
     source: str | None = None
     """file of the robot, which a file of a policy names"""
     randomization: Randomization = Randomization()
@@ -307,6 +311,21 @@ class Task(ABC):
         """
         return {}
 
+    def level(self, now: Snapshot, fallen: Any) -> Any:
+        """Levels of the next episodes: a curriculum; by default they stay.
+
+        Random commands and pushes are multiplied by the level of a robot; what else depends on it, such as weights of
+        the reward, reads :attr:`Snapshot.level`.  Policies are evaluated at level 1.
+
+        Args:
+            now: Robots after an action.
+            fallen: ``N`` truth values: robots whose episode ends here by itself.
+
+        Returns:
+            ``N``: numbers that are taken within 0 and 1, for robots whose episode ends here.
+        """
+        return now.level
+
     def about(self) -> dict[str, Any]:
         """Plain data that a file of a policy keeps of its task.
 
@@ -328,6 +347,16 @@ class Task(ABC):
         return {}
 
 
+class _NoMemory(dict[str, Any]):
+    """Memory of a robot of which one state alone is known: an error where it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        raise ModelError("the policy observes what its task remembers, which one state alone does not have")
+
+    def __bool__(self) -> bool:
+        return bool(self[""])
+
+
 def alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
     """One robot as a snapshot, of any kind of number."""
     rows = [np.reshape(x, (1, -1)) for x in (state.joints, state.twist, state.rates, command, action)]
@@ -335,5 +364,5 @@ def alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
     pose = np.asarray(state.pose)
     return Snapshot(
         np, np.reshape(time, 1), pose[None, :3, :3], pose[None, :3, 3], joints, twist, rates, actions=actions,
-        commands=commands,
+        commands=commands, memory=_NoMemory(),
     )  # fmt: skip

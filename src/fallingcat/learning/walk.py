@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import clip
 from ..arrays.arguments import as_array, as_number
 from ..caching import cached_property
-from ..contact import CompliantFloor, HeightField, Terrain, corners
-from ..contact import feet as lowest_points
+from ..contact import CompliantFloor, HeightField, Terrain
 from ..control import JointDamper, JointSpring, PositionServo
 from ..dynamics import link_pose
 from ..dynamics.checks import positive
@@ -19,15 +19,10 @@ from ..errors import ModelError, describe
 from ..lie import SE3
 from ..model import Model, State
 from ..records import concise
+from .legged_robot import servos, walking_feet, walking_joints, with_drive_limits
 from .postures import check_balance, driven_joints, standing_posture
 from .task import Randomization, Snapshot, Task
 
-SOLE = (0.2, 0.1)
-"""m: length and width of the soles of the sample humanoid"""
-WALKING_JOINTS: dict[str, tuple[str, ...]] = {"humanoid": ("hip", "knee", "ankle", "waist")}
-"""Parts of the names of the joints that walk, where not all do."""
-FOOT_NAMES = ("foot", "sole", "toe")
-"""Ends of the names of frames that touch the ground."""
 START_DEVIATION = 0.1
 """rad and rad/s, m/s: joints and velocities of starts differ by up to that"""
 MAX_TILT_COSINE = 0.5
@@ -69,13 +64,14 @@ class Walk(Task):
     Args:
         model: Robot with a free base.
         feet: Names of links or frames that touch the ground; None: frames whose names end in ``foot`` or ``sole``
-            (soles by their corners), else the lowest collision shapes.
+            (soles by their corners), else, or where these links stand on balls, the lowest collision shapes.
         posture: Joint angles (rad) at which it stands: an array, or a mapping by names of joints or their ends; None:
             the keyframe ``home`` or ``stand`` of the file, that of the sample robot, of joints that are named
             ``..._thigh_joint`` and ``..._calf_joint``, or the middle of the ranges.
         joints: Names of the joints that actions move; None: all with a motor.
-        kp: Stiffness of the servos (N m/rad); None: 3.3 N m/rad for each kg of the robot.
-        kd: Damping (N m s/rad); None: ``kp / 40``.
+        kp: Stiffness of the servos (N m/rad); None: those of the position actuators of the file, else 3.3 N m/rad for
+            each kg of the robot.
+        kd: Damping (N m s/rad); None: those of these actuators, else ``kp / 40``.
         scale: Angle (rad) of an action of 1.
         speeds: Largest commanded velocities (m/s, m/s, rad/s).
         friction: Coulomb's coefficient of the ground.
@@ -122,16 +118,20 @@ class Walk(Task):
         self._check()
         put(self, "_given_feet", self.feet)
         put(self, "posture", standing_posture(self.model, self.posture))
-        moved = _walking(self.model) if self.joints is None else tuple(self.joints)
+        moved = walking_joints(self.model) if self.joints is None else tuple(self.joints)
         put(self, "joints", moved)
-        model, points, radii = _feet(self.model, self.feet, self.posture)
+        model, points, radii = walking_feet(with_drive_limits(self.model), self.feet, self.posture)
         put(self, "model", model)
         put(self, "feet", points)
         put(self, "_radii", radii)
-        kp = 10.0 * model.mass / 3.0 if self.kp is None else self.kp
+        drives = servos(model, moved)
+        put(self, "_drives", drives)
+        usual = 10.0 * model.mass / 3.0 if drives.kp is None else drives.kp
+        kp = usual if self.kp is None else self.kp
         PositionServo(kp, 0.0 if self.kd is None else self.kd)  # which looks at them
+        damping = np.asarray(kp) / 40.0 if self.kp is not None or drives.kd is None else drives.kd
         put(self, "kp", kp)
-        put(self, "kd", np.asarray(kp) / 40.0 if self.kd is None else self.kd)
+        put(self, "kd", damping if self.kd is None else self.kd)
         unknown = {*self.weights} - {*WEIGHTS}
         if unknown:
             raise ModelError(f"weights are those of {', '.join(WEIGHTS)}, not of {min(unknown)!r}")
@@ -256,8 +256,12 @@ class Walk(Task):
         return library.uniform(-1.0, 1.0, count, 3) * library.constant(self.speeds)
 
     def control(self, actions: Any, now: Snapshot) -> Mapping[str, Any]:
-        """Targets of the servos: the posture, moved by the actions."""
-        return {"targets": self.scale * actions + self._constant(now, "posture", self._at(self.joints or ()))}
+        """Targets of the servos: the posture, moved by the actions, within the ranges of the file's actuators."""
+        targets = self.scale * actions + self._constant(now, "posture", self._at(self.joints or ()))
+        if self._drives.bounded:  # type: ignore[attr-defined]
+            low, high = (self._constant(now, name, getattr(self._drives, name)) for name in ("lowest", "highest"))  # type: ignore[attr-defined]
+            targets = (clip if now.xp is np else now.xp.clip)(targets, low, high)
+        return {"targets": targets}
 
     def observe(self, now: Snapshot) -> Mapping[str, Any]:
         """Velocities, gravity, command, joints, rates and last action, scaled to sizes around 1."""
@@ -396,27 +400,3 @@ def _runs(places: Sequence[int]) -> list[slice]:
         else:
             found.append(slice(place, place + 1))
     return found
-
-
-def _walking(model: Model) -> tuple[str, ...]:
-    """Joints that actions move, unless they are named."""
-    parts = WALKING_JOINTS.get(model.name)
-    return tuple(name for name in driven_joints(model) if parts is None or any(part in name for part in parts))
-
-
-def _feet(model: Model, names: Sequence[str] | None, posture: np.ndarray) -> tuple[Model, tuple[str, ...], Any]:
-    """Model with frames where feet touch, their names and radii."""
-    if names is not None:
-        return model, tuple(names), 0.0
-    found = [frame.name for frame in model.frames if frame.name.endswith(FOOT_NAMES)]
-    if not found:
-        lowest = lowest_points(model, model.state(joints=posture))
-        return lowest.model, lowest.points, lowest.radii
-    points: list[str] = []
-    for name in found:
-        if name.endswith("sole"):
-            model, own = corners(model, name, SOLE)
-            points += own
-        else:
-            points.append(name)
-    return model, tuple(points), 0.0

@@ -13,7 +13,11 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
+
+from ..errors import ModelError, describe
 from ..escaping import page_json
+from ..io.diagnostics import check_path
 from ..io.files import write_text
 from ..records import short
 from .animation import Scene
@@ -108,3 +112,22 @@ class Page:
         """
         write_text(path, self.html())
         return Path(path)
+
+    def video(self, path: str | os.PathLike[str], rate: int = 30, size: tuple[int, int] = (960, 720)) -> Path:
+        """Write the first scene of the page as a video (extra ``video``).
+
+        Args:
+            path: ``.mp4`` or ``.gif`` file.
+            rate: Pictures a second, from 1 to 120.
+            size: Width and height (pixels).
+
+        Returns:
+            Path of the file.
+        """
+        from .scenes import pixels
+        from .video import write_video
+
+        check_path(path)
+        if isinstance(rate, bool) or not isinstance(rate, (int, np.integer)) or not 1 <= rate <= 120:
+            raise ModelError(f"rate is a number of pictures a second, from 1 to 120, not {describe(rate)}")
+        return write_video(self, path, int(rate), pixels(size))

@@ -120,6 +120,11 @@ class ResidentBatch:
         self.simulator._x = x
 
     @property
+    def own(self) -> Any:
+        """``N x size``: inputs of laws and parameters of each robot, a view; steps and restarts read and write it."""
+        return self._own
+
+    @property
     def times(self) -> Any:
         """``N`` (s): since each robot started."""
         return self.simulator.times

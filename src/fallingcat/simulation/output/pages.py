@@ -12,12 +12,11 @@ import numpy as np
 
 from ...dynamics import center_of_mass
 from ...dynamics.checks import choice
-from ...errors import ModelError, describe
-from ...io.diagnostics import check_path
+from ...errors import ModelError
 from ...records import html_table
 from ...visualization import Arrows, Axes, Chart, Dot, Fact, Line, Page, Shape
 from ...visualization.animation import Extra
-from ...visualization.scenes import Stage, pixels, stage
+from ...visualization.scenes import Stage, stage
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -53,12 +52,7 @@ def video(
     shapes: Mapping[str, Sequence[Shape]] | None,
 ) -> Path:
     """The animation alone, as a file."""
-    from ...visualization.video import write_video
-
-    check_path(path)
-    if isinstance(rate, bool) or not isinstance(rate, (int, np.integer)) or not 1 <= rate <= 120:
-        raise ModelError(f"rate is a number of pictures a second, from 1 to 120, not {describe(rate)}")
-    return write_video(animation(run, (), speed, shapes), path, int(rate), pixels(size))
+    return animation(run, (), speed, shapes).video(path, rate, size)
 
 
 def _extras(run: Trajectory, found: Stage) -> list[Extra]:
