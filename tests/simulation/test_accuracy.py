@@ -225,6 +225,19 @@ def test_a_sampled_controller_that_shakes_its_robot_is_reported():
     assert run.error_estimate.angle > 0.1
 
 
+@pytest.mark.parametrize(("gains", "shakes"), [((60.0, 1.0, 500.0), False), ((200.0, 5.0, 250.0), True)])
+def test_it_is_reported_whatever_samples_are_kept(gains, shakes):
+    """Rollouts, which keep ends alone by default, and runs with ``every`` said nothing of it."""
+    model, start, _, floor = landing()
+    many = [start._replace(twist=start.twist + 0.01 * i) for i in range(3)]
+    law = fc.control.SampledController([fc.control.Impedance(SIT, *gains[:2])], rate=gains[2])
+    runs = [fc.simulate(model, start, 0.4, servo(*gains), floor, dt=1.25e-4, every=every) for every in (1, 10**6)]
+    runs += [fc.rollout(model, many, 0.4, law, floor, dt=1.25e-4)]
+    for run, which in zip(runs, (None, None, [0, 1, 2]), strict=True):
+        found = [each.robots for each in run.warnings if each.kind is fc.simulation.DiagnosticKind.OSCILLATION]
+        assert [x if x is None else x.tolist() for x in found] == [which] * shakes
+
+
 @pytest.mark.parametrize(("kd", "shakes"), [(0.1, False), (1.0, False), (3.0, True), (5.0, True)])
 def test_dampers_faster_than_steps_under_forces_that_jump(kd, shakes):
     """Their errors do not fall as steps do: an arm with a light hand was 11 mrad off and was said to be by 6."""

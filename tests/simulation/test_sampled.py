@@ -230,6 +230,31 @@ def test_sampled_laws_see_what_touches(integrator):
     np.testing.assert_allclose(many.joints[-1], np.tile(run.joints[-1], (2, 1)), atol=exact)
 
 
+@pytest.mark.parametrize("every", [1, 7])
+def test_times_that_are_kept_add_no_steps(every, monkeypatch):
+    """They were cut into steps of 2e-19 s, as instants differ by rounding: rollouts on hard ground ended early."""
+    sizes, advance = [], fc.simulation.runner.run.Run._advance
+
+    def recorded(run):
+        start = run.t
+        end = advance(run)
+        sizes.append(run.t - start)
+        return end
+
+    monkeypatch.setattr(fc.simulation.runner.run.Run, "_advance", recorded)
+    hopper = fc.robots.revolute_hopper()
+    start = hopper.state(pose=hopper.base.element(np.array([0.0, 0.2574, -2.5243])), joints=[1.7802])
+    about = SampledController([JointDamper(0.02)], rate=500.0, latency=1.3e-3), HardContacts(("foot",))
+    one = fc.simulate(hopper, start, 0.2003, *about, integrator="rkmk4")
+    alone = sizes.copy()
+    sizes.clear()
+    many = fc.rollout(hopper, [start], 0.2003, *about, integrator="rkmk4", every=every)
+    assert one.events
+    assert len(sizes) == len(alone)
+    np.testing.assert_allclose(sizes, alone, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(many.joints[-1, 0], one.joints[-1], rtol=1e-12)
+
+
 def test_a_default_step_of_rollouts_divides_period_and_latency():
     model = cart()
     start = model.state(joints=[0.3], rates=[-0.1])

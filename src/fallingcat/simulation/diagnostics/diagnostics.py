@@ -231,7 +231,7 @@ def _stop_violation(run: Motion) -> Diagnostic | None:
 
 
 def _oscillation(run: Motion) -> Diagnostic | None:
-    """Joint that goes to and fro with the steps, or the samples of its controller, where all of them are kept.
+    """Joint that goes to and fro with the steps, where all of them are kept, or with the samples of its controller.
 
     It does so under a function for which steps are too long, where limits or friction keep that from growing, or in
     flight under dampers that stop it at once, after a jump of laws; and under a sampled controller with gains that are
@@ -242,16 +242,18 @@ def _oscillation(run: Motion) -> Diagnostic | None:
     if not (function or sampling is not None or run.method.name == "momentum"):
         return None
     rows = run.rows_of_steps if sampling is None else run.rows_of_samples(sampling.sampled)
-    if len(rows) <= OSCILLATING_STEPS + 1:
+    rates, seen = run.series.states[3][rows], np.arange(run.count)
+    if not len(rows) and run.sampled_rates is not None:
+        rates, seen = run.sampled_rates, run.estimated
+    if len(rates) <= OSCILLATING_STEPS + 1:
         return None
-    rates = run.series.states[3][rows]
     limit = OSCILLATING_RATE if sampling is None else np.maximum(MIN_SHAKEN_RATE, 0.5 * np.abs(rates).max(axis=0))
     change = np.diff(rates, axis=0)
     sizes = np.minimum(*np.abs([change[1:], change[:-1]]))
     turns = (change[1:] * change[:-1] < 0.0) & (sizes > limit)
     sums = np.cumsum(np.concatenate([np.zeros((1, *turns.shape[1:]), dtype=int), turns]), axis=0)
     counts = (sums[OSCILLATING_STEPS:] - sums[:-OSCILLATING_STEPS]).max(axis=0, initial=0)
-    robots = np.flatnonzero(counts.max(axis=1, initial=0) >= OSCILLATING_STEPS // 2)
+    robots = seen[counts.max(axis=1, initial=0) >= OSCILLATING_STEPS // 2]
     if not len(robots):
         return None
     worst, which = np.unravel_index(counts.argmax(), counts.shape)

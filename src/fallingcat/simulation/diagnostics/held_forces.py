@@ -1,4 +1,4 @@
-"""Forces that a sampled controller has given, with which an error estimate repeats steps without asking it again."""
+"""Record of a sampled controller: an error estimate repeats steps with its forces, without asking it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELD_SAMPLES, MAX_HELD_TIME = 20, 0.1
 controls, or falls over; in much shorter parts errors of velocities do not show (runs of a quadruped and a humanoid, at
 250 to 1,000 Hz)."""
 MAX_NUMBERS = 5_000_000
-"""Numbers of forces that are kept at most: 40 MB"""
+"""Numbers of forces, and of rates, that are kept at most: 40 MB each"""
 
 
 class HeldForces(NamedTuple):
@@ -26,6 +26,8 @@ class HeldForces(NamedTuple):
     """s"""
     values: list[np.ndarray]
     """``L x n`` or ``L x nv`` each, from that time on"""
+    rates: list[np.ndarray]
+    """``L x n``: of the joints at each sample of the controller after the first"""
 
     def see(self, t: float, forces: np.ndarray) -> None:
         """Record forces that act from a time (s) on."""

@@ -50,6 +50,8 @@ class Motion:
     """indices of these robots"""
     unestimated: str = ""
     """reason why errors are not estimated by this method, or under this controller"""
+    sampled_rates: np.ndarray | None = None
+    """``K x L x n``: rates of these robots at samples of a controller, whatever samples are kept"""
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
     """``N`` each: steps that the method has counted"""
     steps: int = 1

@@ -143,9 +143,10 @@ class Sampling:
         """``N x size``: what acts now."""
         return self.values[-1]
 
-    def advance(self, t: float, states: State, touching: Touching) -> None:
-        """Sample ``N`` states if it is time to, and let outputs that are due act from ``t`` on."""
-        if self.sampled.sample_time(self._samples) <= t:
+    def advance(self, t: float, states: State, touching: Touching) -> bool:
+        """Sample ``N`` states if it is time to, and let outputs that are due act from ``t`` on; True if it sampled."""
+        samples = self.sampled.sample_time(self._samples) <= t
+        if samples:
             self._waiting.append((self.sampled.acts(self._samples), self._output(t, states, touching)))
             self._samples += 1
         while self._waiting and self._waiting[0][0] <= t:
@@ -153,6 +154,7 @@ class Sampling:
                 self.times, self.values = [], []
             self.times.append(t)
             self.values.append(self._waiting.popleft()[1])
+        return samples
 
     def __call__(self, t: float, state: State | None = None) -> np.ndarray:
         """``size``: what acts on one robot at ``t`` (s); zero before the first output arrives."""

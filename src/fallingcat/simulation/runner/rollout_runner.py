@@ -106,7 +106,7 @@ class Batch(Runner[Rollout]):
         self.problem, self.method = problem, method
         self.sampling = None if problem.sampling is None else problem.sampling.of_batch(simulator.state)
         if self.sampling is not None:
-            self.hold(self.sampling, HeldForces([], []))
+            self.hold(self.sampling, HeldForces([], [], []))
 
     @property
     def packed(self) -> np.ndarray:
@@ -162,6 +162,7 @@ class Batch(Runner[Rollout]):
             errors=self.errors(),
             estimated=self.lanes,
             unestimated=self.unestimated,
+            sampled_rates=self.sampled_rates,
             counts=stepper.counts(packed[-1]),
             steps=self.accepted,
             stopped={DiagnosticKind.STALLED: dict.fromkeys(stalled, STALLED)} if stalled else {},

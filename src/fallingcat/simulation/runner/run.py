@@ -78,9 +78,14 @@ class Run(Stepping):
 
     @property
     def instant(self) -> float:
-        """The next time (s) at which a sampled controller samples or acts, or that is to be kept."""
-        k = int(np.searchsorted(self.stops, self.t, side="right"))
-        return min(super().instant, float(self.stops[k]) if k < len(self.stops) else np.inf)
+        """The next time (s) at which a sampled controller samples or acts, or that is to be kept: one if they round."""
+        kept, samples = self._stop_after(self.t + TIME_TOLERANCE), super().instant
+        return samples if samples <= kept + TIME_TOLERANCE else kept
+
+    def _stop_after(self, t: float) -> float:
+        """The first time (s) to be kept that is not before ``t``; none: infinity."""
+        k = int(np.searchsorted(self.stops, t))
+        return float(self.stops[k]) if k < len(self.stops) else np.inf
 
     # the loop -------------------------------------------------------------------------------------------------
 
@@ -108,7 +113,8 @@ class Run(Stepping):
         after = instant if dt == instant - self.t else self.t + dt
         self.t, self.packed, self._values = after, self.layout.outcome(out).packed, values
         self.accepted += 1
-        if hits or self.accepted % self.every == 0 or after in self.stops:
+        stops = self._stop_after(after - TIME_TOLERANCE) <= after + TIME_TOLERANCE
+        if hits or self.accepted % self.every == 0 or stops:
             self.keep()
         end = self._handle(hits) if hits else FINISHED
         if self.t == instant and end is FINISHED:
@@ -307,6 +313,7 @@ class Run(Stepping):
             return record.trajectory(self.samples.times, blocks, modes, events, end)
         counts = {} if stepper is None else stepper.counts(self.packed)
         known = {"errors": self.errors(), "counts": counts, "steps": self.accepted, "unestimated": self.unestimated}
+        known["sampled_rates"] = self.sampled_rates
         return record.trajectory(self.samples.times, blocks, modes, events, end, known)
 
 

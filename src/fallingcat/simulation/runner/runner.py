@@ -227,7 +227,9 @@ class Runner(ABC, Generic[R]):
             modes = [self.mode] if self.simulator is None else self.simulator.stepper.modes(packed)
             return [frozenset() if contact is None else contact.touching(mode) for mode in modes]
 
-        sampling.advance(self.t, read_only(State(*self.layout.series(packed).states)), touching)
+        states = read_only(State(*self.layout.series(packed).states))
+        if sampling.advance(self.t, states, touching) and self.held is not None:
+            self.held.rates.append(states.rates[self.lanes])
         return True
 
     # compiled steps -------------------------------------------------------------------------------------------
@@ -303,6 +305,11 @@ class Runner(ABC, Generic[R]):
         if self.steps * len(self.lanes) * self.problem.model.nv <= MAX_NUMBERS:
             part = min(MAX_HELD_TIME, HELD_SAMPLES / sampling.sampled.rate)
             self.held, self.checkpoints.part = record, max(1, round(part / self.dt))
+
+    @property
+    def sampled_rates(self) -> np.ndarray | None:
+        """``K x L x n``: of the joints of up to eight robots at samples of a controller; None: not recorded."""
+        return np.array(self.held.rates) if self.held is not None and self.held.rates else None
 
     @property
     def estimates(self) -> bool:

@@ -84,7 +84,7 @@ class Stepping(Runner[Trajectory]):
         self.simulator = None
         if isinstance(step, CompiledStepper):
             if self.sampling is not None:
-                self.hold(self.sampling, HeldForces(self.sampling.times, self.sampling.values))
+                self.hold(self.sampling, HeldForces(self.sampling.times, self.sampling.values, []))
             self.mode = ()  # of no matter to it: see Run.recorded
             step.kernel  # noqa: B018 (made now: what laws refuse is an error, not the end of a run)
             self.simulator = BatchSimulator.alone(self.problem, step, self.layout, self.dt)
