@@ -211,7 +211,9 @@ def nearest_name_hint(name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     said, folded = name.casefold(), {each.casefold(): each for each in names}
+    part = said.rpartition("/")[0]  # of a combined model, whose base link has the name of the part alone
     close = get_close_matches(said, folded, n=1) or [each for each in folded if said and said in each][:3]
+    close = close or [part] * (part in folded)
     return f"; do you mean {' or '.join(repr(folded[each]) for each in close)}?" if close else ""
 
 

@@ -43,7 +43,7 @@ def test_json_and_resume(study, tmp_path):
     code, out = ran(*words, "--resume")
     assert code == 0
     assert "4 of 6 done" in out
-    assert "2 runs" in out
+    assert "2 runs, see the variable 'error'; one says: study" in " ".join(out.split())
     data = xr.open_zarr(tmp_path / "o")
     assert data.sizes == {"k": 3, "tolerance": 2}
     assert "should be less than or equal to 1, not 1.5" in str(data.error.values[2, 0])

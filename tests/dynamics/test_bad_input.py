@@ -1,11 +1,16 @@
 """Wrong answers are never silent: errors name the argument or the joint, and say what would be right."""
 
+from contextlib import suppress
 from dataclasses import replace
+from inspect import signature
 
 import numpy as np
 import pytest
+from misuses import of_robots
+from odd_arguments import is_finite
 
 import fallingcat as fc
+from fallingcat.dynamics.checks import MAX_ARGUMENT
 from fallingcat.lie import SE3, Trivial
 from fallingcat.model import Fixed, Prismatic, Revolute, Spherical, Universal
 
@@ -372,6 +377,53 @@ def test_constrained_massless_tip_is_an_error():
         fc.dynamics.constrained_forward_dynamics(
             model, model.neutral(), np.zeros(model.nv), np.eye(model.nv)[:1], np.zeros(1)
         )
+
+
+# numbers that are too large ------------------------------------------------------------------------------------
+
+HEAVY = fc.robots.random_tree(np.random.default_rng(1), 6)
+for name in HEAVY.link_names:
+    HEAVY = HEAVY.replace_body(name, fc.Body(1e12, [0.1, 0.0, 0.0], 1e12 * np.eye(3)))
+LARGE = {"acceleration", "forces", "tangent", "x", "y"}
+FUNCTIONS = [(name, f) for name, f, _ in of_robots() if name != "mass_condition"]  # which is infinite where singular
+
+
+def calls_with(function, size):
+    """Calls in each of which one argument, or one field of the state, has numbers of this size."""
+    state = HEAVY.random_state(np.random.default_rng(0))
+    needed = [p.name for p in list(signature(function).parameters.values())[2:] if p.default is p.empty]
+    plain = {"link": HEAVY.link_names[1], "frame": "world"}
+    lengths = {name: HEAVY.n if name in ("x", "y") else HEAVY.nv for name in LARGE}
+    given = {name: np.zeros(lengths[name]) if name in LARGE else plain.get(name, "body") for name in needed}
+    for field in ("joints", "twist", "rates"):
+        yield lambda field=field: function(
+            HEAVY, state._replace(**{field: 0.0 * state._asdict()[field] + size}), **given
+        )
+    for name in LARGE & set(given):
+        yield lambda name=name: function(HEAVY, state, **{**given, name: np.full(lengths[name], size)})
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+def test_results_do_not_overflow(name, function):
+    """An acceleration of 1e308 had derivatives that are infinite, without a word, and so had most functions."""
+    with np.errstate(all="ignore"):
+        for call in calls_with(function, MAX_ARGUMENT):
+            with suppress(fc.FallingCatError):
+                assert is_finite(call())
+        for size in (1e61, -1e160, 1e308):
+            for call in calls_with(function, size):
+                with pytest.raises(fc.FallingCatError):
+                    call()
+
+
+def test_a_number_that_is_too_large_is_named():
+    a = np.zeros(HEAVY.nv)
+    a[2] = 1e308
+    with pytest.raises(
+        fc.ModelError, match=r"^acceleration holds 1e\+308, at index 2: results overflow beyond 1e\+60$"
+    ):
+        fc.dynamics.centroidal_dynamics_derivatives(HEAVY, HEAVY.neutral(), a)
+    fc.dynamics.checks.check_finite(np.ones(3, dtype=np.float32), "numbers of single precision")
 
 
 # numbers without a value ---------------------------------------------------------------------------------------

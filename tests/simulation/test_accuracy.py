@@ -111,7 +111,7 @@ def test_runs_that_events_end_meet_the_tolerance_too():
 
 @pytest.mark.parametrize(("kp", "kd"), [(200.0, 2.0), (2000.0, 20.0)])
 def test_the_estimate_of_a_function_is_the_error_of_its_steps(kp, kd):
-    """One that steps hold, and one that they foresee; what never answers twice in the same way is not asked again."""
+    """One that steps hold, and one that they foresee; what never answers twice in the same way is sampled, in order."""
     arm, calls = robots.planar_arm(), []
     start, law = arm.state(joints=[0.6] * arm.n), fc.control.Impedance(np.zeros(arm.n), kp, kd)
 
@@ -126,8 +126,9 @@ def test_the_estimate_of_a_function_is_the_error_of_its_steps(kp, kd):
     fine = fc.simulate(arm, start, 0.2, law, integrator="rkmk4", dt=5e-5)
     off = np.abs(run.joints[-1] - fine.joints[-1]).max()
     assert off < run.error_estimate.angle < 6.0 * off
-    assert other.error_estimate is None
-    assert calls == sorted(calls)
+    np.testing.assert_allclose(calls[-100:], 2e-3 * np.arange(100), atol=1e-12)
+    assert max(calls[:-100]) < 1e-5  # at the start it is tried out
+    assert other.error_estimate.angle > 0.0  # of steps under the forces that were recorded
 
 
 @pytest.mark.parametrize("method", ["rkmk4", "semi_implicit"])
@@ -264,9 +265,8 @@ def test_why_there_is_no_estimate(tmp_path):
     high = body.state(position=[0.0, 0.0, 0.1])
     located = fc.simulate(body, high, 0.3, None, ground, integrator="rkmk4", dt=1e-3)
     assert located.unestimated == "the contact switches between modes at located events"
-    odd = iter(range(10**6))
-    function = fc.simulate(arm, start, 0.1, lambda t, s: 1e-9 * next(odd) * np.ones(3))
-    assert "answers the same question in several ways" in function.unestimated
+    function = fc.simulate(arm, start, 0.1, lambda t, s: -1e-9 * np.sign(s.joints - start.joints))
+    assert function.unestimated == "the controller is a function that is not smooth at the start"
     law = fc.simulate(arm, start, 0.1, fc.control.JointDamper(0.1), dt=1e-3)
     assert (law.unestimated, law.error_estimate is None) == ("", False)
     many = fc.rollout(arm, [start] * 2, 0.1, integrator="rosenbrock")

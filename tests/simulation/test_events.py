@@ -149,6 +149,11 @@ def test_what_is_no_event_is_refused(event):
         fc.simulate(CLOCK, CLOCK.neutral(), 0.1, events=[event])
 
 
+def test_one_event_needs_no_list():
+    tick = fc.Event("tick", lambda t, s: t - 0.05, terminal=True)
+    assert fc.simulate(CLOCK, CLOCK.neutral(), 0.1, events=tick).status == "stopped by the event 'tick'"
+
+
 def test_of_many_events_in_a_step_only_the_first_are_located():
     """Each was located in every step in which it happened: 500 took half a second for one."""
     calls = 0

@@ -270,3 +270,61 @@ def test_robots_of_files_run_under_functions_as_under_laws(name, passive):
             assert np.abs(run.joints[-1] - same.joints[-1]).max() < close, (kp, kd)
         if not run.warnings:  # a panda's last joint goes to and fro, and says so
             assert np.abs(run.joints[-1] - best.joints[-1]).max() < 0.025 * way + 1e-9, (kp, kd)
+
+
+class PID:
+    """Controller with an integral that grows at every call, as users write it."""
+
+    def __init__(self):
+        self.last, self.integral, self.calls = 0.0, 0.0, []
+
+    def __call__(self, t, state):
+        error = 0.3 - state.joints
+        self.integral, self.last = self.integral + 20.0 * error * (t - self.last), t
+        self.calls.append(t)
+        return 0.05 * error + self.integral - 0.02 * state.rates
+
+
+FLYING, FIXED = fc.robots.two_cylinder_cat(), fc.robots.planar_arm()
+
+
+@pytest.mark.parametrize("model", [FLYING, FIXED])
+@pytest.mark.parametrize("dt", [None, 2.5e-3])
+def test_a_function_with_memory_is_asked_once_a_step_in_order(model, dt):
+    """It was asked within steps, at times that went back and forth, until a second of flight took half a minute."""
+    step, pid, again = dt or 1e-3, PID(), PID()
+    run = fc.simulate(model, model.neutral(), 0.05, pid, dt=dt)
+    steps = round(0.05 / step)
+    np.testing.assert_allclose(pid.calls[-steps:], step * np.arange(steps), atol=1e-15)
+    assert max(pid.calls[:-steps]) < 1e-5  # at the start it is tried out
+    for t, state, forces in zip(
+        run.times[:-1], map(run.state, range(steps)), run.port_forces["controller"], strict=False
+    ):
+        np.testing.assert_allclose(forces[model.m :], again(t, state), atol=1e-6)
+    assert run.energy_residual < 1e-3
+    assert run.error_estimate is not None
+
+
+@pytest.mark.parametrize("model", [FLYING, FIXED])
+def test_forces_of_a_function_with_noise_are_those_that_acted(model):
+    """They were drawn anew when they were looked at, and no flight was possible."""
+    rng, drawn = np.random.default_rng(0), []
+
+    def noise(t, state):
+        drawn.append(0.1 * rng.normal(size=model.n))
+        return drawn[-1]
+
+    run = fc.simulate(model, model.neutral(), 0.03, noise, dt=1e-3)
+    assert run.code is fc.simulation.StatusCode.FINISHED
+    assert np.array_equal(run.port_forces["controller"][:30, model.m :], drawn[-30:])
+    assert run.energy_residual < 1e-3
+
+
+def test_a_function_that_jumps_takes_a_flight_to_its_end():
+    """The midpoint equations have no solution where it jumps: its forces are held in that step."""
+    model = fc.robots.two_cylinder_cat()
+    start = model.state(joints=[0.4, 0.3], rates=[1.0, -0.5])
+    run = fc.simulate(model, start, 0.2, lambda t, s: -0.05 * np.sign(s.rates - 0.2), dt=1e-3)
+    assert run.code is fc.simulation.StatusCode.FINISHED
+    spin = run.momenta("centroidal")[:, 3:]
+    assert np.abs(spin - spin[0]).max() < 1e-13

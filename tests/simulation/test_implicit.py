@@ -391,8 +391,8 @@ def test_controllers_are_asked_at_each_step():
 
     run = fc.simulate(model, state, 0.1, controller, floor, integrator="implicit", dt=1e-3)
     estimated = 50 + 5  # steps of twice the size, for the estimate of the error
-    # once more to see what it gives, and now and then how stiff it is
-    assert len(asked) <= 101 + 2 * model.n + 3 + 10 + estimated
+    # four times to see what it gives and whether it remembers, and now and then how stiff it is
+    assert len(asked) <= 101 + 2 * model.n + 4 + 10 + estimated
     by_laws = fc.simulate(model, state, 0.1, laws, floor, integrator="implicit", dt=1e-3)
     np.testing.assert_allclose(run.joints[-1], by_laws.joints[-1], atol=1e-10)
     assert "controller" in run.ledger.ports

@@ -224,7 +224,7 @@ def test_a_function_that_shakes_a_joint_at_each_step_is_reported():
     start = arm.state(joints=[0.1, 0.2, 0.3])
     about, rng = {"integrator": "implicit", "dt": 1e-3}, np.random.default_rng(0)
     shaken = fc.simulate(arm, start, 0.2, lambda t, s: -1e3 * s.rates + 1e-9 * rng.normal(size=3), **about)
-    assert "goes to and fro with the steps under the function; take smaller steps, or a law" in shaken.status
+    assert "goes to and fro with the samples of the controller; take lower gains, or sample faster" in shaken.status
     for damping in (1.0, 1e3):  # how stiff a function is without noise, differences say
         assert fc.simulate(arm, start, 0.2, lambda t, s, d=damping: -d * s.rates, **about).status == "finished"
     assert fc.simulate(arm, start, 0.2, JointDamper(1e3), **about).status == "finished"

@@ -144,6 +144,7 @@ NOT_FINITE = "not finite"
 WALKER = fc.robots.humanoid()
 TWO = fc.robots.two_cylinder_cat()
 KERNEL = fc.compile(CAT, fc.inverse_dynamics)
+SCENE = fc.model.combine({"cat": CAT})
 FLOOR = contact.CompliantFloor(("foot",), (1e4, 1e4), (1e3, 1e3))
 RUN = fc.simulate(CAT, STATE, 0.002, dt=0.001)
 PLANE = gaits.Plane(np.eye(2), np.zeros(2))
@@ -334,6 +335,9 @@ CALLS = [
     (lambda: fc.simulate(CAT, STATE, 1.0, dt=1e-300), "are more than"),
     (lambda: fc.rollout(CAT, [STATE], 1e308), "are more than"),
     (lambda: RUN.measure(None), "compile takes a function of a model and a state, not None"),
+    (lambda: fc.compile(CAT, np.sin), "compile takes a function of a model and a state"),
+    (lambda: KERNEL(STATE), "takes 3 arguments .q, v, acceleration., not 2, where a state counts as q and v"),
+    (lambda: fc.link_pose(SCENE, SCENE.neutral(), "cat/trunk"), "no link or frame 'cat/trunk'; do you mean 'cat'"),
     (lambda: RUN.at(10**400), "is outside"),
     (lambda: integrability(CAT, STATE, tolerance=10**400), "tolerance is a positive number"),
     (lambda: gaits.Chain(None), "the parts of a chain must be curves"),

@@ -83,7 +83,8 @@ def sweep(
             return
         about = {"study": wanted.name, "runs": f"{found.done:,} of {found.total:,} done"}
         if found.failed:
-            about["failed"] = f"{count(found.failed, 'run')}: see the variable 'error'"
+            first = next(text for text in found.open()["error"].values.flat if text)
+            about["failed"] = f"{count(found.failed, 'run')}, see the variable 'error'; one says: {first}"
         about["results"] = f"{found.out.resolve()}: xarray.open_zarr(...)"
         on_screen(lambda console: summary(console, about))
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..arrays.loops import repeats
 from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
@@ -112,7 +114,7 @@ def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Map
     check_model(model)
     if not model.is_numeric:
         raise ModelError(f"{model.name!r} has symbols: kernels are of numbers, see fallingcat.symbolic.numbers")
-    if not callable(function):
+    if not callable(function) or isinstance(function, np.ufunc):
         raise ModelError(f"compile takes a function of a model and a state, not {describe(function)}")
     check_inputs(inputs, state)
     parameters = parameters_of(function)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,9 @@ from ..arrays.arguments import LARGEST_FLOAT, holds_numbers, shape_of
 from ..arrays.types import Vector
 from ..errors import ModelError, describe
 from ..model import Model, State
+
+MAX_ARGUMENT = 1e60
+"""Largest number of a state or a further argument: products of four and a mass, as in ``m q q v v``, are finite."""
 
 
 def vector(x: Any, length: int, what: str) -> Vector:
@@ -36,14 +38,22 @@ def numbers(x: Any, shape: tuple[int, ...], what: str) -> Any:
 
 
 def check_finite(x: Any, what: str) -> None:
-    """Raise an error that names the first number that is not finite, where values are known."""
-    # One dot product is finite only if every entry is; large finite ones that overflow go the slow way below.
-    with np.errstate(over="ignore"):
-        if type(x) is np.ndarray and x.dtype == float and isfinite((flat := x.ravel()).dot(flat)):  # seen at a glance
+    """Raise an error that names the first number that is not finite, or so large that results overflow.
+
+    Numbers whose values are not known pass.
+    """
+    with np.errstate(over="ignore"):  # one dot product is small only if every entry is: seen at a glance
+        if type(x) is np.ndarray and x.dtype == float and (flat := x.ravel()).dot(flat) <= MAX_ARGUMENT**2:
             return
-    if is_numeric(x) and not np.isfinite(x).all():
-        index = np.unravel_index(int(np.argmin(np.isfinite(x))), x.shape)
-        raise ModelError(f"{what} holds a number that is not finite, at index {', '.join(map(str, index))}")
+        if not is_numeric(x):
+            return
+        good = np.abs(x) <= MAX_ARGUMENT
+    if not good.all():
+        at = np.unravel_index(int(np.argmin(good)), x.shape)
+        index = f"at index {', '.join(map(str, at))}"
+        if not np.isfinite(x[at]):
+            raise ModelError(f"{what} holds a number that is not finite, {index}")
+        raise ModelError(f"{what} holds {x[at]:.3g}, {index}: results overflow beyond {MAX_ARGUMENT:g}")
 
 
 def call_with_state(function: Callable[[State], Any], state: State, what: str) -> Any:

@@ -17,6 +17,7 @@ from ..errors import ModelError, describe
 from ..model import Model, State
 from .effort import check_effort
 from .problem.arguments import answered, check_signature, controller_forces, controller_size
+from .problem.feedback import answers_alike
 from .problem.loop_closure import check_closed
 from .problem.problem import Controller, Problem, held
 from .problem.sampling import Sampling
@@ -67,7 +68,7 @@ def build_problem(
     problem = _problem_under_laws(model, given, contact, own)
     sampled = tuple(law for law in given if isinstance(law, SampledController))
     if functions:
-        return _under_function(problem, states.at(0), (*functions, *sampled))
+        return _under_function(problem, states.at(0), (*functions, *sampled), step)
     if driven:
         return replace(problem, controller=held, external=True)
     return _with_sampled(problem, State(*(x[:1] for x in states)), sampled)
@@ -101,8 +102,12 @@ def _problem_under_laws(model: Model, laws: tuple[Any, ...], contact: Contact | 
     return Problem(model, _checked(model, (*laws, *own)), contact, passive=len(own))
 
 
-def _under_function(problem: Problem, state: State, functions: tuple[Any, ...]) -> Problem:
-    """Problem under a controller that is a function: n or nv numbers, and how stiff it is at the start."""
+def _under_function(problem: Problem, state: State, functions: tuple[Any, ...], step: float) -> Problem:
+    """Problem under a controller that is a function: n or nv numbers, and how stiff it is at the start.
+
+    One with noise or memory is sampled once in each ``step`` (s), in order: steps that are tried, repeated or estimated
+    would change what it remembers.
+    """
     if len(functions) > 1:
         raise ModelError(f"a run has one function or sampled controller, not {len(functions)}: add them up in one")
     function, model = functions[0], problem.model
@@ -110,7 +115,10 @@ def _under_function(problem: Problem, state: State, functions: tuple[Any, ...]) 
     said = answered(function, 0.0, state)
     size = controller_size(model, said)
     controller_forces(model, said, size, 0.0)
-    return replace(problem, controller=function, external=size == model.nv and model.m > 0).linearized(state)
+    if answers_alike(model, function, state, said):
+        return replace(problem, controller=function, external=size == model.nv and model.m > 0).linearized(state)
+    sampled = SampledController(function, rate=1.0 / step, name=getattr(function, "name", "controller"))
+    return _with_sampled(problem, State(*(x[None] for x in state)), (sampled,))
 
 
 def _check_contact(model: Model, contact: Any) -> None:

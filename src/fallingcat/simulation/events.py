@@ -113,8 +113,9 @@ def contact_events(times: np.ndarray, modes: Sequence[Mode], contact: Contact) -
     return tuple(found)
 
 
-def checked_events(events: Sequence[Event]) -> tuple[Event, ...]:
-    """The events, unless one of them is none."""
+def checked_events(events: Event | Sequence[Event]) -> tuple[Event, ...]:
+    """The events, or the one, unless one of them is none."""
+    events = [events] if isinstance(events, Event) else events
     if not isinstance(events, (list, tuple)):
         raise ModelError(f"events is a list of events, not {describe(events)}")
     for event in events:

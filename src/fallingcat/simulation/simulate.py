@@ -38,7 +38,7 @@ def simulate(
     integrator: str | Integrator | None = None,
     dt: float | None = None,
     every: int = 1,
-    events: Sequence[Event] = (),
+    events: Event | Sequence[Event] = (),
     progress: Callable[[float], None] | bool | None = None,
     passive: bool = True,
 ) -> Trajectory:
@@ -74,7 +74,7 @@ def simulate(
             the estimated error (2 % of the motion) need it.  In flights with dry friction, which are momentum-exact,
             steps that do not resolve dampers are divided.
         every: Keep every ``every``-th step, of those that were halved only the whole ones.
-        events: Events, located to 1e-10 s, which may end the run.
+        events: Event or events, located to 1e-10 s, which may end the run.
         progress: False or True for a progress bar never or always, or a function of the share that is done; None: a bar
             in a terminal or a notebook for runs of more than a second.
         passive: Add the passive joint forces of the model.

@@ -61,7 +61,8 @@ def check_count(name: str, arguments: Sequence[Argument], given: Sequence[Any]) 
     """Raise an error unless a call of ``name`` gives as many arrays as it takes."""
     if len(given) != len(arguments):
         names = ", ".join(a.name for a in arguments)
-        raise ModelError(f"{name} takes {len(arguments)} arguments ({names}), not {len(given)}")
+        state = ", where a state counts as q and v" if names.startswith("q, v") else ""
+        raise ModelError(f"{name} takes {len(arguments)} arguments ({names}), not {len(given)}{state}")
 
 
 def batch_shape(leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -262,7 +262,7 @@ def _oscillation(run: Motion) -> Diagnostic | None:
     if function:
         under, advice = "steps under the function", f"{SMALLER_STEPS}, or a law"
     elif sampling is not None:
-        under, advice = "samples of the controller", "take lower gains, or sample faster"
+        under, advice = "samples of the controller", "take lower gains, or sample faster: SampledController(f, rate)"
     message, least = f"joint {joint!r} goes to and fro with the {under}", float(np.min(limit))
     return run.about(Diagnostic(DiagnosticKind.OSCILLATION, message, size, least, advice, joint), robots)
 

@@ -5,22 +5,27 @@ its answers around a state say it: ``dF = -K dq - D dv`` for joint forces ``F``,
 foresee the diagonals of both, as they foresee those of laws; which method and which steps are the default follows from
 the whole matrices.
 
-A function that answers the same question twice in two ways, or not as linearly as small differences should, says
-nothing: its forces are held within steps.
+A function that does not answer as linearly as small differences should says nothing: contact steps hold its forces.
+One that answers the same question in two ways has noise or memory: it is sampled, once in each step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...model import Model, State
+from .arguments import answered
 
 STEPS_PER_CHECK = 10
 """Steps: then one question more says whether the differences still hold."""
+
+LATER = 1e-6
+"""s: time after which a function is asked whether it remembers; far below the periods of controllers"""
 
 JointForces = Callable[[float, State], np.ndarray]
 """Joint forces (n) at a time (s) and state"""
@@ -54,9 +59,7 @@ class Feedback:
     def of(cls, model: Model, function: JointForces, t: float, state: State) -> Feedback | None:
         """Feedback of a function at the start of a run; None where it is not smooth there."""
         try:
-            forces = function(t, state)
-            same = np.array_equal(forces, function(t, state))
-            found = _differences(model, function, t, state, forces) if same else None
+            found = _differences(model, function, t, state, function(t, state))
         except Exception:  # a function may refuse states that no run would bring it to
             return None
         return None if found is None else cls(model, function, found)
@@ -81,6 +84,27 @@ class Feedback:
             except Exception:  # as above
                 pass
         return self.impedance.gains
+
+
+def answers_alike(model: Model, function: Callable[[float, State], Any], state: State, first: Any) -> bool:
+    """True unless a function has noise or memory: asked of another time and state, and of the start again.
+
+    Args:
+        model: Robot.
+        function: Controller.
+        state: Start of the run.
+        first: What it has answered at the start.
+
+    Returns:
+        False if its answers at the start differ in any bit.
+    """
+    before = np.array(first)  # of a function that fills one array again and again
+    with suppress(Exception):  # a function may refuse states that no run would bring it to
+        answered(function, LATER, _moved(model, state, *_small(model, state, np.ones(model.n))))
+    try:
+        return np.array_equal(before, np.array(answered(function, 0.0, state)))
+    except Exception:  # nor does every function take a time that goes back
+        return False
 
 
 def _differences(model: Model, function: JointForces, t: float, state: State, forces: np.ndarray) -> Impedance | None:

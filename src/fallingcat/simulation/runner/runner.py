@@ -327,7 +327,7 @@ class Runner(ABC, Generic[R]):
             return ""
         if self.sampling is not None:
             return "the run is so long that the forces of its controller are not kept"
-        return "the controller is a function that is not smooth, or answers the same question in several ways"
+        return "the controller is a function that is not smooth at the start"
 
     @property
     def repeats(self) -> tuple[Any, Any]:

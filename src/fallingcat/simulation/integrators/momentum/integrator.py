@@ -49,6 +49,7 @@ from . import runge_kutta_step as flight_step
 from .midpoint_step import (
     CARRIED_SIZE,
     MAX_PASSES,
+    UNROLLED_PASSES,
     Guess,
     Parabola,
     arrived,
@@ -241,18 +242,28 @@ class ControlledFlight:
         if not len(self.carried):
             self.carried = measured(model, t, State(*(x[None] for x in start)))[0]
         flying = start.velocity - Parabola(model, self.carried).seen(t, start.pose[:3, :3])
-        guess, given = Guess.first(model, flying, self.falls), self.problem.asked(t + 0.5 * dt, start)
-        for _ in range(MAX_PASSES):
-            before = guess[-1]
-            out = self.kernel(packed, self.carried, clock, guess, given)
-            middle, guess = self.layout.unpack(out[k + 1 : 2 * k + 1])[0], out[2 * k + 1 :]
-            given = self.problem.asked(t + 0.5 * dt, middle)
-            if arrived(model, guess[-1], before, dt) > 0.0:
-                break
+        first, ask = Guess.first(model, flying, self.falls), self.problem.asked
+        out, guess, done = self._passes(packed, clock, first, start, lambda state: ask(t + 0.5 * dt, state))
+        if not done and self.problem.feedback is None:  # a function that jumps is held
+            held = ask(t, start)
+            out, guess, _ = self._passes(packed, clock, first, start, lambda state: held)
         self.falls = Guess.of(model, guess).falls.copy()
         if out[k] > 1.0:
             check_loops(model, t, dt)
         return np.array(out[: k + 1])
+
+    def _passes(self, packed: Any, clock: Any, guess: Any, state: State, forces: Callable[[State], Any]) -> Any:
+        """Numbers and guess after the last pass, and whether it arrived; ``forces`` of the controller at a state."""
+        k, given, arrives, changes = self.layout.size, forces(state), False, [guess[-1]]
+        for i in range(MAX_PASSES):
+            out = self.kernel(packed, self.carried, clock, guess, given)
+            middle, guess = self.layout.unpack(out[k + 1 : 2 * k + 1])[0], out[2 * k + 1 :]
+            arrives = arrived(self.problem.model, guess[-1], changes[-1], clock[1]) > 0.0
+            changes.append(guess[-1])
+            if arrives or (i > UNROLLED_PASSES and changes[-1] > 0.5 * changes[-UNROLLED_PASSES]):
+                break  # passes that will arrive leave a hundredth of the change meanwhile; those of a jump go round
+            given = forces(middle)
+        return out, guess, arrives
 
 
 def check_loops(model: Model, t: float, dt: float) -> None:
