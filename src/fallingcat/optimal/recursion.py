@@ -24,8 +24,15 @@ class Given(NamedTuple):
     steps: int
     size: int
     n: int
+    implied: int
+    """number of the first in ``x`` whose change ``start dq + way dv`` follows from that of as many behind them"""
+    lead: int
+    """number of the first of these, for which ``start`` and ``way`` are matrices: for the others 1 and ``dt``"""
     dynamics: Matrix
-    """``[A B]`` of each step"""
+    """``[A B]`` of each step, without the rows that are implied"""
+    start: Matrix
+    way: Matrix
+    dt: Vector
     gaps: Matrix
     slopes: Matrix
     hessians: Matrix
@@ -53,6 +60,7 @@ class Room(NamedTuple):
     G: Matrix
     Q: Matrix
     L: Matrix
+    U: Matrix
     Y: Matrix
     q: Vector
     value: Vector
@@ -65,76 +73,75 @@ class Room(NamedTuple):
     free: Integers
 
 
-def add_four(
+def add_block(
     n: int,
-    a: float,
-    b: float,
-    c: float,
-    d: float,
-    e: float,
-    f: float,
-    g: float,
-    h: float,
+    p: Vector,
+    q: Vector,
+    r: Vector,
+    s: Vector,
     w: Vector,
     x: Vector,
     y: Vector,
     z: Vector,
-    s: Vector,
-    t: Vector,
+    a: Vector,
+    b: Vector,
+    c: Vector,
+    d: Vector,
 ) -> None:
-    """Add ``a w + b x + c y + d z`` to ``s`` and ``e w + f x + g y + h z`` to ``t``."""
+    """Add ``[p; q; r; s]' [w; x; y; z]`` to ``[a; b; c; d]``, of the first four columns of ``p`` to ``s``."""
+    p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
+    q0, q1, q2, q3 = q[0], q[1], q[2], q[3]
+    r0, r1, r2, r3 = r[0], r[1], r[2], r[3]
+    s0, s1, s2, s3 = s[0], s[1], s[2], s[3]
     for i in range(n):
-        s[i] = s[i] + a * w[i] + b * x[i] + c * y[i] + d * z[i]
-        t[i] = t[i] + e * w[i] + f * x[i] + g * y[i] + h * z[i]
+        a[i] = a[i] + p0 * w[i] + q0 * x[i] + r0 * y[i] + s0 * z[i]
+        b[i] = b[i] + p1 * w[i] + q1 * x[i] + r1 * y[i] + s1 * z[i]
+        c[i] = c[i] + p2 * w[i] + q2 * x[i] + r2 * y[i] + s2 * z[i]
+        d[i] = d[i] + p3 * w[i] + q3 * x[i] + r3 * y[i] + s3 * z[i]
+
+
+def add_rows(i: int, first: int, k: int, n: int, A: Matrix, B: Matrix, C: Matrix) -> None:
+    """Add rows ``i`` to ``i + 3`` of ``A' B`` (A: k x m, B: k x n) to those of ``C``, from column ``first`` on."""
+    j = 0
+    while j + 3 < k:
+        p, q, r, s = A[j][i:], A[j + 1][i:], A[j + 2][i:], A[j + 3][i:]
+        w, x, y, z = B[j][first:], B[j + 1][first:], B[j + 2][first:], B[j + 3][first:]
+        a, b, c, d = C[i][first:], C[i + 1][first:], C[i + 2][first:], C[i + 3][first:]
+        add_block(n - first, p, q, r, s, w, x, y, z, a, b, c, d)
+        j += 4
+    while j < k:
+        for row in range(i, i + 4):
+            add(n - first, A[j, row], B[j][first:], C[row][first:])
+        j += 1
 
 
 def add_product(m: int, k: int, n: int, A: Matrix, B: Matrix, C: Matrix) -> None:
-    """Add ``A B`` (m x k, k x n) to ``C``."""
+    """Add ``A' B`` (A: k x m, B: k x n) to ``C``."""
     i = 0
-    while i + 1 < m:
-        p, q = A[i], A[i + 1]
-        j = 0
-        while j + 3 < k:
-            w, x, y, z = B[j], B[j + 1], B[j + 2], B[j + 3]
-            a, b, c, d = p[j], p[j + 1], p[j + 2], p[j + 3]
-            e, f, g, h = q[j], q[j + 1], q[j + 2], q[j + 3]
-            add_four(n, a, b, c, d, e, f, g, h, w, x, y, z, C[i], C[i + 1])
-            j += 4
-        while j < k:
-            add(n, p[j], B[j], C[i])
-            add(n, q[j], B[j], C[i + 1])
-            j += 1
-        i += 2
-    if i < m:
+    while i + 3 < m:
+        add_rows(i, 0, k, n, A, B, C)
+        i += 4
+    while i < m:
         for j in range(k):
-            add(n, A[i, j], B[j], C[i])
+            add(n, A[j, i], B[j], C[i])
+        i += 1
 
 
-def add_transposed(m: int, k: int, n: int, A: Matrix, B: Matrix, C: Matrix) -> None:
-    """Add ``A' B`` (A: k x m, B: k x n) to ``C``: on and right of its diagonal, and at most one entry left of it."""
+def add_symmetric(m: int, k: int, A: Matrix, B: Matrix, C: Matrix) -> None:
+    """Add ``A' B`` (k x m both) to ``C``: on and right of its diagonal, and a few entries left of it."""
     i = 0
-    while i + 1 < m:
-        s, t = C[i][i:], C[i + 1][i:]
-        j = 0
-        while j + 3 < k:
-            w, x, y, z = B[j][i:], B[j + 1][i:], B[j + 2][i:], B[j + 3][i:]
-            a, b, c, d = A[j, i], A[j + 1, i], A[j + 2, i], A[j + 3, i]
-            e, f, g, h = A[j, i + 1], A[j + 1, i + 1], A[j + 2, i + 1], A[j + 3, i + 1]
-            add_four(n - i, a, b, c, d, e, f, g, h, w, x, y, z, s, t)
-            j += 4
-        while j < k:
-            add(n - i, A[j, i], B[j][i:], s)
-            add(n - i, A[j, i + 1], B[j][i:], t)
-            j += 1
-        i += 2
-    if i < m:
+    while i + 3 < m:
+        add_rows(i, i, k, m, A, B, C)
+        i += 4
+    while i < m:
         for j in range(k):
-            add(n - i, A[j, i], B[j][i:], C[i][i:])
+            add(m - i, A[j, i], B[j][i:], C[i][i:])
+        i += 1
 
 
-def mirror(n: int, A: Matrix) -> None:
-    """Copy what is right of the diagonal to the other side."""
-    for i in range(n):
+def mirror(first: int, n: int, A: Matrix) -> None:
+    """Copy what is above the diagonal to the other side, in the rows from ``first`` on."""
+    for i in range(first, n):
         for j in range(i):
             A[i, j] = A[j, i]
 
@@ -226,6 +233,95 @@ def bounded(n: int, H: Matrix, g: Vector, low: Vector, high: Vector, x: Vector, 
     return factored(n, H, free, L)
 
 
+def divided(n: int, size: int, U: Matrix, free: Integers, X: Matrix, negative: Matrix) -> None:
+    """Replace ``X`` (n x size) by ``U'^-1 X``, zero where an input is not free; ``negative`` is its negative."""
+    first = 0
+    while first < n:
+        end = first + 4 if first + 4 < n else n
+        before = 0
+        if end == first + 4:
+            add_rows(first, 0, first, size, U, negative, X)
+            before = first
+        for i in range(first, end):
+            for j in range(before, i):
+                add(size, U[j, i], negative[j], X[i])
+            scaled(size, 1.0 / U[i, i] if free[i] == 1 else 0.0, X[i])
+            for j in range(size):
+                negative[i, j] = -X[i, j]
+        first = end
+
+
+def divided_transposed(n: int, size: int, L: Matrix, free: Integers, X: Matrix) -> None:
+    """Replace ``X`` (n x size) by ``-L'^-1 X``, zero where an input is not free."""
+    first = 0
+    while first + 4 < n:
+        first += 4
+    while first >= 0:
+        end = first + 4 if first + 4 < n else n
+        if end == first + 4:
+            add_rows(first, 0, n - end, size, L[end:], X[end:], X)
+        for i in range(end - 1, first - 1, -1):
+            for j in range(i + 1, end):
+                add(size, L[j, i], X[j], X[i])
+            scaled(size, -1.0 / L[i, i] if free[i] == 1 else 0.0, X[i])
+        first -= 4
+
+
+def add_implied(implied: int, lead: int, n: int, way: Matrix, dt: float, X: Matrix) -> None:
+    """Add ``way' X`` of the implied rows of ``X`` (n columns) to as many rows behind them."""
+    add_product(lead, lead, n, way, X, X[implied:])
+    for i in range(lead, implied):
+        add(n, dt, X[i], X[implied + i])
+
+
+def add_implied_to(implied: int, lead: int, way: Matrix, dt: float, x: Vector) -> None:
+    """:func:`add_implied` for one column."""
+    for i in range(lead):
+        add(lead, x[i], way[i], x[implied:])
+    add(implied - lead, dt, x[lead:], x[implied + lead :])
+
+
+def add_gradient(given: Given, node: int, x: Vector, y: Vector) -> None:
+    """Add ``F' x`` to ``y``, for ``x`` of :func:`add_implied_to`."""
+    F = given.dynamics[node * (given.size - given.implied) :]
+    start = given.start[node * given.lead :]
+    for i in range(given.implied, given.size):
+        add(given.size + given.n, x[i], F[i - given.implied], y)
+    for i in range(given.lead):
+        add(given.lead, x[i], start[i], y)
+    add(given.implied - given.lead, 1.0, x[given.lead :], y[given.lead :])
+
+
+def expanded(given: Given, node: int, room: Room) -> None:
+    """``Q = H + F' V F`` of a node, on and right of the diagonal; ``V`` is used up.
+
+    Of semi-implicit steps ``F = [start + way D; D]``: products of ``D`` alone, half as many.
+    """
+    size = given.size
+    both = size + given.n
+    implied = given.implied
+    lead = given.lead
+    dense = size - implied
+    D = given.dynamics[node * dense :]
+    start = given.start[node * lead :]
+    way = given.way[node * lead :]
+    H = given.hessians[node * both :]
+    dt = given.dt[node]
+    for i in range(size):
+        scaled(both, 0.0, room.G[i])
+        copy(implied - lead, room.V[i][lead:], room.G[i][lead:])
+    add_product(size, lead, lead, room.V, start, room.G)
+    add_implied(implied, lead, size, way, dt, room.V)
+    add_product(size, dense, both, room.V[implied:], D, room.G)
+    for i in range(both):
+        copy(both, H[i], room.Q[i])
+    add_product(lead, lead, both, start, room.G, room.Q)
+    for i in range(lead, implied):
+        add(both, 1.0, room.G[i], room.Q[i])
+    add_implied(implied, lead, both, way, dt, room.G)
+    add_symmetric(both, dense, D, room.G[implied:], room.Q)
+
+
 def backward_pass(given: Given, found: Found, room: Room) -> int:
     """Policy from the last node to the first."""
     steps = given.steps
@@ -242,27 +338,22 @@ def backward_pass(given: Given, found: Found, room: Room) -> int:
     found.report[1] = 0.0
     found.report[2] = 0.0
     for node in range(steps - 1, -1, -1):
-        F = given.dynamics[node * size :]
-        H = given.hessians[node * both :]
         K = found.K[node * n :]
         k = found.k[node]
         low = given.low[node]
         high = given.high[node]
-        # Q = H + F' V F and q = slope + F' (value + V gap)
+        # q = slope + F' (value + V gap), and the same without gaps along the motion
         for i in range(size):
             room.product[i] = room.value[i] + dot(size, room.V[i], given.gaps[node + 1])
-            for j in range(both):
-                room.G[i, j] = 0.0
-        add_product(size, size, both, room.V, F, room.G)
         copy(both, given.slopes[node], room.q)
         copy(both, given.slopes[node], room.along)
-        for i in range(size):
-            add(both, room.product[i], F[i], room.q)
-            add(both, room.costate[i], F[i], room.along)
-        for i in range(both):
-            copy(both, H[i], room.Q[i])
-        add_transposed(both, size, both, F, room.G, room.Q)
-        mirror(both, room.Q)
+        way = given.way[node * given.lead :]
+        add_implied_to(given.implied, given.lead, way, given.dt[node], room.product)
+        add_implied_to(given.implied, given.lead, way, given.dt[node], room.costate)
+        add_gradient(given, node, room.product, room.q)
+        add_gradient(given, node, room.costate, room.along)
+        expanded(given, node, room)
+        mirror(size, both, room.Q)
         for i in range(n):
             room.Q[size + i, size + i] += given.damping[0]
             copy(n, room.Q[size + i][size:], room.Y[i])
@@ -282,23 +373,15 @@ def backward_pass(given: Given, found: Found, room: Room) -> int:
         for i in range(n):
             add(size, k[i], room.Q[size + i], room.value)
         for i in range(n):
-            if room.free[i] == 1:
-                copy(size, room.Q[size + i], K[i])
-                for j in range(i):
-                    add(size, -room.L[i, j], K[j], K[i])
-                scaled(size, 1.0 / room.L[i, i], K[i])
-            else:
-                scaled(size, 0.0, K[i])
-            for j in range(size):
-                room.Y[i, j] = -K[i, j]
+            copy(size, room.Q[size + i], K[i])
+            for j in range(i + 1):
+                room.U[j, i] = room.L[i, j]
+        divided(n, size, room.U, room.free, K, room.Y)
         for i in range(size):
             copy(size, room.Q[i], room.V[i])
-        add_transposed(size, n, size, K, room.Y, room.V)
-        mirror(size, room.V)
-        for i in range(n - 1, -1, -1):
-            scaled(size, -1.0 / room.L[i, i] if room.free[i] == 1 else 0.0, K[i])
-            for j in range(i):
-                add(size, room.L[i, j], K[i], K[j])
+        add_symmetric(size, n, K, room.Y, room.V)
+        mirror(0, size, room.V)
+        divided_transposed(n, size, room.L, room.free, K)
         copy(size, room.value, found.adjoint[node])
     return SOLVED
 
@@ -309,5 +392,7 @@ def scaled(n: int, factor: float, x: Vector) -> None:
         x[i] = 0.0 if factor == 0.0 else factor * x[i]
 
 
-LOOPS = (add, copy, dot, scaled, add_four, add_product, add_transposed, mirror, factored, solved, quadratic, bounded)
-RECURSION = Written(*LOOPS, backward_pass)
+PRODUCTS = (add, copy, dot, scaled, add_block, add_rows, add_product, add_symmetric, mirror)
+LOOPS = (*PRODUCTS, factored, solved, quadratic, bounded, divided, divided_transposed)
+STEPS = (add_implied, add_implied_to, add_gradient, expanded, backward_pass)
+RECURSION = Written(*LOOPS, *STEPS)
