@@ -12,9 +12,20 @@ from support.emulated_gpu import emulated
 import fallingcat as fc
 from fallingcat.arrays import concatenate
 from fallingcat.errors import ModelError
-from fallingcat.optimal import BatchSolver, ContactPhases, Phase, Problem, Status, cuda_recursion, solve, solve_batch
-from fallingcat.optimal.lanes import CpuRecursions, CudaRecursions
+from fallingcat.optimal import (
+    BatchSolver,
+    ContactPhases,
+    Phase,
+    Problem,
+    Status,
+    cuda_recursion,
+    lanes,
+    solve,
+    solve_batch,
+)
+from fallingcat.optimal.lanes import CpuLanes, CpuRecursions, CudaRecursions
 from fallingcat.optimal.lockstep import Motions
+from fallingcat.optimal.riccati import Implied
 
 ARM, DOG = fc.robots.planar_arm(), fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -81,9 +92,13 @@ def assert_same(batch, i, one, tolerance=0.0):
     np.testing.assert_allclose(other.kkt, one.kkt, rtol=0.0, atol=max(tolerance, 1e-15))
 
 
-@pytest.mark.parametrize(("problem", "threads"), [(reaching, 1), (reaching, 2), (constrained, 1)])
-def test_each_is_solved_as_alone(problem, threads):
-    """Bit for bit; more problems than lanes, each with a goal of its own."""
+@pytest.mark.parametrize(
+    ("problem", "threads", "narrower"),
+    [(reaching, 1, ()), (reaching, 2, ()), (reaching, 1, (4, 2)), (constrained, 1, ()), (constrained, 1, (6, 5, 1))],
+)
+def test_each_is_solved_as_alone(problem, threads, narrower, monkeypatch):
+    """Bit for bit; more problems than lanes, each with a goal of its own; the last ones may move to fewer lanes."""
+    monkeypatch.setattr(CpuLanes, "narrower", tuple(map(CpuLanes, narrower)))
     found = solve_batch(problem(), data=GOALS, threads=threads)
     assert found.converged.all()
     assert str(found) == f"{len(GOALS)} converged"
@@ -93,7 +108,7 @@ def test_each_is_solved_as_alone(problem, threads):
 
 
 @pytest.mark.parametrize("problem", [hanging, pytest.param(standing, marks=pytest.mark.slow)])
-def test_friction_cones_starts_and_guesses(problem):
+def test_friction_cones_starts_and_guesses(problem, monkeypatch):
     """Other starts and goals; guesses that are no motions."""
     problem, rng, count = problem(), np.random.default_rng(1), 3
     model, start = problem.model, problem.start
@@ -103,6 +118,7 @@ def test_friction_cones_starts_and_guesses(problem):
     starts = model.state(pose=poses, joints=np.tile(start.joints, (count, 1)), twist=twists)
     goals = start.pose[:3, 3] + 0.03 * rng.normal(size=(count, 3))
     still = fc.State(*(np.repeat(part[:, None], 6, axis=1) for part in starts))
+    monkeypatch.setattr(CpuLanes, "narrower", (CpuLanes(2), CpuLanes(1)))
     for states in (None, still):
         found = solve_batch(problem, starts, states=states, data=goals, iterations=60)
         for i in range(count):
@@ -205,11 +221,14 @@ def gpu(monkeypatch, tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("size", "n", "width"), [(5, 3, 0.3), (6, 4, np.inf)])
-def test_the_recursion_of_the_gpu_is_that_of_the_cpu(gpu, size, n, width):
+@pytest.mark.parametrize(
+    ("size", "n", "width", "implied"),
+    [(5, 3, 0.3, (0, 0)), (6, 4, np.inf, (0, 0)), (6, 4, 0.3, (3, 2)), (14, 5, 1.0, (7, 4)), (4, 1, 0.3, (2, 0))],
+)
+def test_the_recursion_of_the_gpu_is_that_of_the_cpu(gpu, size, n, width, implied):
     """Odd and even sizes, gaps, bounds, one Hessian that is not positive definite, one lane left alone."""
-    rng, count, steps = np.random.default_rng(size), 4, 3
-    here, there = CpuRecursions(count, steps, size, n, size), CudaRecursions(count, steps, size, n)
+    rng, count, steps, implied = np.random.default_rng(size), 4, 3, Implied(*implied)
+    here, there = CpuRecursions(count, steps, size, n, size, implied), CudaRecursions(count, steps, size, n, implied)
     for mine, yours in zip(here.arrays, there.arrays, strict=True):
         mine[...] = rng.normal(size=mine.shape)
         yours[...] = mine
@@ -233,7 +252,9 @@ def test_the_recursion_of_the_gpu_is_that_of_the_cpu(gpu, size, n, width):
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("problem", [reaching, constrained])
-def test_a_batch_on_the_gpu_has_the_optima_of_the_cpu(gpu, problem):
+def test_a_batch_on_the_gpu_has_the_optima_of_the_cpu(gpu, problem, monkeypatch):
+    """The last problems move to fewer lanes, and at last to the CPU."""
+    monkeypatch.setattr(lanes, "LAST_LANES", (1,))
     here, there = (solve_batch(problem(), data=GOALS[:5], target=target) for target in ("cpu", "cuda"))
     assert here.statuses == there.statuses
     assert here.iterations.tolist() == there.iterations.tolist()

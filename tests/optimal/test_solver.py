@@ -15,7 +15,7 @@ from fallingcat.arrays import concatenate, cos, sin
 from fallingcat.errors import ModelError, NumericsError
 from fallingcat.optimal import MPC, Problem, Status, solve
 from fallingcat.optimal.evaluation import Evaluation
-from fallingcat.optimal.riccati import backward
+from fallingcat.optimal.riccati import Implied, Recursion, backward
 from fallingcat.optimal.solver import Solver
 
 SLIDE = """  <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
@@ -168,6 +168,25 @@ def test_the_recursion_solves_its_quadratic_program(steps, size, n):
         np.testing.assert_allclose(u, z[u_at[i]], atol=1e-9)
         x = F[i] @ np.concatenate([x, u]) + gaps[i + 1]
     assert backward(F, gaps, slopes, -hessians, (-wide, wide), damping) is None
+
+
+@pytest.mark.parametrize(("count", "lead", "n"), [(3, 2, 1), (9, 8, 6), (2, 0, 5)])
+def test_implied_rows_of_the_dynamics_change_nothing(count, lead, n):
+    """Rows ``start dq + way dv`` of semi-implicit steps are left out, or written out; there are bounds and gaps."""
+    rng, steps, size = np.random.default_rng(count), 4, 2 * count
+    short = Recursion(steps, size, n, implied=Implied(count, lead))
+    for x in short.arrays:
+        x[:] = rng.normal(size=x.shape)
+    J = rng.normal(size=(steps + 1, 2 * size + n, size + n))
+    short.hessians[:], short.low[:], short.high[:] = np.swapaxes(J, 1, 2) @ J, -0.3, 0.3
+    start, way = np.zeros((steps, count, size + n)), short.arrays.dt[:, None, None] * np.eye(count)
+    start[:, :, :count] = np.eye(count)
+    start[:, :lead, :lead], way[:, :lead, :lead] = short.arrays.start, short.arrays.way
+    F = np.concatenate([start + way @ short.dynamics, short.dynamics], axis=1)
+    found, bounds = short.policy(1e-3), (short.low, short.high)
+    other = backward(F, short.gaps, short.slopes, short.hessians, bounds, 1e-3)
+    for a, b in zip(found, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-11 * max(1.0, np.abs(b).max()))
 
 
 def test_swing_up_of_a_cart_pole():

@@ -118,7 +118,7 @@ def emulated(folder):
     module.ndarray = DeviceArray
     for name in MAKERS:
         setattr(module, name, on_device(getattr(np, name)))
-    for name in ("concatenate", "isfinite", "maximum", "moveaxis", "sqrt", "swapaxes"):
+    for name in ("concatenate", "copyto", "isfinite", "maximum", "moveaxis", "sqrt", "swapaxes"):
         setattr(module, name, getattr(np, name))
     module.from_dlpack = from_dlpack
     module.asarray = on_device(lambda x, dtype=None: np.array(x, dtype, order="C"))

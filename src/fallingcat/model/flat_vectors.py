@@ -72,7 +72,7 @@ def unflatten(self: Model, q: Vectors_nq, v: Vectors_nv | None = None) -> State:
     if is_numeric(q):
         coordinates = checked_coordinates(self.base, coordinates, "q (base)")
     pose = self.base.element(coordinates) if q.ndim == 1 else vectorize(self.base.element, coordinates)
-    return make(self, pose, q[..., self.base.nq :], v[..., : self.m], v[..., self.m :])
+    return make(self, pose, q[..., self.base.nq :], v[..., : self.m], v[..., self.m :], element=is_numeric(q))
 
 
 def integrate(self: Model, q: Vectors_nq, x: Vectors_nv) -> Vectors_nq:

@@ -30,8 +30,8 @@ _SO3 = SO3()
 QUATERNION_TOLERANCE = 1e-2  # three printed digits, single precision: a quaternion is brought to length 1 exactly
 
 
-def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
-    """Checked state; see :meth:`Model.state`."""
+def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any, element: bool = False) -> State:
+    """Checked state; see :meth:`Model.state`.  An ``element`` of the base group is not checked to be one."""
     given = State(
         model.neutral_pose.copy() if pose is None else pose,
         _by_name(model, joints, model.neutral_joints.copy(), model.q_slices, "joints"),
@@ -41,7 +41,8 @@ def make(model: Model, pose: Any, joints: Any, twist: Any, rates: Any) -> State:
     made = [
         checked_field(x, shape, name) for name, x, shape in zip(State._fields, given, shapes_of(model), strict=True)
     ]
-    check_pose(model, made[0])
+    if not element:
+        check_pose(model, made[0])
     made[1] = _checked_joints(model, made[1])
     return State(*_broadcast_fields(model, made))
 

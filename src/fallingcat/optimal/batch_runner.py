@@ -117,9 +117,14 @@ class Runner:
         self, problem: Problem, lanes: Lanes, iterations: int, tolerance: float, constraint_tolerance: float
     ) -> None:
         self.lanes, self.most, self.tolerance = lanes, iterations, tolerance
-        self.constraint_tolerance, self.motions = constraint_tolerance, Motions(problem, lanes)
+        self.constraint_tolerance = constraint_tolerance
+        self._widest = self.motions = Motions(problem, lanes)
+        self._narrower: dict[int, Motions] = {}
         self.batch: Any = None
-        count = lanes.count
+        self._clear(lanes.count)
+
+    def _clear(self, count: int) -> None:
+        """So many lanes without a problem."""
         self.jobs, self.statuses = np.full(count, -1), np.full(count, RUNNING)
         """problem of each lane, -1 of none; and its status"""
         self.iterations, self.flat = np.zeros(count, dtype=int), np.zeros(count, dtype=int)
@@ -133,7 +138,8 @@ class Runner:
 
     def run(self, batch: Batch) -> None:
         """Solve what waits."""
-        self.batch, self.jobs[:] = batch, -1
+        self.batch, self.motions = batch, self._widest
+        self._clear(self.lanes.count)
         with np.errstate(all="ignore"):  # what is not finite gets a status
             try:
                 self._run()
@@ -153,13 +159,34 @@ class Runner:
             if not self.running.any() or (self.batch.waiting and not self.running.all()):
                 self._store_results(about)
                 self._load()
+            enough = [i for i, lanes in enumerate(self.lanes.narrower) if self._fit(lanes)]
+            if enough and not self.batch.waiting:
+                self._store_results(about)
+                self._narrow(enough[-1])
+
+    def _fit(self, lanes: Lanes) -> bool:
+        """True if what runs has room in fewer lanes than it has."""
+        return 0 < self.running.sum() <= lanes.count < len(self.jobs)
+
+    def _narrow(self, i: int) -> None:
+        """Move what runs to fewer lanes: those that have finished cost nothing any more."""
+        which, old, lanes = self.running, self.motions, self.lanes.narrower[i]
+        if i not in self._narrower:
+            self._narrower[i] = Motions(old.problem, lanes)
+        self._narrower[i].take(old, which)
+        names = ("jobs", "statuses", "iterations", "flat", "damping", "violated", "gradient")
+        kept = {name: getattr(self, name)[which] for name in names}
+        self.motions = self._narrower[i]
+        self._clear(lanes.count)
+        for name, x in kept.items():
+            getattr(self, name)[: len(x)] = x
 
     def _set(self, which: Any, status: Status) -> None:
         self.statuses[which] = STATUSES.index(status)
 
     def _load(self) -> None:
         """Give problems to lanes that have none."""
-        which = np.zeros(self.lanes.count, dtype=bool)
+        which = np.zeros(len(self.jobs), dtype=bool)
         for lane in np.flatnonzero(self.jobs < 0):
             try:
                 self.jobs[lane] = self.batch.waiting.popleft()
@@ -205,16 +232,20 @@ class Runner:
     def _store_results(self, about: Expansion) -> None:
         """Take the results of lanes that are done, with the gains of the undamped policies."""
         which = (self.jobs >= 0) & ~self.running
-        solved, report = self.motions.policies(which, np.full(self.lanes.count, MIN_DAMPING))
+        solved, report = self.motions.policies(which, np.full(len(self.jobs), MIN_DAMPING))
         gradient = np.where(solved, report[:, 0], self.gradient)
         jobs, lanes, motions, found = self.jobs[which], np.flatnonzero(which), self.motions, self.batch.found
-        here, host = self.lanes.array(lanes), self.lanes.host
+        here, xp, host = motions.lanes.array(lanes), motions.xp, motions.lanes.host
+
+        def of_jobs(x: Any) -> Any:
+            return host(xp.ascontiguousarray(xp.swapaxes(x[:, here], 0, 1)))
+
         for name in ("q", "v", "memory"):
-            nodes, end = getattr(motions.at, name)[:, here], getattr(motions.end, name)[here]
-            found[name][jobs, :-1], found[name][jobs, -1] = np.swapaxes(host(nodes), 0, 1), host(end)
+            found[name][jobs, :-1] = of_jobs(getattr(motions.at, name))
+            found[name][jobs, -1] = host(getattr(motions.end, name)[here])
         parts = {"forces": motions.at.forces, "contact": motions.contact}
         for name, x in (parts | ({"gains": motions.arrays.K} if self.batch.gains else {})).items():
-            found[name][jobs] = np.swapaxes(host(x[:, here]), 0, 1)
+            found[name][jobs] = of_jobs(x)
         found["cost"][jobs] = about.plain[which]
         rows = (gradient, about.gap, about.violation, about.complementarity)
         found["kkt"][jobs] = np.stack([x[which] for x in rows], axis=-1)

@@ -1,7 +1,6 @@
 """Riccati recursion on a GPU: a block of threads for each problem, matrices of one node in shared memory.
 
-It follows :mod:`.recursion`, whose loops run on the CPU: products are shared by all threads, the box-constrained
-quadratic program of a node is solved by the first.
+It follows :mod:`.recursion`, whose loops run on the CPU; all threads share each of its loops.
 """
 
 from __future__ import annotations
@@ -11,10 +10,12 @@ from typing import Any
 from ..caching import cached_property
 from ..compiler.cuda.nvrtc import cupy_module
 from .recursion import MAX_ACTIVE_SETS, SLOPE_TOLERANCE
-from .riccati import Arrays
+from .riccati import Arrays, Implied
 
-THREADS = 192
+THREADS = 128
 """Threads of a block."""
+MOST_BLOCKS = 4
+"""Blocks that share a processor: more would leave too few registers to each thread."""
 SHARED_BYTES = 200 * 1024
 """Shared memory of a block at most; matrices that need more lie in global memory."""
 
@@ -22,109 +23,208 @@ TEXT = """
 #define X %(size)d
 #define U %(n)d
 #define B (X + U)
+#define IMPLIED %(implied)d
+#define LEAD %(lead)d
+#define DENSE (X - IMPLIED)
 #define STEPS %(steps)d
 #define SHARED %(shared)d
+#define EACH(i, n) (int i = threadIdx.x; i < (n); i += blockDim.x)
 
-__device__ bool factored(const double *H, const int *free, double *L) {
-    for (int i = 0; i < U; i++)
-        for (int j = 0; j <= i; j++) {
-            if (!free[i] || !free[j]) { L[i * U + j] = i == j ? 1.0 : 0.0; continue; }
-            double s = H[i * U + j];
-            for (int k = 0; k < j; k++) s -= L[i * U + k] * L[j * U + k];
-            if (i == j) { if (!(s > 0.0)) return false; L[i * U + i] = sqrt(s); }
-            else L[i * U + j] = s / L[j * U + j];
+// copy from global memory, eight reads at a time: each takes long
+__device__ void load(double *to, const double *from, int count) {
+    for (int first = threadIdx.x; first < count; first += 8 * blockDim.x) {
+        double x[8];
+#pragma unroll
+        for (int k = 0; k < 8; k++) x[k] = first + k * blockDim.x < count ? from[first + k * blockDim.x] : 0.0;
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            if (first + k * blockDim.x < count) to[first + k * blockDim.x] = x[k];
+    }
+}
+
+// C += sign A' F, of matrices with so many numbers in a row, in tiles of 4 x 4; UPPER: on and right of the diagonal
+template <int ROWS, int COLUMNS, int COUNT, bool UPPER>
+__device__ void add_product(double sign, const double *A, int a, const double *F, int f, double *C, int c) {
+    for (int tile = threadIdx.x;; tile += blockDim.x) {
+        int i = 0, t = tile, width = (COLUMNS + 3) / 4;
+        if (!UPPER) { i = t / width * 4; t %%= width; }
+        for (; UPPER && i < ROWS && t >= width; width = (COLUMNS - i + 3) / 4) { t -= width; i += 4; }
+        if (i >= ROWS) return;
+        int row[4], column[4];
+        double sum[16] = {};
+        for (int k = 0; k < 4; k++) {  // threads beside each other read numbers beside each other
+            row[k] = i + k < ROWS ? i + k : ROWS - 1;
+            column[k] = (UPPER ? i : 0) + t + k * width;
         }
+#pragma unroll 2
+        for (int m = 0; m < COUNT; m++) {
+            double x[4], y[4];
+            for (int k = 0; k < 4; k++) {
+                x[k] = A[m * a + row[k]];
+                y[k] = F[m * f + (column[k] < COLUMNS ? column[k] : COLUMNS - 1)];
+            }
+            for (int k = 0; k < 16; k++) sum[k] += x[k / 4] * y[k %% 4];
+        }
+        for (int k = 0; k < 16; k++)
+            if (i + k / 4 < ROWS && column[k %% 4] < COLUMNS) C[row[k / 4] * c + column[k %% 4]] += sign * sum[k];
+    }
+}
+
+// (block' x)[i] of the rows that are implied: a block of the first ones, and a number for the others
+__device__ double implied(const double *block, double other, const double *x, int stride, int i) {
+    if (i >= LEAD) return other * x[i * stride];
+    double s = 0.0;
+#pragma unroll
+    for (int k = 0; k < LEAD; k++) s += block[k * LEAD + i] * x[k * stride];
+    return s;
+}
+
+// L D of the free part of H = L D L' below the diagonal of C, the identity for the others; its last row: D L^-1 x
+__device__ bool factored(const double *H, const double *x, const int *free, double *C, double *inverse) {
+    for EACH(e, (U + 1) * U) {
+        const int i = e / U, j = e %% U;
+        C[e] = i == U ? (free[j] ? x[j] : 0.0) : free[i] && free[j] ? H[i * B + j] : (i == j ? 1.0 : 0.0);
+    }
+    __syncthreads();
+    for (int k = 0; k < U; k++) {
+        const double pivot = C[k * U + k], scale = 1.0 / pivot;
+        if (!(pivot > 0.0)) return false;
+        if (threadIdx.x == 0) inverse[k] = scale;
+        for EACH(e, (U + 1) * U) {
+            const int i = e / U, j = e %% U;
+            if (j > k && j <= i) C[e] -= C[i * U + k] * scale * C[j * U + k];
+        }
+        __syncthreads();
+    }
     return true;
 }
 
-__device__ void solved(const double *L, double *x) {
-    for (int i = 0; i < U; i++) {
-        double s = x[i];
-        for (int k = 0; k < i; k++) s -= L[i * U + k] * x[k];
-        x[i] = s / L[i * U + i];
+// x = L'^-1 D^-1 of the last row of C, in registers
+__device__ void solved(const double *C, const double *inverse, double *x) {
+    if (threadIdx.x < 32) {
+        double y[U];
+#pragma unroll
+        for (int k = 0; k < U; k++) y[k] = C[U * U + k];
+#pragma unroll
+        for (int k = U - 1; k >= 0; k--) {
+            y[k] *= inverse[k];
+#pragma unroll
+            for (int i = 0; i < k; i++) y[i] -= C[k * U + i] * y[k];
+        }
+        if (threadIdx.x == 0) {
+#pragma unroll
+            for (int k = 0; k < U; k++) x[k] = y[k];
+        }
     }
-    for (int i = U - 1; i >= 0; i--) {
-        double s = x[i];
-        for (int k = i + 1; k < U; k++) s -= L[k * U + i] * x[k];
-        x[i] = s / L[i * U + i];
-    }
+    __syncthreads();
 }
 
 __device__ double slope_of(const double *H, const double *g, const double *x, int i) {
     double s = g[i];
-    for (int j = 0; j < U; j++) s += H[i * U + j] * x[j];
+    for (int j = 0; j < U; j++) s += H[i * B + j] * x[j];
     return s;
 }
 
-__device__ double quadratic(const double *H, const double *g, const double *x) {
+__device__ double sum_of(const double *parts) {
     double s = 0.0;
-    for (int i = 0; i < U; i++) s += 0.5 * x[i] * (slope_of(H, g, x, i) + g[i]);
+    for (int i = 0; i < U; i++) s += parts[i];
     return s;
 }
 
-// least x' H x / 2 + g' x between bounds, by projected Newton steps; L factors the free part of H
-__device__ bool bounded(const double *H, const double *g, const double *low, const double *high, double *x, double *L,
-                        double *room, int *free) {
-    double *slope = room, *step = room + U, *trial = room + 2 * U, size = 0.0;
+__device__ bool held(double x, double slope, double low, double high) {
+    return (x <= low && slope > 0.0) || (x >= high && slope < 0.0);
+}
+
+// least x' H x / 2 + g' x between bounds, by projected Newton steps; C factors the free part of H
+__device__ bool bounded(const double *H, const double *g, const double *low, const double *high, double *x, double *C,
+                        double *inverse, double *room, int *free) {
+    double *slope = room, *step = room + U, *trial = room + 2 * U, *parts = room + 3 * U, size = 0.0;
     bool inside = true;
-    for (int i = 0; i < U; i++) { free[i] = 1; x[i] = -g[i]; size = fmax(size, fabs(g[i])); }
-    if (!factored(H, free, L)) return false;
-    solved(L, x);
-    for (int i = 0; i < U; i++) inside = inside && low[i] < x[i] && x[i] < high[i];
+    for EACH(i, U) { free[i] = 1; x[i] = -g[i]; }
+    __syncthreads();
+    if (!factored(H, x, free, C, inverse)) return false;
+    solved(C, inverse, x);
+    for (int i = 0; i < U; i++) {
+        inside = inside && low[i] < x[i] && x[i] < high[i];
+        size = fmax(size, fabs(g[i]));
+    }
     if (inside) return true;
-    for (int i = 0; i < U; i++) x[i] = x[i] < low[i] ? low[i] : (x[i] > high[i] ? high[i] : x[i]);
+    __syncthreads();
+    for EACH(i, U) x[i] = x[i] < low[i] ? low[i] : (x[i] > high[i] ? high[i] : x[i]);
+    __syncthreads();
     for (int turn = 0; turn < %(turns)d; turn++) {
+        for EACH(i, U) {
+            slope[i] = slope_of(H, g, x, i);
+            parts[i] = 0.5 * x[i] * (slope[i] + g[i]);
+        }
+        __syncthreads();
         bool same = turn > 0;
         double worst = 0.0;
         for (int i = 0; i < U; i++) {
-            const double s = slope_of(H, g, x, i);
-            slope[i] = s;
-            const int now = !((x[i] <= low[i] && s > 0.0) || (x[i] >= high[i] && s < 0.0));
+            const int now = !held(x[i], slope[i], low[i], high[i]);
             same = same && now == free[i];
-            free[i] = now;
-            if (now) worst = fmax(worst, fabs(s));
+            if (now) worst = fmax(worst, fabs(slope[i]));
         }
-        if (same && worst <= %(tolerance)r * (1.0 + size)) break;
-        if (!factored(H, free, L)) return false;
-        for (int i = 0; i < U; i++) step[i] = free[i] ? -slope[i] : 0.0;
-        solved(L, step);
-        const double cost = quadratic(H, g, x);
+        const double cost = sum_of(parts);
+        __syncthreads();
+        for EACH(i, U) {
+            free[i] = !held(x[i], slope[i], low[i], high[i]);
+            step[i] = free[i] ? -slope[i] : 0.0;
+        }
+        __syncthreads();
+        if (same && worst <= %(tolerance)r * (1.0 + size)) return true;
+        if (!factored(H, step, free, C, inverse)) return false;
+        solved(C, inverse, step);
         for (double length = 1.0; length > 1e-4; length *= 0.5) {
-            for (int i = 0; i < U; i++) {
+            for EACH(i, U) {
                 const double s = x[i] + length * step[i];
                 trial[i] = s < low[i] ? low[i] : (s > high[i] ? high[i] : s);
             }
-            if (quadratic(H, g, trial) <= cost) { for (int i = 0; i < U; i++) x[i] = trial[i]; break; }
+            __syncthreads();
+            for EACH(i, U) parts[i] = 0.5 * trial[i] * (slope_of(H, g, trial, i) + g[i]);
+            __syncthreads();
+            const bool enough = sum_of(parts) <= cost;
+            if (enough) for EACH(i, U) x[i] = trial[i];
+            __syncthreads();
+            if (enough) break;
         }
     }
-    return factored(H, free, L);
+    return factored(H, x, free, C, inverse);
 }
 
-extern "C" __global__ void __launch_bounds__(%(threads)d)
-backward_pass(const double *dynamics, const double *gaps, const double *slopes, const double *hessians,
-              const double *lows, const double *highs, double *ks, double *Ks, double *adjoints, const double *damping,
-              double *report, double *rooms) {
+extern "C" __global__ void __launch_bounds__(%(threads)d, %(blocks)d)
+backward_pass(const double *dynamics, const double *starts, const double *ways, const double *dts, const double *gaps,
+              const double *slopes, const double *hessians, const double *lows, const double *highs, double *ks,
+              double *Ks, double *adjoints, const double *damping, double *report, double *rooms) {
     __align__(16) extern __shared__ char pool[];
-    const int problem = blockIdx.x, thread = threadIdx.x, threads = blockDim.x;
+    const int problem = blockIdx.x, thread = threadIdx.x;
     if (damping[problem] < 0.0) return;
     double *at = SHARED ? (double *)pool : rooms + (size_t)problem * %(doubles)d;
-    double *V = at; at += X * X;
-    double *F = at; at += X * B;
-    double *G = at; at += X * B;
     double *Q = at; at += B * B;
-    double *H = at; at += U * U;
-    double *L = at; at += U * U;
+    double *G = at; at += X * B;
+    double *D = at; at += DENSE * B;
+    double *start = at; at += LEAD * LEAD;
+    double *way = at; at += LEAD * LEAD;
+    double *C = at; at += (U + 1) * U;
     double *Y = at; at += U * X;
     double *q = at; at += B;
     double *along = at; at += B;
     double *value = at; at += X;
     double *costate = at; at += X;
     double *product = at; at += X;
-    double *room = at; at += 3 * U;
+    double *room = at; at += 4 * U;
     double *k = at; at += U;
+    double *low = at; at += U;
+    double *high = at; at += U;
+    double *inverse = at; at += U;
+    double *root = at; at += U;
+    double *gap = at; at += X;
+    double *V = Q, *H = Q + X * B + X;  // V of the next node is where Qxx of this one is
     __shared__ int free[U];
-    __shared__ int good;
-    dynamics += (size_t)problem * STEPS * X * B;
+    dynamics += (size_t)problem * STEPS * DENSE * B;
+    starts += (size_t)problem * STEPS * LEAD * LEAD;
+    ways += (size_t)problem * STEPS * LEAD * LEAD;
+    dts += (size_t)problem * STEPS;
     gaps += (size_t)problem * (STEPS + 1) * X;
     slopes += (size_t)problem * (STEPS + 1) * B;
     hessians += (size_t)problem * (STEPS + 1) * B * B;
@@ -136,115 +236,112 @@ backward_pass(const double *dynamics, const double *gaps, const double *slopes, 
     report += 4 * problem;
 
     const double *last = hessians + (size_t)STEPS * B * B;
-    for (int e = thread; e < X * X; e += threads) V[e] = last[e / X * B + e %% X];
-    for (int i = thread; i < X; i += threads) {
-        const double s = slopes[(size_t)STEPS * B + i];
+    for EACH(e, X * X) V[e / X * B + e %% X] = last[e / X * B + e %% X];
+    for EACH(i, X) {
+        const double s = slopes[STEPS * B + i];
         value[i] = s; costate[i] = s; adjoints[(size_t)STEPS * X + i] = s;
     }
-    double gradient = 0.0, slope = 0.0, curvature = 0.0;  // of the first thread
+    const double more = damping[problem];
+    double gradient = 0.0, slope = 0.0, curvature = 0.0;  // of the last thread
+    __syncthreads();
     for (int node = STEPS - 1; node >= 0; node--) {
-        const double *low = lows + node * U, *high = highs + node * U, *gap = gaps + (node + 1) * X;
-        const double *own = hessians + (size_t)node * B * B;
-        for (int e = thread; e < X * B; e += threads) F[e] = dynamics[(size_t)node * X * B + e];
+        const double dt = dts[node];
+        load(D, dynamics + (size_t)node * DENSE * B, DENSE * B);
+        load(start, starts + node * LEAD * LEAD, LEAD * LEAD);
+        load(way, ways + node * LEAD * LEAD, LEAD * LEAD);
+        load(low, lows + node * U, U);
+        load(high, highs + node * U, U);
+        load(gap, gaps + (node + 1) * X, X);
+        load(q, slopes + node * B, B);
         __syncthreads();
-        // Q = H + F' V F and q = slope + F' (value + V gap)
-        for (int i = thread; i < X; i += threads) {
+        // F = [start + way D; D]: G = V F and Q = H + F' G by products of D alone
+        for EACH(i, X) {
             double s = value[i];
-            for (int j = 0; j < X; j++) s += V[j * X + i] * gap[j];  // V is symmetric
+            for (int j = 0; j < X; j++) s += V[j * B + i] * gap[j];  // V is symmetric
             product[i] = s;
         }
-        for (int e = thread; e < X / 2 * (B / 2); e += threads) {  // blocks of 2 x 2
-            const int i = 2 * (e / (B / 2)), j = 2 * (e %% (B / 2));
-            double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
-            for (int m = 0; m < X; m++) {
-                const double s = V[m * X + i], t = V[m * X + i + 1], y = F[m * B + j], z = F[m * B + j + 1];
-                a += s * y; b += s * z; c += t * y; d += t * z;
-            }
-            G[i * B + j] = a; G[i * B + j + 1] = b; G[(i + 1) * B + j] = c; G[(i + 1) * B + j + 1] = d;
+        for EACH(e, X * B) if (e %% B >= IMPLIED) G[e] = 0.0;
+#if IMPLIED
+        for EACH(e, X * IMPLIED) {
+            const int i = e / IMPLIED, j = e %% IMPLIED;
+            G[i * B + j] = implied(start, 1.0, V + i, B, j);
         }
-        if (B %% 2)
-            for (int i = thread; i < X; i += threads) {
-                double s = 0.0;
-                for (int m = 0; m < X; m++) s += V[m * X + i] * F[m * B + B - 1];
-                G[i * B + B - 1] = s;
-            }
-        if (X %% 2)
-            for (int j = thread; j < B / 2 * 2; j += threads) {
-                double s = 0.0;
-                for (int m = 0; m < X; m++) s += V[m * X + X - 1] * F[m * B + j];
-                G[(X - 1) * B + j] = s;
-            }
+#endif
         __syncthreads();
-        for (int j = thread; j < B; j += threads) {
-            double s = slopes[(size_t)node * B + j], t = s;
-            for (int m = 0; m < X; m++) { s += F[m * B + j] * product[m]; t += F[m * B + j] * costate[m]; }
+        for EACH(e, IMPLIED * X) V[(IMPLIED + e / X) * B + e %% X] += implied(way, dt, V + e %% X, B, e / X);
+        for EACH(i, IMPLIED) {
+            product[IMPLIED + i] += implied(way, dt, product, 1, i);
+            costate[IMPLIED + i] += implied(way, dt, costate, 1, i);
+        }
+        __syncthreads();
+        add_product<X, B, DENSE, false>(1.0, V + IMPLIED * B, B, D, B, G, B);
+        __syncthreads();
+        load(Q, hessians + (size_t)node * B * B, B * B);
+        for EACH(e, IMPLIED * B) Q[e] += implied(start, 1.0, G + e %% B, B, e / B);
+        for EACH(e, IMPLIED * B) G[(IMPLIED + e / B) * B + e %% B] += implied(way, dt, G + e %% B, B, e / B);
+        for EACH(j, B) {
+            double s = q[j], t = s;
+            if (j < IMPLIED) { s += implied(start, 1.0, product, 1, j); t += implied(start, 1.0, costate, 1, j); }
+            for (int m = 0; m < DENSE; m++) {
+                s += D[m * B + j] * product[IMPLIED + m];
+                t += D[m * B + j] * costate[IMPLIED + m];
+            }
             q[j] = s; along[j] = t;
         }
-        const int half = (B + 1) / 2;
-        for (int e = thread; e < half * half; e += threads) {  // blocks of 2 x 2, on and right of the diagonal
-            const int i = 2 * (e / half), j = 2 * (e %% half), more = i + 1 < B, next = j + 1 < B;
-            if (j < i) continue;
-            double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
-            for (int m = 0; m < X; m++) {
-                const double s = F[m * B + i], t = more ? F[m * B + i + 1] : 0.0;
-                const double y = G[m * B + j], z = next ? G[m * B + j + 1] : 0.0;
-                a += s * y; b += s * z; c += t * y; d += t * z;
-            }
-            Q[i * B + j] = a + own[i * B + j];
-            if (next) Q[i * B + j + 1] = b + own[i * B + j + 1];
-            if (more && j > i) Q[(i + 1) * B + j] = c + own[(i + 1) * B + j];
-            if (more && next) Q[(i + 1) * B + j + 1] = d + own[(i + 1) * B + j + 1];
+        __syncthreads();
+        add_product<B, B, DENSE, true>(1.0, D, B, G + IMPLIED * B, B, Q, B);
+        __syncthreads();
+        for EACH(e, U * U) {
+            const int i = e / U, j = e %% U;
+            if (i == j) H[i * B + i] += more;
+            if (j > i) H[j * B + i] = H[i * B + j];
         }
         __syncthreads();
-        for (int e = thread; e < U * U; e += threads) {
-            const int i = e / U, j = e %% U, r = i < j ? i : j, c = i < j ? j : i;
-            H[e] = Q[(X + r) * B + X + c] + (i == j ? damping[problem] : 0.0);
+        if (!bounded(H, q + X, low, high, k, C, inverse, room, free)) {
+            if (thread == 0) report[3] = 1.0;
+            return;
+        }
+        for EACH(i, U) {
+            room[i] = k[i] * (slope_of(H, q + X, k, i) - q[X + i]);
+            root[i] = sqrt(inverse[i]);
+            ks[node * U + i] = k[i];
         }
         __syncthreads();
-        if (thread == 0) good = bounded(H, q + X, low, high, k, L, room, free);
-        __syncthreads();
-        if (!good) { if (thread == 0) report[3] = 1.0; return; }
-        if (thread == 0)  // change of the cost, and its derivative along the motion
-            for (int i = 0; i < U; i++) {
-                const double g = along[X + i];
-                const bool out = (low[i] >= 0.0 && g > 0.0) || (high[i] <= 0.0 && g < 0.0);
-                if (!out) gradient = fmax(gradient, fabs(g));
-                slope += q[X + i] * k[i];
-                double s = 0.0;
-                for (int j = 0; j < U; j++) s += H[i * U + j] * k[j];
-                curvature += k[i] * s;
-                ks[node * U + i] = k[i];
-            }
-        // value = qx + Qxu k, V = Qxx - (L^-1 Qux)' (L^-1 Qux), K = -L'^-1 L^-1 Qux, of the free inputs
-        for (int j = thread; j < X; j += threads) {
-            double s = q[j];
+        // value = qx + Qxu k, V = Qxx - Qxu H^-1 Qux, K = -H^-1 Qux, of the free inputs
+        for EACH(j, X) {
+            double s = q[j], y[U], scaled[U];
             for (int i = 0; i < U; i++) s += k[i] * Q[j * B + X + i];
             value[j] = s; costate[j] = along[j]; adjoints[(size_t)node * X + j] = s;
+#pragma unroll
             for (int i = 0; i < U; i++) {
-                double y = free[i] ? Q[j * B + X + i] : 0.0;
-                for (int m = 0; m < i; m++) y -= L[i * U + m] * Y[m * X + j];
-                Y[i * X + j] = free[i] ? y / L[i * U + i] : 0.0;
+                y[i] = free[i] ? Q[j * B + X + i] : 0.0;
+#pragma unroll
+                for (int m = 0; m < i; m++) y[i] -= C[i * U + m] * scaled[m];
+                scaled[i] = y[i] * inverse[i];
+                Y[i * X + j] = y[i] * root[i];
             }
-        }
-        __syncthreads();
-        for (int e = thread; e < X * X; e += threads) {
-            const int i = e / X, j = e %% X;
-            if (j < i) continue;
-            double s = Q[i * B + j];
-            for (int m = 0; m < U; m++) s -= Y[m * X + i] * Y[m * X + j];
-            V[i * X + j] = s; V[j * X + i] = s;
-        }
-        __syncthreads();
-        for (int j = thread; j < X; j += threads)
+#pragma unroll
             for (int i = U - 1; i >= 0; i--) {
-                double y = Y[i * X + j];
-                for (int m = i + 1; m < U; m++) y -= L[m * U + i] * Y[m * X + j];
-                Y[i * X + j] = free[i] ? y / L[i * U + i] : 0.0;
-                Ks[((size_t)node * U + i) * X + j] = -Y[i * X + j];
+#pragma unroll
+                for (int m = i + 1; m < U; m++) y[i] -= C[m * U + i] * y[m];
+                y[i] *= inverse[i];
+                Ks[((size_t)node * U + i) * X + j] = free[i] ? -y[i] : 0.0;
             }
+        }
+        __syncthreads();
+        if (thread == blockDim.x - 1)  // change of the cost, and its derivative along the motion
+            for (int i = 0; i < U; i++) {
+                const double g = along[X + i];
+                if (!((low[i] >= 0.0 && g > 0.0) || (high[i] <= 0.0 && g < 0.0))) gradient = fmax(gradient, fabs(g));
+                slope += q[X + i] * k[i];
+                curvature += room[i];
+            }
+        add_product<X, X, U, true>(-1.0, Y, X, Y, X, V, B);
+        __syncthreads();
+        for EACH(e, X * X) if (e %% X > e / X) V[e %% X * B + e / X] = V[e / X * B + e %% X];
         __syncthreads();
     }
-    if (thread == 0) { report[0] = gradient; report[1] = slope; report[2] = curvature; report[3] = 0.0; }
+    if (thread == blockDim.x - 1) { report[0] = gradient; report[1] = slope; report[2] = curvature; report[3] = 0.0; }
 }
 """
 
@@ -256,13 +353,16 @@ class CudaRecursion:
         steps: Number of steps.
         size: Numbers in ``x``.
         n: Numbers in ``u``.
+        implied: Numbers in ``x`` whose change follows from that of others.
     """
 
-    def __init__(self, steps: int, size: int, n: int) -> None:
-        both = size + n
-        self.doubles = size * size + 2 * size * both + both * both + 2 * n * n + n * size + 2 * both + 3 * size + 4 * n
+    def __init__(self, steps: int, size: int, n: int, implied: Implied) -> None:
+        both, (known, lead) = size + n, implied
+        self.doubles = both * (both + size + size - known) + 2 * lead * lead + (n + 1) * n + n * size
+        self.doubles += 2 * both + 4 * size + 9 * n
         self.shared = 8 * self.doubles if 8 * self.doubles <= SHARED_BYTES else 0
         about: dict[str, float] = {"steps": steps, "size": size, "n": n, "threads": THREADS, "doubles": self.doubles}
+        about |= {"implied": known, "lead": lead, "blocks": min(MOST_BLOCKS, SHARED_BYTES // max(self.shared, 1))}
         about |= {"shared": int(self.shared > 0), "turns": MAX_ACTIVE_SETS, "tolerance": SLOPE_TOLERANCE}
         self.source = TEXT % about
 

@@ -86,7 +86,7 @@ class Evaluation:
         self.equal = [np.arange(sum(rows)) < rows[0] for rows in problem.rows]
         self.used = np.minimum(np.arange(self.steps), 1.0)[:, None]
         """0 at the start, which is given"""
-        self.recursion = Recursion(self.steps, self.size, self.model.n, 2 * self.nv)
+        self.recursion = Recursion(self.steps, self.size, self.model.n, 2 * self.nv, self.stepping.implied)
         self.data, self.threads = problem.node_data.copy(), threads
         self.start_at(problem.start)
         steps, n = self.steps, self.model.n
@@ -147,7 +147,7 @@ class Evaluation:
         here = (*at[:2], self._u, self.data[ahead], self._weight, self._shifts)
         last = (self._last_weight, self._last_shifts)
         end = (self._q[-1:], self._v[-1:], np.zeros((1, self.model.n)), self.data[-1:], *last)
-        linear = self.stepping.linearizer(at, self._u, self.recursion.dynamics, self.threads)
+        linear = self.stepping.linearizer(at, self._u, self.recursion.arrays, self.threads)
         terms = [kernel.batcher(*x) for kernel, x in ((problem.node_terms, here), (problem.final_terms, end))]
         costs = [kernel.batcher(*x) for kernel, x in ((problem.node_cost, here), (problem.final_node_cost, end))]
         return linear, terms, costs

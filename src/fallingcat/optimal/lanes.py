@@ -11,11 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from ..caching import cached_property
+from ..compiler.cpu import numpy_backend
 from ..compiler.cuda.nvrtc import cupy_module
 from ..compiler.ir.results import rebuild
 from .cuda_recursion import CudaRecursion
 from .recursion import SOLVED
-from .riccati import Arrays, Recursion
+from .riccati import NONE, Arrays, Implied, Recursion
+from .solver import STEP_LENGTHS
+
+SHARES, LAST_LANES = (2, 8), (8, 1)
+"""Shares of the lanes of a GPU to which the last problems move, and lanes of this computer, faster for so few."""
 
 
 class CpuLanes:
@@ -23,8 +29,10 @@ class CpuLanes:
 
     xp: Any = np
     target = "cpu"
-    lengths_at_once = 1
+    lengths = tuple((length,) for length in STEP_LENGTHS)
     """step lengths that a line search tries together"""
+    narrower: tuple[CpuLanes | CudaLanes, ...] = ()
+    """lanes to which the last problems move"""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -45,6 +53,28 @@ class CpuLanes:
 
         return run
 
+    def iterated(self, kernel: Any, first: Any, about: Any, length: Any) -> Callable[[], Any]:
+        """Function that gives all results of a kernel, the first numbers of each of which go into the next.
+
+        Args:
+            kernel: Kernel ``(x, about, length) -> [next x; more]``.
+            first: Table of the first ``x``.
+            about: Tables of each time.
+            length: Table.
+        """
+        x = np.zeros_like(first)
+        calls = [self.bound(kernel, x, own, length) for own in about]
+        size = x.shape[-1]
+
+        def run() -> Any:
+            x[...], outs = first, []
+            for go in calls:
+                outs.append(go())
+                x[...] = outs[-1][..., :size]
+            return np.stack(outs)
+
+        return run
+
     def array(self, x: Any) -> Any:
         """Numbers of the host as an array of this processor."""
         return x
@@ -53,9 +83,9 @@ class CpuLanes:
         """Copy in this computer's memory."""
         return np.array(x)
 
-    def recursions(self, steps: int, size: int, n: int, first: int) -> Any:
+    def recursions(self, steps: int, size: int, n: int, first: int, implied: Implied) -> Any:
         """Riccati recursion of each lane."""
-        return CpuRecursions(self.count, steps, size, n, first)
+        return CpuRecursions(self.count, steps, size, n, first, implied)
 
 
 def _flat(x: Any) -> Any:
@@ -72,9 +102,10 @@ def _reshaped(found: Any, rows: tuple[int, ...]) -> Any:
 class CpuRecursions:
     """Riccati recursions of all lanes, one after the other."""
 
-    def __init__(self, count: int, steps: int, size: int, n: int, first: int) -> None:
-        self.arrays = Arrays.of(steps, size, n, (count,))
-        self._all = [Recursion(steps, size, n, first, Arrays(*(x[i] for x in self.arrays))) for i in range(count)]
+    def __init__(self, count: int, steps: int, size: int, n: int, first: int, implied: Implied = NONE) -> None:
+        self.arrays = Arrays.of(steps, size, n, implied, (count,))
+        each = (Arrays(*(x[i] for x in self.arrays)) for i in range(count))
+        self._all = [Recursion(steps, size, n, first, implied, arrays) for arrays in each]
 
     def run(self, which: Any, damping: Any) -> tuple[Any, Any]:
         """Policies of some lanes, into the arrays.
@@ -94,10 +125,17 @@ class CudaLanes:
     """Lanes on a GPU: tables are columns, one for each motion."""
 
     target = "cuda"
-    lengths_at_once = 6
+    lengths = STEP_LENGTHS[:1], STEP_LENGTHS[1:]  # nearly all take the first
 
     def __init__(self, count: int) -> None:
         self.count, self.xp = count, cupy_module()
+
+    @cached_property
+    def narrower(self) -> tuple[CpuLanes | CudaLanes, ...]:
+        """Fewer lanes to which the last problems move, at last those of this computer."""
+        some = [CudaLanes(self.count // share) for share in SHARES if self.count // share > LAST_LANES[0]]
+        last = [CpuLanes(count) for count in LAST_LANES if numpy_backend.reason() is None]
+        return (*some, *last)
 
     def table(self, lead: tuple[int, ...], rows: tuple[int, ...], size: int) -> Any:
         """Table of zeros, ``(*lead, *rows, size)``; each ``table[i]`` of ``lead`` is what a kernel takes."""
@@ -105,13 +143,32 @@ class CudaLanes:
 
     def bound(self, kernel: Any, *tables: Any) -> Callable[[], Any]:
         """Function that gives the results of a kernel for what the tables hold by then."""
-        rows, result = tables[0].shape[:-1], kernel._trace.result
-        go, out = kernel.batcher(*(self.xp.moveaxis(x, -1, 0).reshape(x.shape[-1], math.prod(rows)) for x in tables))
-        found = self.xp.moveaxis(out.reshape(len(out), *rows), 0, -1)
+        rows = tables[0].shape[:-1]
+        go, out = kernel.batcher(*map(self._columns, tables))
+        found = rebuild(kernel._trace.result, self.xp.moveaxis(out.reshape(len(out), *rows), 0, -1))
 
         def run() -> Any:
             go()
-            return rebuild(result, found)
+            return found
+
+        return run
+
+    def _columns(self, x: Any) -> Any:
+        return self.xp.moveaxis(x, -1, 0).reshape(x.shape[-1], math.prod(x.shape[:-1]))
+
+    def iterated(self, kernel: Any, first: Any, about: Any, length: Any) -> Callable[[], Any]:
+        """See :meth:`.CpuLanes.iterated`; nothing is copied between the calls."""
+        x, lengths, size = self._columns(first), self._columns(length), first.shape[-1]
+        found, calls = self.xp.zeros((len(about), kernel.size, x.shape[1])), []
+        for own, out in zip(about, found, strict=True):
+            calls.append(kernel.batcher(x, self._columns(own), lengths, out=out)[0])
+            x = out[:size]
+        shaped = self.xp.moveaxis(found.reshape(*found.shape[:2], *first.shape[:-1]), 1, -1)
+
+        def run() -> Any:
+            for go in calls:
+                go()
+            return shaped
 
         return run
 
@@ -123,18 +180,18 @@ class CudaLanes:
         """Copy in this computer's memory."""
         return self.xp.asnumpy(x)
 
-    def recursions(self, steps: int, size: int, n: int, first: int) -> Any:
+    def recursions(self, steps: int, size: int, n: int, first: int, implied: Implied) -> Any:
         """Riccati recursion of each lane, one block of threads each."""
-        return CudaRecursions(self.count, steps, size, n)
+        return CudaRecursions(self.count, steps, size, n, implied)
 
 
 class CudaRecursions:
     """Riccati recursions of all lanes, side by side."""
 
-    def __init__(self, count: int, steps: int, size: int, n: int) -> None:
+    def __init__(self, count: int, steps: int, size: int, n: int, implied: Implied = NONE) -> None:
         self._xp = xp = cupy_module()
-        self.arrays = Arrays.of(steps, size, n, (count,), xp.zeros)
-        self._report, self._code = xp.zeros((count, 4)), CudaRecursion(steps, size, n)
+        self.arrays = Arrays.of(steps, size, n, implied, (count,), xp.zeros)
+        self._report, self._code = xp.zeros((count, 4)), CudaRecursion(steps, size, n, implied)
 
     def run(self, which: Any, damping: Any) -> tuple[Any, Any]:
         """See :meth:`.CpuRecursions.run`."""

@@ -14,7 +14,8 @@ from .evaluation import _difference
 from .lanes import Lanes
 from .phase_step import CONE_ROUNDING, weight_of
 from .problem import Problem
-from .solver import MIN_DECREASE, ROUNDING, STEP_LENGTHS
+from .solver import MIN_DECREASE, ROUNDING
+from .trials import Trials
 
 
 class Expansion(NamedTuple):
@@ -43,18 +44,18 @@ class Motions:
 
     def __init__(self, problem: Problem, lanes: Lanes) -> None:
         self.problem, self.lanes, self.xp = problem, lanes, lanes.xp
-        self.stepping, self._kernels = problem._on(lanes.target)
+        self.stepping, self.kernels = problem._on(lanes.target)
         stepping = self.stepping
         self.sizes, self.steps, self.nv = stepping.sizes, stepping.steps, problem.model.nv
         count, sizes = lanes.count, self.sizes
         self.rows = [sum(rows) for rows in problem.rows]
         self._constrained = any(self.rows) or bool(stepping.cones)
         self.equal = [np.arange(sum(rows)) < rows[0] for rows in problem.rows]
-        self.at, self.end = self._tables((self.steps, count), 0), self._tables((count,), 1)
+        self.at, self.end = self.tables((self.steps, count), 0), self.tables((count,), 1)
         self.contact = self.xp.zeros((self.steps, count, stepping.contacts))
         self.cones = self.xp.zeros((self.steps, count, stepping.cones))
         self.first = self.xp.zeros((count, sizes.nq + sizes.nv + sizes.kept))
-        self.recursions = lanes.recursions(self.steps, sizes.x, sizes.n, 2 * self.nv)
+        self.recursions = lanes.recursions(self.steps, sizes.x, sizes.n, 2 * self.nv, stepping.implied)
         self.arrays = type(self.recursions.arrays)(*(self.xp.moveaxis(x, 1, 0) for x in self.recursions.arrays))
         self.weight, self.closed = np.ones(count), np.ones(count, dtype=bool)
         self.multipliers = [self.xp.zeros((self.steps, count, self.rows[0])), self.xp.zeros((count, self.rows[1]))]
@@ -62,44 +63,41 @@ class Motions:
         self._used = lanes.array(np.minimum(np.arange(self.steps), 1.0)[:, None])
         self._bind()
 
-    def _tables(self, rows: tuple[int, ...], last: int) -> Any:
+    def tables(self, rows: tuple[int, ...], last: int) -> Any:
         """Arguments of the kernels of nodes, or of the last one."""
         s, data = self.sizes, self.problem.node_data.shape[1]
         sizes = {"q": s.nq, "v": s.nv, "memory": s.kept, "forces": s.n, "row": s.row}
         sizes |= {"data": data, "weight": 1, "shifts": self.rows[last]}
         return SimpleNamespace(**{name: self.lanes.table((), rows, size) for name, size in sizes.items()})
 
+    def bound(
+        self, kernel: Any, tables: Any, names: Any = ("q", "v", "forces", "data", "weight", "shifts")
+    ) -> Callable[[], Any]:
+        """Kernel on tables."""
+        return self.lanes.bound(kernel, *(getattr(tables, name) for name in names))
+
     def _bind(self) -> None:
         """Kernels on the tables."""
         lanes, steps, count, sizes, stepping = self.lanes, self.steps, self.lanes.count, self.sizes, self.stepping
-        limits, rows = self.problem.limits, lanes.array(stepping.rows)
-        self.at.row[...] = rows[:, None]
-
-        def on(kernel: Any, tables: Any, names: Any = ("q", "v", "forces", "data", "weight", "shifts")) -> Any:
-            return lanes.bound(kernel, *(getattr(tables, name) for name in names))
-
+        self.at.row[...] = lanes.array(stepping.rows)[:, None]
         linear, names = stepping.linear_kernel()
-        self._linear = on(linear, self.at, names)
-        next_kernel, names = stepping.next_kernel()
-        self._next: Callable[[], Any] = lambda: on(next_kernel, self.at, names)
-        node_terms, final_terms, node_cost, final_cost = self._kernels
-        self._terms, self._last_terms = on(node_terms, self.at), on(final_terms, self.end)
-        tried = (lanes.lengths_at_once, count)
-        self.trial, self.trial_end = self._tables((steps, *tried), 0), self._tables(tried, 1)
-        self._trial_cost, self._trial_end_cost = on(node_cost, self.trial), on(final_cost, self.trial_end)
-        self._x, self._length = lanes.table((), tried, self.first.shape[1]), lanes.table((), tried, 1)
-        self._about = lanes.table((steps,), tried, sum(sizes.parts))
-        self._follow = [lanes.bound(stepping.follow, self._x, self._about[i], self._length) for i in range(steps)]
-        parts = sizes.parts
-        self._about[..., sum(parts[:-3]) : sum(parts[:-2])] = lanes.array(limits[0])
-        self._about[..., sum(parts[:-2]) : sum(parts[:-1])] = lanes.array(limits[1])
-        self._about[..., sum(parts[:-1]) :] = rows[:, None, None]
+        self._linear = self.bound(linear, self.at, names)
+        next_kernel, next_names = stepping.next_kernel()
+        self._next: Callable[[], Any] = lambda: self.bound(next_kernel, self.at, next_names)
+        self._terms, self._last_terms = self.bound(self.kernels[0], self.at), self.bound(self.kernels[1], self.end)
         difference = compile(
             self.problem.model, _difference, inputs={"q": sizes.nq, "p": sizes.nq}, target=lanes.target
         )
         self._from, self._to = (lanes.table((), (steps, count), sizes.nq) for _ in range(2))
         self._difference = lanes.bound(difference, self._from, self._to)
-        self.limits = tuple(lanes.array(np.broadcast_to(x, (sizes.n,)).copy()) for x in limits)
+        self.limits = tuple(lanes.array(np.broadcast_to(x, (sizes.n,)).copy()) for x in self.problem.limits)
+        self._trials: dict[int, Trials] = {}
+
+    def trials(self, at_once: int) -> Trials:
+        """Room for motions by so many step lengths at a time."""
+        if at_once not in self._trials:
+            self._trials[at_once] = Trials(self, at_once)
+        return self._trials[at_once]
 
     # motions --------------------------------------------------------------------------------------------------
 
@@ -114,25 +112,44 @@ class Motions:
         self.first[lanes] = put(first)
         self.at.data[:, lanes] = put(np.swapaxes(data[:, :-1], 0, 1))
         self.end.data[lanes] = put(data[:, -1])
-        self.trial.data[...], self.trial_end.data[...] = self.at.data[:, None], self.end.data[None]
         self.at.forces[:, lanes] = put(np.swapaxes(forces, 0, 1))
         for multiplier in self.multipliers:
             multiplier[..., lanes, :] = 0.0
         for i, name in enumerate(("q", "v", "memory")):
-            own = first[:, None, ends[i] : ends[i + 1]] if states is None else states[i]
-            nodes = put(np.swapaxes(np.broadcast_to(own, (len(first), self.steps + 1, own.shape[-1])), 0, 1).copy())
-            getattr(self.at, name)[:, lanes], getattr(self.end, name)[lanes] = nodes[:-1], nodes[-1]
+            if states is None:
+                own = self.first[lanes, ends[i] : ends[i + 1]]
+                getattr(self.at, name)[:, lanes], getattr(self.end, name)[lanes] = own, own
+            else:
+                nodes = put(np.swapaxes(states[i], 0, 1).copy())
+                getattr(self.at, name)[:, lanes], getattr(self.end, name)[lanes] = nodes[:-1], nodes[-1]
         if states is None:
             for x in (self.arrays.k, self.arrays.K, self.arrays.gaps):
                 x[:, lanes] = 0.0
-            finite = self._rollouts(np.ones(self.lanes.lengths_at_once))[0]
-            self._commit(which & finite, np.zeros(len(which), dtype=int))
+            trials = self.trials(1)
+            finite = trials.roll_out((1.0,))[0]
+            trials.commit(which & finite, np.zeros(len(which), dtype=int))
             self.closed[which] = True
             return which & finite
         self.closed[which] = False
         if self.contact.shape[-1]:
             self.contact[:, lanes] = self._next_states()[1][:, lanes]
         return which.copy()
+
+    def take(self, other: Motions, which: Any) -> None:
+        """Motions of some lanes of others, perhaps on another processor."""
+        there, here = other.lanes.array(np.flatnonzero(which)), slice(int(which.sum()))
+
+        def put(x: Any) -> Any:
+            return x if self.lanes.target == other.lanes.target else self.lanes.array(other.lanes.host(x))
+
+        for name in ("q", "v", "memory", "forces", "data"):
+            getattr(self.at, name)[:, here] = put(getattr(other.at, name)[:, there])
+            if name != "forces":
+                getattr(self.end, name)[here] = put(getattr(other.end, name)[there])
+        self.first[here], self.contact[:, here] = put(other.first[there]), put(other.contact[:, there])
+        for mine, yours in zip(self.multipliers, other.multipliers, strict=True):
+            mine[..., here, :] = put(yours[..., there, :])
+        self.weight[here], self.closed[here] = other.weight[which], other.closed[which]
 
     def _next_states(self) -> Any:
         """States one step later than those of each node, and contact forces as far as they are known."""
@@ -141,63 +158,22 @@ class Motions:
             return (found.q, found.v, self.at.memory), found.contact.reshape(*found.contact.shape[:2], -1)
         return (found[0], found[1], found[2] if self.sizes.kept else self.at.memory), None
 
-    def _rollouts(self, lengths: Any) -> Any:
-        """Motions under the policies by shares of their whole change.
-
-        Returns:
-            Truth values, ``lengths x lanes``, of those that are finite; contact forces.
-        """
-        xp, sizes, at, room = self.xp, self.sizes, self.at, self.arrays
-        gains = room.K.reshape(*room.K.shape[:2], -1)
-        parts = [at.q, at.v, at.memory[..., : sizes.carried], at.forces, room.k, gains, room.gaps[1:]]
-        fill = xp.concatenate(parts, axis=-1)
-        self._about[..., : fill.shape[-1]] = fill[:, None]
-        self._length[..., 0] = self.lanes.array(np.asarray(lengths))[:, None]
-        self._x[...] = self.first[None]
-        outs, size = [], self._x.shape[-1]
-        for go in self._follow:
-            outs.append(go())
-            self._x[...] = outs[-1][..., :size]
-        found, trial, begin = xp.stack(outs), self.trial, 0
-        for name, count in (("q", sizes.nq), ("v", sizes.nv), ("memory", sizes.kept)):
-            place = slice(begin, begin + count)
-            table, end = getattr(trial, name), getattr(self.trial_end, name)
-            table[0], table[1:], end[...] = self.first[:, place], found[:-1, ..., place], found[-1, ..., place]
-            begin += count
-        trial.forces[...] = found[..., begin : begin + sizes.n]
-        self._trial_contact = found[..., begin + sizes.n :]
-        return self.lanes.host(xp.isfinite(found).all(axis=(0, -1)))
-
-    def _commit(self, which: Any, choice: Any) -> None:
-        """Take trial motions for the motions of some lanes."""
-        if not which.any():
-            return
-        lanes, put = np.flatnonzero(which), self.lanes.array
-        here, chosen = put(lanes), put(choice[lanes])
-        for name in ("q", "v", "memory", "forces"):
-            getattr(self.at, name)[:, here] = getattr(self.trial, name)[:, chosen, here]
-            if name != "forces":
-                getattr(self.end, name)[here] = getattr(self.trial_end, name)[chosen, here]
-        self.contact[:, here] = self._trial_contact[:, chosen, here]
-
     # costs ----------------------------------------------------------------------------------------------------
 
-    def _update_penalties(self) -> None:
-        """Put penalties where the kernels look."""
+    def load_penalties(self, nodes: Any, end: Any) -> None:
+        """Put penalties where the kernels look: tables of nodes and ends, perhaps with an axis of step lengths."""
         if not self._constrained:
             return
-        weight = self.lanes.array(self.weight)
-        for nodes, end in ((self.at, self.end), (self.trial, self.trial_end)):
-            lead = (slice(None),) if nodes is self.at else (slice(None), None)
-            nodes.weight[..., 0] = (weight * self._used)[lead]
-            nodes.shifts[...] = (self.multipliers[0] / weight[:, None])[lead]
-            end.weight[..., 0], end.shifts[...] = weight, self.multipliers[1] / weight[:, None]
+        weight, lead = self.lanes.array(self.weight), (slice(None), *(None,) * (end.weight.ndim - 2))
+        nodes.weight[..., 0] = (weight * self._used)[lead]
+        nodes.shifts[...] = (self.multipliers[0] / weight[:, None])[lead]
+        end.weight[..., 0], end.shifts[...] = weight, self.multipliers[1] / weight[:, None]
 
-    def _total(self, values: Any) -> Any:
+    def total(self, values: Any) -> Any:
         """Sum over the first axis, in the order of a sum over one motion."""
         return self.xp.ascontiguousarray(self.xp.moveaxis(values, 0, -1)).sum(axis=-1)
 
-    def _cone_cost(self, cones: Any) -> tuple[Any, Any]:
+    def cone_cost(self, cones: Any) -> tuple[Any, Any]:
         """Penalty of friction cones (steps x ... x lanes x rows), and by how much they are exceeded."""
         weight = self.lanes.array(self.weight)
         shift = self.multipliers[2] / weight[:, None]
@@ -207,7 +183,7 @@ class Motions:
         squares = self.xp.ascontiguousarray(squares).reshape(*squares.shape[:-2], -1)
         return 0.5 * weight * squares.sum(axis=-1), beyond
 
-    def _cone_values(self, contact: Any) -> Any:
+    def cone_values(self, contact: Any) -> Any:
         """Values of the friction cones, zero of points that are not held."""
         friction = getattr(self.stepping.dynamics, "friction", None) or 0.0
         x, y, z = (contact[..., i::3] / weight_of(self.problem.model) for i in range(3))
@@ -216,31 +192,24 @@ class Motions:
         held = self.at.row[:, :, 1 : 1 + values.shape[-2], None]
         return (values * (held if values.ndim == 4 else held[:, None])).reshape(*values.shape[:-2], -1)
 
-    def _trial_costs(self) -> Any:
-        """``lengths x lanes``: costs of the trial motions with the penalties; infinite where not finite."""
-        total = self._total(self._trial_cost()) + self._trial_end_cost()
-        if self.stepping.cones:
-            total = total + self._cone_cost(self._cone_values(self._trial_contact))[0]
-        total = self.lanes.host(total)
-        return np.where(np.isfinite(total), total, np.inf)
-
     # expansion ------------------------------------------------------------------------------------------------
 
     def expanded(self) -> Expansion:
         """Costs and dynamics about the motions, whose slopes, Hessians and gaps go to the recursions."""
         xp, room, size = self.xp, self.arrays, self.sizes.x
-        self._update_penalties()
+        self.load_penalties(self.at, self.end)
         linear, terms, last = self._linear(), self._terms(), self._last_terms()
         after = None
         if self.sizes.row:
-            room.dynamics[...], after = linear.F, (linear.q, linear.v, self.at.memory)
+            room.dynamics[...], room.start[...], room.way[...] = linear.rate, linear.start, linear.way
+            room.dt[...], after = linear.dt, (linear.q, linear.v, self.at.memory)
         else:
             room.dynamics[..., :size], room.dynamics[..., size:] = linear.A, linear.B
         self._scattered_terms(terms, last)
-        plain, total = (self._total(x) + y for x, y in ((terms.plain, last.plain), (terms.total, last.total)))
+        plain, total = (self.total(x) + y for x, y in ((terms.plain, last.plain), (terms.total, last.total)))
         if self.stepping.cones:
             self.cones[...] = linear.cones[..., 0]
-            cost, beyond = self._cone_cost(self.cones)
+            cost, beyond = self.cone_cost(self.cones)
             total, J = total + cost, linear.cones[..., 1:]
             weight = self.lanes.array(self.weight)[:, None]
             room.slopes[:-1] += weight * (beyond[..., None, :] @ J)[..., 0, :]
@@ -329,16 +298,17 @@ class Motions:
             Truth values of the lanes that moved.
         """
         gap, (_, slope, curvature) = about.gaps, report.T
-        steepest = self.lanes.host(self.xp.abs(self.arrays.adjoint).max(axis=(0, -1)))
-        price = np.where(gap > 1e-9, 10.0 * steepest, 0.0)
+        price, open_ = np.zeros(len(gap)), gap > 1e-9
+        if open_.any():
+            price[open_] = 10.0 * self.lanes.host(self.xp.abs(self.arrays.adjoint).max(axis=(0, -1)))[open_]
         merit = about.cost + price * gap
-        left, moved, at_once = which.copy(), np.zeros(len(which), dtype=bool), self.lanes.lengths_at_once
+        left, moved = which.copy(), np.zeros(len(which), dtype=bool)
         rounding = ROUNDING * (1.0 + np.abs(merit))
-        for begin in range(0, len(STEP_LENGTHS), at_once):
+        for lengths in self.lanes.lengths:
             if not left.any():
                 break
-            lengths, choice = STEP_LENGTHS[begin : begin + at_once], np.zeros(len(which), dtype=int)
-            finite, costs, taken = self._rollouts(lengths), self._trial_costs(), np.zeros(len(which), dtype=bool)
+            trials, choice = self.trials(len(lengths)), np.zeros(len(which), dtype=int)
+            finite, costs, taken = trials.roll_out(lengths), trials.costs(), np.zeros(len(which), dtype=bool)
             for i, length in enumerate(lengths):
                 decrease = merit - costs[i] - price * ((1.0 - length) * gap)
                 expected = -length * (slope + 0.5 * length * curvature) + length * price * gap
@@ -349,6 +319,6 @@ class Motions:
                 choice[take] = i
                 left, taken = left & ~take, taken | take
                 self.closed |= take & (length == 1.0)
-            self._commit(taken, choice)
+            trials.commit(taken, choice)
             moved |= taken
         return moved

@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, scale, sqrt
+from ..arrays import concatenate, factored, scale, sqrt, stack
 from ..arrays.differentiate import linearized
-from ..arrays.linear import solver
-from ..arrays.tree_elimination import TreeElimination
 from ..dynamics.derivative_sweeps import Motion, changes, motion_of
 from ..dynamics.derivatives import by_motion, mass_of
 from ..dynamics.link_derivatives import LinkDerivatives, link_derivatives
@@ -26,6 +24,7 @@ from ..dynamics.sweeps import places_above
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..simulation.integrators.step_jacobian import Displacement
+from .riccati import Implied
 
 CONE_ROUNDING = 1e-4
 """Tangential force, relative to the weight, by which the rounded tip of a friction cone is wider than the cone."""
@@ -60,10 +59,22 @@ class Linear(NamedTuple):
 
     q: Any
     v: Any
-    F: Any
-    """``2 nv x (2 nv + n)``"""
+    rate: Any
+    """derivatives of the velocity, ``nv x (2 nv + n)``; those of the configuration are implied"""
+    start: Any
+    """derivatives of the first of the configuration by their start, see :func:`implied_by`"""
+    way: Any
+    """by the velocity after the step"""
+    dt: Any
     cones: Any
     """``rows x (1 + 2 nv + n)``: values that must not be positive, and their derivatives"""
+
+
+def implied_by(model: Model) -> Implied:
+    """Configurations of a semi-implicit step: all; the first are those that are displaced by a group, in fours."""
+    blocks = Displacement.of(model, np.zeros(model.nv))
+    last = max([0, *(at.stop for at, block in zip(blocks.places, blocks.by_way, strict=True) if block is not None)])
+    return Implied(model.nv, min(model.nv, -(-last // 4) * 4))
 
 
 class _Equations:
@@ -75,22 +86,37 @@ class _Equations:
         self.gains = (stiffness, 1.0 / node.dt if damping is None else damping)
         self.motion = motion_of(model, state)
         rest = changes(model, state, self.motion, np.zeros(model.nv))
-        self.M = TreeElimination(mass_of(model, self.motion), places_above(model))
+        self.root = factored(mass_of(model, self.motion), places_above(model))
+        self.inverses = self.root.inverses[:, None]
         self.drive = concatenate([np.zeros((model.m, model.n)), np.eye(model.n)])
-        bias = _forces_of(model, self.motion)
-        free = self.M.solve((self.drive @ forces - bias)[:, None])[:, 0]
+        pulled = self._inward((self.drive @ forces - _forces_of(model, self.motion))[:, None])
         self.links = _by_point(model, self.motion, rest[1], np.zeros(model.nv), points)
         if not points:
-            self.a, self.loads = free, np.zeros((0, 3))
+            self.a, self.loads = self._outward(pulled)[:, 0], np.zeros((0, 3))
             return
-        self.J = concatenate([self._rows(i) for i in range(len(points))])
-        self.MinvJt = self.M.solve(self.J.T)
+        # J M^-1 J' = Y' D^-1 Y: columns of Y = L^-T J' are zero off the way from the point to the root
+        self.Y = self._inward(concatenate([self._rows(i) for i in range(len(points))]).T)
+        self.scaled = self.inverses * self.Y
         held = concatenate([scale(w, np.ones(3)) for w in node.held])
-        self.held = held
-        self.solve = solver(self.J @ self.MinvJt + np.diag(1.0 - held))
+        self.held = held[:, None]
+        delassus = factored(self.scaled.T @ self.Y + np.diag(1.0 - held), range(-1, len(held) - 1))
+        self.solve = delassus.solve
         b = concatenate([self._constraint(i, self._numbers(i, self.links[i])) for i in range(len(points))])
-        loads = -held * self.solve(held * (self.J @ free + b))
-        self.a, self.loads = free + self.MinvJt @ loads, np.reshape(loads, (-1, 3))
+        loads = self._reactions(b[:, None], pulled)
+        self.a, self.loads = self._outward(pulled + self.Y @ loads)[:, 0], np.reshape(loads, (-1, 3))
+
+    def _inward(self, x: Any) -> Any:
+        """``L^-T x`` of the mass matrix ``L' D L``."""
+        return stack([self.root.inward(column) for column in x.T], axis=1) if x.size else x
+
+    def _outward(self, x: Any) -> Any:
+        """``L^-1 D^-1 x``."""
+        return stack([self.root.outward(column) for column in (self.inverses * x).T], axis=1)
+
+    def _reactions(self, constraint: Any, pulled: Any) -> Any:
+        """Contact forces that hold the points against ``pulled``, of :meth:`_inward`."""
+        missing = self.held * (constraint + self.scaled.T @ pulled)
+        return -self.held * stack([self.solve(column) for column in missing.T], axis=1)
 
     def _rows(self, i: int) -> Any:
         """Velocity of a point (3 x nv) in the axes of its link, weighted."""
@@ -136,9 +162,9 @@ class _Equations:
         motion = self.motion._replace(bias_forces=needed)
         moves = changes(model, self.state, motion, self.a)[1]
         q, v = by_motion(motion, moves)
-        X = self.M.solve(concatenate([-q, -v, self.drive], axis=1))
+        pulled = self._inward(concatenate([-q, -v, self.drive], axis=1))
         if not self.points:
-            return X, np.zeros((0, 1 + X.shape[1]))
+            return self._outward(pulled), np.zeros((0, 1 + pulled.shape[1]))
         accelerated = changes(model, self.state, self.motion, self.a)[1]
         own = _by_point(model, self.motion, accelerated, self.a, self.points)
         slopes = []
@@ -147,9 +173,9 @@ class _Equations:
             d, nu, a = D[:, :6], D[:, 6:12], D[:, 12:]
             by_q = d @ at.J + nu @ at.twist_by_q + a @ at.acceleration_by_q
             by_v = nu @ at.J + a @ at.acceleration_by_v
-            slopes.append(self.node.held[i] * _scattered_columns(X.shape, at.columns, by_q, by_v, nv))
-        loads = -self.held[:, None] * self.solve(concatenate(slopes) + self.J @ X)
-        return X + self.MinvJt @ loads, self._cones(friction, loads, kinds)
+            slopes.append(self.node.held[i] * _scattered_columns(pulled.shape, at.columns, by_q, by_v, nv))
+        loads = self._reactions(concatenate(slopes), pulled)
+        return self._outward(pulled + self.Y @ loads), self._cones(friction, loads, kinds)
 
     def _cones(self, friction: float | None, by: Any, kinds: Any) -> Any:
         """Rows ``[value, derivatives]`` of the friction cones, zero for points that are not held."""
@@ -223,8 +249,8 @@ def linear_phase_step(
     found = _Equations(model, _state(model, q, v), forces, about, points, gains)
     da, cones = found.linear(friction, [q, v, forces, node])
     after = v + scale(about.dt, found.a)
-    way, width = scale(about.dt, after), 2 * nv + model.n
+    way, first = scale(about.dt, after), slice(implied_by(model).lead)
     end = Displacement.of(model, way)
     dv = concatenate([np.zeros((nv, nv)), np.eye(nv), np.zeros((nv, model.n))], axis=1) + scale(about.dt, da)
-    start = end.start(np.eye(nv, width))
-    return Linear(model.integrate(q, way), after, concatenate([start + end.way(scale(about.dt, dv)), dv]), cones)
+    by_start, by_way = end.start(np.eye(nv))[first, first], end.way(scale(about.dt, np.eye(nv)))[first, first]
+    return Linear(model.integrate(q, way), after, dv, by_start, by_way, about.dt, cones)

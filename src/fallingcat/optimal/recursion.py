@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from ..compiler.loop_compiler import Integers, LoopSource, Matrix, Vector
 from ..qp.householder import add, copy, dot
+from . import block_products
+from .block_products import add_product, add_symmetric, divided, divided_transposed, mirror, scaled
 
 MAX_ACTIVE_SETS = 30
 """Changes of the set of inputs at their bounds in one box-constrained quadratic program."""
@@ -24,8 +26,15 @@ class Given(NamedTuple):
     steps: int
     size: int
     n: int
+    implied: int
+    """number of the first in ``x`` whose change ``start dq + way dv`` follows from that of as many behind them"""
+    lead: int
+    """number of the first of these, for which ``start`` and ``way`` are matrices: for the others 1 and ``dt``"""
     dynamics: Matrix
-    """``[A B]`` of each step"""
+    """``[A B]`` of each step, without the rows that are implied"""
+    start: Matrix
+    way: Matrix
+    dt: Vector
     gaps: Matrix
     slopes: Matrix
     hessians: Matrix
@@ -53,6 +62,7 @@ class Room(NamedTuple):
     G: Matrix
     Q: Matrix
     L: Matrix
+    U: Matrix
     Y: Matrix
     q: Vector
     value: Vector
@@ -63,80 +73,6 @@ class Room(NamedTuple):
     trial: Vector
     product: Vector
     free: Integers
-
-
-def add_four(
-    n: int,
-    a: float,
-    b: float,
-    c: float,
-    d: float,
-    e: float,
-    f: float,
-    g: float,
-    h: float,
-    w: Vector,
-    x: Vector,
-    y: Vector,
-    z: Vector,
-    s: Vector,
-    t: Vector,
-) -> None:
-    """Add ``a w + b x + c y + d z`` to ``s`` and ``e w + f x + g y + h z`` to ``t``."""
-    for i in range(n):
-        s[i] = s[i] + a * w[i] + b * x[i] + c * y[i] + d * z[i]
-        t[i] = t[i] + e * w[i] + f * x[i] + g * y[i] + h * z[i]
-
-
-def add_product(m: int, k: int, n: int, A: Matrix, B: Matrix, C: Matrix) -> None:
-    """Add ``A B`` (m x k, k x n) to ``C``."""
-    i = 0
-    while i + 1 < m:
-        p, q = A[i], A[i + 1]
-        j = 0
-        while j + 3 < k:
-            w, x, y, z = B[j], B[j + 1], B[j + 2], B[j + 3]
-            a, b, c, d = p[j], p[j + 1], p[j + 2], p[j + 3]
-            e, f, g, h = q[j], q[j + 1], q[j + 2], q[j + 3]
-            add_four(n, a, b, c, d, e, f, g, h, w, x, y, z, C[i], C[i + 1])
-            j += 4
-        while j < k:
-            add(n, p[j], B[j], C[i])
-            add(n, q[j], B[j], C[i + 1])
-            j += 1
-        i += 2
-    if i < m:
-        for j in range(k):
-            add(n, A[i, j], B[j], C[i])
-
-
-def add_transposed(m: int, k: int, n: int, A: Matrix, B: Matrix, C: Matrix) -> None:
-    """Add ``A' B`` (A: k x m, B: k x n) to ``C``: on and right of its diagonal, and at most one entry left of it."""
-    i = 0
-    while i + 1 < m:
-        s, t = C[i][i:], C[i + 1][i:]
-        j = 0
-        while j + 3 < k:
-            w, x, y, z = B[j][i:], B[j + 1][i:], B[j + 2][i:], B[j + 3][i:]
-            a, b, c, d = A[j, i], A[j + 1, i], A[j + 2, i], A[j + 3, i]
-            e, f, g, h = A[j, i + 1], A[j + 1, i + 1], A[j + 2, i + 1], A[j + 3, i + 1]
-            add_four(n - i, a, b, c, d, e, f, g, h, w, x, y, z, s, t)
-            j += 4
-        while j < k:
-            add(n - i, A[j, i], B[j][i:], s)
-            add(n - i, A[j, i + 1], B[j][i:], t)
-            j += 1
-        i += 2
-    if i < m:
-        for j in range(k):
-            add(n - i, A[j, i], B[j][i:], C[i][i:])
-
-
-def mirror(n: int, A: Matrix) -> None:
-    """Copy what is right of the diagonal to the other side."""
-    for i in range(n):
-        for j in range(i):
-            A[i, j] = A[j, i]
 
 
 def factored(n: int, H: Matrix, free: Integers, L: Matrix) -> int:
@@ -226,6 +162,61 @@ def bounded(n: int, H: Matrix, g: Vector, low: Vector, high: Vector, x: Vector, 
     return factored(n, H, free, L)
 
 
+def add_implied(implied: int, lead: int, n: int, way: Matrix, dt: float, X: Matrix) -> None:
+    """Add ``way' X`` of the implied rows of ``X`` (n columns) to as many rows behind them."""
+    add_product(lead, lead, n, way, X, X[implied:])
+    for i in range(lead, implied):
+        add(n, dt, X[i], X[implied + i])
+
+
+def add_implied_to(implied: int, lead: int, way: Matrix, dt: float, x: Vector) -> None:
+    """:func:`add_implied` for one column."""
+    for i in range(lead):
+        add(lead, x[i], way[i], x[implied:])
+    add(implied - lead, dt, x[lead:], x[implied + lead :])
+
+
+def add_gradient(given: Given, node: int, x: Vector, y: Vector) -> None:
+    """Add ``F' x`` to ``y``, for ``x`` of :func:`add_implied_to`."""
+    F = given.dynamics[node * (given.size - given.implied) :]
+    start = given.start[node * given.lead :]
+    for i in range(given.implied, given.size):
+        add(given.size + given.n, x[i], F[i - given.implied], y)
+    for i in range(given.lead):
+        add(given.lead, x[i], start[i], y)
+    add(given.implied - given.lead, 1.0, x[given.lead :], y[given.lead :])
+
+
+def expanded(given: Given, node: int, room: Room) -> None:
+    """``Q = H + F' V F`` of a node, on and right of the diagonal; ``V`` is used up.
+
+    Of semi-implicit steps ``F = [start + way D; D]``: products of ``D`` alone, half as many.
+    """
+    size = given.size
+    both = size + given.n
+    implied = given.implied
+    lead = given.lead
+    dense = size - implied
+    D = given.dynamics[node * dense :]
+    start = given.start[node * lead :]
+    way = given.way[node * lead :]
+    H = given.hessians[node * both :]
+    dt = given.dt[node]
+    for i in range(size):
+        scaled(both, 0.0, room.G[i])
+        copy(implied - lead, room.V[i][lead:], room.G[i][lead:])
+    add_product(size, lead, lead, room.V, start, room.G)
+    add_implied(implied, lead, size, way, dt, room.V)
+    add_product(size, dense, both, room.V[implied:], D, room.G)
+    for i in range(both):
+        copy(both, H[i], room.Q[i])
+    add_product(lead, lead, both, start, room.G, room.Q)
+    for i in range(lead, implied):
+        add(both, 1.0, room.G[i], room.Q[i])
+    add_implied(implied, lead, both, way, dt, room.G)
+    add_symmetric(both, dense, D, room.G[implied:], room.Q)
+
+
 def backward_pass(given: Given, found: Found, room: Room) -> int:
     """Policy from the last node to the first."""
     steps = given.steps
@@ -242,27 +233,22 @@ def backward_pass(given: Given, found: Found, room: Room) -> int:
     found.report[1] = 0.0
     found.report[2] = 0.0
     for node in range(steps - 1, -1, -1):
-        F = given.dynamics[node * size :]
-        H = given.hessians[node * both :]
         K = found.K[node * n :]
         k = found.k[node]
         low = given.low[node]
         high = given.high[node]
-        # Q = H + F' V F and q = slope + F' (value + V gap)
+        # q = slope + F' (value + V gap), and the same without gaps along the motion
         for i in range(size):
             room.product[i] = room.value[i] + dot(size, room.V[i], given.gaps[node + 1])
-            for j in range(both):
-                room.G[i, j] = 0.0
-        add_product(size, size, both, room.V, F, room.G)
         copy(both, given.slopes[node], room.q)
         copy(both, given.slopes[node], room.along)
-        for i in range(size):
-            add(both, room.product[i], F[i], room.q)
-            add(both, room.costate[i], F[i], room.along)
-        for i in range(both):
-            copy(both, H[i], room.Q[i])
-        add_transposed(both, size, both, F, room.G, room.Q)
-        mirror(both, room.Q)
+        way = given.way[node * given.lead :]
+        add_implied_to(given.implied, given.lead, way, given.dt[node], room.product)
+        add_implied_to(given.implied, given.lead, way, given.dt[node], room.costate)
+        add_gradient(given, node, room.product, room.q)
+        add_gradient(given, node, room.costate, room.along)
+        expanded(given, node, room)
+        mirror(size, both, room.Q)
         for i in range(n):
             room.Q[size + i, size + i] += given.damping[0]
             copy(n, room.Q[size + i][size:], room.Y[i])
@@ -282,32 +268,19 @@ def backward_pass(given: Given, found: Found, room: Room) -> int:
         for i in range(n):
             add(size, k[i], room.Q[size + i], room.value)
         for i in range(n):
-            if room.free[i] == 1:
-                copy(size, room.Q[size + i], K[i])
-                for j in range(i):
-                    add(size, -room.L[i, j], K[j], K[i])
-                scaled(size, 1.0 / room.L[i, i], K[i])
-            else:
-                scaled(size, 0.0, K[i])
-            for j in range(size):
-                room.Y[i, j] = -K[i, j]
+            copy(size, room.Q[size + i], K[i])
+            for j in range(i + 1):
+                room.U[j, i] = room.L[i, j]
+        divided(n, size, room.U, room.free, K, room.Y)
         for i in range(size):
             copy(size, room.Q[i], room.V[i])
-        add_transposed(size, n, size, K, room.Y, room.V)
-        mirror(size, room.V)
-        for i in range(n - 1, -1, -1):
-            scaled(size, -1.0 / room.L[i, i] if room.free[i] == 1 else 0.0, K[i])
-            for j in range(i):
-                add(size, room.L[i, j], K[i], K[j])
+        add_symmetric(size, n, K, room.Y, room.V)
+        mirror(0, size, room.V)
+        divided_transposed(n, size, room.L, room.free, K)
         copy(size, room.value, found.adjoint[node])
     return SOLVED
 
 
-def scaled(n: int, factor: float, x: Vector) -> None:
-    """Multiply ``x`` by a factor; by 0 whatever it holds."""
-    for i in range(n):
-        x[i] = 0.0 if factor == 0.0 else factor * x[i]
-
-
-LOOPS = (add, copy, dot, scaled, add_four, add_product, add_transposed, mirror, factored, solved, quadratic, bounded)
-RECURSION = LoopSource(*LOOPS, backward_pass)
+LOOPS = (*block_products.LOOPS, factored, solved, quadratic, bounded)
+STEPS = (add_implied, add_implied_to, add_gradient, expanded, backward_pass)
+RECURSION = LoopSource(*LOOPS, *STEPS)

@@ -27,11 +27,29 @@ class Policy(NamedTuple):
     """``(steps + 1) x x``: derivative of the value by the state at each node"""
 
 
+class Implied(NamedTuple):
+    """Numbers in ``x`` whose change follows from that of others: configurations of semi-implicit steps."""
+
+    rows: int = 0
+    """number of the first in ``x`` whose change is ``start dq + way dv``, of as many behind them"""
+    lead: int = 0
+    """number of the first of these, for which ``start`` and ``way`` are matrices: for the others 1 and ``dt``"""
+
+
+NONE = Implied()
+
+
 class Arrays(NamedTuple):
     """Expansion and policy of a recursion, or of many with an axis before the others."""
 
     dynamics: FloatArray
-    """``[A B]`` of every step"""
+    """``[A B]`` of every step, without the rows that are implied"""
+    start: FloatArray
+    """derivatives of the implied rows by their start, see :class:`Implied`"""
+    way: FloatArray
+    """by the numbers behind them"""
+    dt: FloatArray
+    """lengths of the steps (s)"""
     gaps: FloatArray
     """by how much each node lies behind the step before it"""
     slopes: FloatArray
@@ -47,13 +65,22 @@ class Arrays(NamedTuple):
     adjoint: FloatArray
 
     @classmethod
-    def of(cls, steps: int, size: int, n: int, lead: tuple[int, ...] = (), zeros: Any = np.zeros) -> Arrays:
+    def of(
+        cls,
+        steps: int,
+        size: int,
+        n: int,
+        implied: Implied = NONE,
+        batch: tuple[int, ...] = (),
+        zeros: Any = np.zeros,
+    ) -> Arrays:
         """New arrays."""
-        both = size + n
+        both, lead = size + n, (implied.lead, implied.lead)
+        ways = ((size - implied.rows, both), lead, lead, ())
         nodes = ((size,), (both,), (both, both))
-        shapes = [(steps, size, both), *((steps + 1, *shape) for shape in nodes)]
+        shapes = [*((steps, *shape) for shape in ways), *((steps + 1, *shape) for shape in nodes)]
         shapes += [(steps, n), (steps, n), (steps, n), (steps, n, size), (steps + 1, size)]
-        return cls(*(zeros((*lead, *shape)) for shape in shapes))
+        return cls(*(zeros((*batch, *shape)) for shape in shapes))
 
 
 class Recursion:
@@ -65,29 +92,40 @@ class Recursion:
         n: Numbers in ``u``.
         first: First numbers in ``x``, on which steps depend; those behind them are left out where no step does; None:
             all.
+        implied: Numbers in ``x`` whose change follows from that of others.
         arrays: Arrays to work on; None: new ones.
     """
 
-    def __init__(self, steps: int, size: int, n: int, first: int | None = None, arrays: Arrays | None = None) -> None:
+    def __init__(
+        self,
+        steps: int,
+        size: int,
+        n: int,
+        first: int | None = None,
+        implied: Implied = NONE,
+        arrays: Arrays | None = None,
+    ) -> None:
         both, wide = size + n, max(size, n)
-        self.arrays = made = Arrays.of(steps, size, n) if arrays is None else arrays
-        self.dynamics, self.gaps, self.slopes, self.hessians, self.low, self.high, self.k, self.K, self.adjoint = made
+        self.arrays = made = Arrays.of(steps, size, n, implied) if arrays is None else arrays
+        self.dynamics, self.gaps, self.slopes, self.hessians = made.dynamics, made.gaps, made.slopes, made.hessians
+        self.low, self.high, self.k, self.K, self.adjoint = made[-5:]
         self._sizes, self._first = (steps, size, n), size if first is None else first
         self._smaller: Recursion | None = None
         self._damping, self._report = np.zeros(1), np.zeros(3)
-        F, H = (x.reshape(-1, x.shape[-1]) for x in (self.dynamics, self.hessians))
+        D, start, way, H = (_rows(x) for x in (made.dynamics, made.start, made.way, made.hessians))
         found = Found(self.k, self.K.reshape(-1, size), self.adjoint, self._report)
         room = Room(
             V=np.zeros((size, size)),
             G=np.zeros((size, both)),
             Q=np.zeros((both, both)),
             L=np.zeros((n, n)),
+            U=np.zeros((n, n)),
             Y=np.zeros((n, wide)),
-            **{name: np.zeros(both) for name in Room._fields[5:-1]},
+            **{name: np.zeros(both) for name in Room._fields[6:-1]},
             free=np.zeros(n, dtype=np.int64),
         )
-        costs = (self.gaps, self.slopes, H, self.low, self.high, self._damping)
-        self._run = RECURSION.bound(Given(steps, size, n, F, *costs), found, room)
+        ways, costs = (D, start, way, made.dt), (self.gaps, self.slopes, H, self.low, self.high, self._damping)
+        self._run = RECURSION.bound(Given(steps, size, n, *implied, *ways, *costs), found, room)
 
     def policy(self, damping: float) -> Policy | None:
         """Policy for what the arrays hold.
@@ -126,6 +164,11 @@ class Recursion:
         self.K[:], self.adjoint[:] = 0.0, 0.0  # other numbers may have been felt before
         self.k[:], self.K[:, :, felt], self.adjoint[:, felt] = found.k, found.K, found.adjoint
         return found._replace(k=self.k, K=self.K, adjoint=self.adjoint)
+
+
+def _rows(x: FloatArray) -> FloatArray:
+    """Matrices below each other."""
+    return x.reshape(x.shape[0] * x.shape[1], x.shape[2])
 
 
 def backward(dynamics: Any, gaps: Any, slopes: Any, hessians: Any, bounds: Any, damping: float) -> Policy | None:

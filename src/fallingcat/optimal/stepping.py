@@ -15,8 +15,9 @@ from ..compiler import compile
 from ..model import Model, State
 from ..simulation.steps.step_code import simulation_step
 from ..simulation.steps.step_derivatives import SolvedStep, StepDerivatives
-from .phase_step import phase_step
+from .phase_step import implied_by, phase_step
 from .phases import ContactPhases
+from .riccati import NONE, Arrays
 
 Point = tuple[FloatArray, FloatArray, FloatArray]
 """Flat configuration, velocity and memory, of one node or of several."""
@@ -100,6 +101,7 @@ class SimulationSteps:
     """rows of friction cones"""
     contacts = 0
     """numbers of contact forces"""
+    implied = NONE
 
     def __init__(self, dynamics: StepDerivatives, steps: int) -> None:
         self.dynamics, self.model, self.steps = dynamics, dynamics.model, steps
@@ -129,14 +131,15 @@ class SimulationSteps:
         after = (found[0], found[1], found[2] if self.sizes.kept else at[2])
         return after, np.zeros((len(u), 0))
 
-    def linearizer(self, at: Point, u: FloatArray, into: FloatArray, threads: int) -> Linearizer:
-        """Function that fills ``into`` with ``[A B]`` of all steps; it knows neither states after them nor cones."""
+    def linearizer(self, at: Point, u: FloatArray, into: Arrays, threads: int) -> Linearizer:
+        """Function that fills ``[A B]`` of all steps; it knows neither states after them nor cones."""
         go, (A, B) = self.dynamics.function.batcher(*at[: 3 if self.sizes.kept else 2], u, threads=threads)
-        size, none = self.sizes.x, np.zeros((len(u), 0, 1 + into.shape[-1]))
+        size, F = self.sizes.x, into.dynamics
+        none = np.zeros((len(u), 0, 1 + F.shape[-1]))
 
         def run() -> tuple[Point | None, FloatArray]:
             go()
-            into[:, :, :size], into[:, :, size:] = A, B
+            F[:, :, :size], F[:, :, size:] = A, B
             return None, none
 
         return run
@@ -176,7 +179,7 @@ class PhaseSteps:
         self._target = target
         self.sizes = Sizes(self.model.nq, self.model.nv, 0, 0, self.model.n, self.rows.shape[1])
         self.cones = 0 if dynamics.friction is None else 2 * len(dynamics.points)
-        self.contacts = 3 * len(dynamics.points)
+        self.contacts, self.implied = 3 * len(dynamics.points), implied_by(dynamics.model)
 
     @property
     def times(self) -> FloatArray:
@@ -219,13 +222,13 @@ class PhaseSteps:
         q, v, contact = self._step(at[0], at[1], u, self.rows)
         return (q, v, at[2]), contact.reshape(len(u), -1)
 
-    def linearizer(self, at: Point, u: FloatArray, into: FloatArray, threads: int) -> Linearizer:
-        """Function that fills ``into`` with ``[A B]`` of all steps, with states after them and friction cones."""
+    def linearizer(self, at: Point, u: FloatArray, into: Arrays, threads: int) -> Linearizer:
+        """Function that fills the derivatives of all steps, with states after them and friction cones."""
         go, found = self.dynamics.linear.batcher(at[0], at[1], u, self.rows, threads=threads)
 
         def run() -> tuple[Point | None, FloatArray]:
             go()
-            into[:] = found.F
+            into.dynamics[:], into.start[:], into.way[:], into.dt[:] = found.rate, found.start, found.way, found.dt
             return (found.q, found.v, at[2]), found.cones
 
         return run

@@ -144,7 +144,7 @@ class CudaKernel:
         flat = self._launch(columns, count).T.reshape(*lead, self.size)
         return rebuild(self._trace.result, _as_library_of(flat, arguments[0]))
 
-    def batcher(self, *columns: Any) -> tuple[Callable[[], Any], Any]:
+    def batcher(self, *columns: Any, out: Any = None) -> tuple[Callable[[], Any], Any]:
         """Batch of states for a loop: ``go, out = k.batcher(q, v, ...)``, of :meth:`columns`.
 
         Each ``go()`` computes from what the arrays hold by then, and what it finds is in ``out`` (outputs x n).
@@ -152,7 +152,7 @@ class CudaKernel:
         cupy, arrays = cupy_module(), self._checked(columns)
         count = arrays[0].shape[1]
         _check_width(count)
-        out = cupy.empty((self.size, count), dtype=self.dtype)
+        out = cupy.empty((self.size, count), dtype=self.dtype) if out is None else out
         work = cupy.empty((max(self.stages.places, 1), count), dtype=self.dtype)
         launches = [
             (kernel, (-(-count // text.states),), (text.block,), text.shared)
