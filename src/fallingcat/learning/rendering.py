@@ -84,7 +84,8 @@ def _page(environment: Environment, shown: list[int], rows: list[list[State]], f
     stages = [stage(task.model, [row[k] for row in rows], times, ground=task.contact) for k in range(len(shown))]
     starts = np.array([state.pose[:3, 3] for state in rows[0]])
     crowded = bool(np.ptp(starts, axis=0).max() < ROW_DISTANCE * stages[0].size)
-    poses, shapes = {}, {}
+    poses: dict[str, Any] = {}
+    shapes: dict[str, Any] = {}
     for place, (robot, one) in enumerate(zip(shown, stages, strict=True)):
         aside = np.zeros((4, 4))
         aside[1, 3] = place * ROW_DISTANCE * one.size if crowded else 0.0
