@@ -357,10 +357,18 @@ def test_chosen_robots_are_shown_in_one_scene(tmp_path):
         env.step(np.zeros((6, 12)))
     assert len(scene.times) == 6
     assert scene.times[-1] == pytest.approx(0.1)
-    for k in (4, 1):
+    aside = scene.poses[f"1 {ROBOT.links[0].name}"][-1, 1, 3] - env.now.position[1, 1]
+    assert aside > 0.7  # they start at one place
+    for k, shift in ((4, 0.0), (1, aside)):
         end = scene.poses[f"{k} {ROBOT.links[0].name}"][-1]
-        np.testing.assert_allclose(end[:3, 3], env.now.position[k], atol=1e-12)
+        np.testing.assert_allclose(end[:3, 3] - [0.0, shift, 0.0], env.now.position[k], atol=1e-12)
         np.testing.assert_allclose(end[:3, :3], env.now.rotation[k], atol=1e-12)
+    spread = fc.learning.render(world(4, terrain=FLAT), lambda seen: 0.0 * seen[:, :12], 0.02, robots=(0, 1))
+    (scene,) = spread.blocks
+    starts = [scene.poses[f"{k} {ROBOT.links[0].name}"][0, :3, 3] for k in (0, 1)]
+    both = world(4, terrain=FLAT)
+    both.reset(0, level=1.0)
+    np.testing.assert_allclose(starts, both.now.position[:2], atol=1e-12)
     assert page.write(tmp_path / "robots.html").stat().st_size > 10_000
     with pytest.raises(fc.ModelError, match="robots must be different numbers from 0 to 5"):
         fc.learning.render(env, lambda seen: seen, robots=(6,))

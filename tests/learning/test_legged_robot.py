@@ -62,6 +62,19 @@ def test_motors_limit_the_torques_of_servos():
         Walk(driven(gear=0.0))
 
 
+def test_servos_move_heavy_rotors():
+    joints = tuple(replace(x, armature=1.0 if "knee" in x.name else 0.01) for x in ROBOT.joints)
+    task = Walk(replace(ROBOT, joints=joints))
+    assert task.kp.tolist() == [60.0, 60.0, 400.0] * 4
+    np.testing.assert_allclose(task.kd, [1.5, 1.5, 28.0] * 4)
+    env, light = (Environment(each, 2, bank=2) for each in (task, Walk(ROBOT)))
+    rewards = []
+    for each in (env, light):  # the same angles off: the same cost, whatever the stiffness
+        inputs = {"targets": each.now.joints + 0.01 * (1.0 + np.arange(12) % 3 // 2)}
+        rewards.append(each.task.reward(each.now.with_(inputs=inputs, rates=0.0 * each.now.rates))["torque"])
+    np.testing.assert_allclose(rewards[0], rewards[1])
+
+
 def test_a_humanoid_with_joints_of_other_names_stands_in_the_middle():
     humanoid = fc.robots.humanoid()
     joints = tuple(replace(x, name=x.name.replace("_pitch", "_y")) for x in humanoid.joints)

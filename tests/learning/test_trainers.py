@@ -136,7 +136,8 @@ def test_skrl_trains(kind, tmp_path):
         "memory": {"class": "RandomMemory", "memory_size": -1},
         "agent": {"class": "PPO", "rollouts": 8, "learning_epochs": 1, "mini_batches": 1,
                   "experiment": {"directory": str(tmp_path), "write_interval": 0, "checkpoint_interval": 0}},
-        "trainer": {"class": "SequentialTrainer", "timesteps": 17, "disable_progressbar": True, "headless": True},
+        "trainer": {"class": "SequentialTrainer", "timesteps": 17, "disable_progressbar": True, "headless": True,
+                    "close_environment_at_exit": False},
     }  # fmt: skip
     runner = Runner(skrl.wrap_env(view, wrapper=kind), settings)
     before = [x.detach().clone() for x in runner.agent.policy.parameters()]

@@ -81,8 +81,9 @@ class BraxView:
         self.environment = environment
         self.observation_size, self.action_size = environment.observations, environment.actions
         result = environment.step(np.zeros((environment.robots, environment.actions)), details=True)
-        shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in self._numbers(result)]
-        self._metrics, self._like = tuple(result.metrics), shapes
+        shaped: Any = jax.ShapeDtypeStruct  # which has no types
+        self._metrics = tuple(result.metrics)
+        self._like = [shaped(x.shape, x.dtype) for x in self._numbers(result)]
 
     def __repr__(self) -> str:
         return f"<BraxView of {self.environment!r}>"

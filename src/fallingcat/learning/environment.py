@@ -7,20 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.checks import choice, positive
+from ..dynamics.checks import choice
 from ..errors import ModelError, NumericsError, describe
-from ..model import Model
 from ..records import concise, short
 from ..simulation.batch.resident_batch import ResidentBatch
 from ..simulation.problem.arguments import seconds, whole
+from .arguments import MAX_BYTES, as_level, as_seed, check_size, steps_per_period
 from .delay import Delay
 from .libraries import Library, library_of
 from .task import Snapshot, Task
 
 BANK_SIZE = 1024
 """Starts, and parameters of robots, from which resets draw, unless another number is given."""
-COPIES, MAX_BYTES = 20, {"cpu": 8_000_000_000, "cuda": 100_000_000_000}
-"""Numbers of a robot that are kept, as a multiple of those of its state, and bytes that all of them may take"""
 MAX_SPEED = 1e3
 """m/s and rad/s: a robot beyond it, or one whose velocities are not numbers, is broken."""
 
@@ -100,14 +98,14 @@ class Environment:
         if not isinstance(task, Task):
             raise ModelError(f"task must be a fc.learning.Task, got {describe(task)}")
         self.task, self.robots, self.target = task, whole(robots, "robots"), target
-        self.steps = _multiple(seconds(task.period, "period"), seconds(task.dt, "dt"))
+        self.steps = steps_per_period(seconds(task.period, "period"), seconds(task.dt, "dt"))
         choice(target, tuple(MAX_BYTES), "target of an Environment")
         dtype = ("float32" if target == "cuda" else "float64") if dtype is None else dtype
         default = "cupy" if target == "cuda" else "numpy"
         self.library: Library = library_of(default if library is None else library, target, dtype)
         for count, what in ((self.robots, "robots"), (whole(bank, "bank"), "starts")):
-            _check_size(task.model, count, what, MAX_BYTES[target])
-        rng, starts = np.random.default_rng([_seed(seed), 1]), whole(bank, "bank")
+            check_size(task.model, count, what, MAX_BYTES[target])
+        rng, starts = np.random.default_rng([as_seed(seed), 1]), whole(bank, "bank")
         self.batch = ResidentBatch(
             task.model, self.robots, task.start(rng, starts), task.laws, task.contact, dt=task.dt, target=target,
             dtype=dtype, threads=threads, parameters=task.randomization.parameters(task.model, rng, starts),
@@ -182,13 +180,13 @@ class Environment:
             Observations (N x size).
         """
         if seed is not None:
-            self.library.seed(_seed(seed))
+            self.library.seed(as_seed(seed))
         task, xp, n = self.task, self.library.xp, self.robots
         zeros = self.library.floats
         self._age = zeros(np.zeros(n))
         if stagger:
             self._age = self.library.uniform(0.0, 1.0, n) * task.horizon
-        self._level = zeros(np.full(n, _share(task.first_level if level is None else level)))
+        self._level = zeros(np.full(n, as_level(task.first_level if level is None else level)))
         self._counts = zeros(np.zeros(3))
         self._kp_kd: list[Any] = []
         limits = self._limits
@@ -396,30 +394,3 @@ def _nominal_gains(task: Task) -> list[np.ndarray]:
             whole_law: Any = law.sized(task.model)
             return [np.array(whole_law.kp, dtype=float), np.array(whole_law.kd, dtype=float)]
     return []
-
-
-def _seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
-        raise ModelError(f"seed is a whole number, not negative, got {describe(seed)}")
-    return int(seed)
-
-
-def _share(level: Any) -> float:
-    if positive(level, "level", zero=True) > 1.0:
-        raise ModelError(f"level is a number from 0 to 1, not {describe(level)}")
-    return float(level)
-
-
-def _check_size(model: Model, count: int, what: str, most: int) -> None:
-    """Refuse numbers of robots that do not fit into memory, before it is allocated."""
-    size = 8 * count * COPIES * (model.nq + model.nv)
-    if size > most:
-        given = f"{describe(count)} {what} of {model.name!r}"
-        raise ModelError(f"{given} take more than {most // 10**9} GB: take at most {most * count // size:,}")
-
-
-def _multiple(period: float, dt: float) -> int:
-    steps = round(period / dt)
-    if steps < 1 or abs(period / dt - steps) > 1e-6 * steps:
-        raise ModelError(f"period is a whole number of steps of {dt:g} s, not {period:g} s")
-    return steps

@@ -20,6 +20,8 @@ WALKING_JOINTS: dict[str, tuple[str, ...]] = {"humanoid": ("hip", "knee", "ankle
 """Parts of the names of the joints that walk, where not all do."""
 FOOT_NAMES = ("foot", "sole", "toe")
 """Ends of the names of frames that touch the ground."""
+SERVO_FREQUENCY, SERVO_DAMPING = 20.0, 0.7
+"""rad/s: least natural frequency of a servo that moves its rotor alone; and the damping ratio of that motion"""
 
 
 class Servos(NamedTuple):
@@ -95,6 +97,13 @@ def servos(model: Model, joints: Sequence[str]) -> Servos:
     kd = np.array([one.gear**2 * one.kv for one in positions])
     damped = kd + [model.joints[model.leading_index(name)].passive.damping for name in joints] > 0.0
     return Servos(kp, np.where(damped, kd, kp / 40.0), low, high)
+
+
+def usual_servos(model: Model, joints: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness (N m/rad) and damping (N m s/rad) of servos of which a file says nothing: for its mass and rotors."""
+    rotors = np.array([np.max(model.joints[model.leading_index(name)].armature) for name in joints])
+    kp = np.maximum(10.0 * model.mass / 3.0, SERVO_FREQUENCY**2 * rotors)
+    return kp, np.maximum(kp / 40.0, 2.0 * SERVO_DAMPING * np.sqrt(kp * rotors))
 
 
 def with_drive_limits(model: Model) -> Model:

@@ -15,6 +15,9 @@ from ..visualization import Fact, Page
 from ..visualization.scenes import stage
 from .environment import Environment
 
+ROW_DISTANCE = 1.5
+"""Distance between robots that start at one place and are shown in a row, in sizes of a robot"""
+
 
 def render(
     environment: Environment,
@@ -24,6 +27,8 @@ def render(
     seed: int = 0,
 ) -> Page:
     """Let all robots act for some time, and show some of them in one scene.
+
+    Robots that start at one place are shown in a row, a robot and a half apart.
 
     Args:
         environment: Environment.
@@ -76,9 +81,17 @@ def _states(environment: Environment, shown: list[int]) -> list[State]:
 def _page(environment: Environment, shown: list[int], rows: list[list[State]], falls: int) -> Page:
     task = environment.task
     times = task.period * np.arange(len(rows))
-    scenes = [stage(task.model, [row[k] for row in rows], times, ground=task.contact).scene for k in range(len(shown))]
-    poses = {f"{k} {name}": x for k, scene in zip(shown, scenes, strict=True) for name, x in scene.poses.items()}
-    shapes = {f"{k} {name}": x for k, scene in zip(shown, scenes, strict=True) for name, x in scene.shapes.items()}
-    scene = replace(scenes[0], poses=poses, shapes=shapes, follow=False if len(shown) > 1 else scenes[0].follow)
+    stages = [stage(task.model, [row[k] for row in rows], times, ground=task.contact) for k in range(len(shown))]
+    starts = np.array([state.pose[:3, 3] for state in rows[0]])
+    crowded = bool(np.ptp(starts, axis=0).max() < ROW_DISTANCE * stages[0].size)
+    poses: dict[str, Any] = {}
+    shapes: dict[str, Any] = {}
+    for place, (robot, one) in enumerate(zip(shown, stages, strict=True)):
+        aside = np.zeros((4, 4))
+        aside[1, 3] = place * ROW_DISTANCE * one.size if crowded else 0.0
+        poses |= {f"{robot} {name}": x + aside for name, x in one.scene.poses.items()}
+        shapes |= {f"{robot} {name}": x for name, x in one.scene.shapes.items()}
+    follow = stages[0].scene.follow if len(shown) == 1 else False
+    scene = replace(stages[0].scene, poses=poses, shapes=shapes, follow=follow)
     facts = [Fact("robots", f"{len(shown)} of {environment.robots:,}"), Fact("falls", str(falls))]
     return Page(f"{task.model.name}: {type(task).__name__}", facts=facts, blocks=(scene,))

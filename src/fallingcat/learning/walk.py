@@ -19,7 +19,7 @@ from ..errors import ModelError, describe
 from ..lie import SE3
 from ..model import Model, State
 from ..records import concise
-from .legged_robot import servos, walking_feet, walking_joints, with_drive_limits
+from .legged_robot import servos, usual_servos, walking_feet, walking_joints, with_drive_limits
 from .postures import check_balance, driven_joints, standing_posture
 from .task import Randomization, Snapshot, Task
 
@@ -48,8 +48,8 @@ WEIGHTS: dict[str, float] = {
 """Weights of the terms of the reward."""
 TRACKING_SCALE = 0.25
 """(m/s)^2 and (rad/s)^2: errors of velocities at which their reward has fallen to 37 %"""
-SAMPLE_MASS = 18.0
-"""kg: robot for which the weight of torques is meant; it falls with the square of the mass"""
+SAMPLE_STIFFNESS = 60.0
+"""N m/rad: usual servos of the robot for which the weight of torques is meant; it falls with the square of theirs"""
 
 
 @concise
@@ -70,8 +70,8 @@ class Walk(Task):
             ``..._thigh_joint`` and ``..._calf_joint``, or the middle of the ranges.
         joints: Names of the joints that actions move; None: all with a motor.
         kp: Stiffness of the servos (N m/rad); None: those of the position actuators of the file, else 3.3 N m/rad for
-            each kg of the robot.
-        kd: Damping (N m s/rad); None: those of these actuators, else ``kp / 40``.
+            each kg of the robot, and more for heavy rotors (20 rad/s of the rotor alone).
+        kd: Damping (N m s/rad); None: those of these actuators, else ``kp / 40``, and more for heavy rotors.
         scale: Angle (rad) of an action of 1.
         speeds: Largest commanded velocities (m/s, m/s, rad/s).
         friction: Coulomb's coefficient of the ground.
@@ -126,10 +126,12 @@ class Walk(Task):
         put(self, "_radii", radii)
         drives = servos(model, moved)
         put(self, "_drives", drives)
-        usual = 10.0 * model.mass / 3.0 if drives.kp is None else drives.kp
-        kp = usual if self.kp is None else self.kp
+        usual = usual_servos(model, moved)
+        put(self, "_torque_scale", SAMPLE_STIFFNESS / usual[0])
+        gains = [_shared(x) for x in usual] if drives.kp is None else [drives.kp, drives.kd]
+        kp = gains[0] if self.kp is None else self.kp
         PositionServo(kp, 0.0 if self.kd is None else self.kd)  # which looks at them
-        damping = np.asarray(kp) / 40.0 if self.kp is not None or drives.kd is None else drives.kd
+        damping = gains[1] if self.kp is None else np.asarray(kp) / 40.0
         put(self, "kp", kp)
         put(self, "kd", damping if self.kd is None else self.kd)
         unknown = {*self.weights} - {*WEIGHTS}
@@ -289,14 +291,14 @@ class Walk(Task):
         kp, kd = (self._constant(now, name, getattr(self, name)) for name in ("kp", "kd"))
         most = self._constant(now, "most", self._efforts)
         torque = kp * (now.inputs["targets"] - _columns(xp, now.joints, q)) - kd * rates
-        torque = xp.minimum(xp.maximum(torque, -most), most)
+        torque = xp.minimum(xp.maximum(torque, -most), most) * self._constant(now, "scale", self._torque_scale)  # type: ignore[attr-defined]
         change = now.actions - now.last_actions
         terms = {
             "velocity": xp.exp(-(off * off).sum(axis=1) / TRACKING_SCALE),
             "turning": xp.exp(-turn * turn / TRACKING_SCALE),
             "vertical velocity": twist[:, 2] * twist[:, 2],
             "rolling": (twist[:, 3:5] * twist[:, 3:5]).sum(axis=1),
-            "torque": (torque * torque).sum(axis=1) * (SAMPLE_MASS / self.model.mass) ** 2,
+            "torque": (torque * torque).sum(axis=1),
             "action rate": (change * change).sum(axis=1),
             "tilt": (gravity[:, :2] * gravity[:, :2]).sum(axis=1),
         }
@@ -371,6 +373,11 @@ class Walk(Task):
             torch = hasattr(made, "detach")
             kept[key] = made.to(now.joints) if torch else made.astype(now.joints.dtype)
         return kept[key]
+
+
+def _shared(x: np.ndarray) -> Any:
+    """One number, where all are the same."""
+    return float(x[0]) if len(x) and (x == x[0]).all() else x
 
 
 def _extent(terrain: Any) -> tuple[np.ndarray, np.ndarray]:
