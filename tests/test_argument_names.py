@@ -47,6 +47,7 @@ SYNONYMS = {
     "asked": {"fallingcat.control.DriveLimits"},  # forces that laws command, before limits
     "seconds": {"fallingcat.learning", "fallingcat.studies"},  # wall time; of evaluations the time of each run
     "relief": set(),
+    "wanted": set(),
     "processes": set(),
     "fleet": set(),
 }

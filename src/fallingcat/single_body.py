@@ -224,11 +224,11 @@ def boltzmann_hamel(
         raise NumericsError("S is singular here: the quasi-velocity misses a motion", value=float(np.linalg.cond(now)))
     T = solve(now, np.eye(n))  # dq = T v
     quasi = [
-        _along(matrix, q, T[:, k]) @ T for k in range(n)
+        _directional_derivative(matrix, q, T[:, k]) @ T for k in range(n)
     ]  # derivatives of S along the k-th quasi-velocity, times T
     gamma = [stack([quasi[k][:, i] - quasi[i][:, k] for i in range(n)]) for k in range(n)]
     bend = sum((scale(v[k], gamma[k]) for k in range(1, n)), start=scale(v[0], gamma[0]))
-    moved = [_along(inertia, q, T[:, k]) for k in range(n)]
+    moved = [_directional_derivative(inertia, q, T[:, k]) for k in range(n)]
     M_dot = sum((scale(v[k], moved[k]) for k in range(1, n)), start=scale(v[0], moved[0]))
     C = bend @ mass + M_dot - 0.5 * stack([dM @ v for dM in moved])
     g = np.zeros(n) if U is None else _slope_of(U, q, T)
@@ -243,7 +243,7 @@ def _function_of(X: Any, n: int, what: str) -> Callable[[Vector], Any]:
     return lambda q: constant
 
 
-def _along(function: Callable[[Vector], Any], q: Vector, direction: Vector) -> Any:
+def _directional_derivative(function: Callable[[Vector], Any], q: Vector, direction: Vector) -> Any:
     return derivative(lambda t: function(q + scale(t, direction)), like=[q, direction])
 
 

@@ -236,7 +236,7 @@ TWO, THREE = np.zeros(2), np.zeros(3)
 PENDULUM = loco.LinearPendulum(0.8)
 CALLS = {
     "command": (loco.VelocityCommand, {"forward": 0.1, "sideways": 0.0, "turning": 0.0}),
-    "approach": (loco.approach, {"before": THREE, "wanted": THREE, "most": THREE + 1.0, "dt": 0.01}),
+    "approach": (loco.approach, {"before": THREE, "command": THREE, "most": THREE + 1.0, "dt": 0.01}),
     "schedule": (loco.Schedule, {"period": 0.4, "duty": 0.5, "offsets": (0.0, 0.5)}),
     "stand": (loco.stand, {"feet": 4}),
     "trot": (loco.trot, {"period": 0.4, "duty": 0.5}),
@@ -244,7 +244,7 @@ CALLS = {
     "contacts": (loco.trot().contacts, {"t": 0.1}),
     "swing": (loco.trot().swing, {"t": 0.1}),
     "foot": (loco.swing_foot, {"start": THREE, "end": THREE, "progress": 0.5, "duration": 0.2, "clearance": 0.05}),
-    "raibert": (loco.raibert, {"hip": TWO, "velocity": TWO, "wanted": TWO, "stance": 0.2, "gain": 0.1}),
+    "raibert": (loco.raibert, {"hip": TWO, "velocity": TWO, "command": TWO, "stance": 0.2, "gain": 0.1}),
     "step": (
         loco.dcm_step,
         {"dcm": TWO, "offset": TWO, "support": TWO, "reach": (TWO - 1.0, TWO + 1.0), "heading": np.eye(2)},

@@ -39,7 +39,7 @@ def test_the_best_gain_settles_and_bins_hold_every_start():
     assert Tuning(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.2, np.inf]), np.zeros(3)).best == 2.0
     rng = np.random.default_rng(0)
     starts = Starts(rng.uniform(0, 180, 500), rng.uniform(0, 45, 500), rng.random(500) < 0.5, np.ones(500, bool))
-    share = starts.binned()[2]
+    share = starts.share_by_bin()[2]
     assert np.nanmax(share) <= 100.0
     assert 40.0 < starts.share() < 60.0
     assert blocks().startswith("<svg")

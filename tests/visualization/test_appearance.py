@@ -12,7 +12,7 @@ from fallingcat.model import Body, Frame, Joint, Link, Model, Revolute
 from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
 from fallingcat.visualization import Solid, Triangles, appearance, model_shapes
 from fallingcat.visualization import shapes as drawn
-from fallingcat.visualization.appearance import PLAIN, ball, tube
+from fallingcat.visualization.appearance import DEFAULT_COLOR, ball, tube
 from fallingcat.visualization.meshes import read_meshes, simplify_mesh
 
 BODY = Body(1.0, np.zeros(3), np.eye(3))
@@ -48,7 +48,7 @@ def test_each_kind_is_drawn_where_it_is():
     ]
     ball_, capsule, box, cylinder, ellipsoid = appearance(one(*shapes)).shapes["a"]
     np.testing.assert_allclose(ball_.start, H[:3, 3])
-    assert (ball_.radius, ball_.color) == (0.1, PLAIN)
+    assert (ball_.radius, ball_.color) == (0.1, DEFAULT_COLOR)
     np.testing.assert_allclose(capsule.end - capsule.start, 0.4 * H[:3, 2])
     assert (capsule.color, capsule.opacity) == ("#ff0080", 0.25)
     np.testing.assert_allclose(box.half, [0.1, 0.2, 0.3])

@@ -96,10 +96,10 @@ def _page(fall: Drop, robot: Model | None, out: str) -> str:
     from ..model import robots
     from ..planning.righting.page import drop_page
 
-    return written(drop_page(fall, robot or robots.cat(), is_cat=robot is None), out)
+    return write_page(drop_page(fall, robot or robots.cat(), is_cat=robot is None), out)
 
 
-def written(page: Any, out: str) -> str:
+def write_page(page: Any, out: str) -> str:
     """Absolute path of a page, after it is written."""
     return str(page.write(out).resolve())
 

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import FallingCatError, how_to_get
 from .app import File, Json, app, errors_in_one_line
-from .drop_cat import NoOpen, written
+from .drop_cat import NoOpen, write_page
 from .reading import Reading, model_of, reads_a_robot
 from .text import on_screen, open_page, shown, summary, table
 
@@ -67,7 +67,7 @@ def gait(
             raise FallingCatError(f"--reach must be a positive angle in degrees, got {reach:g}")
         model = model_of(file, reading)
         found = survey(model, joints, math.radians(reach), component, frame, optimize)
-        page = written(survey_page(found), out) if plot else None
+        page = write_page(survey_page(found), out) if plot else None
         if as_json:
             typer.echo(json.dumps(found.data() | {"page": page}, indent=2, allow_nan=False))
         else:

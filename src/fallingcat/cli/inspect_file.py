@@ -88,7 +88,7 @@ def report(
         "actuators": [{key: _finite(x) for key, x in vars(actuator).items()} for actuator in model.actuators],
         "tendons": [_finite(tendon) for tendon in model.tendons],
         "force_elements": [_finite(element) for element in model.force_elements],
-        "driven": _driven(model),
+        "driven": _driven_joints(model),
         "loops": [_loop_report(loop) for loop in model.loops],
         "frames": [{"name": f.name, "link": f.link, "placement": f.placement.tolist()} for f in model.frames],
         "checks": [{"rule": rule, "problems": problems} for rule, problems in checks(model)],
@@ -97,7 +97,7 @@ def report(
     }
 
 
-def _driven(model: Model) -> list[str]:
+def _driven_joints(model: Model) -> list[str]:
     """Joints that drives move, in order."""
     moved = (abs(model.actuation[:, model.m :]).sum(axis=0) > 0.0).tolist()
     return list(dict.fromkeys(name for name, is_moved in zip(model.rate_joints, moved, strict=True) if is_moved))

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import FallingCatError, Interrupted
 from .app import Json, app, errors_in_one_line
-from .drop_cat import NoOpen, written
+from .drop_cat import NoOpen, write_page
 from .text import on_screen, open_page, plain, shown, summary
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def learn_walk(
             raise FallingCatError("interrupted before the first round was done: nothing was learned")
         rows = found.curve[-1] | {"rounds": len(found.curve), "policy": os.path.abspath(out)}
         rows["first round"] = found.curve[0]["seconds"]
-        rows["page"] = written(found.page(), page)
+        rows["page"] = write_page(found.page(), page)
         if as_json:
             typer.echo(json.dumps(rows, indent=2, allow_nan=False))
         else:
@@ -110,7 +110,7 @@ def play(
             raise FallingCatError(f"--command must be three finite numbers, got {' '.join(map(str, command))}")
         found = Policy.load(policy)
         task = Walk.of(_robot(robot or str(found.about.get("source") or found.about.get("robot"))), found.about)
-        run = _simulated(task, found, command, seconds)
+        run = _accurate_run(task, found, command, seconds)
         tilt, moved = run.poses[:, 2, 2].min(), run.poses[-1, :3, 3] - run.poses[0, :3, 3]
         rows: dict[str, Any] = {
             "robot": task.model.name,
@@ -121,10 +121,10 @@ def play(
             "mean velocity (m/s)": [round(float(x), 3) for x in run.twists[len(run.times) // 2 :, :2].mean(axis=0)],
             "fell": _fall(task, run),
             "largest tilt (deg)": round(math.degrees(math.acos(max(-1.0, min(1.0, float(tilt))))), 1),
-            "page": written(run.animate(), out),
+            "page": write_page(run.animate(), out),
         }
         if live is not None:
-            rows["live"] = written(found.page(task), live)
+            rows["live"] = write_page(found.page(task), live)
         if onnx is not None:
             rows["onnx"] = str(found.to_onnx(onnx).resolve())
         if c is not None:
@@ -137,7 +137,7 @@ def play(
             open_page(str(rows["page"]))
 
 
-def _simulated(task: Any, policy: Any, command: Any, seconds: float) -> Any:
+def _accurate_run(task: Any, policy: Any, command: Any, seconds: float) -> Any:
     """Run whose estimated error is small, if one of the steps is: those of training are too coarse for a motion."""
     from .. import simulate
     from ..simulation import DiagnosticKind

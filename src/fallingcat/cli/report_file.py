@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .app import File, Json, app, errors_in_one_line
-from .drop_cat import progress_bar, written
+from .drop_cat import progress_bar, write_page
 from .reading import Reading, model_of, reads_a_robot
 from .text import on_screen, open_page, summary
 
@@ -45,7 +45,7 @@ def report_robot(
             found = report(model, states, seed, progress)
             if progress is not None:
                 progress("drawing", 1.0)
-            page = written(found.page(), out or "report.html")
+            page = write_page(found.page(), out or "report.html")
         if as_json:
             typer.echo(json.dumps(found.data() | {"file": file, "page": page}, indent=2, allow_nan=False))
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .app import Json, app, errors_in_one_line
-from .drop_cat import progress_bar, written
+from .drop_cat import progress_bar, write_page
 from .text import on_screen, open_page, shown, summary, table
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def reproduce(
         processes = workers or min(2, os.cpu_count() or 1)
         with progress_bar(as_json) as progress:
             found = reproduced(only or (), fast=fast, workers=processes, progress=progress)
-            page = written(found.page(), out)
+            page = write_page(found.page(), out)
         if as_json:
             typer.echo(json.dumps([study.data() for study in found.studies], indent=2, allow_nan=False))
         else:

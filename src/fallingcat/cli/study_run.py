@@ -11,7 +11,7 @@ from ..errors import FallingCatError, FileError
 from ..io.diagnostics import Reader
 from ..io.toml.text import parsed
 from .app import Json, app, errors_in_one_line
-from .drop_cat import progress_bar, written
+from .drop_cat import progress_bar, write_page
 from .text import on_screen, open_page, shown, summary, table
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def study_run(
             result = run_study(wanted, progress)
             if progress is not None:
                 progress("drawing", 1.0)
-            page = written(result.page(), out or f"{wanted.name}.html")
+            page = write_page(result.page(), out or f"{wanted.name}.html")
         if as_json:
             typer.echo(json.dumps(result.data(), indent=2, allow_nan=False))
         else:

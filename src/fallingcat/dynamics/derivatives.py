@@ -146,8 +146,8 @@ def forward_dynamics_derivatives(
     if all(joint.kind.fixed_axes for joint in model.joints):
         motion = motion_of(model, state, wrenches, representation)  # all from one sweep
         M = mass_of(model, motion)
-        pulls = [s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)]
-        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - motion.places.vector(pulls), places_above(model)))
+        bias = [s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)]
+        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - motion.places.vector(bias), places_above(model)))
     else:
         acceleration = forward_dynamics(model, state, forces, wrenches, representation)
         by_q, by_v, M = inverse_dynamics_derivatives(model, state, acceleration, wrenches, representation)

@@ -74,8 +74,8 @@ def inverse_dynamics(
     for link, wrench in in_link_frames(model, state, wrenches, representation):
         own[link] = own[link] - wrench
     forces = inward(tree, own, lambda node, force: wrench_to_parent(node.H, force))
-    pulls = [model.base.selection.T @ forces[0], *(node.S.T @ forces[node.link] for node in tree)]
-    return with_rotor_forces(model, Places.of(model).vector(pulls), rates_dot)
+    projected = [model.base.selection.T @ forces[0], *(node.S.T @ forces[node.link] for node in tree)]
+    return with_rotor_forces(model, Places.of(model).vector(projected), rates_dot)
 
 
 def base_motion(model: Model, state: State, acceleration: Vector) -> LinkMotion:

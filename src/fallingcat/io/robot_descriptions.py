@@ -16,7 +16,7 @@ from .example_robots import candidates, known_robots, robots_folder
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _ENDING: Final = "_description"
-_CLONED: Final = re.compile(r"""clone_to_cache\(\s*["']([^"']+)["']""")
+_CLONE_CALL: Final = re.compile(r"""clone_to_cache\(\s*["']([^"']+)["']""")
 
 
 def is_name(path: str | os.PathLike[str]) -> bool:
@@ -84,7 +84,7 @@ def _missing_files(name: str, module: str) -> FileError | None:
     """An error where the repository that the module reads is not on this machine."""
     spec = importlib.util.find_spec(module)
     source = Path(spec.origin).read_text(encoding="utf-8") if spec is not None and spec.origin else ""
-    cloned = _CLONED.search(source)
+    cloned = _CLONE_CALL.search(source)
     if cloned is None:
         return None
     repositories = importlib.import_module("robot_descriptions._repositories").REPOSITORIES

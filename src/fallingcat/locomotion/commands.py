@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deprecated import former_arguments
 from ..arrays import clip, scale
 from ..arrays.arguments import LARGEST_FLOAT, as_number
 from ..arrays.types import FloatArray, Scalar, Vector_3
@@ -51,12 +52,13 @@ class VelocityCommand:
         return np.array([self.forward, self.sideways, self.turning], dtype=float)
 
 
-def approach(before: Vector_3, wanted: Vector_3, most: Vector_3, dt: Scalar) -> Vector_3:
+@former_arguments(wanted="command")
+def approach(before: Vector_3, command: Vector_3, most: Vector_3, dt: Scalar) -> Vector_3:
     """Command that follows another one with bounded rates.
 
     Args:
         before: Command at the last tick (3; m/s, m/s, rad/s).
-        wanted: Command to follow (3).
+        command: Command to follow (3).
         most: Largest rates (3; m/s^2, m/s^2, rad/s^2).
         dt: Time since the last tick (s).
 
@@ -67,6 +69,6 @@ def approach(before: Vector_3, wanted: Vector_3, most: Vector_3, dt: Scalar) -> 
         >>> approach(np.zeros(3), np.array([1.0, 0.0, -0.01]), np.array([2.0, 2.0, 4.0]), 0.01)
         array([ 0.02,  0.  , -0.01])
     """
-    before, wanted, most = as_arrays((3,), before=before, wanted=wanted, most=most)
+    before, command, most = as_arrays((3,), before=before, command=command, most=most)
     room = scale(as_number(dt, "dt"), most)
-    return before + clip(wanted - before, -room, room)
+    return before + clip(command - before, -room, room)

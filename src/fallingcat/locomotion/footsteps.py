@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._deprecated import former_arguments
 from ..arrays import array, clip, cross, scale, solve, sqrt, stack
 from ..arrays.arguments import as_array, as_number, shape_of
 from ..arrays.types import Matrix, Matrix_N_3, Scalar, Vector, Vector_2, Vector_3
@@ -21,16 +22,17 @@ def check_numbers(**given: Any) -> None:
         as_number(x, name)
 
 
-def raibert(hip: Vector_2, velocity: Vector_2, wanted: Vector_2, stance: float, gain: float) -> Vector_2:
+@former_arguments(wanted="command")
+def raibert(hip: Vector_2, velocity: Vector_2, command: Vector_2, stance: float, gain: float) -> Vector_2:
     """Raibert's rule: half a stance ahead of the hip, and further where the robot is too fast.
 
-    ``p = hip + velocity stance / 2 + gain (velocity - wanted)``.  With ``gain = sqrt(height / gravity)`` the last term
+    ``p = hip + velocity stance / 2 + gain (velocity - command)``.  With ``gain = sqrt(height / gravity)`` the last term
     is that of the capture point.
 
     Args:
         hip: Neutral place of the foot when it touches down (2, m).
         velocity: Of the body (2, m/s).
-        wanted: Wanted velocity of the body (2, m/s).
+        command: Velocity of the body to follow (2, m/s).
         stance: Time that the foot will stand (s).
         gain: Step per error of velocity (s).
 
@@ -42,9 +44,9 @@ def raibert(hip: Vector_2, velocity: Vector_2, wanted: Vector_2, stance: float, 
         >>> raibert(np.zeros(2), np.array([1.0, 0.2]), np.array([1.0, 0.0]), 0.2, 0.15)
         array([0.1 , 0.05])
     """
-    hip, velocity, wanted = as_arrays((2,), hip=hip, velocity=velocity, wanted=wanted)
+    hip, velocity, command = as_arrays((2,), hip=hip, velocity=velocity, command=command)
     check_numbers(stance=stance, gain=gain)
-    return hip + scale(0.5 * stance, velocity) + scale(gain, velocity - wanted)
+    return hip + scale(0.5 * stance, velocity) + scale(gain, velocity - command)
 
 
 def dcm_step(

@@ -155,13 +155,13 @@ class Actuator:
         if self.muscle is not None:
             return self.muscle.pull(u, x, v)
         gain = self.gain + self.gain_slope[0] * x + self.gain_slope[1] * v if any(self.gain_slope) else self.gain
-        pulls: Any = {
+        forces: Any = {
             "motor": u,
             "position": self.kp * (u - x) - self.kv * v,
             "velocity": self.kv * (u - v),
             "general": gain * u + self.bias[0] + self.bias[1] * x + self.bias[2] * v,
         }
-        return pulls[self.kind]
+        return forces[self.kind]
 
     def commanded(self, control: Scalar) -> Scalar:
         """Control within the ``control_range``.

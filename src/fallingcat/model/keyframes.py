@@ -77,7 +77,7 @@ class Keyframe(Frozen):
         joints, rates = ({k: x for k, x in each.items() if k in own} for each in (self.joints, self.rates))
         return model.state(self.pose, joints, self.twist, rates)
 
-    def prefixed(self, part: str, pose: str | None = None) -> Keyframe:
+    def with_prefix(self, part: str, pose: str | None = None) -> Keyframe:
         """Same state of a part of a scene.
 
         Args:

@@ -186,8 +186,8 @@ class _Names:
             [each.renamed(self.other(each.name), self.joints, self.places, self.tendons) for each in part.actuators],
             self.drives(),
             [(self.link(a), self.link(b)) for a, b in part.contact_exclusions],
-            start.prefixed(key, carrier).joints,
-            [each.prefixed(key, carrier) for each in part.named_states],
+            start.with_prefix(key, carrier).joints,
+            [each.with_prefix(key, carrier) for each in part.named_states],
             [each.renamed(self.other(each.name), self.places) for each in part.force_elements],
             [each.renamed(self.tendons[each.name], self.joints, self.places) for each in part.tendons],
         )

@@ -171,12 +171,12 @@ def _body(link: Link, i: int, change: Callable[[Parameter, Any], Any]) -> Body:
 
 
 def _joint(joint: Joint, i: int, change: Callable[[Parameter, Any], Any]) -> Joint:
-    pulls = joint.passive
+    numeric = joint.passive
     passive = Passive(
-        damping=change(Parameter("dampings", f"d_{i}", positive=True), pulls.damping),
-        friction=pulls.friction,
-        stiffness=change(Parameter("stiffnesses", f"k_{i}", positive=True), pulls.stiffness),
-        rest=change(Parameter("rests", f"r_{i}"), pulls.rest),
+        damping=change(Parameter("dampings", f"d_{i}", positive=True), numeric.damping),
+        friction=numeric.friction,
+        stiffness=change(Parameter("stiffnesses", f"k_{i}", positive=True), numeric.stiffness),
+        rest=change(Parameter("rests", f"r_{i}"), numeric.rest),
     )
     rotors = np.asarray(joint.armature)
     armature = (

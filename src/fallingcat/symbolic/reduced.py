@@ -132,7 +132,7 @@ class Reduction:
 
     # the three forms --------------------------------------------------------------------------------------------
 
-    def transformed(self, C: Any) -> Any:
+    def transform_coriolis(self, C: Any) -> Any:
         """Lemma 2, (8): ``L' (M dL/dt + C L)``, for a Coriolis matrix of ``[V; rates]``."""
         return expanded(self.L.T * (self.mass * self.dot(self.L) + C * self.L))
 
@@ -201,7 +201,7 @@ class Reduction:
         """Skew symmetry of Lemma 2: ``Lambda' - Gamma - Gamma' = L' (M' - C - C') L`` for any matrix C."""
         size = self.m + self.n
         C = Matrix(size, size, lambda i, j: sympy.Symbol(f"C_{i + 1}{j + 1}"))
-        form, L = self.transformed(C), self.L
+        form, L = self.transform_coriolis(C), self.L
         lost = L.T * (self.dot(self.mass) - C - C.T) * L
         body = self.ad(self.mu).T * self.Mb  # Lemma 1, (6), of one body, whose inertia is constant
         return {

@@ -122,7 +122,7 @@ def _order(trial: _Trial) -> float:
     return float(np.abs(_slopes(trial.errors(trial.free)) - trial.method.order).max())
 
 
-def _driven(trial: _Trial) -> float:
+def _order_deviation(trial: _Trial) -> float:
     return float(np.abs(_slopes(trial.errors(trial.driven, Shaking())) - trial.method.order).max())
 
 
@@ -203,7 +203,7 @@ def _tolerance(trial: _Trial) -> float:
 
 LAWS = (
     Requirement("order", "slope of the error of a free motion = order", 0.2, _order),
-    Requirement("driven", "the same under a force that depends on time", 0.4, _driven),
+    Requirement("driven", "the same under a force that depends on time", 0.4, _order_deviation),
     Requirement("energy", "its error falls as fast, or is rounding", 0.7, _energy),
     Requirement("momentum", "its error falls as fast, or is rounding", 0.7, _momentum),
     Requirement("energy balance", "work through ports = energy, falling as fast", 0.7, _energy_balance),

@@ -82,7 +82,7 @@ def _trials(
     yield ENERGY_BALANCE, [(law, model, state, dt) for state in at[:3]]
     if law.memory_size(model) or type(law).begin is not Law.begin:
         yield STATE, [(law, one, model, state) for one, state in awake]
-        yield AFTER, [(one, model, state) for one, state in awake]
+        yield MEMORY_AFTER, [(one, model, state) for one, state in awake]
 
 
 def _recalling(law: Law, model: Model, state: State, rng: np.random.Generator) -> Law:
@@ -149,5 +149,5 @@ FORCES = Requirement("forces", "nv finite numbers", 0.0, _forces)
 COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled)
 GRADIENT = Requirement("gradient", "forces = -d energy, by complex step", 1e-11, _gradient)
 STATE = Requirement("state", "memory_size finite numbers begin, and change", 0.0, _state)
-AFTER = Requirement("after", "its state changes by its rate, by complex step", 1e-11, _after)
+MEMORY_AFTER = Requirement("after", "its state changes by its rate, by complex step", 1e-11, _after)
 ENERGY_BALANCE = Requirement("energy balance", "its work = energy of the robot, in a run", 1e-6, _energy_balance)

@@ -59,7 +59,7 @@ def check_loop(loop: Loop, model: Model, states: Iterable[State] | None = None, 
         at = [assemble(closed, state, base=not loop.internal) for state in near]
     cases = [(loop, closed, state) for state in at]
     trials = [(one, cases) for one in (NAMES, ROWS, JACOBIAN, BIAS, COMPILED)]
-    trials += [(one, cases[:2]) for one in (CLOSED, ENERGY_BALANCE)] + ([(INNER, cases)] if loop.internal else [])
+    trials += [(one, cases[:2]) for one in (STAYS_CLOSED, ENERGY_BALANCE)] + ([(INNER, cases)] if loop.internal else [])
     return Report.of(subject, chain(one.tried(subject, given) for one, given in trials))
 
 
@@ -128,6 +128,6 @@ ROWS = Requirement("rows", "count finite numbers, and rows for them", 0.0, _rows
 JACOBIAN = Requirement("jacobian", "d error/dt = J v, by differences", 1e-7, _jacobian)
 BIAS = Requirement("bias", "dJ/dt v, by differences", 1e-6, _bias)
 COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
-CLOSED = Requirement("stays closed", "error of a run, in m or rad", 1e-5, _stays_closed)
+STAYS_CLOSED = Requirement("stays closed", "error of a run, in m or rad", 1e-5, _stays_closed)
 ENERGY_BALANCE = Requirement("energy balance", "its forces do no work, in a run", 1e-5, _energy_balance)
 INNER = Requirement("inner forces", "a motion of the base does not open it", 1e-9, _inner)

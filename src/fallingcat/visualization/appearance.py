@@ -16,7 +16,7 @@ from ..records import concise
 from .meshes import Key, Pieces, Triangles, read_meshes
 from .shapes import PALETTE, Box, Capsule, Shape, Solid
 
-PLAIN = "#c3cbd8"
+DEFAULT_COLOR = "#c3cbd8"
 """Color of shapes to which the file gives none."""
 DENSITY = 1000.0
 """Density of capsules from joint to joint (kg/m^3): heavy links are thick."""
@@ -75,7 +75,7 @@ def _of_file(links: Sequence[Link], kind: str) -> tuple[dict[str, list[Shape]], 
     drawn: dict[str, list[Shape]] = {}
     lacking: set[str] = set()
     for i, (name, own) in enumerate(seen.items()):
-        color = PLAIN if painted else PALETTE[i % len(PALETTE)]
+        color = DEFAULT_COLOR if painted else PALETTE[i % len(PALETTE)]
         drawn[name] = [d for s in own for d in _visible_pieces(s, color, pieces)]
         if any(isinstance(s, solid.Mesh) and not pieces[s.path, s.folder] for s in own):
             lacking.add(name)

@@ -390,7 +390,7 @@ def test_an_interrupted_compile_leaves_nothing(folder, monkeypatch):
 def test_sources_are_known_by_their_content(tmp_path, monkeypatch):
     """An edit of the same size whose time is set back is an edit."""
     monkeypatch.setattr(fc, "__path__", [str(tmp_path)])
-    monkeypatch.setattr(cache_index, "_IMPORTED", 2**63)
+    monkeypatch.setattr(cache_index, "_IMPORT_TIME", 2**63)
     path = tmp_path / "kernels" / "store" / "dynamics.py"
     path.parent.mkdir(parents=True)
     said = []
@@ -399,7 +399,7 @@ def test_sources_are_known_by_their_content(tmp_path, monkeypatch):
         os.utime(path, (1e9, 1e9))
         said.append(cache_index.sources.__wrapped__())
     assert said[0] == said[2] != said[1]
-    monkeypatch.setattr(cache_index, "_IMPORTED", 0)
+    monkeypatch.setattr(cache_index, "_IMPORT_TIME", 0)
     with pytest.raises(cache_index.Unknown, match=r"dynamics.py is not what was imported"):
         cache_index.sources.__wrapped__()
 
@@ -408,7 +408,8 @@ def test_sources_are_unknown_when_the_clock_was_set_back(tmp_path, monkeypatch):
     """An edit after the import looked older than it: code of the old text was kept for the new one."""
     monkeypatch.setattr(fc, "__path__", [str(tmp_path)])
     (tmp_path / "dynamics.py").write_text("x = 1\n")
-    monkeypatch.setattr(cache_index, "_IMPORTED", cache_index._IMPORTED + 3600 * 10**9)  # the clock was an hour ahead
+    # the clock was an hour ahead
+    monkeypatch.setattr(cache_index, "_IMPORT_TIME", cache_index._IMPORT_TIME + 3600 * 10**9)
     monkeypatch.setattr(cache_index, "_CLOCK", cache_index._CLOCK + 3600 * 10**9)
     with pytest.raises(cache_index.Unknown, match="clock was set back"):
         cache_index.sources.__wrapped__()
@@ -420,7 +421,7 @@ def test_every_folder_of_the_library_is_a_source(tmp_path, monkeypatch):
     shutil.copytree(fc.__path__[0], copy, ignore=shutil.ignore_patterns("__pycache__"))
     original = cache_index.sources()
     monkeypatch.setattr(fc, "__path__", [str(copy)])
-    monkeypatch.setattr(cache_index, "_IMPORTED", 2**63)
+    monkeypatch.setattr(cache_index, "_IMPORT_TIME", 2**63)
     assert cache_index.sources.__wrapped__() == original
     folders = {path.parent for path in copy.rglob("*.py")}
     assert {copy, copy / "compiler" / "ir", copy / "model" / "robots"} <= folders

@@ -27,11 +27,11 @@ MAX_CACHE_BYTES = 256 * 2**20
 _MAGIC = b"fallingcat cache 1\n"
 _HEAD = len(_MAGIC) + 64 + 1
 _BLOCK = 4096  # bytes that even a small file takes
-_ABANDONED = 3600.0  # seconds after which a file that was never renamed is swept away
+_ABANDONED_AGE = 3600.0  # seconds after which a file that was never renamed is swept away
 _POSIX = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe in the place of a file must not make us wait
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (_READ & ~os.O_RDONLY)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (_READ_FLAGS & ~os.O_RDONLY)
 
 _reported: set[str] = set()
 
@@ -59,7 +59,7 @@ def read(key: str) -> bytes | None:
     """The content stored under ``key`` (64 hexadecimal digits), if it is there and whole."""
     name = _name(key)
     with suppress(OSError, Unusable), _folder(create=False) as folder:
-        file = folder.open(name, _READ | _NONBLOCK)
+        file = folder.open(name, _READ_FLAGS | _NONBLOCK)
         with os.fdopen(file, "rb") as stream:
             _check_file(os.fstat(file))
             data = stream.read(_limit() + 1)
@@ -188,7 +188,7 @@ def _folder(create: bool) -> Iterator[_Folder]:
 def _open_folder(path: Path) -> int:
     if path.is_symlink():
         raise Unusable(f"{path} is a link", suspicious=True)
-    descriptor = os.open(path, _READ | os.O_DIRECTORY)
+    descriptor = os.open(path, _READ_FLAGS | os.O_DIRECTORY)
     status = os.fstat(descriptor)
     problem = None
     if status.st_uid != os.geteuid():
@@ -264,7 +264,7 @@ def _evict(folder: _Folder) -> None:
     total, limit, now = sum(entry.size for entry in entries), _limit(), time.time()
     target = (0.8 if total > 0.9 * limit else 1.0) * limit
     for entry in entries:
-        if total > target or (entry.name.startswith(".") and abs(now - entry.used) > _ABANDONED):
+        if total > target or (entry.name.startswith(".") and abs(now - entry.used) > _ABANDONED_AGE):
             with suppress(OSError):
                 folder.remove(entry.name)
             total -= entry.size

@@ -34,8 +34,8 @@ from ..ir.trace import Face, Recipe
 from . import files as cache
 
 PACKAGE = __name__.partition(".")[0]
-_IMPORTED = time.time_ns()
-_CLOCK = _IMPORTED - time.monotonic_ns()
+_IMPORT_TIME = time.time_ns()
+_CLOCK = _IMPORT_TIME - time.monotonic_ns()
 """ns: smaller later where the clock was set back, and then an edit may look older than the import"""
 MAX_CLOCK_STEP = 10**9
 """ns: two readings of clocks lie apart when the machine is busy"""
@@ -197,7 +197,7 @@ def sources() -> str:
                 content, changed = file.read(), os.fstat(file.fileno()).st_ctime_ns
         except OSError:
             raise Unknown("source files") from None
-        if changed > _IMPORTED:
+        if changed > _IMPORT_TIME:
             raise Unknown(f"{path} is not what was imported")
         whole.update(f"{path[len(root) :]} {len(content)} ".encode())
         whole.update(content)

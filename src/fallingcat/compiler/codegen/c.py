@@ -70,7 +70,7 @@ def build(recipe: Recipe, fma: bool = False) -> CSource:
         name,
         "\n".join([*about, *_header(made, real, name, names), ""]),
         "\n".join([f'#include "{name}.h"', "", "#include <math.h>", "", *_source(made, real, name, names), ""]),
-        "\n".join([*_main(made, real, name, inputs, [_expected(recipe, traced, test) for test in inputs]), ""]),
+        "\n".join([*_main(made, real, name, inputs, [_expected_results(recipe, traced, test) for test in inputs]), ""]),
         inputs,
     )
 
@@ -159,7 +159,7 @@ def _test_inputs(
     return tuple(tests)
 
 
-def _expected(recipe: Recipe, traced: Trace, test: tuple[np.ndarray, ...]) -> list[float]:
+def _expected_results(recipe: Recipe, traced: Trace, test: tuple[np.ndarray, ...]) -> list[float]:
     """Flat results of the function itself, called with plain numbers: nothing that tracing does can hide in them."""
     numbers: list[float] = []
     with np.errstate(all="ignore"):

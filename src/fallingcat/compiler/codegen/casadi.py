@@ -44,13 +44,15 @@ def build(recipe: Recipe) -> Any:
     arrays = named_arrays(traced.result)
     outputs = [_matrix(casadi, made.outputs[leaf.start : leaf.end], leaf.shape, values) for _, leaf in arrays]
     names = [name for name, _ in arrays]
-    arguments = _different([_identifier(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)], "a")
+    arguments = _distinct_names(
+        [_identifier(argument.name, f"a{k}") for k, argument in enumerate(traced.arguments)], "a"
+    )
     results = [
         _identifier(name, f"out{k}") if name else ("out" if len(names) == 1 else f"out{k}")
         for k, name in enumerate(names)
     ]
     return casadi.Function(
-        identifier(recipe.function), inputs, outputs, arguments, _different(results, "out", arguments)
+        identifier(recipe.function), inputs, outputs, arguments, _distinct_names(results, "out", arguments)
     )
 
 
@@ -80,5 +82,5 @@ def _identifier(name: str, otherwise: str) -> str:
     return name if fine and name.lower() not in ("null", "jac", "hess") else otherwise
 
 
-def _different(names: list[str], letter: str, others: Sequence[str] = ()) -> list[str]:
+def _distinct_names(names: list[str], letter: str, others: Sequence[str] = ()) -> list[str]:
     return [f"{letter}{k}" if name in others or name in names[:k] else name for k, name in enumerate(names)]

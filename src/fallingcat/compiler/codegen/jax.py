@@ -14,7 +14,7 @@ from ...arrays.operations import OPERATIONS
 from ..ir.program import Program
 
 
-def interpreted(program: Program, flats: Sequence[Any], lead: tuple[int, ...], dtype: Any) -> Any:
+def interpret_program(program: Program, flats: Sequence[Any], lead: tuple[int, ...], dtype: Any) -> Any:
     """The outputs ``(*lead, outputs)`` of flat arguments ``(..., size)``, computed in the type of the arguments."""
     import jax.numpy as jnp
 

@@ -13,7 +13,7 @@ from ...errors import ExtraMissingError, ModelError
 from ...records import short
 from ..cache.index import Memory
 from ..codegen.c_syntax import identifier
-from ..codegen.jax import interpreted
+from ..codegen.jax import interpret_program
 from ..cpu import numpy_backend as plain
 from ..ir.inputs import batch_shape, bound_arguments, check_count
 from ..ir.program import program
@@ -41,7 +41,7 @@ def build(recipe: Recipe) -> Function:
     _warn_once(why)
     traced = trace(recipe)
     made = program(traced.inputs, traced.outputs, fuse=False)
-    return Function(recipe, traced.face, functools.partial(interpreted, made))
+    return Function(recipe, traced.face, functools.partial(interpret_program, made))
 
 
 def _foreign(recipe: Recipe) -> tuple[Face, Callable[..., Any]]:

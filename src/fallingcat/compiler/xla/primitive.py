@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ..codegen.jax import interpreted
+from ..codegen.jax import interpret_program
 from .foreign import Foreign
 
 call: Any = Primitive("fallingcat")
@@ -101,7 +101,7 @@ def _lower_for_cuda(*arguments: Any, kernel: Foreign, count: int, dtype: str) ->
 
 def _lower_by_xla(*arguments: Any, kernel: Foreign, count: int, dtype: str) -> Any:
     """On other platforms XLA compiles the program, operation by operation."""
-    return interpreted(kernel.program, arguments, (count,), jnp.dtype(dtype))
+    return interpret_program(kernel.program, arguments, (count,), jnp.dtype(dtype))
 
 
 call.def_impl(_impl)

@@ -89,7 +89,7 @@ def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: L
     )
     done = where(less(settings[0], _largest(e)), 0.0, REACHED)
     still = where(less(STATIONARY_GRADIENT**2 * cost * _sum(A.reshape(-1) * A.reshape(-1)), slope), 0.0, STATIONARY)
-    dx = _damped(model, state, A, r, (cost, _sum(weight), settings[1], settings[3]), held)
+    dx = _damped_step(model, state, A, r, (cost, _sum(weight), settings[1], settings[3]), held)
     if lower:
         more = _null_space_step(model, state, A, dx, [_rows(model, level) for level in lower], held, limited)
         dx, done = dx + more, where(less(settings[2], _largest(more)), 0.0, done)
@@ -122,7 +122,9 @@ def numbers_of(model: Model, tasks: Sequence[Task]) -> np.ndarray:
     return numbers
 
 
-def _damped(model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any, Any, Any], held: list[Any]) -> Any:
+def _damped_step(
+    model: Model, state: State, A: Any, r: Any, damping: tuple[Any, Any, Any, Any], held: list[Any]
+) -> Any:
     """Damped step ``W^-1 A' (A W^-1 A' + l)^-1 r``.
 
     ``l = d e^2 m / (1 + b d e m^1/2)``: ``e`` the error, ``m`` the mean of the diagonal of the damped matrix.  Large

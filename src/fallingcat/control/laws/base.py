@@ -103,7 +103,7 @@ def _has_name(cls: type) -> bool:
     )
 
 
-_WRITTEN = {"forces", "saturated_forces", "energy", "joint_impedance", "memory_rate", "after"}
+_REQUIRED_METHODS = {"forces", "saturated_forces", "energy", "joint_impedance", "memory_rate", "after"}
 """The methods that a user writes for every kind of number."""
 
 
@@ -161,7 +161,7 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
         former_methods(cls)
         if "forces" in vars(cls) and not _has_name(cls):
             cls.name = cls.__name__
-        for name in _WRITTEN & vars(cls).keys():
+        for name in _REQUIRED_METHODS & vars(cls).keys():
             setattr(cls, name, _natural(vars(cls)[name]))
         check_arguments_first(cls, _ARGUMENT_CHECKS)
 
@@ -174,9 +174,9 @@ class Law(Impedance, Saturation, DryFrictionLimit, OwnState, ABC):
             kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
             wanted, none, _ = kind.partition(" | None")
             x = getattr(self, field.name)
-            if wanted not in _DECLARED or (none and x is None):
+            if wanted not in _FIELD_CHECKS or (none and x is None):
                 continue
-            fits, rule = _DECLARED[wanted]
+            fits, rule = _FIELD_CHECKS[wanted]
             if wanted.startswith("tuple") and (isinstance(x, list) or (isinstance(x, np.ndarray) and x.ndim == 1)):
                 x = tuple(x.tolist() if isinstance(x, np.ndarray) else x)
                 object.__setattr__(self, field.name, x)
@@ -250,7 +250,7 @@ def _is_row(x: Any) -> bool:
     return isinstance(x, tuple) and all(map(_is_number, x))
 
 
-_DECLARED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+_FIELD_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "float": (_is_number, "must be a finite number"),
     "str": (lambda x: isinstance(x, str), "must be a text"),
     "tuple[float, ...]": (_is_row, "must be a row of finite numbers"),

@@ -17,7 +17,7 @@ from .source import Source, read_source
 ATTACHED: Final = "attached"
 """The tag of an ``<attach>`` that now holds what it attaches; no file has it."""
 
-_LEFT: Final = {
+_UNATTACHED_SECTIONS: Final = {
     "actuator": "actuators",
     "tendon": "tendons",
     "equality": "equalities",
@@ -67,7 +67,7 @@ class Models:
         root, path = self.files.model(asset, folder, depth)
         source = self.read(root, path.parent, depth)
         References(root, self.reader).check(self.tally)
-        for tag, words in _LEFT.items():
+        for tag, words in _UNATTACHED_SECTIONS.items():
             for element in (child for section in root.all(tag) for child in section):
                 self.tally.note(f"the {words} of an attached model are not read", element)
         return root, source

@@ -16,7 +16,7 @@ from .ignored import Tally
 MAX_PIXELS: Final = 2**26
 """Largest number of pixels of a texture or a height field; their files are never opened."""
 
-_SAME: Final = {"freejoint": "joint"}  # kinds that share one set of names; elsewhere the section's own
+_SAME_TAG: Final = {"freejoint": "joint"}  # kinds that share one set of names; elsewhere the section's own
 _IN_BODIES: Final = ("body", "joint", "freejoint", "geom", "site", "camera", "light", "frame")
 _SECTIONS: Final = ("tendon", "actuator", "sensor", "equality", "contact", "keyframe")
 _REFERENCES: Final = {
@@ -57,7 +57,7 @@ class References:
                 if "name" not in element.attributes:
                     continue
                 if section.tag == "worldbody" and element.tag in _IN_BODIES:
-                    kind = _SAME.get(element.tag, element.tag)
+                    kind = _SAME_TAG.get(element.tag, element.tag)
                 elif section.tag in _SECTIONS and element.parent is section:
                     kind = section.tag
                 elif section.tag == "asset" and element.parent is section:

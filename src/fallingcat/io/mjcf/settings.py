@@ -65,15 +65,15 @@ def read_settings(root: Element, reader: Reader, tally: Tally) -> Settings:
         settings = replace(settings, **_option(option, reader, tally))
     for option in root.all("option"):
         flag = only(reader, option, "flag")
-        if flag is not None and _disabled(reader, flag, "gravity"):
+        if flag is not None and _is_disabled(reader, flag, "gravity"):
             settings = replace(settings, gravity=np.zeros(3))
-        off = [name for name in _LAWS if flag is not None and _disabled(reader, flag, name)]
+        off = [name for name in _LAWS if flag is not None and _is_disabled(reader, flag, name)]
         if off:
             tally.note(f"<flag> does not switch off {', '.join(map(repr, off))}: laws of simulations do", flag)
     return settings
 
 
-def _disabled(reader: Reader, flag: Element, name: str) -> bool:
+def _is_disabled(reader: Reader, flag: Element, name: str) -> bool:
     return choice(reader, flag, name, ("enable", "disable"), "enable") == "disable"
 
 

@@ -19,7 +19,7 @@ POINTS_PER_HARMONIC = 32
 """Number of points for each harmonic at which shapes are held within limits."""
 SOLVED_STATUSES = ("Solve_Succeeded",)
 """Status of IPOPT where it has found an optimum."""
-INTERRUPTED = "User_Requested_Stop"
+INTERRUPTED_STATUS = "User_Requested_Stop"
 """Status of IPOPT after an interrupt."""
 INFEASIBLE_STATUSES = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not_Enough_Degrees_Of_Freedom")
 """Statuses of IPOPT where there is no solution."""
@@ -62,7 +62,7 @@ class Solution(NamedTuple):
     @property
     def status(self) -> str:
         """Status: ``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``."""
-        if self.words == INTERRUPTED:
+        if self.words == INTERRUPTED_STATUS:
             return "interrupted"
         return (
             "optimal"
@@ -139,7 +139,7 @@ class Solver:
         gradient = float(np.abs(np.asarray(self.pull(at, weight, multipliers))).max())
         value, effort = (float(y) for y in self.outcome(at))
         count = stats["iter_count"] + (0 if before is None else before.iterations)
-        words = INTERRUPTED if pressed.is_set() else stats["return_status"]
+        words = INTERRUPTED_STATUS if pressed.is_set() else stats["return_status"]
         answer = Solution(at, value, effort, words, count, gradient, multipliers)
         if pressed.is_set():
             raise Interrupted("interrupted in the search for a gait", answer)

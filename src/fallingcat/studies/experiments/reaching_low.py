@@ -91,7 +91,7 @@ class InverseKinematicsResult(NamedTuple):
         """Distance of the hand from its goal (m)."""
         return float(np.linalg.norm(link_pose(self.run.model, self.at(t), HAND)[:3, 3] - path(t, self.plan.hand)[0]))
 
-    def unbalanced(self, start: float, end: float) -> float:
+    def balance_error(self, start: float, end: float) -> float:
         """Largest distance of the center of mass from its path, along the ground (m)."""
         times = [t for t in self.run.times if start <= t <= end]
         gaps = [center_of_mass(self.run.model, self.at(t))[:2] - path(t, self.plan.center)[0][:2] for t in times]
@@ -150,8 +150,8 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
         "hand_on_one": lambda seen: seen.missed(END),
         "height_on_two": lambda seen: link_pose(seen.run.model, seen.at(DOWN + 0.4), HAND)[2, 3],
         "height_on_one": lambda seen: link_pose(seen.run.model, seen.at(END), HAND)[2, 3],
-        "balance_on_two": lambda seen: seen.unbalanced(0.5, SHIFTED),
-        "balance_on_one": lambda seen: seen.unbalanced(RAISED, END),
+        "balance_on_two": lambda seen: seen.balance_error(0.5, SHIFTED),
+        "balance_on_one": lambda seen: seen.balance_error(RAISED, END),
         "room": lambda seen: seen.room,
         "clearance": lambda seen: seen.clearance,
         "torque_share": lambda seen: np.max(np.abs(seen.torques) / [x.effort for x in seen.run.model.limits]),

@@ -97,7 +97,7 @@ def _regions(seen: TumblingResult) -> Picture:
 
 def _cells(what: str, starts: Starts) -> str:
     """A map of shares, cell by cell; SVG."""
-    x, y, share = starts.binned()
+    x, y, share = starts.share_by_bin()
     wide, high, left, bottom = 430 / len(x), 300 / len(y), 55.0, 345.0
     parts = [text(270, 24, f"{what}: {len(starts.converged)} starts", fill=INK)]
     for i, column in enumerate(share):

@@ -83,7 +83,7 @@ class Starts(NamedTuple):
         """Share of converged runs (%)."""
         return 100.0 * float(self.converged[chosen].mean())
 
-    def binned(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def share_by_bin(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Middles of the bins (deg, deg/s), and the share (percent) that converges; NaN where there is none."""
         edges = np.linspace(0.0, 180.0, BINS + 1), np.linspace(0.0, SPINS, BINS + 1)
         at = (self.attitude, self.spin)
