@@ -177,6 +177,15 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
     monkeypatch.setattr(progress, "MAX_UNANNOUNCED_TIME", 0.4)
     with pytest.warns(progress.SlowWarning, match="first run of 'cat' with 16 degrees of freedom will take about 0 s"):
         fc.simulate(cat, cat.neutral(), 0.01, progress=False)
+    monkeypatch.setattr(progress, "MAX_UNANNOUNCED_TIME", 5e-3)
+    with pytest.warns(progress.SlowWarning, match="certifying 'cat' will take about 0 s: lock joints"):
+        fc.equations(cat, cat.neutral()).certify()
+
+    def own(model, state):
+        return fc.coriolis_matrix(model, state)
+
+    with pytest.warns(progress.SlowWarning, match=r"compiling own of 'cat', [\d,]+ operations, will take about 0 s"):
+        fc.compile(cat, own)
     monkeypatch.setattr(size, "MAX_LINKS", 10)
     with pytest.raises(fc.ModelError, match=r"'cat' has 11 links, too many for symbols \(10\)"):
         fc.symbolic.derive(cat)

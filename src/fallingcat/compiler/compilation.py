@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,8 +12,9 @@ import numpy as np
 from ..arrays.loops import repeats
 from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
+from ..escaping import terminal
 from ..model import Model
-from ..progress import telling
+from ..progress import SlowWarning, telling, warn_of_time
 from . import targets
 from .cache.index import Memory
 from .cpu import native
@@ -22,6 +24,11 @@ from .cpu.single_calls import single_calls
 from .ir.inputs import Shape, check_inputs, function_name, given_state, parameters_of
 from .ir.trace import Recipe, TooLarge, Trace, trace, tried, without_garbage_collection
 from .kernel import Kernel
+
+SECONDS_PER_OPERATION = 2e-5
+"""s of processor time for machine code; measured with 0.2 to 0.9 million operations"""
+MAX_TRIED_NV = 500
+"""Degrees of freedom up to which a function too large to compile is called in seconds"""
 
 
 def compile(
@@ -128,6 +135,12 @@ def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Map
             raise ModelError(f"{name!r} is an input, so it cannot be {describe(options[name])} for good")
 
 
+def _announce(recipe: Recipe, operations: int) -> None:
+    """Warn where machine code takes long to make, before it is made."""
+    what = f"compiling {named(recipe.function)} of {recipe.model.name!r}, {operations:,} operations,"
+    warn_of_time(what, SECONDS_PER_OPERATION * operations, "machine code is kept for the next time")
+
+
 def _kernel(recipe: Recipe, memory: Memory | None, single: bool) -> Kernel:
     """Remembered if possible, else traced, or only tried where it is too large for that."""
     tracing: Callable[[], Trace] = partial(trace, recipe, loops=True if memory is not None else repeats)
@@ -136,7 +149,11 @@ def _kernel(recipe: Recipe, memory: Memory | None, single: bool) -> Kernel:
         try:
             traced = tracing()
             face, tracing = traced.face, lambda: traced
-        except TooLarge:
+            _announce(recipe, sum((face.operations or {}).values()))
+        except TooLarge as why:
+            if recipe.model.nv > MAX_TRIED_NV:
+                text = terminal(f"{why}: two calls show what it gives, minutes perhaps")
+                warnings.warn(text, SlowWarning, stacklevel=5)
             face = tried(recipe)
         if memory is not None:
             memory.keep(face)

@@ -57,7 +57,7 @@ class Evidence:
     def __init__(self, links: Links, change: VelocityChange) -> None:
         self.links, self.change = links, change
         self.T, self.inverse = change.T, change.inverse
-        self.J = links.J @ change.inverse
+        self.J = np.tensordot(links.J, change.inverse, 1)  # one product, not one for each link
         """links x 6 x (size of v_y)"""
         self.M = over_links(self.J, links.inertia, self.J)
         self.g = -np.einsum("lai,la->i", self.J[:, :3], links.weights)
@@ -94,7 +94,7 @@ class Evidence:
     @cached_property
     def J_dot(self) -> np.ndarray:
         """Rates of the Jacobians ``J``."""
-        return np.asarray(self.links.J_dot @ self.inverse - self.J @ self.turn)
+        return np.asarray(np.tensordot(self.links.J_dot, self.inverse, 1) - np.tensordot(self.J, self.turn, 1))
 
     @cached_property
     def Mdot(self) -> np.ndarray:

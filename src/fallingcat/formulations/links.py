@@ -167,7 +167,9 @@ def _padded(X: np.ndarray, width: int | None = None) -> np.ndarray:
 
 def over_links(left: np.ndarray, middle: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Sum ``sum left' middle right`` over the links."""
-    return np.asarray((left.transpose(0, 2, 1) @ middle @ right).sum(axis=0))
+    carried = middle @ right
+    rows = left.shape[0] * left.shape[1]  # of all links, one above the other: no matrix of each link is in memory
+    return np.asarray(left.reshape(rows, -1).T @ carried.reshape(rows, -1))
 
 
 def brackets(model: Model, v: np.ndarray) -> np.ndarray:

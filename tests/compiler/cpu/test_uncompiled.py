@@ -8,9 +8,11 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.cli.export_file import exported
+from fallingcat.compiler import compilation
 from fallingcat.compiler.cpu import numpy_backend as plain
 from fallingcat.compiler.ir import trace as trace_module
 from fallingcat.compiler.ir.results import flatten
+from fallingcat.progress import SlowWarning
 
 MODEL = fc.robots.two_cylinder_cat()
 FUNCTIONS = [fc.mass_matrix, fc.inverse_dynamics, fc.reduced_equations, fc.forward_kinematics]
@@ -181,3 +183,16 @@ def test_the_warning_names_the_line_that_compiles(small):
     with pytest.warns(RuntimeWarning, match="as slow as uncompiled") as told:
         fc.compile(MODEL, fc.mass_matrix)
     assert told[0].filename == __file__
+
+
+def test_a_large_robot_is_named_before_the_function_is_tried(small, monkeypatch):
+    """Two calls of 9,999 links took minutes, and nothing was said before them."""
+    monkeypatch.setattr(compilation, "MAX_TRIED_NV", 0)
+    monkeypatch.setattr(compilation, "tried", lambda recipe: pytest.fail("tried"))
+    with (
+        pytest.warns(
+            SlowWarning, match="mass_matrix of .* has more than 50 operations.*: two calls show what it gives"
+        ),
+        pytest.raises(pytest.fail.Exception),
+    ):
+        fc.compile(MODEL, fc.mass_matrix)
