@@ -25,13 +25,16 @@ def studded():
     return replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames)
 
 
-def test_every_point_is_in_one_patch():
+@pytest.mark.parametrize(("region", "balls"), [(3, 9), (8, 4), (patches.REGION_POINTS, 3)])
+def test_every_point_is_in_one_patch(region, balls, monkeypatch):
+    monkeypatch.setattr(patches, "REGION_POINTS", region)
     model, points = studded()
     found = patches.patches_of(model, points)
+    assert len(found) == balls
     assert sorted(i for on_link in found for part in on_link.patches for i in part) == [*range(len(points))]
     for on_link in found:
         for part in on_link.patches:
-            assert 0 < len(part) <= patches.PATCH_POINTS
+            assert 0 < len(part) <= patches.PATCH_POINTS * (1 if balls == 3 else 2)
             for i in part:
                 frame = model.frame(points[i])
                 assert model.link_index(frame.link) == on_link.link
@@ -95,7 +98,7 @@ def test_hard_steps_leave_out_what_does_not_touch(monkeypatch):
 
 @pytest.mark.parametrize("contact", [fc.contact.CompliantFloor, HardContacts])
 def test_links_that_are_far_change_nothing(monkeypatch, contact):
-    """Steps of quadrupeds beside and on the ground: looked at link by link first, and patch by patch alone."""
+    """Steps of quadrupeds beside and on the ground: by regions of links, by links, and patch by patch alone."""
     (model, points), rng, many = studded(), np.random.default_rng(2), []
     level = contact(points, friction=0.7)
     for height in np.linspace(0.0, 0.3, 8):
@@ -105,11 +108,13 @@ def test_links_that_are_far_change_nothing(monkeypatch, contact):
         pose[:3, 3] += (height - min(positions(model, state, points) @ lowest)) * lowest
         many.append(state._replace(pose=pose))
     ends = []
-    for links in (1, 100):
+    for links, region in ((1, 4), (1, 100), (100, 100)):
         monkeypatch.setattr(patches, "MIN_LINKS", links)
-        alike = replace(level, height=-1e-18 * links)  # else the first code would be taken again
+        monkeypatch.setattr(patches, "REGION_POINTS", region)
+        alike = replace(level, height=-1e-18 * links * region)  # else the first code would be taken again
         robots = BatchSimulator(model, many, (), alike, dt=1e-3)
         robots.step(1)
         ends.append(robots.state)
-    for ours, patch_by_patch in zip(*ends, strict=True):
+    for ours, by_links, patch_by_patch in zip(*ends, strict=True):
         np.testing.assert_allclose(ours, patch_by_patch, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(by_links, patch_by_patch, rtol=1e-9, atol=1e-9)

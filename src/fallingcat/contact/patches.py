@@ -1,8 +1,8 @@
 """Patches: contact points of a link that lie together, left out of a step where all are high above the ground.
 
 A robot has points all over its links and stands on a few of them.  The height of its lowest point tells whether a patch
-may touch in a step; the others cost no more than that.  Of links that are high above the ground, which a ball around
-their points tells, not even patches are looked at.
+may touch in a step; the others cost no more than that.  Of regions of links that are high above the ground, which a
+ball around their points tells, not even patches are looked at.
 """
 
 from __future__ import annotations
@@ -21,19 +21,22 @@ from ..model import Model, State
 
 MIN_POINTS = 4
 """Points of a link from which on they are put into patches."""
-PATCH_POINTS, LINK_PATCHES = 2, 6
-"""Points of a patch at most, or more where a link would have more patches than about these: three points of a foot that
-touch are in as many patches, and each patch takes a comparison and some sums."""
+PATCH_POINTS = 2
+"""Points of a patch at most, twice as many on links with several regions: three points of a foot that touch are in as
+many patches, and each patch takes a comparison and some sums."""
+REGION_POINTS = 12
+"""Points of a region of a link at most: a shank with 42 of them stands on those of its foot, and the rest is far (of 6,
+12, 24 and all points, a step of a robot with 265 takes least with 12)."""
 MIN_LINKS = 8
-"""Links with patches from which on each is looked at as a whole first: most are far, where it saves 0.2 us a step; it
-costs 0.1 us where a link is near, as feet are."""
+"""Regions with patches from which on each is looked at as a whole first: most are far, where it saves 0.2 us a step; it
+costs 0.1 us where a region is near, as feet are."""
 CLEARANCE = 5e-3
 """m: height that a patch keeps over the ground in a step for which it is left out, beside twice the way that it moves.
 At 1 ms an impact would have to change its velocity by 5 m/s in one step; such steps are found, and taken in parts."""
 
 
 class LinkPatches(NamedTuple):
-    """Patches of a link, in a ball that moves with it."""
+    """Patches of a region of a link, in a ball that moves with it."""
 
     link: int
     patches: list[list[int]]
@@ -68,7 +71,7 @@ def patches_of(model: Model, points: Sequence[str]) -> list[LinkPatches]:
         points: Names of frames.
 
     Returns:
-        Patches, link by link.
+        Patches, region by region of each link.
 
     Example:
         >>> import fallingcat as fc
@@ -82,12 +85,12 @@ def patches_of(model: Model, points: Sequence[str]) -> list[LinkPatches]:
         on_link.setdefault(frame.link, []).append(i)
     places, found = [frame.placement[:3, 3] for frame in frames], []
     for link, mine in on_link.items():
-        if len(mine) >= MIN_POINTS:
-            corners = np.array([places[i] for i in mine])
+        most = PATCH_POINTS if len(mine) <= REGION_POINTS else 2 * PATCH_POINTS
+        for region in _clusters(mine, places, REGION_POINTS) if len(mine) >= MIN_POINTS else ():
+            corners = np.array([places[i] for i in region])
             center = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
             radius = float(np.linalg.norm(corners - center, axis=1).max())
-            most = max(PATCH_POINTS, -(-len(mine) // LINK_PATCHES))
-            found.append(LinkPatches(model.link_index(link), _clusters(mine, places, most), center, radius))
+            found.append(LinkPatches(model.link_index(link), _clusters(region, places, most), center, radius))
     return found
 
 
