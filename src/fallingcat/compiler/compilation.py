@@ -137,7 +137,7 @@ def _check_call(model: Any, function: Any, inputs: Any, state: Any, options: Map
 
 def _announce(recipe: Recipe, operations: int) -> None:
     """Warn where machine code takes long to make, before it is made."""
-    what = f"compiling {named(recipe.function)} of {recipe.model.name!r}, {operations:,} operations,"
+    what = f"compiling {function_name(recipe.function)} of {recipe.model.name!r}, {operations:,} operations,"
     warn_of_time(what, SECONDS_PER_OPERATION * operations, "machine code is kept for the next time")
 
 
