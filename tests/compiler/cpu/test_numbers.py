@@ -376,14 +376,19 @@ def test_derivatives_of_joints_whose_axes_turn(base):
         np.testing.assert_allclose(ours, exact, rtol=1e-12, atol=1e-12 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_sines_of_any_number_are_no_larger_than_1(dtype):
-    """Angles that have no place on the circle any more have no sine: NaN, where it was 1e253 at 1e31."""
+@pytest.mark.parametrize(("dtype", "quadrants", "tolerance"), [("float64", 2.0**51, 3e-16), ("float32", 2.0**22, 1e-6)])
+def test_sines_of_any_number_are_right_or_nan(dtype, quadrants, tolerance):
+    """Angles that have no place on the circle any more have no sine: it was 1e253 at 1e31, of wrong sign at 4e15."""
     model = fc.robots.two_cylinder_cat()
     kernel = fc.compile(model, lambda model, state: np.stack([sin(state.joints), cos(state.joints)]), dtype=dtype)
+    farthest, rng = quadrants * np.pi / 2.0, np.random.default_rng(0)
     powers = 10.0 ** np.arange(0, 308 if dtype == "float64" else 38)
-    q = np.zeros((2 * len(powers), model.nq))
-    q[:, 6], q[:, -1] = 1.0, np.concatenate([powers, -powers])
-    found = np.concatenate([kernel(q)[..., -1], np.stack([kernel(x)[:, -1] for x in q])])
-    assert (np.isnan(found) | (np.abs(found) <= 1.0 + 1e-6)).all()
-    assert np.isfinite(found[np.abs(np.tile(q[:, -1], 2)) <= 1e5]).all()
+    angles = np.concatenate([powers, *(farthest * rng.uniform(0.5 * far, far, 300) for far in (1.0, 2.0, 4.0, 16.0))])
+    angles = np.concatenate([angles, -angles]).astype(dtype)
+    q = np.zeros((len(angles), model.nq))
+    q[:, 6], q[:, -1] = 1.0, angles
+    expected = np.stack([np.sin(angles, dtype=float), np.cos(angles, dtype=float)], axis=1)
+    for found in (kernel(q)[..., -1], np.stack([kernel(x)[:, -1] for x in q])):
+        assert np.isnan(found[np.abs(angles) > 1.001 * farthest]).all()
+        near = np.abs(angles) < 0.999 * farthest
+        np.testing.assert_allclose(found[near], expected[near], atol=tolerance)

@@ -121,6 +121,7 @@ def sincos(type_: Type, name: str) -> Iterator[str]:
     fma = f"call {t} @llvm.fma.{type_.suffix}"
     yield f"define internal {{{t}, {t}}} @{name}_sincos{type_.lanes}({t} %x) alwaysinline nounwind {{"
     rounding = _ROUND if type_.element == "double" else 1.5 * 2.0**23
+    farthest = rounding / 3.0 * (pi / 2.0)  # beyond it that sum has no digit for single quadrants
     steps = _HALF_PI if type_.element == "double" else (1.5703125, 4.837512969970703e-4, 7.549789954891882e-8)
     # Adding 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits: the quadrant, read below.
     yield f"  %shifted = {fma}({t} %x, {t} {c(2 / pi)}, {t} {c(rounding)})"
@@ -132,7 +133,8 @@ def sincos(type_: Type, name: str) -> Iterator[str]:
         yield f"  %r{i} = {fma}({t} %m, {t} {c(step)}, {t} {last})"
         last = f"%r{i}"
     yield f"  %square = fmul {t} {last}, {last}"
-    yield f"  %near = fcmp ole {t} %square, {c(1.0)}"
+    yield f"  %size = call {t} @llvm.fabs.{type_.suffix}({t} %x)"
+    yield f"  %near = fcmp ole {t} %size, {c(farthest)}"
     yield f"  %t = select {type_.condition} %near, {t} %square, {t} {c(nan)}"  # too far away to say where on the circle
     yield from _horner(t, fma, "s", [c(x) for x in (_SIN if type_.element == "double" else _SIN[:SINGLE_SIN])[1:]])
     yield f"  %st = fmul {t} %s, %t"
@@ -175,6 +177,7 @@ def intrinsics(type_: Type) -> list[str]:
     return [
         f"declare {t} @llvm.fma.{type_.suffix}({t}, {t}, {t})",
         f"declare {t} @llvm.sqrt.{type_.suffix}({t})",
+        f"declare {t} @llvm.fabs.{type_.suffix}({t})",
     ]
 
 
