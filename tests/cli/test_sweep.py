@@ -49,6 +49,12 @@ def test_json_and_resume(study, tmp_path):
     assert "should be less than or equal to 1, not 1.5" in str(data.error.values[2, 0])
 
 
+def test_a_sweep_without_a_run_that_succeeded_has_failed(study, tmp_path):
+    code, out = ran(study, "--grid", "k=stiff", "--out", str(tmp_path / "o"), "--workers", "0")
+    assert code == 1
+    assert "0 of 1 done" in out
+
+
 def test_a_sample_has_its_size_whatever_the_counts(study, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = (study, "--grid", "k=0.5:1:30", "--sample", "3", "--set", "tolerance=0.1")

@@ -16,7 +16,7 @@ from .study_run import setting
 from .text import count, on_screen, plain, summary
 
 if TYPE_CHECKING:
-    from ..studies.sweeps.sweep import SweepProgress
+    from ..studies.sweeps.sweep import Sweep, SweepProgress
 
 
 @app.command()
@@ -80,13 +80,19 @@ def sweep(
             )  # fmt: skip
         if as_json:
             typer.echo(json.dumps(found.data()))
-            return
-        about = {"study": wanted.name, "runs": f"{found.done:,} of {found.total:,} done"}
-        if found.failed:
-            first = next(text for text in found.open()["error"].values.flat if text)
-            about["failed"] = f"{count(found.failed, 'run')}, see the variable 'error'; one says: {first}"
-        about["results"] = f"{found.out.resolve()}: xarray.open_zarr(...)"
-        on_screen(lambda console: summary(console, about))
+        else:
+            on_screen(lambda console: summary(console, _outcome(wanted.name, found)))
+    if not found.done:
+        raise typer.Exit(1)
+
+
+def _outcome(name: str, found: Sweep) -> dict[str, str]:
+    """Rows of the table of a sweep."""
+    about = {"study": name, "runs": f"{found.done:,} of {found.total:,} done"}
+    if found.failed:
+        first = next(text for text in found.open()["error"].values.flat if text)
+        about["failed"] = f"{count(found.failed, 'run')}, see the variable 'error'; one says: {first}"
+    return about | {"results": f"{found.out.resolve()}: xarray.open_zarr(...)"}
 
 
 def _axis(text: str) -> tuple[str, list[Any]]:
