@@ -199,3 +199,12 @@ def test_a_page_is_opened_only_where_there_is_a_screen(monkeypatch, screen, open
     monkeypatch.setattr("typer.launch", asked.append)
     open_page("page.html")
     assert asked == opened
+
+
+def test_oddities_of_a_file_are_counted_in_a_line(tmp_path):
+    inertial = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    odd = tmp_path / "odd.urdf"
+    odd.write_text(f"<robot name='odd'><link name='a'>{inertial}<oddity/></link><strange/></robot>")
+    done = CliRunner().invoke(app, ["drop", "--model", str(odd), "--no-open"])
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[0] == "2 warnings about the file; see fallingcat inspect"

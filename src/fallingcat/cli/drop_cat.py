@@ -14,6 +14,7 @@ import typer
 
 from ..errors import FallingCatError
 from .app import Json, app, errors_in_one_line
+from .reading import model_of
 from .text import on_screen, open_page, shown
 
 if TYPE_CHECKING:
@@ -73,12 +74,11 @@ def drop(
 
 def _robot(file: str | None) -> Model | None:
     from .. import robots
-    from ..io import load
 
     if file in SAMPLE_ROBOTS:
         made: Model = getattr(robots, file)()
         return made
-    return None if file is None else load(file)
+    return None if file is None else model_of(file, {})
 
 
 def _fall(

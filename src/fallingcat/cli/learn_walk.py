@@ -12,6 +12,7 @@ import typer
 from ..errors import FallingCatError, Interrupted
 from .app import Json, app, errors_in_one_line
 from .drop_cat import NoOpen, write_page
+from .reading import model_of
 from .text import on_screen, open_page, plain, shown, summary
 
 if TYPE_CHECKING:
@@ -169,12 +170,11 @@ def _check_out(out: str) -> None:
 
 def _robot(name: str) -> Model:
     from .. import robots
-    from ..io import load
 
     if name in SAMPLES:
         made: Model = getattr(robots, name)()
         return made
-    return load(name)
+    return model_of(name, {})
 
 
 def _print(console: Console, rows: dict[str, Any]) -> None:
