@@ -54,20 +54,6 @@ def test_the_rebound_does_not_depend_on_the_phase_of_the_step(integrator, effort
     assert np.diff(kinetic, axis=0).max() < 1e-12  # it only takes energy
 
 
-@pytest.mark.parametrize("integrator", ["implicit", "moreau"])
-def test_small_steps_approach_one_law(integrator):
-    """A joint that starts 9 mrad beyond left with 1.5 rad/s in steps of 1 ms, and with 7.4 in those of 0.1 ms."""
-    model = hand()
-    contact = {"implicit": CompliantFloor, "moreau": HardContacts}[integrator](("tip",), height=-9.0)
-    starts = [model.state(joints=[0.509]), model.state(joints=[0.48], rates=[3.0])]
-    coarse, fine, finest = (
-        fc.rollout(model, starts, 0.05, None, contact, integrator=integrator, dt=dt).rates[-1, :, 0]
-        for dt in (1e-3, 1e-4, 1e-5)
-    )
-    assert coarse == pytest.approx(finest, rel={"implicit": 0.05, "moreau": 0.25}[integrator])
-    assert fine == pytest.approx(finest, rel={"implicit": 0.03, "moreau": 0.035}[integrator])
-
-
 def test_the_closed_form_of_the_rebound():
     """``y'' = -min(y + 2 y', 4 y)`` from ``y = 0, y' = 1``: first on the spring 4 y, then critically damped."""
     turn = np.arctan(4.0 / 3.0)  # y' = 1.5 y: y = sin(2 t) / 2

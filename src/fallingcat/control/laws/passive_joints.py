@@ -36,8 +36,7 @@ REBOUND_SPEED_RATIO = 0.2
 """Speed with which a joint leaves its stop, relative to that of its arrival"""
 RETURN_STEPS = 6.0
 """Damping over stiffness of stops that steps do not resolve, in steps: a joint that leaves with its rebound is free; it
-is larger than that of the law where ``w step`` passes a third, and these are not resolved.  It is that of steps of
-:data:`STEP` in shorter ones, too: a start beyond a stop is as fast in all of them."""
+is larger than that of the law where ``w step`` passes a third, and these are not resolved"""
 ARRIVAL_RATIO = 1.25
 """Way of a joint in a step, relative to its depth there, from which on it arrives: it may come half a step earlier"""
 IMPACT_DAMPING = 1e4
@@ -223,8 +222,7 @@ class JointStops(Law):
 
     A joint that arrives with inertia ``m`` and speed ``v`` goes 0.55 v / w beyond its limit and leaves with 0.20 v;
     with more inertia ``a`` behind it, it goes at most ``sqrt(a / m) v / w`` beyond and leaves faster.  Steps of
-    ``implicit`` and ``moreau`` give it 0.20 v as an impulse, whatever is behind it, where ``w`` is above 333 rad/s (or
-    steps above 1 ms do not resolve it); one that starts beyond returns within 6 ms there.
+    ``implicit`` and ``moreau`` that do not resolve ``w`` give it 0.20 v as an impulse, whatever is behind it.
 
     Equal limits mean none, as in many files.
 
@@ -293,7 +291,7 @@ class JointStops(Law):
         stiffness, damping, zero = m * (w * w), 2.0 * m * w, 0.0 * inward
         coarse = np.array(self.unresolved or (False,) * len(rates), dtype=bool)
         if coarse.any():
-            damping = where(coarse, self._return_time() * stiffness, damping)
+            damping = where(coarse, (RETURN_STEPS * h) * stiffness, damping)
         spring = stiffness * inward
         push = spring - damping * v
         along, most = push * spring, 4.0 * spring  # signs are those of the end: the law is the same at both
@@ -307,10 +305,6 @@ class JointStops(Law):
         law = *law[:2], where(coarse, where(less(0.0, square), damping, zero), law[2])
         impact = (-1.0 - REBOUND_SPEED_RATIO) * hit * v, zero, hit
         return rates, *(where(coarse, where(arrives, new, old), old) for new, old in zip(impact, law, strict=True))
-
-    def _return_time(self) -> Any:
-        """Damping over stiffness (s) of stops that are not resolved: the same in all steps up to :data:`STEP`."""
-        return RETURN_STEPS * maximum(self.step, STEP)
 
     def _frequencies(self, model: Model) -> Any:
         """Frequencies ``w`` (n; rad/s) of the stops."""
@@ -327,7 +321,7 @@ class JointStops(Law):
 def _unresolved_stops(stops: JointStops, model: Model) -> tuple[bool, ...]:
     """Joints whose stops linearized steps do not resolve: :attr:`JointStops.unresolved`."""
     w = np.asarray(stops._frequencies(model))[_ends(model)[1]]
-    return tuple((stops._return_time() * w > 2.0).tolist())
+    return tuple((RETURN_STEPS * stops.step * w > 2.0).tolist())
 
 
 # the model's numbers ----------------------------------------------------------------------------------------------
