@@ -205,7 +205,7 @@ def nearest_name_hint(name: str, names: Iterable[str]) -> str:
     Empty where none does.
 
     Example:
-        >>> meant("Kne", ["hip", "knee"])
+        >>> nearest_name_hint("Kne", ["hip", "knee"])
         "; do you mean 'knee'?"
     """
     from difflib import get_close_matches

@@ -128,7 +128,7 @@ def vector_jacobian_product(outputs: Any, weights: Any, inputs: Any) -> list[Any
     Example:
         >>> from fallingcat.arrays import Graph
         >>> x, y, a, b = map(Graph().input, "xyab")
-        >>> pulled([x * y, y], [a, b], [x, y])
+        >>> vector_jacobian_product([x * y, y], [a, b], [x, y])
         [y * a, b + x * a]
     """
     graph = next((x.graph for x in inputs), None)

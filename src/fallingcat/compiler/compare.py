@@ -53,8 +53,8 @@ def time_quartiles(times: list[float]) -> TimeQuartiles:
     """Median and quartiles.
 
     Example:
-        >>> spread([3.0, 1.0, 2.0])
-        Spread(median=2.0, low=1.5, high=2.5)
+        >>> time_quartiles([3.0, 1.0, 2.0])
+        TimeQuartiles(median=2.0, low=1.5, high=2.5)
     """
     if len(times) < 2:
         return TimeQuartiles(times[0], times[0], times[0])

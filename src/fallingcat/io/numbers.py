@@ -110,7 +110,7 @@ def shortest_text(numbers: object) -> str:
     """Shortest text that gives the same floats back; no negative zeros.
 
     Example:
-        >>> written([0.1, -0.0, 2])
+        >>> shortest_text([0.1, -0.0, 2])
         '0.1 0.0 2.0'
     """
     return " ".join(repr(float(x) + 0.0) for x in np.asarray(numbers, dtype=float))

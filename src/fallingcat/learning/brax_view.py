@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExtraMissingError, ModelError, describe
+from ..records import concise
 from .environment import Environment, StepResult
 
 try:
@@ -18,6 +19,7 @@ except ImportError:
     raise ExtraMissingError("jax", purpose="BraxView") from None
 
 
+@concise
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BraxState:

@@ -102,7 +102,7 @@ def simplify_mesh(mesh: Triangles, most: int) -> Triangles:
     Example:
         >>> grid = np.stack(np.meshgrid(*3 * [np.linspace(0.0, 1.0, 9)]), axis=-1).reshape(-1, 3)
         >>> faces = np.arange(3 * (len(grid) // 3)).reshape(-1, 3)
-        >>> len(simplified(Triangles(grid, faces), 50).faces) <= 50
+        >>> len(simplify_mesh(Triangles(grid, faces), 50).faces) <= 50
         True
     """
     if len(mesh.faces) <= most:

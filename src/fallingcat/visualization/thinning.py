@@ -21,7 +21,7 @@ def thin_series(x: Vector, lines: Sequence[Vector]) -> tuple[np.ndarray, list[np
     ends of the interval; the first and the last point of all stay as they are.
 
     Example:
-        >>> x, (y,) = thinned(np.arange(10**6), [np.where(np.arange(10**6) == 777_777, 5.0, 0.0)])
+        >>> x, (y,) = thin_series(np.arange(10**6), [np.where(np.arange(10**6) == 777_777, 5.0, 0.0)])
         >>> len(x) < 3010, float(y.max()), float(y[0])
         (True, 5.0, 0.0)
     """

@@ -114,7 +114,8 @@ def named_arrays(result: Result) -> list[tuple[str, Leaf]]:
 
     Example:
         >>> from fallingcat.model import State
-        >>> named(Node(State, State._fields, (Leaf((4, 4), 0), Leaf((1,), 16), Leaf((6,), 17), Leaf((1,), 23))))[1]
+        >>> leaves = Leaf((4, 4), 0), Leaf((1,), 16), Leaf((6,), 17), Leaf((1,), 23)
+        >>> named_arrays(Node(State, State._fields, leaves))[1]
         ('joints', Leaf(shape=(1,), start=16))
     """
 

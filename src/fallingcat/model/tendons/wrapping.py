@@ -38,7 +38,7 @@ def wrap_around(
         where it does not touch.
 
     Example:
-        >>> p, q, arc = around("sphere", np.array([-2.0, 0.5, 0.0]), np.array([2.0, 0.5, 0.0]), 1.0)
+        >>> p, q, arc = wrap_around("sphere", np.array([-2.0, 0.5, 0.0]), np.array([2.0, 0.5, 0.0]), 1.0)
         >>> bool(p[1] > 0.0), bool(np.isclose(p @ p, 1.0)), bool(arc > 0.0)
         (True, True, True)
     """
@@ -69,7 +69,7 @@ def pass_through(kind: str, a: Vector, b: Vector, radius: float) -> tuple[Vector
         The point twice (3 each), and the length 0.
 
     Example:
-        >>> p, _, _ = through("cylinder", np.array([-1.0, 2.0, 0.0]), np.array([1.0, 2.0, 0.0]), 1.0)
+        >>> p, _, _ = pass_through("cylinder", np.array([-1.0, 2.0, 0.0]), np.array([1.0, 2.0, 0.0]), 1.0)
         >>> p.round(9) + 0.0
         array([0., 1., 0.])
     """

@@ -269,7 +269,7 @@ def tilt_angle(pose: np.ndarray, up: np.ndarray) -> float:
     """Angle (rad) between ``up`` (3) and its image under a rotation (of a 4 x 4 pose).
 
     Example:
-        >>> float(np.degrees(tilted(np.diag([1.0, -1.0, -1.0, 1.0]), np.array([0.0, 0.0, 1.0]))))
+        >>> float(np.degrees(tilt_angle(np.diag([1.0, -1.0, -1.0, 1.0]), np.array([0.0, 0.0, 1.0]))))
         180.0
     """
     return float(np.arccos(np.clip(up @ pose[:3, :3] @ up, -1.0, 1.0)))

@@ -138,7 +138,7 @@ def _turning(found: RobotReport) -> Iterator[Table]:
 def _three_digits(x: float) -> str:
     """Three digits; rounding reads as zero.
 
-    >>> _plain(12.345), _plain(7.277e-15)
+    >>> _three_digits(12.345), _three_digits(7.277e-15)
     ('12.3', '0')
     """
     return "0" if abs(x) < 1e-9 else f"{x:.3g}"
