@@ -55,6 +55,20 @@ def test_rollouts_name_the_robots(fall: fc.Trajectory) -> None:
     assert warning.robots.tolist() == [0]
 
 
+def test_what_stops_the_last_run_leaves_the_whole_one(fall: fc.Trajectory) -> None:
+    """Ctrl-C while the run from another start goes on: what is kept is from the start that was given."""
+    whole: list[float] = []
+
+    def progress(share: float) -> None:
+        whole.extend([share] * (share >= 1.0))
+        if len(whole) == 2 and share < 1.0:  # the first run, the finer one, and now the third
+            raise KeyboardInterrupt
+
+    with pytest.raises(fc.errors.Interrupted) as stopped:
+        fc.simulate(CAT, falling(), 1.0, contact=GROUND, progress=progress)
+    np.testing.assert_array_equal(stopped.value.result.joints, fall.joints)
+
+
 # errors that do not grow -------------------------------------------------------------------------------------------
 
 

@@ -114,7 +114,13 @@ def refined(model: Model, run: Callable[[int, float], R], chooses: bool) -> R:
         found = run(finer, 0.0)
         limit = max(MAX_DEFAULT_ERROR, min(MAX_ERROR, 0.5 * before))
         more = min(halvings(found.error_estimate, limit), MAX_HALVINGS - finer)
-    return with_sensitivity(model, found, run(finer, START_CHANGE)) if finer else found
+    if not finer:
+        return found
+    try:
+        return with_sensitivity(model, found, run(finer, START_CHANGE))
+    except BaseException as error:
+        error.result = found  # type: ignore[attr-defined]  # whole, and from the start that was given
+        raise
 
 
 class Runner(ABC, Generic[R]):
