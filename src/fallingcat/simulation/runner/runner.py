@@ -108,13 +108,13 @@ def refined(model: Model, run: Callable[[int, float], R], chooses: bool) -> R:
     later: a last run, from a start that is changed by its second argument, does, see :func:`.with_sensitivity`.
     """
     found: Any = run(0, 0.0)
-    finer, more = 0, halvings(found.error_estimate)
-    while more and chooses and found.code in (StatusCode.FINISHED, StatusCode.EVENT):
+    finer, more, ends = 0, halvings(found.error_estimate), (StatusCode.FINISHED, StatusCode.EVENT)
+    while more and chooses and found.code in ends:
         finer, before = finer + more, found.error_estimate.relative
         found = run(finer, 0.0)
         limit = max(MAX_DEFAULT_ERROR, min(MAX_ERROR, 0.5 * before))
         more = min(halvings(found.error_estimate, limit), MAX_HALVINGS - finer)
-    if not finer:
+    if not finer or found.code not in ends:
         return found
     try:
         return with_sensitivity(model, found, run(finer, START_CHANGE))
