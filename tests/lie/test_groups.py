@@ -10,7 +10,7 @@ from kinds import KINDS
 from laws import EXTENDED, GROUPS, algebra, generators, name
 
 from fallingcat.arrays import concatenate
-from fallingcat.lie import SE3, Product, SEk3, skew
+from fallingcat.lie import SE3, Product, SEk3, rotations, skew
 
 GROUPS = [*GROUPS, *EXTENDED]
 every_group = pytest.mark.parametrize("G", GROUPS, ids=name)
@@ -253,3 +253,16 @@ def test_no_nan_in_casadi_jacobians(G):
 def test_skew_is_the_cross_product():
     a, b = np.array([1.0, -2.0, 3.0]), np.array([0.5, 4.0, -1.0])
     close(skew(a) @ b, np.cross(a, b), 0.0)
+
+
+class Slow(np.ndarray):
+    """Array whose numbers are not known to be plain floats."""
+
+
+@given(rng=generators())
+@pytest.mark.parametrize("length", [0.0, 1e-9, 1.0, 3.14159, np.pi])
+def test_quaternions_of_plain_floats_have_the_bits_of_those_of_every_kind_of_number(length, rng):
+    w = rng.normal(size=3)
+    turn = np.asarray(rotations.exp(length * w / np.linalg.norm(w)))
+    found, expected = (rotations.quaternion_from_matrix(R) for R in (turn, turn.view(Slow)))
+    np.testing.assert_array_equal(found, np.asarray(expected))

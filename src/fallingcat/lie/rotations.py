@@ -1,6 +1,6 @@
 """Rotations as 3x3 matrices, unit quaternions ``xyzw`` and rotation vectors; the ground of every group here.
 
-All functions take every kind of number, and none branches on a value.
+All functions take every kind of number, and none branches on a value, but for a short cut of plain floats.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import arctan2, array, block, concatenate, cos, less, scale, sin, sqrt, where
 from ..arrays import skew as skew  # part of this module's vocabulary
-from ..arrays.types import Matrix, Pose, Rotation, Scalar, Vector
+from ..arrays.types import Matrix, Pose, Rotation, Scalar, Vector, Vector_4
 from . import series
 
 _LAST_ROW: Final = np.array([[0.0, 0.0, 0.0, 1.0]])
@@ -105,28 +105,41 @@ def matrix_from_quaternion(quaternion: Vector) -> Rotation:
     )
 
 
-def quaternion_from_matrix(rotation: Rotation) -> Vector:
+def quaternion_from_matrix(rotation: Rotation) -> Vector_4:
     """Unit quaternion ``[x, y, z, w]``, ``w >= 0``, of a rotation matrix; exact at every angle.
 
     ``4 q q'`` is linear in the rotation matrix; of its rows ``4 q_i q`` the one with the largest diagonal is
     normalised, so nothing small is ever divided by.
     """
-    r, trace = rotation, rotation[0, 0] + rotation[1, 1] + rotation[2, 2]
-    xy, yz, zx = r[0, 1] + r[1, 0], r[1, 2] + r[2, 1], r[2, 0] + r[0, 2]
-    xw, yw, zw = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    floats = type(rotation) is np.ndarray and rotation.dtype == np.float64
+    r = rotation.tolist() if floats else [[rotation[i, j] for j in range(3)] for i in range(3)]
+    trace = r[0][0] + r[1][1] + r[2][2]
+    xy, yz, zx = r[0][1] + r[1][0], r[1][2] + r[2][1], r[2][0] + r[0][2]
+    xw, yw, zw = r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]
     rows = [
-        array([1.0 - trace + 2.0 * r[0, 0], xy, zx, xw]),
-        array([xy, 1.0 - trace + 2.0 * r[1, 1], yz, yw]),
-        array([zx, yz, 1.0 - trace + 2.0 * r[2, 2], zw]),
-        array([xw, yw, zw, 1.0 + trace]),
+        [1.0 - trace + 2.0 * r[0][0], xy, zx, xw],
+        [xy, 1.0 - trace + 2.0 * r[1][1], yz, yw],
+        [zx, yz, 1.0 - trace + 2.0 * r[2][2], zw],
+        [xw, yw, zw, 1.0 + trace],
     ]
     # The diagonal is 4 q_i^2, whose sum is 4: the largest is at least 1, and its row is safe to normalise.
+    best = _row_of_largest(rows) if floats else _selected_row([array(row) for row in rows])
+    return scale(1.0 / sqrt(best @ best), best)
+
+
+def _row_of_largest(rows: list[list[float]]) -> Vector_4:
+    """:func:`_selected_row` of plain numbers, in a twentieth of the time: controllers flatten a state in every tick."""
+    best = np.array(rows[max((3, 0, 1, 2), key=lambda i: rows[i][i])])
+    return -best if best[3] < 0.0 else best
+
+
+def _selected_row(rows: list[Vector_4]) -> Vector_4:
+    """Row with the largest diagonal, with a sign that makes its last entry positive."""
     best, largest = rows[3], rows[3][3]
     for i in range(3):
         better = less(largest, rows[i][i])
         best, largest = where(better, rows[i], best), where(better, rows[i][i], largest)
-    best = where(less(best[3], 0.0), -best, best)
-    return scale(1.0 / sqrt(best @ best), best)
+    return where(less(best[3], 0.0), -best, best)
 
 
 # 2 asin(s) / s as a series of s**2: the angle over the sine of its half
