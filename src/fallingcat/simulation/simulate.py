@@ -54,12 +54,13 @@ def simulate(
     for joints that are too stiff for steps, else RKMK4.
 
     Runs of fixed steps carry an :attr:`~.Trajectory.error_estimate`, those under a function if it answers the same
-    question in the same way (it is asked again for that after the run).  A run whose estimated error is above 5 % of
-    the motion, or whose energy balance is violated by more than 1 %, reports it in its ``status``, with steps that
-    would do.  A number that is not finite, a step that cannot be taken or contacts that switch without end stop the
-    run: the trajectory so far is returned with a ``status`` that says what happened, when, and where.  Ctrl-C raises
-    :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is the trajectory so far.  Errors
-    of user functions (controller, events, progress) are raised as they are, with a ``result`` of the same kind.
+    question in the same way (it is asked again for that after the run). A run whose estimated error is above 5 % of the
+    motion, or whose energy balance is violated by more than 1 %, reports it in its ``status``, with steps that would
+    do; one whose end no default steps make certain is called sensitive. A number that is not finite, a step that cannot
+    be taken or contacts that switch without end stop the run: the trajectory so far is returned with a ``status`` that
+    says what happened, when, and where. Ctrl-C raises :class:`~fallingcat.errors.Interrupted`, a ``KeyboardInterrupt``
+    whose ``result`` is the trajectory so far. Errors of user functions (controller, events, progress) are raised as
+    they are, with a ``result`` of the same kind.
 
     Args:
         model: Robot.
