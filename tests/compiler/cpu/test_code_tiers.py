@@ -1,7 +1,9 @@
 """Code of long programs that are repeated is made quickly at first: with the bits of code that is made well."""
 
+import gc
 import threading
 import types
+import weakref
 from functools import partial
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.compiler.compilation import compile_step
-from fallingcat.compiler.cpu import machine_code, native
+from fallingcat.compiler.cpu import machine_code, native, single_calls
 
 CAT = fc.robots.two_cylinder_cat()
 
@@ -133,3 +135,30 @@ def test_single_calls_of_long_code_give_way_in_another_thread(monkeypatch, start
     soon = fc.compile(CAT, lambda model, state: 2.0 * own(model, state))
     assert isinstance(type(soon.optimized()).__call__, types.BuiltinFunctionType)
     assert np.array_equal(soon(q), 2.0 * first[0])
+
+
+def test_code_that_was_quick_ends_after_its_class_knows_the_better_one(monkeypatch):
+    """Python clears its cache of a class after an assignment: a process crashed in a call of what ended within one."""
+
+    class Kind(type):
+        def __setattr__(cls, name, value):
+            super().__setattr__(name, value)
+            alive.append(quick() is not None)
+
+    def kernel_type():
+        def call(self):
+            return "quick"
+
+        return Kind(
+            "Kernel", (), {"__call__": call, "_runner": types.SimpleNamespace(better_single=lambda: None)}
+        ), call
+
+    alive: list[bool] = []
+    made, call = kernel_type()
+    quick = weakref.ref(call)
+    del call
+    monkeypatch.setattr(single_calls, "_entry", lambda kernel, library: lambda: "better")
+    single_calls.improve(made())
+    gc.collect()
+    assert alive == [True]
+    assert quick() is None

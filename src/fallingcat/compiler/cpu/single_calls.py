@@ -32,7 +32,10 @@ def single_calls(kernel: Kernel) -> Callable[..., Any]:
 def improve(kernel: Kernel) -> None:
     """Code that is made well in the place of that which was made quickly."""
     with suppress(MemoryError):  # what there is will do
-        type(kernel).__call__ = _entry(kernel, kernel._runner.better_single())
+        better, before = _entry(kernel, kernel._runner.better_single()), type(kernel).__call__
+        type(kernel).__call__ = better
+        # Freed within the assignment, the code before would let other threads run, whose type still knows it.
+        del before
 
 
 def _entry(kernel: Kernel, library: native.Library) -> Callable[..., Any]:
