@@ -95,7 +95,8 @@ def _timer(delay: float, function: Callable[[], None]) -> Iterator[None]:
     """Call ``function`` from a thread after ``delay`` seconds, unless the block has ended by then."""
     timer = threading.Timer(delay, function)
     timer.daemon = True
-    timer.start()
+    with contextlib.suppress(RuntimeError):  # no room for another thread: nothing is told
+        timer.start()
     try:
         yield
     finally:

@@ -19,6 +19,7 @@ from . import targets
 from .cache.index import Memory
 from .cpu import native
 from .cpu import numpy_backend as plain
+from .cpu.code_memory import check_mappings
 from .cpu.operation import ELEMENTS
 from .cpu.single_calls import single_calls
 from .ir.inputs import Shape, check_inputs, function_name, given_state, parameters_of
@@ -98,6 +99,7 @@ def compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
     if recipe.dtype not in ELEMENTS:
         raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
     what = f"compiling {function_name(recipe.function)} of {recipe.model.name!r}"
+    check_mappings()  # before a thread that tells how long it takes: one without room may wait for itself for ever
     with without_garbage_collection(), telling(what, by_clock=True):
         return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
 
