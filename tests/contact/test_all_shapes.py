@@ -6,7 +6,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.errors import ModelError
 from fallingcat.geometry.collision_points import collision_points
-from fallingcat.geometry.contact_points import positions
+from fallingcat.geometry.contact_points import touches
 from fallingcat.geometry.reduced_points import MAX_DEPTH, MAX_RELATIVE_DEPTH, reduced, shape_points
 from fallingcat.lie import SE3
 from fallingcat.model import Body, Joint, Limits, Link, Model, Revolute
@@ -36,8 +36,8 @@ def table():
 
 def lowest(model, state):
     points = collision_points(model)
-    places = positions(points.model, state, points.points)
-    return min(p[2] - r for p, r in zip(places, points.radii, strict=True))
+    found = touches(points.model, state, points.points, fc.contact.plane(model), points.radii)
+    return min(touch.site.height for touch in found)
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -104,12 +104,15 @@ def test_few_points_stand_for_many():
     whole = collision_points(Model("brick", SE3(), (link,)))
     few = reduced(whole)
     assert len(few.points) < 0.7 * len(whole.points)
-    ways = rng.normal(size=(2000, 3))
+    ways = rng.normal(size=(500, 3))
     ways /= np.linalg.norm(ways, axis=1)[:, None]
 
     def support(points):
-        centers = np.array([points.model.frame(name).placement[:3, 3] for name in points.points])
-        return (centers @ ways.T + np.array(points.radii)[:, None]).max(axis=0)
+        state, some = whole.model.neutral(), (points.points, points.radii)
+        grounds = [fc.contact.plane(whole.model, tuple(-way)) for way in ways]
+        return np.array(
+            [-min(at.site.height for at in touches(points.model, state, some[0], g, some[1])) for g in grounds]
+        )
 
     extent = (support(whole) + support(whole)).max()
     assert (support(whole) - support(few)).max() < max(MAX_DEPTH, MAX_RELATIVE_DEPTH * extent)

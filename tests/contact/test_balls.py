@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.geometry.contact_points import Plane, plane, point_motions, rim_jacobian
+from fallingcat.geometry.contact_points import Plane, plane, point_motions, touch_jacobian, touches
 from fallingcat.lie import SE2
 from tests.support.random_robots import BASES, Robot, build
 
@@ -130,7 +132,8 @@ def test_a_ball_lands_at_its_radius_and_is_named() -> None:
         assert run.touching[-1] == {"body"} or isinstance(contact, fc.contact.CompliantFloor)
 
 
-def test_rim_moves_as_differences_say() -> None:
+@pytest.mark.parametrize("around", [0.3, fc.contact.rim(0.3), fc.contact.ContactEllipsoid((0.1, 0.2, 0.3), 0.05)])
+def test_places_of_touch_move_as_differences_say(around: Any) -> None:
     """``J v`` of the place of touch, and its rate at constant ``v``, on random robots."""
     for seed, base in enumerate(BASES):
         model, state = build(Robot(base, 4, seed))
@@ -139,10 +142,14 @@ def test_rim_moves_as_differences_say() -> None:
 
         def speed(t: float, model=model, state=state, place=place, ground: Plane = ground) -> np.ndarray:
             there = fc.dynamics.displace(model, state, t * state.velocity)
-            return rim_jacobian(model, there, place, ground.normal, 0.3) @ state.velocity
+            ((_, lever),) = touches(model, there, [place], ground, [around])
+            return touch_jacobian(model, there, place, lever) @ state.velocity
 
-        J, bias = point_motions(model, state, [place])[0].rim(ground.normal, 0.3)
-        np.testing.assert_allclose(J, rim_jacobian(model, state, place, ground.normal, 0.3), atol=1e-11)
+        (motion,) = point_motions(model, state, [place])
+        lever = motion.touch(ground, around).lever
+        J = motion.jacobian_at(lever)
+        np.testing.assert_allclose(J, touch_jacobian(model, state, place, lever), atol=1e-11)
+        bias = motion.bias_at(lever, motion.lever_rate(around, ground.normal, np.zeros(3)))
         difference = (speed(dt) - speed(-dt)) / (2.0 * dt)
         np.testing.assert_allclose(bias, difference, atol=1e-6 * max(1.0, np.abs(bias).max()))
 

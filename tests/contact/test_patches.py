@@ -29,7 +29,7 @@ def studded():
 def test_every_point_is_in_one_patch(region, balls, monkeypatch):
     monkeypatch.setattr(patches, "REGION_POINTS", region)
     model, points = studded()
-    found = patches.patches_of(model, points)
+    found = patches.patches_of(model, points, [0.0] * len(points))
     assert len(found) == balls
     assert sorted(i for on_link in found for part in on_link.patches for i in part) == [*range(len(points))]
     for on_link in found:

@@ -16,6 +16,7 @@ from ..dynamics import mass_matrix
 from ..dynamics.sweeps import places_above
 from ..errors import NumericsError
 from ..geometry.contact_points import plane, point_motions
+from ..geometry.ellipsoids import Around, lowest_lever
 from ..lie.group import constant
 from ..model import Model, State
 
@@ -203,9 +204,9 @@ def moving_axes(
     model: Model,
     points: tuple[str, ...],
     axes: tuple[tuple[float, ...], ...],
-    radii: tuple[float, ...] | None = None,
+    radii: tuple[Around, ...] | None = None,
 ) -> tuple[np.ndarray, ...]:
-    """Axes (rows, world) along which each point, or the ball around it on the first axis, can move at all.
+    """Axes (rows, world) along which each point, or what touches around it on the first axis, can move at all.
 
     A planar robot cannot leave its plane, a fixed base not at all: such rows of the Jacobian are zero whatever the
     state, which a few random states show.
@@ -214,8 +215,9 @@ def moving_axes(
     radii, sizes = radii or (0.0,) * len(points), np.zeros((len(points), len(directions)))
     for state in (model.random_state(rng) for _ in range(3)):
         motions = point_motions(model, state, points)
-        rims = [directions @ motion.rim(directions[0], r)[0] for motion, r in zip(motions, radii, strict=True)]
-        sizes = np.maximum(sizes, np.reshape([np.abs(J).max(axis=1, initial=0.0) for J in rims], sizes.shape))
+        levers = [lowest_lever(r, motion.axes, directions[0]) for motion, r in zip(motions, radii, strict=True)]
+        rows = [directions @ motion.jacobian_at(lever) for motion, lever in zip(motions, levers, strict=True)]
+        sizes = np.maximum(sizes, np.reshape([np.abs(J).max(axis=1, initial=0.0) for J in rows], sizes.shape))
     # three random states: an axis along which a point cannot move at any of them is structural, not a singularity
     return tuple(constant(np.flatnonzero(size > 1e-12)) for size in sizes)
 
@@ -225,7 +227,7 @@ def plane_axes(
     model: Model,
     points: tuple[str, ...],
     normal: tuple[float, ...] | None = None,
-    radii: tuple[float, ...] | None = None,
+    radii: tuple[Around, ...] | None = None,
 ) -> tuple[np.ndarray, ...]:
     """:func:`moving_axes` of a plane: 0 its normal, 1 and 2 its tangents."""
     axes = tuple(tuple(float(x) for x in row) for row in plane(model, normal).axes)

@@ -6,6 +6,7 @@ from ..geometry.collision_pairs import SelfPairs, pushing_pairs
 from ..geometry.collision_points import CollisionPoints, collision_points, feet
 from ..geometry.contact_points import Plane, plane, point_jacobian, position
 from ..geometry.distances import Distance, distances, self_pairs
+from ..geometry.ellipsoids import ContactEllipsoid, rim
 from ..geometry.terrain import HeightField, Terrain
 from .base import Contact, Jump
 from .bodies import BodyContacts
@@ -30,6 +31,7 @@ __all__ = [
     "CompliantContact",
     "CompliantFloor",
     "Contact",
+    "ContactEllipsoid",
     "ContactJacobian",
     "Distance",
     "HardContacts",
@@ -60,6 +62,7 @@ __all__ = [
     "point_jacobian",
     "position",
     "pushing_pairs",
+    "rim",
     "self_pairs",
     "stance_base",
     "switch",

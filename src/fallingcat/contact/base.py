@@ -15,6 +15,7 @@ from ..caching import cached_property
 from ..errors import ModelError, NumericsError, describe
 from ..geometry.body_pairs import BodyPair
 from ..geometry.contact_points import Ground, each_radius, point_motions
+from ..geometry.ellipsoids import Around
 from ..model import Model, State
 from ..records import concise
 from .argument_checks import ARGUMENT_CHECKS
@@ -82,8 +83,8 @@ class Contact(ABC):
     """Links and frames whose origins may touch; a contact of another kind has none."""
     pairs: tuple[BodyPair, ...] = ()
     """Pairs of bodies between which its points are; none: they are links and frames that touch the ground."""
-    radius: float | tuple[float, ...] = 0.0
-    """radius of a ball around each point (m)"""
+    radius: Around | tuple[Around, ...] = 0.0
+    """radius of a ball around each point (m), or a :class:`.ContactEllipsoid`"""
     needs_applied_forces: bool = True
     """True if guards and jumps look at the ``applied`` forces; else these need not be worked out."""
     stiff: bool = False
@@ -105,8 +106,8 @@ class Contact(ABC):
         check_arguments_first(cls, ARGUMENT_CHECKS)
 
     @cached_property
-    def radii(self) -> tuple[float, ...]:
-        """Radius (m) of the ball around each point; 0: the point itself touches."""
+    def radii(self) -> tuple[Around, ...]:
+        """Radius (m) of the ball around each point, or its ellipsoid; 0: the point itself touches."""
         return each_radius(self.radius, self.points)
 
     @property
@@ -303,9 +304,9 @@ class Contact(ABC):
             Height (m), ``axes`` (3 x 3: normal and tangents as rows, world) and ``J`` (3 x nv), for each point.
         """
         ground, found = self.ground(model), []
-        for motion, radius in zip(point_motions(model, state, self.points), self.radii, strict=True):
-            site = ground.site(motion.position, radius)
-            found.append((site.height, site.axes, site.axes @ motion.rim(site.axes[0], radius)[0]))
+        for motion, around in zip(point_motions(model, state, self.points), self.radii, strict=True):
+            site, lever = motion.touch(ground, around)
+            found.append((site.height, site.axes, site.axes @ motion.jacobian_at(lever)))
         return found
 
     def check_start(self, model: Model, state: State) -> None:  # noqa: B027

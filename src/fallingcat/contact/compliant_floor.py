@@ -13,6 +13,7 @@ from ..arrays.types import Matrix_3_nv, Vector, Vector_2, Vector_3, Vector_nv
 from ..errors import ModelError
 from ..geometry.collision_points import take_feet
 from ..geometry.contact_points import Ground, Site, checked_points, each_radius, floor_normal, floor_points, plane
+from ..geometry.ellipsoids import Around, ball_radii
 from ..geometry.reduced_points import shape_points
 from ..geometry.terrain import Terrain, check_terrain, ground_surface
 from ..model import Model, State
@@ -91,8 +92,8 @@ class CompliantFloor(SpringDamperContact):
     """out of the ground (world); None: against gravity"""
     height: float = 0.0
     """height of the plane along its normal (m)"""
-    radius: float | tuple[float, ...] = 0.0
-    """radius of a ball around each point (m): one for all or one for each"""
+    radius: Around | tuple[Around, ...] = 0.0
+    """radius of a ball around each point (m), or a :class:`.ContactEllipsoid`: one for all or one for each"""
     terrain: Terrain | None = None
     """heights over the plane, such as :class:`.HeightField`; None: it is flat"""
 
@@ -171,7 +172,7 @@ class CompliantFloor(SpringDamperContact):
         if not self.points:
             raise ModelError("the points of this floor follow from the robot on it: take floor.on_robot(model)")
         if self.terrain is not None:
-            self.terrain.check_radius(max(self.radii))
+            self.terrain.check_radius(max(ball_radii(self.radii)))
         return super().begin(model, state)
 
     def resting_shift(self, model: Model, heights: np.ndarray) -> float:
@@ -191,8 +192,8 @@ class CompliantFloor(SpringDamperContact):
     # what it remembers: where a point is held, or how far a ball has slipped ------------------------------------
 
     def rolls(self, i: int) -> bool:
-        """True for balls, and for all points on terrain: they remember the way that they have slipped."""
-        return self.radii[i] > 0.0 or self.terrain is not None
+        """True for balls, ellipsoids and all points on terrain: they remember the way that they have slipped."""
+        return bool(self.radii[i]) or self.terrain is not None
 
     def unloaded(self, i: int, site: Site, p: Vector_3) -> Vector_2:
         """Anchor (2) at ``p``, or zero slip."""

@@ -17,6 +17,7 @@ from ..arrays import absolute, branch, cross, less, minimum, where
 from ..dynamics.spatial import motion_to_child
 from ..dynamics.sweeps import nodes, outward
 from ..geometry.contact_points import Ground
+from ..geometry.ellipsoids import Around, ball_radii, extents
 from ..model import Model, State
 
 MIN_POINTS = 4
@@ -44,11 +45,13 @@ class LinkPatches(NamedTuple):
     center: np.ndarray
     """``3``: of the ball, in the link frame"""
     radius: float
-    """m"""
+    """m: around points and ellipsoids"""
+    reach: float
+    """m: around balls too, which do not move the height of what touches when they turn"""
 
-    def bottom(self, height: Any, radii: Sequence[float]) -> Any:
-        """Height (m) of the lowest place of the ball whose center is at a ``height``, around balls of these radii."""
-        return height - (self.radius + max(radii[i] for part in self.patches for i in part))
+    def bottom(self, height: Any) -> Any:
+        """Height (m) of the lowest place of the ball whose center is at a ``height``."""
+        return height - self.reach
 
     def margin(self, speed: Any, spin: Any, dt: Any, part: float = 1.0) -> Any:
         """Height (m) from which on a point stays above the ground for ``dt`` (s), with a ``part`` of the clearance.
@@ -63,12 +66,13 @@ class LinkPatches(NamedTuple):
         return dt * (turning - minimum(speed, 0.0)) + part * CLEARANCE
 
 
-def patches_of(model: Model, points: Sequence[str]) -> list[LinkPatches]:
+def patches_of(model: Model, points: Sequence[str], radii: Sequence[Around]) -> list[LinkPatches]:
     """Patches of links with many points; points of other links are in none.
 
     Args:
         model: Robot.
         points: Names of frames.
+        radii: Radii of balls around them (m), or ellipsoids.
 
     Returns:
         Patches, region by region of each link.
@@ -76,7 +80,7 @@ def patches_of(model: Model, points: Sequence[str]) -> list[LinkPatches]:
     Example:
         >>> import fallingcat as fc
         >>> model, corners = fc.contact.corners(fc.robots.humanoid(), "left_sole", (0.2, 0.1))
-        >>> [on_link.patches for on_link in patches_of(model, corners)]
+        >>> [on_link.patches for on_link in patches_of(model, corners, [0.0] * 4)]
         [[[1, 2], [0, 3]]]
     """
     on_link: dict[str, list[int]] = {}
@@ -89,8 +93,10 @@ def patches_of(model: Model, points: Sequence[str]) -> list[LinkPatches]:
         for region in _clusters(mine, places, REGION_POINTS) if len(mine) >= MIN_POINTS else ():
             corners = np.array([places[i] for i in region])
             center = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
-            radius = float(np.linalg.norm(corners - center, axis=1).max())
-            found.append(LinkPatches(model.link_index(link), _clusters(region, places, most), center, radius))
+            own = [radii[i] for i in region]
+            radius = float((np.linalg.norm(corners - center, axis=1) + extents(own)).max())
+            about = center, radius, radius + max(ball_radii(own))
+            found.append(LinkPatches(model.link_index(link), _clusters(region, places, most), *about))
     return found
 
 
@@ -111,13 +117,11 @@ def margins(
     return heights
 
 
-def ball_bottoms(
-    model: Model, ground: Ground, state: State, found: Sequence[LinkPatches], radii: Sequence[float]
-) -> list[Any]:
+def ball_bottoms(model: Model, ground: Ground, state: State, found: Sequence[LinkPatches]) -> list[Any]:
     """:meth:`LinkPatches.bottom` (m) of each link at a state, over flat ground."""
     poses = outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
     centers = [poses[x.link][:3, :3] @ x.center + poses[x.link][:3, 3] for x in found]
-    return [x.bottom(ground.site(center).height, radii) for x, center in zip(found, centers, strict=True)]
+    return [x.bottom(ground.site(center).height) for x, center in zip(found, centers, strict=True)]
 
 
 def _clusters(points: list[int], places: Sequence[np.ndarray], most: int) -> list[list[int]]:

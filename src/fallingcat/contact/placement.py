@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
-from ..geometry.contact_points import positions
+from ..geometry.contact_points import touches
 from ..model import Free, Model, State
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def rest_on(contact: Contact, model: Model, state: State) -> State:
     ground: Any = contact.ground(model)
     normal = getattr(ground, "plane", ground).normal
     for _ in range(MAX_SHIFTS):
-        places = positions(model, state, contact.points)
-        heights = [float(ground.site(p, r).height) for p, r in zip(places, contact.radii, strict=True)]
+        found = touches(model, state, contact.points, ground, contact.radii)
+        heights = [float(touch.site.height) for touch in found]
         shift = contact.resting_shift(model, np.array(heights))
         pose = np.array(state.pose)
         pose[:3, 3] -= shift * normal

@@ -19,6 +19,7 @@ from ..arrays.types import (
     Vector_3,
     Vector_nv,
 )
+from ..dynamics import link_pose
 from ..errors import ModelError
 from ..geometry.body_touch import nominal_rows
 from ..geometry.contact_points import (
@@ -28,8 +29,9 @@ from ..geometry.contact_points import (
     checked_points,
     point_motions,
     position,
-    positions,
-    rim_jacobian,
+    touch_jacobian,
+    touches,
+    touching,
 )
 from ..geometry.point_positions import level_heights, point_coordinates
 from ..model import Model, State
@@ -123,7 +125,7 @@ class PointContact(Contact):
         """Points that start below the ground touch where they are: their springs start without tangential load."""
         checked_points(model, self.points)
         ground, (places,) = self.ground(model), point_coordinates(model, *_single_state(state), self.points, np.eye(3))
-        sites = [ground.site(p, r) for p, r in zip(places, self.radii, strict=True)]
+        sites = [touch.site for touch in touches(model, state, self.points, ground, self.radii)]
         starts = [self.unloaded(i, site, p) for i, (site, p) in enumerate(zip(sites, places, strict=True))]
         return tuple(bool(site.height < 0.0) for site in sites), np.concatenate([np.zeros(0), *starts])
 
@@ -144,10 +146,9 @@ class PointContact(Contact):
         Returns:
             One value (m) for each point, positive within the mode.
         """
-        ground = self.ground(model)
-        balls = zip(positions(model, state, self.points), self.radii, strict=True)
-        heights = [ground.site(p, r).height for p, r in balls]
-        signed = [-h if touches else h for h, touches in zip(heights, mode, strict=True)]
+        found = touches(model, state, self.points, self.ground(model), self.radii)
+        heights = [touch.site.height for touch in found]
+        signed = [-h if below else h for h, below in zip(heights, mode, strict=True)]
         return concatenate([np.zeros(0), *(array([h]) for h in signed)])
 
     def jump(self, model: Model, mode: Mode, guard: int, state: State, memory: np.ndarray, applied: Float_nv) -> Jump:
@@ -271,10 +272,11 @@ class PointContact(Contact):
 
     def _point(self, model: Model, i: int, state: State, memory: Any) -> Pressed:
         """A point in the ground."""
-        place, radius, own = self.points[i], self.radii[i], memory.reshape(len(self.points), -1)[i]
-        p = position(model, state, place)
-        site = self.ground(model).site(p, radius)
-        J = site.axes @ rim_jacobian(model, state, place, site.axes[0], radius)
+        place, own = self.points[i], memory.reshape(len(self.points), -1)[i]
+        H = link_pose(model, state, place)
+        p = H[:3, 3]
+        site, lever = touching(self.ground(model), H, self.radii[i])
+        J = site.axes @ touch_jacobian(model, state, place, lever)
         return self.pressed(i, site, p, J, state.velocity, own)
 
     # steps --------------------------------------------------------------------------------------------------------
@@ -339,7 +341,6 @@ def point_rows(contact: Contact, model: Model, state: State) -> np.ndarray:
     if contact.pairs:
         return nominal_rows(model, state, contact.pairs)
     ground, motions = contact.ground(model), point_motions(model, state, contact.points)
-    axes = [ground.site(motion.position).axes for motion in motions]
-    rims = zip(axes, motions, contact.radii, strict=True)
-    rows = [axes @ motion.rim(axes[0], r)[0] for axes, motion, r in rims]
+    found = [motion.touch(ground, around) for motion, around in zip(motions, contact.radii, strict=True)]
+    rows = [at.site.axes @ motion.jacobian_at(at.lever) for motion, at in zip(motions, found, strict=True)]
     return np.array(rows, dtype=float).reshape(len(rows), 3, model.nv)

@@ -16,8 +16,9 @@ from ..lie.rotations import homogeneous
 from ..model import Model, Surface
 from ..model.shapes import Mesh, Shape
 from .collision_pairs import Couple, Side, joints_between, reachable
-from .collision_points import balls
+from .collision_points import EXTREME_DIRECTIONS, balls
 from .distances import check_pairs
+from .ellipsoids import radii_and_margin
 from .hulls import mesh_hull
 from .manifold import point_count
 from .signed_distance import Solid, meet, thick
@@ -164,7 +165,7 @@ def side_shapes(model: Model, i: int) -> list[Shape]:
     return [
         shape
         for shape in model.links[i].collisions
-        for _ in (range(1) if isinstance(shape, Mesh) or thick(shape) is not None else balls(shape))
+        for _ in (range(1) if isinstance(shape, Mesh) or thick(shape) is not None else _small_balls(shape))
     ]
 
 
@@ -214,11 +215,21 @@ def _sides(model: Model, i: int) -> list[Side]:
             placement = shape.placement @ homogeneous(np.eye(3), middle)
             sides.append(Side(i, placement, hull))  # type: ignore[arg-type]  # it has all that a Solid has
             continue
-        for center, radius in balls(shape):
+        for center, radius in _small_balls(shape):
             placement = np.array(shape.placement)
             placement[:3, 3] += placement[:3, :3] @ center
             sides.append(Side(i, placement, Solid((0.0, 0.0, 0.0), radius)))
     return sides
+
+
+def _small_balls(shape: Shape) -> list[tuple[np.ndarray, float]]:
+    """Balls that stand for a shape between bodies: of an ellipsoid its ends along axes and diagonals."""
+    found = list[tuple[np.ndarray, float]]()
+    ways = EXTREME_DIRECTIONS / np.linalg.norm(EXTREME_DIRECTIONS, axis=1)[:, None]
+    for center, around in balls(shape):
+        radii, margin = radii_and_margin(around)
+        found += [(center, margin)] if radii is None else [(center + way * radii, margin) for way in ways]
+    return found
 
 
 def _are_separated(a: Side, b: Side, poses: Sequence[Any], margin: float) -> bool:

@@ -18,15 +18,19 @@ from ..model import Frame, Model, State, Surface
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 from ..records import concise
 from .collision_pairs import joints_between
-from .contact_points import plane, positions
+from .contact_points import plane, touches
+from .ellipsoids import Around, ContactEllipsoid, rim, thicker
 
-RIM_POINTS = 8
-"""Points on each rim of a cylinder: it lies 8 % of its radius lower on an edge between two of them than on one."""
+FACE_POINTS = 4
+"""Points on each face of a cylinder, beside its rim: it stands on them, and turns on them against friction."""
+FACE_RADIUS = 0.8
+"""Distance of these from the axis, relative to the radius: while it rolls they are above the ground by the rest of it,
+which is more than springs give way; a can that tips goes over the rim, which is lowest as soon as it tilts."""
 EXTREME_DIRECTIONS = np.array([way for way in product((-1.0, 0.0, 1.0), repeat=3) if np.abs(way).sum() in (1.0, 3.0)])
 """``14 x 3``: along the axes and the diagonals of a box; the farthest points that way stand for what is not flat."""
 
-Ball = tuple[np.ndarray, float]
-"""A center (3, m, in the frame of a shape) and a radius (m)."""
+Ball = tuple[np.ndarray, Around]
+"""A center (3, m, in the frame of a shape) and a radius (m), or an ellipsoid in its axes."""
 
 
 @concise
@@ -44,8 +48,8 @@ class CollisionPoints(NamedTuple):
     model: Model
     """with a frame at each point"""
     points: tuple[str, ...]
-    radii: tuple[float, ...]
-    """m; 0 for a corner"""
+    radii: tuple[Around, ...]
+    """m; 0 for a corner; a :class:`.ContactEllipsoid` for an ellipsoid, and for each rim of a cylinder"""
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -58,9 +62,10 @@ class CollisionPoints(NamedTuple):
 def collision_points(model: Model, links: Sequence[str] | None = None) -> CollisionPoints:
     """The collision shapes of ``links`` (of all that have some and can move if left out) as points and balls.
 
-    A sphere is a ball, a capsule two, a box its eight corners, a cylinder eight points on each rim, an ellipsoid 14
-    points; a mesh is at most 14 of its vertices, those farthest along the axes and diagonals of its frame.  So a plane
-    is touched where the shape itself touches it, by cylinders, ellipsoids and meshes up to the gaps between points.
+    A sphere is a ball, a capsule two, a box its eight corners, a cylinder its two rims, on which it rolls, and four
+    points on each face, an ellipsoid itself; a mesh is at most 14 of its vertices, those farthest along the axes and
+    diagonals of its frame.  So a plane is touched where the shape itself touches it, by meshes up to the gaps between
+    points.
 
     Args:
         model: Robot.
@@ -86,7 +91,7 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
         raise ModelError(f"links are names of links of {model.name!r}, not {describe(links)}")
     for name in wanted:
         model.link_index(name)  # an error names one that is none
-    frames, radii, ground = list[Frame](), list[float](), model.ground or Surface()
+    frames, radii, ground = list[Frame](), list[Around](), model.ground or Surface()
     for name in wanted:
         for number, shape in enumerate(known[name].collisions, start=1):
             if not _touches_ground(shape, ground):
@@ -97,7 +102,7 @@ def collision_points(model: Model, links: Sequence[str] | None = None) -> Collis
                 H = np.eye(4)
                 H[:3, 3] = center
                 frames.append(Frame(own, name, shape.placement @ H))
-                radii.append(radius + margin)
+                radii.append(thicker(radius, margin))
     if not frames:
         where = ", ".join(map(repr, links or [model.name]))
         raise ModelError(f"there are no collision shapes in {where}: name points yourself, or see corners()")
@@ -136,24 +141,23 @@ def feet(model: Model, state: State | None = None, within: float = 0.01) -> Coll
     positive(within, "within")
     at = model.neutral() if state is None else state
     check_robot(model, at)
-    up = plane(model).normal
-    bottoms = np.array([up @ p - r for p, r in zip(positions(whole, at, points), radii, strict=True)], dtype=float)
+    bottoms = np.array([touch.site.height for touch in touches(whole, at, points, plane(model), radii)], dtype=float)
     low = np.flatnonzero(bottoms <= bottoms.min() + within)
-    frames = _named_frames(model, [whole.frame(points[i]) for i in low])
+    frames = _named_frames(model, [(whole.frame(points[i]), radii[i]) for i in low])
     known = {frame.name for frame in model.frames}
     new = tuple(frame for frame in frames if frame.name not in known)
     names = tuple(frame.name for frame in frames)
     return CollisionPoints(replace(model, frames=(*model.frames, *new)), names, tuple(radii[i] for i in low))
 
 
-def _named_frames(model: Model, frames: list[Frame]) -> list[Frame]:
-    """Frames with readable names: those of the model at the same place, or new ones by their link."""
+def _named_frames(model: Model, points: list[tuple[Frame, Around]]) -> list[Frame]:
+    """Frames of points with readable names: those of the model at the same place, or new ones by their link."""
     taken = {*model.link_names, *(frame.name for frame in model.frames)}
-    counts, numbers, out = Counter(frame.link for frame in frames), Counter[str](), list[Frame]()
-    for frame in frames:
-        own = [
-            x for x in model.frames if x.link == frame.link and np.allclose(x.placement[:3, 3], frame.placement[:3, 3])
-        ]
+    counts, numbers, out = Counter(frame.link for frame, _ in points), Counter[str](), list[Frame]()
+    for frame, around in points:
+        columns = slice(0 if isinstance(around, ContactEllipsoid) else 3, 4)  # a ball has no axes
+        there = frame.placement[:3, columns]
+        own = [x for x in model.frames if x.link == frame.link and np.allclose(x.placement[:3, columns], there)]
         if own and own[0].name not in {x.name for x in out}:
             out.append(own[0])
             continue
@@ -201,15 +205,18 @@ def _(shape: Box) -> list[Ball]:
 
 @balls.register
 def _(shape: Cylinder) -> list[Ball]:
-    angles = 2.0 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-    rim = [(shape.radius * np.cos(a), shape.radius * np.sin(a)) for a in angles]
-    return [(np.array([x, y, z]), 0.0) for z in (0.5 * shape.length, -0.5 * shape.length) for x, y in rim]
+    angles, r = 2.0 * np.pi * np.arange(FACE_POINTS) / FACE_POINTS, FACE_RADIUS * shape.radius
+    z, edge = 0.5 * shape.length, rim(shape.radius)
+    inside = max(0.0, z - edge.radii[2])  # the ellipsoid touches the face from within
+    rims: list[Ball] = [(np.array([0.0, 0.0, side * inside]), edge) for side in (1.0, -1.0)]
+    faces = [np.array([r * np.cos(a), r * np.sin(a), side * z]) for side in (1.0, -1.0) for a in angles]
+    return rims + [(p, 0.0) for p in faces]
 
 
 @balls.register
 def _(shape: Ellipsoid) -> list[Ball]:
-    ways = EXTREME_DIRECTIONS / np.linalg.norm(EXTREME_DIRECTIONS, axis=1)[:, None]
-    return [(way * shape.radii, 0.0) for way in ways]
+    a, b, c = (float(r) for r in shape.radii)
+    return [(np.zeros(3), ContactEllipsoid((a, b, c)))]
 
 
 @balls.register

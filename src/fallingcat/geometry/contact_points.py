@@ -20,6 +20,14 @@ from ..errors import ModelError, describe
 from ..lie.group import constant
 from ..model import Model, State
 from ..records import concise
+from .ellipsoids import (
+    Around,
+    ContactEllipsoid,
+    check_ellipsoid,
+    lowest_place,
+    lowest_rate,
+    radii_and_margin,
+)
 
 
 @concise
@@ -93,6 +101,49 @@ class Site(NamedTuple):
     """m: how far its lowest point is above the ground"""
     axes: Any
     """``3 x 3``: the normal there, then two tangents, as rows (world)"""
+
+
+class Touch(NamedTuple):
+    """Where a ball or an ellipsoid around a point is lowest."""
+
+    site: Site
+    lever: Any
+    """``3``: from the point to that place (m, world)"""
+
+
+def touching(ground: Ground, pose: Any, around: Around) -> Touch:
+    """Lowest place of what is around a point.
+
+    Args:
+        ground: Ground.
+        pose: Pose of the point (world, m); its axes are those of an ellipsoid.
+        around: Radius of a ball (m), or an ellipsoid.
+
+    Returns:
+        Ground below it, and vector from the point to it.
+    """
+    p, (radii, margin) = pose[:3, 3], radii_and_margin(around)
+    shift = np.zeros(3) if radii is None else lowest_place(around, pose[:3, :3], ground.site(p).axes[0])
+    site = ground.site(p + shift, margin)
+    return Touch(site, shift - margin * site.axes[0])
+
+
+def lowest_on_link(ground: Ground, pose: Any, placement: np.ndarray, around: Around) -> Any:
+    """From the center of an ellipsoid to its lowest place (3, m, in the frame of its link); zeros for a ball.
+
+    The link has a ``pose`` in the world, and ``placement`` is that of the point in its frame.
+    """
+    if radii_and_margin(around)[0] is None:
+        return np.zeros(3)
+    R = pose[:3, :3]
+    return lowest_place(around, placement[:3, :3], ground.site(R @ placement[:3, 3] + pose[:3, 3]).axes[0] @ R)
+
+
+def touches(model: Model, state: State, points: Sequence[str], ground: Ground, around: Sequence[Around]) -> list[Touch]:
+    """:func:`touching` of several points of a robot, from one sweep over it."""
+    poses, frames = world_poses(model, state), [model.frame(link) for link in points]
+    places = [poses[model.link_index(frame.link)] @ frame.placement for frame in frames]
+    return [touching(ground, H, one) for H, one in zip(places, around, strict=True)]
 
 
 def plane(model: Model, normal: tuple[float, ...] | None = None, height: float = 0.0) -> Plane:
@@ -187,13 +238,10 @@ def point_jacobian(model: Model, state: State, link: str) -> Matrix_3_nv:
     return jacobian(model, state, link, "mixed")[:3]
 
 
-def rim_jacobian(model: Model, state: State, link: str, normal: Vector, radius: float) -> Matrix:
-    """Jacobian ``J`` (3 x nv) of the point of a ball that touches the ground: ``v + r n x w``.
-
-    The ball of ``radius`` (m) is around the origin of ``link``, and the ground has the ``normal`` (3, world).
-    """
+def touch_jacobian(model: Model, state: State, link: str, lever: Vector) -> Matrix:
+    """Jacobian ``J`` (3 x nv) of the place of a link at a ``lever`` (3, world) from its origin: ``v + w x lever``."""
     J = jacobian(model, state, link, "mixed")
-    return J[:3] if radius == 0.0 else J[:3] + (radius * skew(normal)) @ J[3:]
+    return J[:3] - skew(lever) @ J[3:]
 
 
 def point_bias(model: Model, state: State, link: str) -> Vector:
@@ -204,7 +252,7 @@ def point_bias(model: Model, state: State, link: str) -> Vector:
 class PointMotion(NamedTuple):
     """Point in the world: position (3), ``J`` (3 x nv) and ``dJ/dt v`` (3).
 
-    Beside them ``J`` and ``dJ/dt v`` of the angular velocity of its link.
+    Beside them ``J`` and ``dJ/dt v`` of the angular velocity of its link, this velocity, and the axes of its frame.
     """
 
     position: Any
@@ -212,16 +260,26 @@ class PointMotion(NamedTuple):
     bias: Any
     J_turn: Any
     bias_turn: Any
+    spin: Any
+    axes: Any
 
-    def rim(self, normal: Vector, radius: float) -> tuple[Matrix, Vector]:
-        """``J`` and ``dJ/dt v`` where a ball around the point touches a plane: its velocity is ``u = v + r n x w``.
+    def touch(self, ground: Ground, around: Around) -> Touch:
+        """Lowest place of a ball or an ellipsoid around the point."""
+        pose = concatenate([self.axes, np.reshape(self.position, (3, 1))], axis=1)
+        return touching(ground, pose, around)
 
-        The place of touch moves over the body as it rolls, so ``du/dt = dv/dt + r n x dw/dt``.
-        """
-        if radius == 0.0:
-            return self.J, self.bias
-        across = radius * skew(normal)
-        return self.J + across @ self.J_turn, self.bias + across @ self.bias_turn
+    def jacobian_at(self, lever: Vector) -> Matrix:
+        """``J`` of the place of the body at a ``lever`` (3, m, world) from the point: ``u = v + w x lever``."""
+        return self.J - skew(lever) @ self.J_turn
+
+    def bias_at(self, lever: Vector, rate: Vector) -> Vector:
+        """``dJ/dt v`` of the place that touches: it moves over the body, ``lever`` changes at a ``rate`` (3, m/s)."""
+        return self.bias - skew(lever) @ self.bias_turn + cross(self.spin, rate)
+
+    def lever_rate(self, around: Around, normal: Vector, normal_rate: Vector) -> Vector:
+        """Rate (3, m/s) of the vector from the point to the lowest place of what is around it."""
+        _, margin = radii_and_margin(around)
+        return lowest_rate(around, self.axes, normal, self.spin, normal_rate) - margin * normal_rate
 
 
 def point_motions(model: Model, state: State, places: Sequence[str]) -> list[PointMotion]:
@@ -246,7 +304,9 @@ def point_motions(model: Model, state: State, places: Sequence[str]) -> list[Poi
         J = s[:3] - skew(p) @ s[3:]
         w = geo.twists[link][3:]
         bias = a[:3] + cross(a[3:], p) + cross(w, geo.twists[link][:3] + cross(w, p))
-        motions.append(PointMotion(R @ p + state.pose[:3, 3], R @ J, R @ bias, R @ s[3:], R @ a[3:]))
+        axes = geo.poses[link][:3, :3] @ frame.placement[:3, :3]
+        turn = R @ s[3:], R @ a[3:], R @ w
+        motions.append(PointMotion(R @ p + state.pose[:3, 3], R @ J, R @ bias, *turn, R @ axes))
     return motions
 
 
@@ -272,15 +332,23 @@ def floor_points(points: Any) -> tuple[str, ...]:
     return names
 
 
-def each_radius(radius: Any, points: Sequence[str]) -> tuple[float, ...]:
-    """One radius (m) for each point, finite and not negative."""
+def each_radius(radius: Any, points: Sequence[str]) -> tuple[Around, ...]:
+    """One radius (m) or ellipsoid for each point, finite and not negative."""
+    if isinstance(radius, ContactEllipsoid):
+        return (check_ellipsoid(radius),) * len(points)
+    ovals = isinstance(radius, (tuple, list)) and any(isinstance(one, ContactEllipsoid) for one in radius)
+    balls = [0.0 if isinstance(one, ContactEllipsoid) else one for one in radius] if ovals else radius
     try:
-        given = np.array(radius, dtype=float)
+        given = np.array(balls, dtype=float)
     except (TypeError, ValueError, OverflowError):
         given = np.array(np.nan)
     if given.shape not in ((), (len(points),)) or not ((given >= 0.0) & (given < np.inf)).all():
         raise ModelError(f"radius is not negative, one number or one for each of {len(points)} points, not {radius!r}")
-    return tuple(np.broadcast_to(given, (len(points),)).tolist())
+    found: tuple[float, ...] = tuple(np.broadcast_to(given, (len(points),)).tolist())
+    if not ovals:
+        return found
+    pairs = zip(radius, found, strict=True)
+    return tuple(check_ellipsoid(own) if isinstance(own, ContactEllipsoid) else r for own, r in pairs)
 
 
 def check_point_mode(mode: Any, points: tuple[str, ...], known: tuple[Any, ...]) -> None:

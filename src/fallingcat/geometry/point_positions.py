@@ -13,6 +13,7 @@ from ..compiler.compilation import compile_step
 from ..dynamics.kinematics import world_poses
 from ..model import Model, State
 from .contact_points import Ground
+from .ellipsoids import Around, ball_radii, depth_below, radii_and_margin
 
 STATES_AT_ONCE: Final = 512
 """States whose link poses are found in one call: those of more would go through memory, not through caches."""
@@ -47,8 +48,15 @@ def point_coordinates(
         >>> tip[0, 0].round(12) + 0.0
         array([0., 0., 4.])
     """
-    own, which, places = _points_on_links(framed or model, tuple(points))
-    found, kernel = np.empty((len(poses), len(points), len(axes))), _link_poses(model)
+    return _coordinates(model, poses, joints, _points_on_links(framed or model, tuple(points)), axes)
+
+
+def _coordinates(
+    model: Model, poses: np.ndarray, joints: np.ndarray, on_links: tuple[np.ndarray, ...], axes: np.ndarray
+) -> np.ndarray:
+    """``N x points x d``: coordinates of ``places`` of links, which have four numbers each, along ``axes``."""
+    own, which, places = on_links
+    found, kernel = np.empty((len(poses), len(places), len(axes))), _link_poses(model)
     for k in range(0, len(poses), STATES_AT_ONCE):
         some = slice(k, k + STATES_AT_ONCE)
         links = np.asarray(kernel(poses[some, :3], joints[some])).reshape(len(found[some]), -1, 3, 4)[:, own]
@@ -63,10 +71,10 @@ def level_heights(
     poses: np.ndarray,
     joints: np.ndarray,
     points: Sequence[str],
-    radii: Sequence[float],
+    radii: Sequence[Around],
     framed: Model | None = None,
 ) -> np.ndarray:
-    """Heights of balls over flat ground.
+    """Heights of balls and rims over flat ground.
 
     Args:
         model: Robot.
@@ -74,7 +82,7 @@ def level_heights(
         poses: Poses of the base (N x 4 x 4).
         joints: Joint coordinates (N x k).
         points: Names of links or frames.
-        radii: Radius of the ball around each (m).
+        radii: Radius of the ball around each (m), or its rim.
         framed: The same robot with further frames, among which the points are; None: ``model`` has them.
 
     Returns:
@@ -89,7 +97,13 @@ def level_heights(
     """
     origin = ground.site(np.zeros(3))
     along = point_coordinates(model, poses, joints, points, origin.axes[:1], framed)[..., 0]
-    return np.asarray(origin.height - np.array(radii) + along)
+    heights = np.asarray(origin.height - np.array(ball_radii(radii)) + along)
+    ovals = {i: own for i, (own, _) in enumerate(map(radii_and_margin, radii)) if own is not None}
+    if ovals:
+        axes = _axes_on_links(framed or model, tuple(points[i] for i in ovals))
+        normals = _coordinates(model, poses, joints, axes, origin.axes[:1]).reshape(len(poses), -1, 3)
+        heights[:, [*ovals]] -= depth_below(np.array([*ovals.values()]), normals)
+    return heights
 
 
 @functools.lru_cache(maxsize=16)
@@ -110,3 +124,11 @@ def _points_on_links(model: Model, points: tuple[str, ...]) -> tuple[np.ndarray,
     own = sorted({*links})
     places = np.array([[*frame.placement[:3, 3], 1.0] for frame in frames]).reshape(-1, 4)
     return np.array(own, dtype=int), np.array([own.index(link) for link in links], dtype=int), places
+
+
+@functools.lru_cache(maxsize=32)
+def _axes_on_links(model: Model, points: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """:func:`_points_on_links` with the three axes ``[a; 0]`` of each frame in place of its origin."""
+    own, which, _ = _points_on_links(model, points)
+    axes = [[*axis, 0.0] for name in points for axis in model.frame(name).placement[:3, :3].T]
+    return own, np.repeat(which, 3), np.array(axes)

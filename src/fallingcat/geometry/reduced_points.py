@@ -10,6 +10,7 @@ import numpy as np
 
 from ..model import Model
 from .collision_points import EXTREME_DIRECTIONS, CollisionPoints, collision_points
+from .ellipsoids import ball_radii, depth_below, is_rim, radii_and_margin
 
 MAX_DEPTH: Final = 3e-3
 """m: how far what is left out may be below the points of its link, on a plane in any direction."""
@@ -71,9 +72,11 @@ def _by_link(points: CollisionPoints) -> list[list[int]]:
 
 def _extreme(points: CollisionPoints, mine: list[int], depth: float) -> list[int]:
     """Indices of the points of one link that are kept."""
-    centers = np.array([points.model.frame(points.points[i]).placement[:3, 3] for i in mine])
-    ways = _unit_directions()
-    reach = centers @ ways.T + np.array([points.radii[i] for i in mine])[:, None]  # points x directions
+    placements = np.array([points.model.frame(points.points[i]).placement for i in mine])
+    centers, ways, around = placements[:, :3, 3], _unit_directions(), [points.radii[i] for i in mine]
+    ovals = np.array([np.zeros(3) if radii is None else radii for radii, _ in map(radii_and_margin, around)])
+    beyond = depth_below(ovals[:, None], ways @ placements[:, :3, :3])
+    reach = centers @ ways.T + beyond + np.array(ball_radii(around))[:, None]  # points x directions
     support = reach.max(axis=0)
     enough = max(depth, MAX_RELATIVE_DEPTH * float((support + (-centers @ ways.T).max(axis=0)).max()))
     taken = [int(reach[:, 0].argmax())]
@@ -81,7 +84,17 @@ def _extreme(points: CollisionPoints, mine: list[int], depth: float) -> list[int
     while (missing := support - best).max() > enough:
         taken.append(int(reach[:, int(missing.argmax())].argmax()))
         best = np.maximum(best, reach[taken[-1]])
-    return [mine[i] for i in taken]
+    return [mine[i] for i in {*taken, *_on_faces(placements, ovals, [is_rim(one) for one in around], taken)}]
+
+
+def _on_faces(placements: np.ndarray, ovals: np.ndarray, rims: list[bool], taken: list[int]) -> list[int]:
+    """Points on the faces of rims that are taken: a disc stands on them, not on the rim alone."""
+    found = set[int]()
+    for i in (i for i in taken if rims[i]):
+        away = (placements[:, :3, 3] - placements[i, :3, 3]) @ placements[i, :3, :3]
+        on = (np.abs(away[:, 2]) <= 1.01 * ovals[i, 2]) & (np.hypot(away[:, 0], away[:, 1]) < ovals[i, 0])
+        found |= {int(k) for k in np.flatnonzero(on) if not ovals[k].any()}
+    return [*found]
 
 
 @functools.lru_cache(maxsize=1)

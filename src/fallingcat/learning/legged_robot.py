@@ -73,7 +73,7 @@ def _lowest(model: Model, posture: np.ndarray) -> Any:
 
 def _are_balls(lowest: Any, links: set[str]) -> bool:
     """True where the links of named feet stand on balls, whose places and radii frames do not say."""
-    return min(lowest.radii) > 0.0 and {lowest.model.frame(point).link for point in lowest.points} == links
+    return all(lowest.radii) and {lowest.model.frame(point).link for point in lowest.points} == links
 
 
 def servos(model: Model, joints: Sequence[str]) -> Servos:

@@ -24,6 +24,7 @@ from ...geometry.contact_points import (
     floor_points,
     plane,
 )
+from ...geometry.ellipsoids import Around, ball_radii
 from ...geometry.reduced_points import shape_points
 from ...geometry.terrain import Terrain, check_terrain, ground_surface
 from ...lie.group import constant
@@ -104,8 +105,8 @@ class HardContacts(Contact):
     """height of the plane along its normal (m)"""
     tolerance: float = 1e-6
     """distance (m) from the plane, and speed (m/s), up to which a point starts at rest on it"""
-    radius: float | tuple[float, ...] = 0.0
-    """radius of a ball around each point (m): one for all or one for each"""
+    radius: Around | tuple[Around, ...] = 0.0
+    """radius of a ball around each point (m), or a :class:`.ContactEllipsoid`: one for all or one for each"""
     stops: tuple[Stop, ...] = ()
     """stops of joints, as :func:`.joint_stops` finds them: each is a ground that a coordinate hits and rests on"""
     terrain: Terrain | None = None
@@ -202,7 +203,7 @@ class HardContacts(Contact):
         """
         checked_points(model, self.points)
         if self.terrain is not None:
-            self.terrain.check_radius(max(self.radii, default=0.0))
+            self.terrain.check_radius(max(ball_radii(self.radii), default=0.0))
 
     def touching(self, mode: Mode) -> frozenset[str]:
         """Names of the closed points."""

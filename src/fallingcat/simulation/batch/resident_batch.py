@@ -242,7 +242,7 @@ def sensed(
     motions, ground = point_motions(model, state, contact.points), contact.ground(model)
     velocities = [motion.J @ state.velocity for motion in motions]
     forces = [np.zeros(3) for _ in motions]
-    sites = [ground.site(m.position, r) for m, r in zip(motions, contact.radii, strict=True)]
+    sites = [m.touch(ground, around).site for m, around in zip(motions, contact.radii, strict=True)]
     if offers(contact, LinearizedForces):
         every = contact.pressed_points(model, (True,) * len(motions), state, memory[: contact.memory_size])
         forces = [

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import FallingCatError
 from ...geometry.collision_points import CollisionPoints, collision_points
-from ...geometry.contact_points import Ground
-from ...geometry.point_positions import level_heights, point_coordinates
+from ...geometry.contact_points import Ground, touches
+from ...geometry.point_positions import level_heights
 from ...geometry.reduced_points import reduced
 from ...model import Model
 from ..outcome import Diagnostic, DiagnosticKind
@@ -59,9 +59,9 @@ def _heights(
     poses, joints = poses.reshape(-1, 4, 4), joints.reshape(lead[0] * lead[1], -1)
     if ground.flat:
         return level_heights(model, ground, poses, joints, *points, shapes.model).reshape(*lead, -1)
-    places = point_coordinates(model, poses, joints, shapes.points, np.eye(3), shapes.model)
-    each = [[float(ground.site(p, r).height) for p, r in zip(at, shapes.radii, strict=True)] for at in places]
-    return np.array(each).reshape(*lead, -1)
+    states = (model.state(pose, own) for pose, own in zip(poses, joints, strict=True))
+    found = [touches(shapes.model, state, shapes.points, ground, shapes.radii) for state in states]
+    return np.array([[float(touch.site.height) for touch in each] for each in found]).reshape(*lead, -1)
 
 
 @functools.lru_cache(maxsize=32)

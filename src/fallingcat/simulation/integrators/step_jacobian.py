@@ -56,9 +56,9 @@ class Place(NamedTuple):
 def contact_places(model: Model, contact: Any) -> dict[int, Place]:
     """Places of the links with points that may touch."""
     on: dict[int, list[Place]] = {}
-    for name, radius in zip(contact.points, contact.radii, strict=True) if contact is not None else ():
+    for name, around in zip(contact.points, contact.radii, strict=True) if contact is not None else ():
         frame = model.frame(name)
-        place = Place(np.asarray(frame.placement[:3, 3], dtype=float), 3) if not radius else Place(np.zeros(3), 6)
+        place = Place(np.asarray(frame.placement[:3, 3], dtype=float), 3) if not around else Place(np.zeros(3), 6)
         on.setdefault(model.link_index(frame.link), []).append(place)
     return {link: own[0] if len(own) == 1 else Place(np.zeros(3), 6) for link, own in on.items()}
 

@@ -22,7 +22,8 @@ from ...control import (
 )
 from ...dynamics import center_of_mass
 from ...errors import ModelError, NumericsError
-from ...geometry.contact_points import positions
+from ...geometry.contact_points import plane, touches
+from ...geometry.ellipsoids import Around
 from ...io import load
 from ...lie.rotations import log
 from ...model import Model, State, robots
@@ -78,7 +79,7 @@ class Robot(NamedTuple):
     model: Model
     standing: State
     feet: tuple[str, ...]
-    radii: tuple[float, ...]
+    radii: tuple[Around, ...]
 
     @classmethod
     def of(cls, p: RightingParameters) -> Robot:
@@ -90,20 +91,24 @@ class Robot(NamedTuple):
         bent = model.state(joints=np.tile(np.radians(p.posture), model.n // len(p.posture)))
         if p.feet or not p.file:
             points = tuple(p.feet) or FEET
-            radii: tuple[float, ...] = (0.0,) * len(points)
+            radii: tuple[Around, ...] = (0.0,) * len(points)
         else:
             model, points, radii = feet(model, bent)
             legs = dict.fromkeys(model.frame(point).link for point in points)  # one point for each
             which = [next(i for i, point in enumerate(points) if model.frame(point).link == leg) for leg in legs]
             points, radii = tuple(points[i] for i in which), tuple(radii[i] for i in which)
-        lowest = min(z - r for (_, _, z), r in zip(positions(model, bent, points), radii, strict=True))
         pose = np.eye(4)
-        pose[2, 3] = -lowest
+        pose[2, 3] = -min(_heights(model, bent, points, radii))
         return cls(model, bent._replace(pose=pose), points, radii)
 
     def heights(self, state: State) -> np.ndarray:
         """m: of the lowest place of each foot."""
-        return np.array([p[2] - r for p, r in zip(positions(self.model, state, self.feet), self.radii, strict=True)])
+        return np.array(_heights(self.model, state, self.feet, self.radii))
+
+
+def _heights(model: Model, state: State, points: tuple[str, ...], radii: tuple[Around, ...]) -> list[float]:
+    """m: of the lowest places around points."""
+    return [float(touch.site.height) for touch in touches(model, state, points, plane(model), radii)]
 
 
 class RightingResult(NamedTuple):

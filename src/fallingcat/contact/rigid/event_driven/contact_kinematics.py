@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....arrays import array, cross
+import numpy as np
+
+from ....arrays import array
 from ....arrays.differentiate import derivative
 from ....constraints.redundant_constraints import Response, responding
 from ....dynamics import bias_forces
 from ....geometry.contact_points import Ground, PointMotion, point_motions
+from ....geometry.ellipsoids import Around, radii_and_margin
 from ....model import Model, State
 
 
@@ -38,7 +41,7 @@ class ContactKinematics(NamedTuple):
 
 
 def contact_kinematics(
-    model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[float, ...]
+    model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[Around, ...]
 ) -> ContactKinematics:
     """Worked out on any kind of number."""
     at = kinematics_only(model, state, points, ground, radii)
@@ -46,7 +49,7 @@ def contact_kinematics(
 
 
 def kinematics_only(
-    model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[float, ...]
+    model: Model, state: State, points: tuple[str, ...], ground: Ground, radii: tuple[Around, ...]
 ) -> ContactKinematics:
     """The same for what asks for no forces: without those of the state, and without a response."""
     motions = point_motions(model, state, points)
@@ -59,14 +62,15 @@ def _no_response(forces: Any) -> Any:
     raise AssertionError("contact kinematics alone have no response to forces")
 
 
-def _point_kinematics(motion: PointMotion, v: Any, ground: Ground, radius: float) -> tuple[Any, Any, Any, Any]:
-    """Place, ``J``, ``dJ/dt v`` and axes ``A`` of a point or ball: ``d(A u)/dt = A du/dt + dA/dt u``, as they turn."""
-    site = ground.site(motion.position, radius)
-    axes, (J, bias) = site.axes, motion.rim(site.axes[0], radius)
-    place = array([site.height, 0.0, 0.0]) if radius else ground.place(motion.position)  # a ball rolls on
+def _point_kinematics(motion: PointMotion, v: Any, ground: Ground, around: Around) -> tuple[Any, Any, Any, Any]:
+    """Place, ``J``, ``dJ/dt v`` and axes ``A`` of what touches: ``d(A u)/dt = A du/dt + dA/dt u``, as they turn."""
+    site, lever = motion.touch(ground, around)
+    axes, J = site.axes, motion.jacobian_at(lever)
+    place = array([site.height, 0.0, 0.0]) if around else ground.place(motion.position)  # a ball rolls on
     if ground.flat:
-        return place, axes @ J, axes @ bias, axes
+        rate = motion.lever_rate(around, axes[0], np.zeros(3))
+        return place, axes @ J, axes @ motion.bias_at(lever, rate), axes
     p, speed = motion.position, motion.J @ v
-    turning = derivative(lambda t: ground.site(p + t * speed, radius).axes, like=[p, speed])
-    bias = bias + radius * cross(turning[0], motion.J_turn @ v)
+    turning = derivative(lambda t: ground.site(p + t * speed, radii_and_margin(around)[1]).axes, like=[p, speed])
+    bias = motion.bias_at(lever, motion.lever_rate(around, axes[0], turning[0]))
     return place, axes @ J, axes @ bias + turning @ (J @ v), axes

@@ -9,7 +9,8 @@ import numpy as np
 
 from ....arrays import any_nonzero, concatenate, skew
 from ....dynamics.geometry import Geometry, geometry
-from ....geometry.contact_points import Ground
+from ....geometry.contact_points import Ground, touching
+from ....geometry.ellipsoids import Around
 from ....model import Model, State
 from ...patches import LinkPatches, patches_of
 from ..solvers.delassus import DenseJacobian, Jacobian, Lever
@@ -38,7 +39,7 @@ def stacked_jacobian(
     state: State,
     points: Sequence[str],
     ground: Ground,
-    radii: Sequence[float],
+    radii: Sequence[Around],
     axes: Sequence[np.ndarray],
     further: int = 0,
 ) -> StackedJacobian:
@@ -49,7 +50,7 @@ def stacked_jacobian(
         state: Configuration.
         points: Names of frames.
         ground: Shape of the ground.
-        radii: Of balls around the points (m).
+        radii: Of balls around the points (m), or ellipsoids.
         axes: Which of normal and tangents each point has rows for.
         further: Number of rows that are still to come: joint stops, loops, dry friction.
     """
@@ -58,7 +59,7 @@ def stacked_jacobian(
     least, share = DENSE_ROWS
     few = sum(min(6, count) for count in rows.values()) + further <= max(least, share * model.nv)
     on = (_dense_jacobian if few else _tree_jacobian)(model, state, points, links, ground, radii, axes)
-    return on._replace(patches=patches_of(model, points)) if points and ground.flat else on
+    return on._replace(patches=patches_of(model, points, radii)) if points and ground.flat else on
 
 
 def _tree_jacobian(
@@ -67,18 +68,18 @@ def _tree_jacobian(
     points: Sequence[str],
     links: Sequence[int],
     ground: Ground,
-    radii: Sequence[float],
+    radii: Sequence[Around],
     axes: Sequence[np.ndarray],
 ) -> StackedJacobian:
     """All points move with the twists of their links at the base: ``u = A (v + w x p)`` along the axes ``A``."""
-    touching = list(dict.fromkeys(links))
-    jacobian = TreeJacobian.at(model, state, touching)
+    carrying = list(dict.fromkeys(links))
+    jacobian = TreeJacobian.at(model, state, carrying)
     heights, levers = [], []
     for i, link in enumerate(links):
-        p = (jacobian.geo.poses[link] @ model.frame(points[i]).placement)[:3, 3]
-        site = ground.site(state.pose[:3, 3] + p, radii[i])
-        A, start = site.axes[axes[i]], 6 * touching.index(link)
-        X = concatenate([A, A @ skew(radii[i] * site.axes[0] - p)], axis=1)
+        H = jacobian.geo.poses[link] @ model.frame(points[i]).placement
+        site, lever = touching(ground, _moved(H, state.pose[:3, 3]), radii[i])
+        A, start = site.axes[axes[i]], 6 * carrying.index(link)
+        X = concatenate([A, A @ skew(-(H[:3, 3] + lever))], axis=1)
         heights.append(site.height)
         levers.append(Lever(slice(start, start + 6), X))
     return StackedJacobian(heights, jacobian, levers)
@@ -90,7 +91,7 @@ def _dense_jacobian(
     points: Sequence[str],
     links: Sequence[int],
     ground: Ground,
-    radii: Sequence[float],
+    radii: Sequence[Around],
     axes: Sequence[np.ndarray],
 ) -> StackedJacobian:
     """Stacked Jacobian whose points share the twist of their link where they have more rows than it has ways to move.
@@ -105,10 +106,12 @@ def _dense_jacobian(
         centers, X = {i: frames[i].placement[:3, 3] for i in mine}, {}
         first, twist = _twist(geo, R, link, centers[mine[0]])
         for i in mine:
-            p = (R @ geo.poses[link][:3, :3]) @ (centers[i] - centers[mine[0]])
-            site = ground.site(state.pose[:3, 3] + first + p, radii[i])
+            turn = R @ geo.poses[link][:3, :3]
+            p = turn @ (centers[i] - centers[mine[0]])
+            pose = concatenate([turn @ frames[i].placement[:3, :3], np.reshape(p, (3, 1))], axis=1)
+            site, lever = touching(ground, _moved(pose, state.pose[:3, 3] + first), radii[i])
             A = site.axes[axes[i]]
-            heights[i], X[i] = site.height, concatenate([A, A @ skew(radii[i] * site.axes[0] - p)], axis=1)
+            heights[i], X[i] = site.height, concatenate([A, A @ skew(-(p + lever))], axis=1)
         ways = [k for k in range(6) if any_nonzero(twist[k])]
         shared = sum(len(x) for x in X.values()) > len(ways)
         for i in mine:
@@ -124,6 +127,11 @@ def _dense_jacobian(
     return StackedJacobian(
         [heights[i] for i in order], DenseJacobian(model, state, concatenate(J)), [levers[i] for i in order]
     )
+
+
+def _moved(pose: Any, way: Any) -> Any:
+    """Pose (its upper rows) moved by a way (3, m)."""
+    return concatenate([pose[:3, :3], np.reshape(way + pose[:3, 3], (3, 1))], axis=1)
 
 
 def _twist(geo: Geometry, R: Any, link: int, center: Any) -> tuple[Any, Any]:

@@ -16,7 +16,8 @@ from ....dynamics.spatial import motion_to_child
 from ....dynamics.sweeps import nodes, outward
 from ....geometry.body_touch import BodyTouch, body_touches, relative_biases
 from ....geometry.collision_pairs import joints_between
-from ....geometry.contact_points import Ground
+from ....geometry.contact_points import Ground, lowest_on_link, touching
+from ....geometry.ellipsoids import lowest_rate, radii_and_margin
 from ....lie.rotations import skew
 from ....model import Model, State
 
@@ -238,10 +239,14 @@ def _on_ground(
         for near, part in zip(each.activity.nears, each.on_link.patches, strict=True)
         for i in part
     }
-    for i, (name, radius, own) in enumerate(zip(floor.points, floor.radii, memory, strict=True)):
+    for i, (name, around, own) in enumerate(zip(floor.points, floor.radii, memory, strict=True)):
         frame = model.frame(name)
         link = model.link_index(frame.link)
-        R, center, spin = poses[link][:3, :3], frame.placement[:3, 3], step.spins[link]
+        R, hub, spin = poses[link][:3, :3], frame.placement[:3, 3], step.spins[link]
+        center, (_, radius) = (
+            hub + lowest_on_link(ground, poses[link], frame.placement, around),
+            radii_and_margin(around),
+        )
         p = R @ center + poses[link][:3, 3]
         site = ground.site(p, radius)
         axes, rolls = site.axes @ R, floor.rolls(i)
@@ -252,8 +257,9 @@ def _on_ground(
         lever = site.axes @ below - site.axes @ origin
         shares = i in nears
         velocity = _along(axes, step.twists[link][:3], step.twists[link][3:], place, shares)
-        spin, arm = (axes @ spin, axes @ center) if shares else (spin, center)
-        turning = cross(spin, cross(spin, arm))
+        rate = lowest_rate(around, frame.placement[:3, :3], axes[0], spin)  # what touches moves over the body
+        spin, arm, rate = (axes @ spin, axes @ hub, axes @ rate) if shares else (spin, hub, rate)
+        turning = cross(spin, cross(spin, arm) + rate)
         landing: Landing = floor.touchdown(position, velocity, anchor, step.dt)
         about = (turning if shares else axes @ turning, site.height, *landing, velocity, base, lever, rolls)
         patch = (first, link) if shares else None
@@ -264,19 +270,20 @@ def _on_ground(
 def _patches(step: Step, floor: Any, ground: Ground) -> list[PatchesInStep]:
     """Patches over flat ground."""
     model, found = step.model, []
-    centers = [model.frame(name).placement[:3, 3] for name in floor.points]
-    all_links = patches_of(model, floor.points)
+    placements = [model.frame(name).placement for name in floor.points]
+    all_links = patches_of(model, floor.points, floor.radii)
     for on_link in all_links:
         pose, twist = step.poses[on_link.link], step.twists[on_link.link]
         R, origin = pose[:3, :3], pose[:3, 3]
         heights = [
-            [ground.site(R @ centers[i] + origin, floor.radii[i]).height for i in part] for part in on_link.patches
+            [touching(ground, pose @ H, floor.radii[i]).site.height for i, H in part]
+            for part in ([(i, placements[i]) for i in patch] for patch in on_link.patches)
         ]
         site = ground.site(origin)
         axes, gravity = site.axes @ R, (site.axes @ model.gravity)[0]
         arm, v, spin = (axes @ x for x in (on_link.center, twist[:3], twist[3:]))
         speed = (v + cross(spin, arm))[0]
-        bottom = on_link.bottom(ground.site(R @ on_link.center + origin).height, floor.radii)
+        bottom = on_link.bottom(ground.site(R @ on_link.center + origin).height)
         activity = PatchActivity.of(bottom, heights, on_link.margin(speed, spin, step.dt), len(all_links))
         found.append(PatchesInStep(on_link, arm, speed, spin, axes, gravity, activity))
     return found

@@ -24,6 +24,8 @@ from ....dynamics.link_derivatives import link_derivatives, shift_motions, twist
 from ....dynamics.spatial import wrench_to_parent
 from ....dynamics.sweeps import places_above
 from ....errors import ModelError
+from ....geometry.contact_points import lowest_on_link
+from ....geometry.ellipsoids import radii_and_margin
 from ....lie import SE3
 from ..drive_speeds import DriveSpeeds
 from ..law_jacobian import body_numbers, law_forces, law_memory
@@ -108,13 +110,14 @@ class _ConvergedStep:
         ground, axes, by_link = contact.ground(model), contact.axes(model), dict(zip(self.links, moves, strict=True))
         heights, after, points = list[Any](), list[Any](), list[Any]()
         for i, name in enumerate(contact.points):
-            frame, radius = model.frame(name), contact.radii[i]
+            frame, around = model.frame(name), contact.radii[i]
             link = model.link_index(frame.link)
             move = by_link[link]
             back = -self.places[link].center
             H = self.state.pose @ self.links[link].pose @ (np.eye(4) + _SE3.hat(shift_motions(move[:6], back)))
             twist = shift_motions(move[6:], back)
-            R, center = H[:3, :3], frame.placement[:3, 3]
+            R, (_, radius) = H[:3, :3], radii_and_margin(around)
+            center = frame.placement[:3, 3] + lowest_on_link(ground, H, frame.placement, around)
             site = ground.site(R @ center + H[:3, 3], radius)
             A = site.axes[axes[i][: sets[i].rows]] @ R
             place = center - radius * (site.axes[0] @ R) if radius else center

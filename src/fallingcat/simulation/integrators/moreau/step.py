@@ -255,7 +255,7 @@ def _rows(
     forces = kept.forces[np.array([*places, *further], dtype=int)]
     ground, found = contact.ground(model), on.patches
     high = margins(model, ground, state, found, dt) if found else []
-    bottoms = ball_bottoms(model, ground, state, found, contact.radii) if found else []
+    bottoms = ball_bottoms(model, ground, state, found) if found else []
     own = [[[on.heights[i] for i in part] for part in x.patches] for x in found]
     activities = [PatchActivity.of(*about, len(found)) for about in zip(bottoms, own, high, strict=True)]
     return Rows(jacobian, levers + further_levers, wanted, sets, forces, places, ports, on.patches, activities)
