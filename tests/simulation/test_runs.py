@@ -494,3 +494,11 @@ def test_a_function_that_is_too_stiff_for_steps_is_reported():
         "no longer finite: forces of a function are held or looked at in steps, take smaller ones, or a law"
         in run.status
     )
+
+
+def test_states_of_a_run_are_a_sequence():
+    cat = fc.robots.two_cylinder_cat()
+    run = fc.simulate(cat, cat.state(rates=[1.0, 0.5]), 0.01)
+    assert len(run.states) == len(run)
+    for found, expected in zip(run.states[-1], run.state(-1), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,10 +111,10 @@ class Trajectory:
             raise ModelError(f"the run has samples 0 to {len(self) - 1}, not {describe(i)}")
         return State(self.poses[i], self.joints[i], self.twists[i], self.rates[i])
 
-    @property
-    def states(self) -> Iterator[State]:
+    @cached_property
+    def states(self) -> tuple[State, ...]:
         """States of all samples, in order."""
-        return (self.state(i) for i in range(len(self)))
+        return tuple(map(State, self.poses, self.joints, self.twists, self.rates))
 
     # quantities along the run ---------------------------------------------------------------------------------
 
