@@ -63,8 +63,8 @@ def test_a_policy_is_a_running_mean_over_rounds():
 def test_gradients_of_the_objective_are_those_of_differences():
     one = learner(8)
     data, _ = one._collect()
-    data = type(data)(*(x.double() for x in data))
-    theta, old = one.theta.double(), one.network.layers(one.theta.double())[2]
+    data = type(data)(*(x.double_support() for x in data))
+    theta, old = one.theta.double_support(), one.network.layers(one.theta.double_support())[2]
     way = torch.randn(theta.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     at = theta.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(one._loss(at, data, old)[0], at)
@@ -106,8 +106,8 @@ def test_an_update_makes_better_actions_likelier():
 
 def test_what_is_not_a_number_is_an_error_that_names_robot_and_field():
     one = learner(8)
-    one._seen = one._seen.clone()
-    one._seen[5, 7] = float("nan")
+    one._observations = one._observations.clone()
+    one._observations[5, 7] = float("nan")
     with pytest.raises(NumericsError, match=r"observation 'gravity\[1\]' of robot 5 is not finite|action 0 of robot 5"):
         one.iterate()
 

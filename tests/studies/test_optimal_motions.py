@@ -67,7 +67,7 @@ def test_motions_hold_what_they_promise(name, tmp_path):
 def test_predictive_control_survives_harder_pushes_than_whole_body_control(tmp_path):
     result = run("pushed-trot")
     assert result.holds, [(row.name, row.ours) for row in result.rows if row.holds is False]
-    survived = result.observed.survived
+    survived = result.observed.largest_impulses
     assert survived["predictive"]["left"] >= survived["plain"]["left"] + 10.0
     for direction, largest in survived["plain"].items():
         assert survived["predictive"][direction] >= largest - 5.0

@@ -77,6 +77,6 @@ def test_a_viser_that_cannot_be_guarded_is_not_shown(monkeypatch):
     with pytest.raises(fc.FallingCatError, match="cannot be guarded"):
         fc.viewer.view(fc.robots.two_cylinder_cat(), port=18_200)
     assert threading.active_count() <= before
-    assert not isinstance(_infra.websockets, gate._Instead if isinstance(gate._Instead, type) else ())
+    assert not isinstance(_infra.websockets, gate._ModuleOverlay if isinstance(gate._ModuleOverlay, type) else ())
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", 18_200), timeout=5.0)

@@ -14,7 +14,7 @@ from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..escaping import terminal
 from ..model import Model
-from ..progress import SlowWarning, telling, warn_of_time
+from ..progress import SlowWarning, report_progress, warn_of_time
 from . import targets
 from .cache.index import Memory
 from .cpu import native
@@ -100,7 +100,7 @@ def compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
         raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
     what = f"compiling {function_name(recipe.function)} of {recipe.model.name!r}"
     check_mappings()  # before a thread that tells how long it takes: one without room may wait for itself for ever
-    with without_garbage_collection(), telling(what, by_clock=True):
+    with without_garbage_collection(), report_progress(what, by_clock=True):
         return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, is_numeric, map_each, scale, solve_tree, stack, takes
+from ..arrays import argument_sizes, block, concatenate, is_numeric, map_each, scale, solve_tree, stack
 from ..arrays.differentiate import derivative
 from ..arrays.types import Matrix, Scalar, Vector, Vector_nv, Wrench
 from ..model import Model, State
@@ -66,7 +66,7 @@ class ForwardDerivatives(NamedTuple):
     """with respect to the forces: the inverse of the mass matrix"""
 
 
-@takes(acceleration="nv")
+@argument_sizes(acceleration="nv")
 def inverse_dynamics_derivatives(
     model: Model,
     state: State,
@@ -107,10 +107,10 @@ def inverse_dynamics_derivatives(
             *by_directions(model, state, forces, like=[*state, acceleration]), mass_matrix(model, state)
         )
     motion = motion_of(model, state, wrenches, representation)
-    return InverseDerivatives(*_at(model, state, motion, acceleration), mass_of(model, motion))
+    return InverseDerivatives(*_force_derivatives_at(model, state, motion, acceleration), mass_of(model, motion))
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def forward_dynamics_derivatives(
     model: Model,
     state: State,
@@ -147,7 +147,9 @@ def forward_dynamics_derivatives(
         motion = motion_of(model, state, wrenches, representation)  # all from one sweep
         M = mass_of(model, motion)
         bias = [s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)]
-        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - motion.places.vector(bias), places_above(model)))
+        by_q, by_v = _force_derivatives_at(
+            model, state, motion, solve_tree(M, forces - motion.places.vector(bias), places_above(model))
+        )
     else:
         acceleration = forward_dynamics(model, state, forces, wrenches, representation)
         by_q, by_v, M = inverse_dynamics_derivatives(model, state, acceleration, wrenches, representation)
@@ -165,11 +167,11 @@ def _check_regular(model: Model, state: State) -> None:
 def mass_of(model: Model, motion: Motion) -> Matrix:
     """Mass matrix (nv x nv) from the same sweep."""
     momenta = map_each(lambda L, s: L @ s, motion.total, motion.axes)
-    blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()}
+    blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.ancestor_pairs()}
     return with_rotors(model, motion.places.symmetric(blocks))
 
 
-def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
+def _force_derivatives_at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
     """The derivatives of the forces by configuration and by velocity, at an acceleration."""
     return by_motion(motion, changes(model, state, motion, acceleration)[1])
 
@@ -178,21 +180,21 @@ def by_motion(motion: Motion, found: Sequence[Changes]) -> tuple[Matrix, Matrix]
     """The same from :func:`.changes`."""
     by_q: dict[tuple[int, int], Matrix] = {}
     by_v: dict[tuple[int, int], Matrix] = {}
-    for i, k in motion.above():
+    for i, k in motion.ancestor_pairs():
         s, below, other = motion.axes[i], found[i], found[k]
-        by_q[i, k] = s.T @ (other.behind if i == k else other.before)
+        by_q[i, k] = s.T @ (other.behind if i == k else other.before_joint)
         by_v[i, k] = s.T @ other.by_speed
         if i != k:
             by_q[k, i] = other.momenta.T @ below.da + other.row @ below.dnu[3:]
             by_v[k, i] = other.momenta.T @ below.da_by_speed + other.row @ s[3:]
-        if motion.turning is not None:  # bodies take their wrenches along no farther than these let them
-            by_q[i, k] = by_q[i, k] - s.T @ (motion.turning[k] @ motion.axes[k])
+        if motion.wrench_slopes is not None:  # bodies take their wrenches along no farther than these let them
+            by_q[i, k] = by_q[i, k] - s.T @ (motion.wrench_slopes[k] @ motion.axes[k])
             if i != k:
-                by_q[k, i] = by_q[k, i] - motion.axes[k].T @ (motion.turning[k] @ s)
+                by_q[k, i] = by_q[k, i] - motion.axes[k].T @ (motion.wrench_slopes[k] @ s)
     return motion.places.matrix(by_q), motion.places.matrix(by_v)
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def linearize(
     model: Model,
     state: State,
@@ -232,7 +234,7 @@ def linearize(
     return block([[-bracket, one], [by_q, by_v]]), concatenate([zero, by_f])
 
 
-@takes(tangent="nv")
+@argument_sizes(tangent="nv")
 def displace(model: Model, state: State, tangent: Vector_nv) -> State:
     """Move a configuration by a tangent vector: ``pose exp(d_b)``, ``g_j exp(d_j)``.
 
@@ -267,7 +269,7 @@ def by_directions(
         twist, rates = state.twist + scale(t, d[: model.m]), state.rates + scale(t, d[model.m :])
         return state._replace(twist=twist, rates=rates)
 
-    def along(moved: Callable[[Scalar, Vector], State]) -> Matrix:
+    def directional_derivatives(moved: Callable[[Scalar, Vector], State]) -> Matrix:
         return stack([derivative(lambda t, d=d: function(moved(t, d)), like) for d in np.eye(model.nv)], axis=1)  # type: ignore[misc]
 
-    return along(lambda t, d: displace(model, state, scale(t, d))), along(faster)
+    return directional_derivatives(lambda t, d: displace(model, state, scale(t, d))), directional_derivatives(faster)

@@ -14,7 +14,7 @@ from ..model import Model, State
 from .checks import check_robot
 from .rotors import with_rotors
 from .spatial import rigid_inertias, wrench_to_parent
-from .sweeps import Node, Places, ancestors, inward, nodes
+from .sweeps import Node, Places, accumulate_inward, ancestors, nodes
 
 
 def mass_matrix(model: Model, state: State) -> Matrix_nv_nv:
@@ -74,7 +74,7 @@ def mass_condition(model: Model, state: State) -> float:
 
 def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Matrix:
     """Mass matrix of joints, their rotors and bodies in any frames."""
-    composite = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
+    composite = accumulate_inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
     S0 = model.base.selection
     blocks: dict[tuple[int, int], Matrix] = {(0, 0): S0.T @ (composite[0] @ S0)}
     axes = [S0, *(node.S for node in tree)]
@@ -84,7 +84,7 @@ def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Ma
         for child, above in pairwise(ancestors(tree, node.link)):
             momenta = _columns_to_parent(tree[child - 1].H, momenta)
             blocks[above, node.link] = axes[above].T @ momenta
-    return with_rotors(model, Places.of(model).symmetric(blocks))
+    return with_rotors(model, Places.from_model(model).symmetric(blocks))
 
 
 def _columns_to_parent(H: Pose, wrenches: Matrix) -> Matrix:

@@ -152,7 +152,7 @@ class ContactFilter:
         Returns:
             Belief at the end of the period.
         """
-        return self._step(self.model, *self._checked(belief, imu, joints, touching, dt))
+        return self._step(self.model, *self._check_step(belief, imu, joints, touching, dt))
 
     def predict(
         self, belief: Belief, imu: Vector_6, joints: Vector_n, touching: Vector, dt: Scalar
@@ -169,10 +169,10 @@ class ContactFilter:
         Returns:
             Belief, and the transition matrix (k x k) of the error.
         """
-        belief, imu, joints, touching, dt = self._checked(belief, imu, joints, touching, dt)
+        belief, imu, joints, touching, dt = self._check_step(belief, imu, joints, touching, dt)
         return self._predict(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
 
-    def _checked(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> tuple[Any, ...]:
+    def _check_step(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> tuple[Any, ...]:
         """Arguments of a step, of their shapes."""
         check_belief(belief, self.group.vectors, self.size)
         joints = vector(joints, self.model.nq - self.model.base.nq, "joints")
@@ -188,11 +188,11 @@ class ContactFilter:
         self, model: Model, belief: Belief, imu: Vector, legs: Legs, touching: Vector, dt: Scalar
     ) -> tuple[Belief, Matrix]:
         """Belief before the feet on the ground are seen, and the transition matrix of the error."""
-        moved, F = self._integrated(model, belief, imu, dt)
+        moved, F = self._integrate_imu(model, belief, imu, dt)
         lifted, G = self._with_feet_in_the_air(moved, *legs, touching)
         return lifted, G @ F
 
-    def _integrated(self, model: Model, belief: Belief, imu: Vector, dt: Scalar) -> tuple[Belief, Matrix]:
+    def _integrate_imu(self, model: Model, belief: Belief, imu: Vector, dt: Scalar) -> tuple[Belief, Matrix]:
         """Integrate the unit; the transition holds for errors of any size but those of the biases."""
         X, group, count = belief.element, self.group, len(self.feet)
         w, a = imu[:3] - belief.bias[:3], imu[3:] - belief.bias[3:]
@@ -273,7 +273,7 @@ class ContactFilter:
         # S is mirrored: rounding makes it unsymmetric, and errors of symmetry would grow from step to step
         K = solve(mirror(H @ PH + noise), PH.T).T
         correction = K @ z
-        after = self.coordinates.corrected(self.group, belief.element, correction[:-6])
+        after = self.coordinates.correct(self.group, belief.element, correction[:-6])
         return Belief(after, belief.bias - correction[-6:], mirror(P - K @ PH.T))
 
     # a pose from outside ---------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ class Walk(Task):
         put(self, "_drives", drives)
         usual = usual_servos(model, moved)
         put(self, "_torque_scale", SAMPLE_STIFFNESS / usual[0])
-        gains = [_shared(x) for x in usual] if drives.kp is None else [drives.kp, drives.kd]
+        gains = [_shared_number(x) for x in usual] if drives.kp is None else [drives.kp, drives.kd]
         kp = gains[0] if self.kp is None else self.kp
         PositionServo(kp, 0.0 if self.kd is None else self.kd)  # which looks at them
         damping = gains[1] if self.kp is None else np.asarray(kp) / 40.0
@@ -189,7 +189,7 @@ class Walk(Task):
     def laws(self) -> Any:
         """Servos of the joints that walk, and springs and dampers that hold the others."""
         held = [name for name in driven_joints(self.model) if name not in (self.joints or ())]
-        servo = PositionServo(self.kp, self.kd, self._at(self.joints or ()), only=tuple(self.joints or ()))
+        servo = PositionServo(self.kp, self.kd, self._posture_angles(self.joints or ()), only=tuple(self.joints or ()))
         if not held:
             return (servo,)
         stiffness, damping = float(np.mean(self.kp)), float(np.mean(self.kd))
@@ -208,7 +208,7 @@ class Walk(Task):
         """Height of the base (m) where it stands."""
         return float(self.stance.pose[2, 3])
 
-    def _at(self, names: Sequence[str]) -> tuple[float, ...]:
+    def _posture_angles(self, names: Sequence[str]) -> tuple[float, ...]:
         """Angles of joints in the posture."""
         return tuple(float(self.posture[self.model.q_slices[self.model.leading_index(name)].start]) for name in names)
 
@@ -259,8 +259,8 @@ class Walk(Task):
 
     def control(self, actions: Any, now: Snapshot) -> Mapping[str, Any]:
         """Targets of the servos: the posture, moved by the actions, within the ranges of the file's actuators."""
-        targets = self.scale * actions + self._constant(now, "posture", self._at(self.joints or ()))
-        if self._drives.bounded:  # type: ignore[attr-defined]
+        targets = self.scale * actions + self._constant(now, "posture", self._posture_angles(self.joints or ()))
+        if self._drives.has_ranges:  # type: ignore[attr-defined]
             low, high = (self._constant(now, name, getattr(self._drives, name)) for name in ("lowest", "highest"))  # type: ignore[attr-defined]
             targets = (clip if now.xp is np else now.xp.clip)(targets, low, high)
         return {"targets": targets}
@@ -268,7 +268,7 @@ class Walk(Task):
     def observe(self, now: Snapshot) -> Mapping[str, Any]:
         """Velocities, gravity, command, joints, rates and last action, scaled to sizes around 1."""
         xp, (q, v) = now.xp, self._parts
-        angles = _columns(xp, now.joints, q) - self._constant(now, "posture", self._at(self.joints or ()))
+        angles = _columns(xp, now.joints, q) - self._constant(now, "posture", self._posture_angles(self.joints or ()))
         seen = {
             "velocity": 2.0 * now.twist[:, :3],
             "angular velocity": 0.25 * now.twist[:, 3:],
@@ -375,7 +375,7 @@ class Walk(Task):
         return kept[key]
 
 
-def _shared(x: np.ndarray) -> Any:
+def _shared_number(x: np.ndarray) -> Any:
     """One number, where all are the same."""
     return float(x[0]) if len(x) and (x == x[0]).all() else x
 

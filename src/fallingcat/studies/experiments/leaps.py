@@ -99,7 +99,7 @@ class LeapResult(NamedTuple):
         return float((feet[..., 2] - ground.height(feet[..., 0], feet[..., 1])).min())
 
     @property
-    def turned(self) -> float:
+    def trunk_rotation(self) -> float:
         """Angle (rad) by which the trunk turns about the y axis in the run."""
         R = self.run.poses[:, :3, :3]
         angles = np.unwrap(np.arctan2(R[:, 0, 2], R[:, 0, 0]))
@@ -140,8 +140,8 @@ def leap_problem(parameters: LeapParameters) -> tuple[Problem, State]:
     problem = Problem(
         phases,
         start,
-        cost=moving,
-        final_cost=standing,
+        cost=running_residual,
+        final_cost=final_residual,
         equality=lambda model, state, forces, data: data[TOUCHDOWN] * (_places(model, state) - land.ravel()),
         inequality=_limits(parameters),
         force_limits=(-limits, limits),
@@ -179,7 +179,7 @@ def _attitude(state: State, angle: Any) -> Any:
     return concatenate([np.reshape(R[i, k] - axis[i], 1) for k, axis in enumerate((x, y, z)) for i in range(3)])
 
 
-def moving(model: Model, state: State, forces: Any, data: Any) -> Any:
+def running_residual(model: Model, state: State, forces: Any, data: Any) -> Any:
     """Residual on the way."""
     posture = data[STANCE] * CROUCH + (1.0 - data[STANCE]) * TUCK
     bent = (0.3 + 1.7 * data[STANCE]) * (state.joints - posture)
@@ -187,7 +187,7 @@ def moving(model: Model, state: State, forces: Any, data: Any) -> Any:
     return np.sqrt(STEP) * concatenate([0.05 * forces, 0.1 * state.rates, bent, way, turn])
 
 
-def standing(model: Model, state: State, forces: Any, data: Any) -> Any:
+def final_residual(model: Model, state: State, forces: Any, data: Any) -> Any:
     """Residual at the end."""
     place, turn = 10.0 * (state.pose[:3, 3] - data[PLACE]), 10.0 * _attitude(state, data[ANGLE])
     return concatenate([place, 2.0 * state.twist, state.rates, 3.0 * (state.joints - CROUCH), turn])
@@ -201,14 +201,14 @@ def _limits(parameters: LeapParameters) -> Callable[..., Any]:
     """Joint angles and speeds within limits, feet above the ground in flight."""
     ground = Box(_top(parameters))
 
-    def beyond(model: Model, state: State, forces: Any, data: Any) -> Any:
+    def limit_excess(model: Model, state: State, forces: Any, data: Any) -> Any:
         low, high = (np.array([getattr(x, side) for x in model.limits]) for side in ("lower", "upper"))
         feet = _places(model, state).reshape(-1, 3)
         below = [data[FLIGHT] * (ground.height(x, y) + CLEARANCE - z) for x, y, z in feet]
         speeds = [state.rates / data[SPEED] - 1.0, -1.0 - state.rates / data[SPEED]]
         return concatenate([state.joints - high, low - state.joints, *speeds, *(np.reshape(x, 1) for x in below)])
 
-    return beyond
+    return limit_excess
 
 
 def first_plan(problem: Problem, guess: State) -> OptimalResult:
@@ -238,17 +238,17 @@ class Catch:
     """
 
     def __init__(self, flight: Controller, until: float, stand: Callable[[State], Controller]) -> None:
-        self.flight, self.until, self.stand = flight, until, stand
-        self._standing: Controller | None = None
+        self.flight, self.landing_time, self.stand = flight, until, stand
+        self._standing_controller: Controller | None = None
 
     def __call__(self, t: float, state: State) -> Any:
         """Joint forces (n)."""
-        if t < self.until:
-            self._standing = None
+        if t < self.landing_time:
+            self._standing_controller = None
             return self.flight(t, state)
-        if self._standing is None:
-            self._standing = self.stand(state)
-        return self._standing(t, state)
+        if self._standing_controller is None:
+            self._standing_controller = self.stand(state)
+        return self._standing_controller(t, state)
 
 
 def stand_over_feet(model: Model, friction: float, state: State) -> Controller:
@@ -278,7 +278,7 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         "torque": lambda seen: np.abs(seen.plan.forces).max(),
         "speed": lambda seen: np.abs(seen.plan.states.rates).max(),
         "push": lambda seen: seen.plan.contact_forces[..., 2].sum(axis=1).max() / (9.81 * seen.run.model.mass),
-        "turned": lambda seen: np.degrees(seen.turned),
+        "turned": lambda seen: np.degrees(seen.trunk_rotation),
         "foot_height": lambda seen: seen.feet[-1, :, 2].min(),
         "missed": lambda seen: np.linalg.norm(seen.run.poses[-1, :3, 3] - seen.plan.states.pose[-1][:3, 3]),
         "tilt": lambda seen: np.degrees(np.arccos(np.clip(seen.run.poses[-1, 2, 2], -1.0, 1.0))),

@@ -134,11 +134,11 @@ def standing_up_problem(parameters: StandingUpParameters) -> tuple[Problem, Stat
     share = np.clip((np.arange(steps + 1) - leaning) / rising, 0.0, 1.0)[:, None]
     joints = (1.0 - share) * start.joints + share * end.joints
 
-    def moving(model: Model, state: State, forces: Any, data: Any) -> Any:
+    def running_residual(model: Model, state: State, forces: Any, data: Any) -> Any:
         bent = 0.5 * (state.joints - data)
-        return np.sqrt(STEP) * concatenate([0.02 * forces, 0.3 * state.rates, bent, *_flat(model, state)])
+        return np.sqrt(STEP) * concatenate([0.02 * forces, 0.3 * state.rates, bent, *_sole_tilt(model, state)])
 
-    def ending(model: Model, state: State, forces: Any, data: Any) -> Any:
+    def final_residual(model: Model, state: State, forces: Any, data: Any) -> Any:
         away = 20.0 * (state.pose[:3, 3] - end.pose[:3, 3])
         turned = 20.0 * (state.pose[:3, :3] - np.eye(3)).reshape(-1)
         return concatenate([away, turned, 3.0 * (state.joints - end.joints), 5.0 * state.twist, state.rates])
@@ -146,8 +146,8 @@ def standing_up_problem(parameters: StandingUpParameters) -> tuple[Problem, Stat
     problem = Problem(
         dynamics,
         start,
-        cost=moving,
-        final_cost=ending,
+        cost=running_residual,
+        final_cost=final_residual,
         inequality=_beyond_limits,
         force_limits=(-limits, limits),
         data=joints,
@@ -158,7 +158,7 @@ def standing_up_problem(parameters: StandingUpParameters) -> tuple[Problem, Stat
     return problem, robot.unflatten(q, np.zeros((steps + 1, robot.nv)))
 
 
-def _flat(model: Model, state: State) -> list[Any]:
+def _sole_tilt(model: Model, state: State) -> list[Any]:
     """Attitude of the soles, which could turn about the held ankles: they shall stay flat."""
     return [30.0 * (link_pose(model, state, sole)[:3, :3] - np.eye(3)).reshape(-1) for sole in SOLES]
 
@@ -216,9 +216,9 @@ class StandingUp(SimulatedKind[StandingUpParameters, StandingUpResult]):
         problem, guess = standing_up_problem(parameters)
         plan = solve(problem, states=guess, iterations=1000, tolerance=1e-4, constraint_tolerance=1e-4)
         progress("simulating", 0.7)
-        return StandingUpResult(plan, self.simulated(plan, parameters))
+        return StandingUpResult(plan, self.simulate_plan(plan, parameters))
 
-    def simulated(self, plan: OptimalResult, parameters: StandingUpParameters) -> Trajectory:
+    def simulate_plan(self, plan: OptimalResult, parameters: StandingUpParameters) -> Trajectory:
         """Run of a plan with its feedback, and of whole-body control after it."""
         problem = plan.problem
         stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
