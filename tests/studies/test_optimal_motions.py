@@ -5,7 +5,7 @@ import pytest
 
 from fallingcat.dynamics import center_of_mass, link_pose
 from fallingcat.studies import run
-from fallingcat.studies.experiments.leaps import Box, Catch, LeapParameters, leap_problem, quick_dog
+from fallingcat.studies.experiments.leaps import Box, LeapParameters, leap_problem, quick_dog
 from fallingcat.studies.experiments.standing_up import (
     SOLES,
     StandingUpParameters,
@@ -13,6 +13,7 @@ from fallingcat.studies.experiments.standing_up import (
     standing_up_problem,
 )
 from fallingcat.studies.experiments.swing_up import acrobot
+from fallingcat.studies.experiments.tracked_plan import Catch
 
 
 def test_the_guess_of_a_backflip_turns_once():

@@ -11,9 +11,8 @@ import numpy as np
 from ..arrays import clip
 from ..arrays.arguments import as_array, as_number
 from ..caching import cached_property
-from ..contact import CompliantFloor, HeightField, Terrain
+from ..contact import CompliantFloor, Terrain
 from ..control import JointDamper, JointSpring, PositionServo
-from ..dynamics import link_pose
 from ..dynamics.checks import positive
 from ..errors import ModelError, describe
 from ..lie import SE3
@@ -22,6 +21,7 @@ from ..records import concise
 from .legged_robot import servos, usual_servos, walking_feet, walking_joints, with_drive_limits
 from .postures import check_balance, driven_joints, standing_posture
 from .task import Randomization, Snapshot, Task
+from .terrain_starts import spread_over_terrain
 
 START_DEVIATION = 0.1
 """rad and rad/s, m/s: joints and velocities of starts differ by up to that"""
@@ -29,8 +29,6 @@ MAX_TILT_COSINE = 0.5
 """An episode ends when the base tilts by more than 60 degrees."""
 MIN_HEIGHT_SHARE = 0.5
 """Part of the standing height below which an episode ends."""
-START_SQUARE = 10.0
-"""m: side of the square of terrain in which robots start, unless it is a height field"""
 CLOCK_PERIOD = 0.7
 """s: period of the clock of robots on two feet"""
 STEP_HEIGHT = 0.08
@@ -237,21 +235,10 @@ class Walk(Task):
         pose[:, :3, :3] = turn @ here.pose[:3, :3]
         pose[:, 2, 3] += up + START_DEVIATION * 0.2 * self.height
         if self.terrain is not None:
-            self._placed_on_terrain(pose, rng)
+            spread_over_terrain(pose, self.model, here, self.feet or (), self.terrain, rng)
         joints = here.joints + START_DEVIATION * rng.uniform(-1.0, 1.0, (count, len(here.joints)))
         twist, rates = (START_DEVIATION * rng.uniform(-1.0, 1.0, (count, k)) for k in (6, n))
         return State(pose, joints, twist, rates)
-
-    def _placed_on_terrain(self, pose: np.ndarray, rng: np.random.Generator) -> None:
-        """Spread poses of bases over the terrain, so high that no foot is in it."""
-        (low, high), inverse = _extent(self.terrain), np.linalg.inv(self.stance.pose)
-        pose[:, :2, 3] += rng.uniform(low, high, (len(pose), 2))
-        feet = np.stack(
-            [(inverse @ link_pose(self.model, self.stance, foot))[:, 3] for foot in self.feet or ()], axis=1
-        )
-        places = pose @ feet
-        heights = [[float(self.terrain.height(*foot[:2])) for foot in each.T] for each in places]  # type: ignore[union-attr]
-        pose[:, 2, 3] += np.max(heights, axis=1)
 
     def command(self, library: Any, count: int) -> Any:
         """Velocities between the largest ones and their opposites."""
@@ -378,15 +365,6 @@ class Walk(Task):
 def _shared_number(x: np.ndarray) -> Any:
     """One number, where all are the same."""
     return float(x[0]) if len(x) and (x == x[0]).all() else x
-
-
-def _extent(terrain: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Corners (m) of where robots start: of a height field but for its edges, else of a square."""
-    if not isinstance(terrain, HeightField):
-        return np.full(2, -START_SQUARE / 2.0), np.full(2, START_SQUARE / 2.0)
-    low = np.array(terrain.origin)
-    size = np.multiply(np.shape(terrain.heights) - np.ones(2), terrain.spacing)
-    return low + 0.1 * size, low + 0.9 * size
 
 
 def _columns(xp: Any, x: Any, runs: list[slice]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, NamedTuple, SupportsFloat
@@ -12,24 +12,13 @@ from pydantic import Field
 
 from ...arrays import concatenate, cos, sin, tanh
 from ...contact import CompliantFloor, Terrain
-from ...control import (
-    CenterOfMassTask,
-    JointLimits,
-    JointsTask,
-    Limit,
-    RotationTask,
-    SampledController,
-    TorqueLimits,
-    WholeBody,
-)
 from ...dynamics import link_pose
 from ...model import Model, State, robots
 from ...optimal import ContactPhases, OptimalResult, Phase, Problem, solve
-from ...simulation import Trajectory, simulate
+from ...simulation import Trajectory
 from ...visualization import Chart, Line
-from ..kind import Figures, Parameters, Progress, study_kind
-from ..simulated import SimulatedKind
-from ..tables import Study
+from ..kind import Parameters, Progress, study_kind
+from .tracked_plan import END_MEASURES, PLAN_MEASURES, SHARE, Controller, TrackedPlan, stand_still, track
 
 FEET: Final = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
 CROUCH: Final = np.tile([0.0, 0.8, -1.6], 4)
@@ -38,14 +27,9 @@ STEP: Final = 0.01
 """s"""
 EDGE, EDGE_WIDTH, CLEARANCE = 0.38, 0.03, 0.02
 """m: where the box begins, over which length its edge is rounded, and how far feet stay from it"""
-RATE: Final = 1000.0
-"""Hz: of the feedback in the simulated run"""
-SHARE: Final = 0.9
-"""Share of the drives' torque and of the friction that a plan may use: the rest is for the feedback."""
 DELAY, GAIN, HEIGHT = 0.01, 10.0, 0.27
 """s after the planned touchdown at which whole-body control takes over, its gain (1/s), and the height (m) of the
 center of mass over the feet"""
-Controller = Callable[[float, State], Any]
 TOLERANCES: Final[dict[str, Any]] = {"tolerance": 1e-4, "constraint_tolerance": 1e-4}
 GUESS_NOISE, MAX_GUESSES = 0.01, 8
 """Deviation of the joints of a guess (rad) from one posture at all times, with which rounding decides where the search
@@ -225,54 +209,22 @@ def first_plan(problem: Problem, guess: State) -> OptimalResult:
     return found
 
 
-# catching -----------------------------------------------------------------------------------------------------
-
-
-class Catch:
-    """Controller: the feedback of a plan until a time, then the one that is made for the state that it finds.
-
-    Args:
-        flight: Controller of the plan.
-        until: Time (s) at which the other one takes over.
-        stand: Makes the other one from a state.
-    """
-
-    def __init__(self, flight: Controller, until: float, stand: Callable[[State], Controller]) -> None:
-        self.flight, self.landing_time, self.stand = flight, until, stand
-        self._standing_controller: Controller | None = None
-
-    def __call__(self, t: float, state: State) -> Any:
-        """Joint forces (n)."""
-        if t < self.landing_time:
-            self._standing_controller = None
-            return self.flight(t, state)
-        if self._standing_controller is None:
-            self._standing_controller = self.stand(state)
-        return self._standing_controller(t, state)
-
-
 def stand_over_feet(model: Model, friction: float, state: State) -> Controller:
     """Whole-body control that stands over where the feet are."""
-    center = CenterOfMassTask(_feet(model, [state])[0].mean(axis=0) + np.array([0.0, 0.0, HEIGHT]), gain=GAIN)
-    trunk, posture = RotationTask("trunk", np.eye(3), gain=GAIN), JointsTask(CROUCH, gain=GAIN)
-    limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
-    return WholeBody(model, [[center, trunk], [posture]], FEET, friction, limits).compile()
+    center = _feet(model, [state])[0].mean(axis=0) + np.array([0.0, 0.0, HEIGHT])
+    return stand_still(model, center, CROUCH, FEET, friction, GAIN)
 
 
 # study --------------------------------------------------------------------------------------------------------
 
 
 @study_kind
-class Leap(SimulatedKind[LeapParameters, LeapResult]):
+class Leap(TrackedPlan[LeapParameters, LeapResult]):
     """Differential dynamic programming with given contacts; then its feedback in the simulator."""
 
-    name, parameters = "leap", LeapParameters
+    name, parameters, base_name = "leap", LeapParameters, "Trunk"
     measures: Mapping[str, Callable[[LeapResult], SupportsFloat]] = {
-        "converged": lambda seen: float(seen.plan.converged),
-        "iterations": lambda seen: seen.plan.iterations,
-        "violation": lambda seen: seen.plan.violation,
-        "defect": lambda seen: seen.plan.certify()[0].value,
-        "momentum": lambda seen: next(x.value for x in seen.plan.certify() if x.name == "momentum balance"),
+        **PLAN_MEASURES,
         "peak": lambda seen: seen.plan.states.pose[:, 2, 3].max(),
         "clearance": lambda seen: seen.clearance,
         "torque": lambda seen: np.abs(seen.plan.forces).max(),
@@ -280,9 +232,7 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         "push": lambda seen: seen.plan.contact_forces[..., 2].sum(axis=1).max() / (9.81 * seen.run.model.mass),
         "turned": lambda seen: np.degrees(seen.trunk_rotation),
         "foot_height": lambda seen: seen.feet[-1, :, 2].min(),
-        "missed": lambda seen: np.linalg.norm(seen.run.poses[-1, :3, 3] - seen.plan.states.pose[-1][:3, 3]),
-        "tilt": lambda seen: np.degrees(np.arccos(np.clip(seen.run.poses[-1, 2, 2], -1.0, 1.0))),
-        "moves": lambda seen: np.linalg.norm(seen.run.twists[-1]),
+        **END_MEASURES,
     }
 
     def run(self, parameters: LeapParameters, progress: Progress) -> LeapResult:
@@ -293,29 +243,17 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         progress("planning within the speed of the drives", 0.4)
         plan = solve(problem, first.forces, first.states, iterations=1000, **TOLERANCES)
         progress("simulating", 0.7)
-        stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
         box = Box(_top(parameters)) if _top(parameters) else None
         floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction, terrain=box)
         lands = plan.times[np.flatnonzero(problem.node_data[:, TOUCHDOWN])[0]]
         stand = partial(stand_over_feet, problem.model, SHARE * parameters.friction)
-        catch = Catch(stiff.controller(), float(lands) + DELAY, stand)
-        length, law = float(plan.times[-1]), SampledController(catch, rate=RATE)
-        run = simulate(problem.model, problem.start, length, law, floor, dt=1e-3, every=10)
+        run = track(plan, problem.model, floor, float(lands) + DELAY, stand, float(plan.times[-1]))
         return LeapResult(plan, run, parameters)
 
-    def motion(self, seen: LeapResult) -> Trajectory:
-        """Trajectory of the run."""
-        return seen.run
-
-    def figures(self, study: Study, seen: LeapResult) -> Figures:
-        """The robot in motion, its trunk beside the plan, torques and ground forces of the plan."""
-        plan, run = seen.plan, seen.run
-        names = run.model.joint_names
-        charts = (
-            Chart("Trunk in the run", run.times, [Line(x, run.poses[:, i, 3]) for i, x in enumerate("xyz")], "m"),
-            Chart(
-                "Trunk in the plan", plan.times, [Line(x, plan.states.pose[:, i, 3]) for i, x in enumerate("xyz")], "m"
-            ),
+    def plan_charts(self, seen: LeapResult) -> Sequence[Chart]:
+        """Ground forces and torques of the plan."""
+        plan, names = seen.plan, seen.run.model.joint_names
+        return (
             Chart(
                 "Planned forces of the ground, upwards",
                 plan.times[:-1],
@@ -329,4 +267,3 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
                 "N m",
             ),
         )
-        return Figures((*run.animate().blocks[:1], charts[0]), charts[1:])
