@@ -192,7 +192,7 @@ def solver():
 
 
 def posed(solver, rng, push):
-    numbers = control.tasks.packing.packed(DOG, [task for level in stack(push, rng) for task in level])
+    numbers = control.tasks.packing.pack_tasks(DOG, [task for level in stack(push, rng) for task in level])
     return (*DOG.flatten(moving(rng)), numbers)
 
 

@@ -73,7 +73,7 @@ def test_a_viser_that_cannot_be_guarded_is_not_shown(monkeypatch):
     from viser.infra import _infra
 
     before = threading.active_count()
-    monkeypatch.setattr(gate, "_Instead", lambda module, **_: module)  # as if it started otherwise
+    monkeypatch.setattr(gate, "_ModuleOverlay", lambda module, **_: module)  # as if it started otherwise
     with pytest.raises(fc.FallingCatError, match="cannot be guarded"):
         fc.viewer.view(fc.robots.two_cylinder_cat(), port=18_200)
     assert threading.active_count() <= before

@@ -86,7 +86,7 @@ def test_what_is_not_decided_says_so(monkeypatch):
     many = initial_states(MODEL, np.array([[0.0, 0.1, np.radians(100.0), 0.25]]))
     short = P.model_copy(update={"duration": 1.0})
     assert classify_runs(MODEL, many, short, KNOWN).verdicts.tolist() == [UNDECIDED]
-    monkeypatch.setattr("fallingcat.studies.hoppers.batch_runs.BatchRuns.patience", 0)
+    monkeypatch.setattr("fallingcat.studies.hoppers.batch_runs.BatchRuns.rounds_per_check", 0)
     assert classify_runs(MODEL, many, short, KNOWN).verdicts.tolist() == [BROKE]
     with pytest.raises(fc.ModelError, match="r_des and E_des"):
         classify_runs(MODEL, many, P.model_copy(update={"E_des": "initial"}), KNOWN)
