@@ -42,27 +42,27 @@ def program(d):
     H_ib, H_b1, H_1f = tb.pose(theta_ib, xq_ib[:2]), tb.pose(q1, [length, 0]), tb.pose(0, [length, 0])
     Lam_b, mc_b, oc_b = tb.link_inertia([[0, 0], [length / 2, 0]], [m01, m02], [0, 0])
     Lam_1, mc_1, oc_1 = tb.link_inertia([[length / 2, 0]], [m11], [0])
-    H_i1, H_bf = tb.remove_leftovers(H_ib * H_b1), tb.remove_leftovers(H_b1 * H_1f)
-    H_if = tb.remove_leftovers(H_i1 * H_1f)
+    H_i1, H_bf = tb.tidy(H_ib * H_b1), tb.tidy(H_b1 * H_1f)
+    H_if = tb.tidy(H_i1 * H_1f)
     boc_1 = tb.row12(H_b1 * oc_1.col_join(Matrix([1])))
-    o_bc = tb.remove_leftovers((mc_b * oc_b + mc_1 * boc_1) / (mc_b + mc_1))
+    o_bc = tb.tidy((mc_b * oc_b + mc_1 * boc_1) / (mc_b + mc_1))
     ioc = [tb.row12(H_ib * oc_b.col_join(Matrix([1]))), tb.row12(H_i1 * oc_1.col_join(Matrix([1])))]
     Jnu_ib, Jnu_i1, Jnu_if = (tb.Jnu(H, xq_ib) for H in (H_ib, H_i1, H_if))
     dotJnu_i1 = tb.time_derivative(Jnu_i1, xq_ib, nuq_ib)
     a_ib, a_i1 = (tb.adjoint_of_pose(H, xq_ib, nuq_ib) for H in (H_ib, H_i1))
-    Mb = tb.remove_leftovers(Jnu_ib.T * Lam_b * Jnu_ib + Jnu_i1.T * Lam_1 * Jnu_i1)
+    Mb = tb.tidy(Jnu_ib.T * Lam_b * Jnu_ib + Jnu_i1.T * Lam_1 * Jnu_i1)
     Mbdot = tb.time_derivative(Mb, xq_ib, nuq_ib)
     Psi_b, Psi_1 = Lam_b * a_ib - a_ib.T * Lam_b, Lam_1 * a_i1 - a_i1.T * Lam_1
-    CbPsi = tb.remove_leftovers(Jnu_ib.T * Psi_b * Jnu_ib + Jnu_i1.T * Psi_1 * Jnu_i1)
-    Cbp = tb.remove_leftovers(CbPsi + Jnu_i1.T * Lam_1 * dotJnu_i1)
-    E_kin = tb.remove_leftovers((nuq_ib.T * Mb * nuq_ib)[0] / 2)
+    CbPsi = tb.tidy(Jnu_ib.T * Psi_b * Jnu_ib + Jnu_i1.T * Psi_1 * Jnu_i1)
+    Cbp = tb.tidy(CbPsi + Jnu_i1.T * Lam_1 * dotJnu_i1)
+    E_kin = tb.tidy((nuq_ib.T * Mb * nuq_ib)[0] / 2)
     gradLmat, rest = tb.vec2mat(Matrix([diff(E_kin, q1)]), list(nuq_ib))
-    CbL = tb.remove_leftovers((Mbdot[:3, :] - a_ib.T * Mb[:3, :]).col_join(Mbdot[3:, :] - gradLmat))
-    E_pot = tb.remove_leftovers(g * (ioc[0][1] * mc_b + ioc[1][1] * mc_1))
+    CbL = tb.tidy((Mbdot[:3, :] - a_ib.T * Mb[:3, :]).col_join(Mbdot[3:, :] - gradLmat))
+    E_pot = tb.tidy(g * (ioc[0][1] * mc_b + ioc[1][1] * mc_1))
     Gb = Matrix([diff(E_pot, x) for x in xq_ib])
     Gb[:2, 0] = tb.rotation(theta_ib).T * Gb[:2, 0]
     Mbb = Mb[:3, :3]
-    w_bc = tb.remove_leftovers((Mbb.adjugate()[2, :] * Mb[:3, 3:])[0]) / tb.remove_leftovers(Mbb.det())
+    w_bc = tb.tidy((Mbb.adjugate()[2, :] * Mb[:3, 3:])[0]) / tb.tidy(Mbb.det())
     A, B = m01 * m11 + m02 * m11, 2 * m01 * m11 + m02 * m11
     a, b = m01 * m02 + 5 * m01 * m11 + 2 * m02 * m11, 2 * B
     printed = (A, B, a, b)
@@ -77,8 +77,8 @@ def second_half(d, program):
     """The rest of it, from the frame of the center of mass on."""
     xq_ib, nuq_ib, theta_bc, o_bc = d.q, Matrix(d.v), d["theta_bc"], program["o_bc"]
     H_ib, H_bf, Mb = program["H_ib"], program["H_bf"], program["Mb"]
-    adjugate = Mb.adjugate().applyfunc(tb.remove_leftovers)
-    MbI = adjugate / tb.remove_leftovers((Mb[0, :] * adjugate[:, 0])[0])
+    adjugate = Mb.adjugate().applyfunc(tb.tidy)
+    MbI = adjugate / tb.tidy((Mb[0, :] * adjugate[:, 0])[0])
     H_bc = tb.pose(theta_bc, o_bc)
     H_ic, H_cf = H_ib * H_bc, tb.inverse(H_bc) * H_bf
     b_o_cf = tb.origin(H_bf) - o_bc
@@ -91,7 +91,7 @@ def second_half(d, program):
     r = sqrt(o_cf[0] ** 2 + o_cf[1] ** 2)
     Jr_ocf, Jp_ocf = Matrix([[o_cf[0], o_cf[1]]]) / r, Matrix([[-o_cf[1], o_cf[0]]]) / r**2
     Jp_iocf = Matrix([[-i_o_cf[1], i_o_cf[0]]]) / r**2
-    h_b = tb.remove_leftovers(Mb[:3, :] * nuq_ib)
+    h_b = tb.tidy(Mb[:3, :] * nuq_ib)
     h_c = tb.Adjoint(H_bc).T * h_b
     A_ic_inert = tb.Adjoint(tb.pose(0, tb.origin(H_ic)))
     h_inertc = tb.Adjoint(tb.pose(0, -tb.origin(H_ic))).T * h_b  # inv(A_ic_inert)' h_b, as printed
@@ -116,9 +116,9 @@ def test_system_matrices_are_the_same_expressions(d, program):
 def test_consistency_tests_of_the_program(d, program):
     """A.2.1 sample program: the tests that it runs itself."""
     Cbp, CbL, v = program["Cbp"], program["CbL"], Matrix(d.v)
-    assert tb.remove_leftovers(program["CbPsi"] + program["CbPsi"].T) == zeros(4, 4)
-    assert tb.remove_leftovers(program["Mbdot"] - Cbp - Cbp.T) == zeros(4, 4)
-    assert tb.remove_leftovers((Cbp - CbL) * v) == zeros(4, 1)
+    assert tb.tidy(program["CbPsi"] + program["CbPsi"].T) == zeros(4, 4)
+    assert tb.tidy(program["Mbdot"] - Cbp - Cbp.T) == zeros(4, 4)
+    assert tb.tidy((Cbp - CbL) * v) == zeros(4, 1)
 
 
 def test_the_mass_matrix_reads_as_by_hand(d):
@@ -156,10 +156,10 @@ def test_the_locked_angle_is_the_one_that_is_printed(d, program):
 
 def test_foot_and_center_of_mass(d, program):
     foot, x = fc.symbolic.foot(d, "foot"), d.q
-    assert tb.remove_leftovers(foot["H_if"] - program["H_if"]) == zeros(3, 3)
-    assert tb.remove_leftovers(foot["H_bf"] - program["H_bf"]) == zeros(3, 3)
-    assert tb.remove_leftovers(foot["Jnu_if"] - program["Jnu_if"]) == zeros(3, 4)
-    assert tb.remove_leftovers(foot["o_bc"] - program["o_bc"]) == zeros(2, 1)
+    assert tb.tidy(foot["H_if"] - program["H_if"]) == zeros(3, 3)
+    assert tb.tidy(foot["H_bf"] - program["H_bf"]) == zeros(3, 3)
+    assert tb.tidy(foot["Jnu_if"] - program["Jnu_if"]) == zeros(3, 4)
+    assert tb.tidy(foot["o_bc"] - program["o_bc"]) == zeros(2, 1)
     model, rng = d.numeric, np.random.default_rng(0)
     state = model.random_state(rng)
     numbers = {**VALUES, **d.at(state)}
@@ -178,10 +178,10 @@ def test_transforms_of_the_toolbox():
     """Table A.1: transforms, adjoints and rates of the toolbox, on symbols."""
     q, x, y = sympy.symbols("q x y", real=True)
     H = tb.pose(q, [x, y])
-    assert tb.remove_leftovers(H * tb.inverse(H)) == eye(3)
+    assert tb.tidy(H * tb.inverse(H)) == eye(3)
     assert tb.angle(H) == q
     assert tb.orientation(H) == tb.rotation(q)
-    assert tb.remove_leftovers(tb.Adjoint(H) * tb.Adjoint(tb.inverse(H))) == eye(3)
+    assert tb.tidy(tb.Adjoint(H) * tb.Adjoint(tb.inverse(H))) == eye(3)
     number = np.array(tb.Adjoint(H).subs({q: 0.3, x: 1.0, y: 2.0}), dtype=float)
     group = SE2()
     assert np.abs(number - group.Ad(group.element(np.array([1.0, 2.0, 0.3])))).max() < 1e-15
