@@ -63,8 +63,8 @@ def test_a_policy_is_a_running_mean_over_rounds():
 def test_gradients_of_the_objective_are_those_of_differences():
     one = learner(8)
     data, _ = one._collect()
-    data = type(data)(*(x.double_support() for x in data))
-    theta, old = one.theta.double_support(), one.network.layers(one.theta.double_support())[2]
+    data = type(data)(*(x.double() for x in data))
+    theta, old = one.theta.double(), one.network.layers(one.theta.double())[2]
     way = torch.randn(theta.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     at = theta.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(one._loss(at, data, old)[0], at)
