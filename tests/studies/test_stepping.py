@@ -35,7 +35,7 @@ def test_the_center_of_mass_follows_from_where_the_ground_pushes():
     np.testing.assert_allclose(found.acceleration, w2 * (found.place - p), atol=1e-12)
     np.testing.assert_allclose(found.place, found.place[::-1], atol=1e-12)  # the future counts as the past does
     assert np.abs(found.place[[0, -1]]).max() < 1e-5
-    place, _, _ = found.at(np.array([1.0, 4.0]))
+    place, _, _ = found.evaluate(np.array([1.0, 4.0]))
     np.testing.assert_allclose(place, found.place[[1000, 4000]], atol=1e-12)
 
 
@@ -67,7 +67,7 @@ def test_what_was_planned_is_48_and_what_the_ground_gives(stepped):
     np.testing.assert_allclose(seen.wrenches[k, 1], held, atol=5e-3 * size)
     np.testing.assert_allclose(seen.foot_wrenches[i, 1], held, atol=5e-3 * size)
     assert not seen.foot_wrenches[i, 0].any()
-    assert abs(seen.plan.center.at(t)[0] - seen.center[i]).max() < 1e-3
+    assert abs(seen.plan.center.evaluate(t)[0] - seen.center[i]).max() < 1e-3
 
 
 @pytest.mark.slow
