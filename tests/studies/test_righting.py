@@ -14,7 +14,7 @@ from fallingcat.studies.experiments.righting import RightingParameters, Robot
 
 def test_it_stands_on_its_feet_in_its_posture(tmp_path):
     robot = Robot.from_parameters(RightingParameters(posture=[0.0, 23.0, -46.0], gravity=1.62))
-    np.testing.assert_allclose(robot.heights(robot.standing), 0.0, atol=1e-15)
+    np.testing.assert_allclose(robot.heights(robot.standing_state), 0.0, atol=1e-15)
     np.testing.assert_allclose(robot.model.gravity, [0.0, 0.0, -1.62])
     path = tmp_path / "dog.urdf"
     fc.save(fc.robots.quadruped(), path)
@@ -38,7 +38,7 @@ def test_of_a_file_each_leg_has_one_foot(tmp_path):
     robot = Robot.from_parameters(RightingParameters(posture=[0.0, 0.0, 0.0], file=str(path)))
     assert len(robot.feet) == 4
     assert len({robot.model.frame(foot).link for foot in robot.feet}) == 4
-    np.testing.assert_allclose(robot.heights(robot.standing), 0.0, atol=1e-12)
+    np.testing.assert_allclose(robot.heights(robot.standing_state), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("changes", [{"posture": [0.0] * 5}, {"file": "nowhere.urdf"}, {"feet": ["hand"]}])
