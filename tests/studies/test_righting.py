@@ -21,7 +21,7 @@ def test_it_stands_on_its_feet_in_its_posture(tmp_path):
     feet = [f"{leg}_shank" for leg in ("front_left", "rear_left", "rear_right")]
     own = Robot.from_parameters(RightingParameters(posture=[0.0, 23.0, -46.0], file=str(path), feet=feet))
     assert own.feet == tuple(feet)
-    assert own.heights(own.standing).min() == pytest.approx(0.0, abs=1e-15)
+    assert own.heights(own.standing_state).min() == pytest.approx(0.0, abs=1e-15)
 
 
 def test_of_a_file_each_leg_has_one_foot(tmp_path):
