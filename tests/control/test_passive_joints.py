@@ -8,7 +8,7 @@ import pytest
 import fallingcat as fc
 from fallingcat.control import DriveLimits, DryFriction, JointDamper, JointSpring, JointStops, PassiveSprings
 from fallingcat.control.laws.carried_inertia import carried_inertia, least_inertia, shapes
-from fallingcat.control.laws.passive_joints import STEP
+from fallingcat.control.laws.compliant_stops import STEP
 from fallingcat.errors import ModelError
 from fallingcat.lie import SE3, Trivial
 from fallingcat.model import Body, Joint, Limits, Link, Model, Passive, Prismatic, Revolute

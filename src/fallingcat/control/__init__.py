@@ -6,13 +6,14 @@ from .inverse_kinematics.result import InverseKinematicsResult
 from .inverse_kinematics.solver import InverseKinematics, inverse_kinematics
 from .laws.actuators import Actuators, actuator_controller
 from .laws.base import Law
+from .laws.compliant_stops import JointStops
 from .laws.drive_limits import DriveLimits
 from .laws.external_wrench import ExternalWrench, Push
 from .laws.force_elements import ForceElements
 from .laws.internal_external import ExternalLaw, InternalLaw, Response, external_forces, response
 from .laws.joint_space import Gains, Impedance, InverseDynamics, gains
 from .laws.output_feedback import ErrorState, OutputFeedback, PoseSensor
-from .laws.passive_joints import DryFriction, JointStops, PassiveDamping, PassiveSprings, passive
+from .laws.passive_joints import DryFriction, PassiveDamping, PassiveSprings, passive
 from .laws.point_forces import PointActuator, PointSpring, wrench_between
 from .laws.reference_motions import PeriodicReference
 from .laws.sampled import SampledController

@@ -12,7 +12,7 @@ from .._deprecated import former_arguments
 from ..contact import Contact
 from ..control import Law, SampledController
 from ..control import passive as passive_laws
-from ..control.laws.passive_joints import check_stops
+from ..control.laws.compliant_stops import check_stops
 from ..errors import ModelError, describe
 from ..model import Model, State
 from .effort import check_effort

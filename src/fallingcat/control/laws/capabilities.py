@@ -50,6 +50,24 @@ class Impedance:
         said = self.impedance(model, state)
         return np.zeros((2, model.n)) if said is None else stack([np.diagonal(x)[model.m :] for x in said])
 
+    def loaded_impedance(
+        self, model: Model, t: Scalar, state: State, touching: frozenset[str], dt: Scalar, load: Vector_n
+    ) -> Matrix_2_n:
+        """:meth:`joint_impedance` of laws that act on one side only, and begin to act where a step ends under a load.
+
+        Args:
+            model: Robot.
+            t: Time (s).
+            state: State at the start of the step.
+            touching: Names of the points on the ground.
+            dt: Step size (s).
+            load: Joint forces of the other laws and of the controller, before limits of drives.
+
+        Returns:
+            ``2 x n``: stiffness and damping.
+        """
+        return self.joint_impedance(model, t, state, touching, dt)
+
     def for_linearized_steps(self, model: Model) -> Self:
         """Law for steps that take forces as linear in the velocity at their end; by default as it is.
 

@@ -39,6 +39,18 @@ def _least_inertia(model: Model) -> np.ndarray:
         raise
 
 
+@functools.lru_cache(maxsize=8)
+def coupling(model: Model) -> np.ndarray:
+    """Ratio ``m / a`` (n, at most 1) of :func:`carried_inertia` to the inertia ``a = 1 / B_ii`` of a joint by itself.
+
+    It is the largest of the neutral and a few random configurations of the nominal robot.
+    """
+    nominal = model.nominal
+    masses = np.array([np.asarray(mass_matrix(nominal, state), dtype=float) for state in shapes(nominal)])
+    free = np.diagonal(np.linalg.inv(masses), axis1=1, axis2=2)[:, model.m :]
+    return np.asarray((carried_inertia(nominal) * free).max(axis=0))
+
+
 def shapes(model: Model) -> list[State]:
     """Configurations at which :func:`carried_inertia` evaluates inertias."""
     rng = np.random.default_rng(0)

@@ -22,7 +22,7 @@ from ...model import Model, State
 from ...records import concise
 from .base import Law
 from .carried_inertia import MAX_SAMPLED_RATES, RANDOM_SHAPES
-from .passive_joints import STEP
+from .compliant_stops import STEP
 
 MAX_PAIR_INERTIA = 1e6
 """Inertia of pairs that no motion separates, such as two shapes that hinges hold side by side (kg)."""

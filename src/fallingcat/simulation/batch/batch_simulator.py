@@ -13,7 +13,7 @@ from ...arrays.types import Matrix, Matrix_N_n, Numbers, Vector
 from ...contact import Contact
 from ...contact.rigid.joint_stops import LAW
 from ...control import Law
-from ...control.laws.passive_joints import check_stops
+from ...control.laws.compliant_stops import check_stops
 from ...errors import ModelError, describe
 from ...model import Model, State
 from ...records import short_text

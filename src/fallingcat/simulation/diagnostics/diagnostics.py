@@ -13,7 +13,7 @@ import numpy as np
 
 from ...contact.capabilities import LinearizedForces, offers
 from ...contact.rigid.joint_stops import LAW, beyond, joint_stops
-from ...control.laws.passive_joints import MAX_START_DEPTH
+from ...control.laws.compliant_stops import MAX_START_DEPTH, MIN_START_DEPTH, JointStops
 from ...dynamics import mass_matrix
 from ...dynamics.forward import check_mass
 from ...errors import NumericsError
@@ -87,6 +87,7 @@ def _checks(run: Motion) -> Iterator[Diagnostic | None]:
         yield _energy_balance(run, moved)
         yield _step_error(run)
         yield _stop_violation(run)
+        yield _slow_return(run)
         yield passed_ground(run)
         yield _oscillation(run)
     yield from _counted_steps(run)
@@ -232,6 +233,24 @@ def _stop_violation(run: Motion) -> Diagnostic | None:
     advice = "take hard ones, HardContacts(stops=joint_stops(model))"
     about = (float(depths.max()), MAX_START_DEPTH, advice, stops[worst].joint)
     return run.about(Diagnostic(DiagnosticKind.JOINT_LIMIT, f"{far}, whose spring yields to the load", *about), robots)
+
+
+def _slow_return(run: Motion) -> Diagnostic | None:
+    """Joint that starts beyond a stop that explicit steps make softer: it returns more slowly than under its law."""
+    model, joints = run.problem.model, run.series.states[1][:1, run.finite]
+    soft = [law.softened(model) for law in run.problem.laws if isinstance(law, JointStops)]
+    if not soft or run.method.implicit or not joints.size:
+        return None
+    stops = tuple(stop for stop in joint_stops(model) if soft[0][stop.rate(model)])
+    far = beyond(model, joints, stops, MIN_START_DEPTH)
+    if not far:
+        return None
+    depths = -np.array([stop.gap(model, joints[0]) for stop in stops])
+    advice = "start within its limits, or take an implicit integrator or shorter steps"
+    about = (float(depths.max()), MIN_START_DEPTH, advice, stops[int(depths.max(axis=1).argmax())].joint)
+    robots = np.flatnonzero(run.finite)[depths.max(axis=0) > MIN_START_DEPTH]
+    message = f"{far}, and returns more slowly than its stop would let it"
+    return run.about(Diagnostic(DiagnosticKind.JOINT_LIMIT, message, *about), robots)
 
 
 def _oscillation(run: Motion) -> Diagnostic | None:

@@ -79,8 +79,12 @@ def _asked_forces(
     """Linearized forces of laws that do not saturate, and of the controller."""
     model, zero = problem.model, np.zeros(problem.model.n)
     laws = [law for law in problem.laws if not law.saturates and law.name != friction_law]
-    gains = _gains(model, laws, (model, t, state, touching, dt), forces, middle)
-    found = {law.name: LinearizedForce(_forces(law, model, t, state, touching), *gains[law.name]) for law in laws}
+    given = {law.name: _forces(law, model, t, state, touching) for law in laws}
+    held = forces[model.m : model.nv] if problem.controller is not None else zero
+    others = {law.name: [given[x.name][model.m :] for x in laws if x is not law] for law in laws}
+    loads = {name: sum(loading, start=held) for name, loading in others.items()}
+    gains = _gains(model, laws, (model, t, state, touching, dt), loads, forces, middle)
+    found = {name: LinearizedForce(own, *gains[name]) for name, own in given.items()}
     if friction_law is not None:
         found[friction_law] = LinearizedForce(np.zeros(model.nv), zero, zero)
     if problem.controller is not None:
@@ -89,16 +93,29 @@ def _asked_forces(
 
 
 def _gains(
-    model: Model, laws: list[Law], now: tuple[Any, ...], forces: Any, middle: bool
+    model: Model, laws: list[Law], now: tuple[Any, ...], loads: dict[str, Any], forces: Any, middle: bool
 ) -> dict[str, tuple[Any, Any]]:
     """Drift and gain (n each) of laws, and of a controller whose stiffness and damping are among its ``forces``."""
-    dt, impedances = now[-1], {law.name: _resisting_impedance(law.joint_impedance, *now) for law in laws}
+    dt, impedances = now[-1], {}
+    for law in laws:
+        impedances[law.name] = _resisting_impedance(law.loaded_impedance, *now, loads[law.name])
     full_impedances = {law.name: _full_impedance(law, *now) for law in laws} if middle else {}
     if len(forces) > model.nv:
         impedances["controller"], full_impedances["controller"] = tuple(forces[model.nv :].reshape(2, -1)), None
     if middle and impedances and model.n:
         return _theta_weighted(impedances, full_impedances, _joint_inertia(model), dt)
-    return {name: (dt * K, D + dt * K) for name, (K, D) in impedances.items()}
+    return {name: _euler(K, D, dt) for name, (K, D) in impedances.items()}
+
+
+def _euler(K: Any, D: Any, dt: Any) -> tuple[Any, Any]:
+    """Drift and gain (n each) of a law in a step that foresees the velocity at its end, and springs only if need be.
+
+    What a damper holds as strongly as ``D > 2 dt K`` decays at ``K / D`` under the spring at the start, and more slowly
+    under one at the end.
+    """
+    drift = dt * K - 0.5 * D
+    drift = where(less(0.0, drift), drift, 0.0 * drift)
+    return drift, D + drift
 
 
 def _saturated_force(
@@ -119,10 +136,10 @@ def _forces(law: Law, model: Model, t: Any, state: State, touching: dict[str, An
 
 
 def _resisting_impedance(
-    impedances: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], dt: Any
+    impedances: Callable[..., Any], model: Model, t: Any, state: State, touching: dict[str, Any], *about: Any
 ) -> Any:
     """Stiffness and damping (n each) that a law declares; negative parts stay explicit, for stability."""
-    K, D = by_contact_branches(lambda known: impedances(model, t, state, known, dt), touching)
+    K, D = by_contact_branches(lambda known: impedances(model, t, state, known, *about), touching)
     return where(less(0.0, K), K, 0.0 * K), where(less(0.0, D), D, 0.0 * D)
 
 

@@ -15,7 +15,7 @@ from ...caching import cached_property
 from ...contact import Contact
 from ...contact.base import Mode, Touch
 from ...control import Law
-from ...control.laws.passive_joints import STEP
+from ...control.laws.compliant_stops import STEP
 from ...dynamics import forward_dynamics
 from ...errors import ModelError
 from ...model import Model, State

@@ -31,7 +31,7 @@ from ....compiler import compile
 from ....compiler.compilation import compile_step
 from ....contact.base import Mode
 from ....control.laws.base import acts_on_base
-from ....control.laws.passive_joints import STEP
+from ....control.laws.compliant_stops import STEP
 from ....errors import ModelError, NumericsError, describe
 from ....lie import Group
 from ....lie.rotations import skew
