@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import fallingcat as fc
 from fallingcat.arrays import concatenate, less, where
 from fallingcat.control import Actuators, JointDamper, JointSpring, Law
-from fallingcat.control.laws.drive_limits import SPEED_FADE
+from fallingcat.control.laws.drive_limits import SPEED_FADE, cut_resistance
 from fallingcat.lie import R3, Trivial
 
 DT = 1e-3
@@ -24,7 +25,7 @@ def wheel(inertia, actuator):
 
 def seen_by_a_damper(z, v, ahead):
     """Which velocity a damper with ``z = dt D / m`` sees in a step from ``v`` to ``ahead``: implicit_steps.md."""
-    return v + (3.0 + z) / (6.0 + z) * (ahead - v)
+    return v + (6.0 + 3.0 * z + z * z) / (12.0 + 4.0 * z + z * z) * (ahead - v)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -136,6 +137,35 @@ def test_a_drive_lifts_a_body_from_hard_ground(dt):
     batch = fc.simulation.BatchSimulator(model, [stands(model)] * 3, None, HARD, dt=dt, driven=True)
     batch.step(round(0.1 / dt), np.full((3, 1), force))
     assert batch.state.rates[:, 0] == pytest.approx(run.rates[-1, 0], rel=1e-9)
+
+
+@pytest.mark.parametrize(("dt", "off"), [(5e-4, 2e-3), (1e-3, 4e-3), (2e-3, 7e-3)])
+def test_a_servo_that_is_cut_lifts_a_body_from_hard_ground(dt, off):
+    """Its gain braked the body as the foot alone: it was 0.45, 0.9 and 1.8 % of its way late."""
+    model, weight, stiffness, damping, wanted = leg(top=0.0), 9.81 * 10.0, 2e4, 2e3, 0.53
+    effort = 1.5 * weight
+    model = replace(model, joints=(replace(model.joints[0], limits=fc.model.Limits(effort=effort)),))
+
+    def slope(t, x):
+        return [x[1], (np.clip(stiffness * (wanted - x[0]) - damping * x[1], -effort, effort) - weight) / 10.0]
+
+    servo = [JointSpring(stiffness, rest=(wanted,)), JointDamper(damping)]
+    run = fc.simulate(model, stands(model), 0.2, servo, HARD, dt=dt, integrator="moreau")
+    exact = solve_ivp(slope, (0.0, 0.2), [0.5, 0.0], method="LSODA", rtol=1e-9, max_step=1e-4, t_eval=run.times).y[0]
+    assert np.abs(run.joints[:, 0] - exact).max() < off * 0.03
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_gain_of_a_drive_that_is_cut_is_right_against_a_load(seed):
+    rng = np.random.default_rng(seed)
+    m, dt, gain, given, ask, held = 10.0 ** rng.uniform([-3, -3, 0, 0, 0, -2], [1, -2, 2, 1, 0.7, 0])
+    asked, load = (1.0 + ask) * given, (1.0 - held) * given
+    for sign in (1.0, -1.0):
+        part = cut_resistance(sign * asked, sign * given, gain, m, dt, sign * load)
+        dv = dt * (given - load) / (m + dt * part * gain)
+        assert m * dv == pytest.approx(dt * (np.clip(asked - gain * dv, -given, given) - load), rel=1e-9)
+        against = cut_resistance(sign * asked, sign * given, gain, m, dt, -sign * load)
+        assert against == cut_resistance(asked, given, gain, m, dt)  # what pushes along is not counted
 
 
 @pytest.mark.parametrize("dt", [2e-3, 4e-3])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import absolute, clip, concatenate, less, maximum, where
+from ...arrays import absolute, clip, concatenate, less, maximum, minimum, where
 from ...arrays.types import Scalar, Vector, Vector_n, Vector_nv
 from ...model import Model, State
 from .base import Law
@@ -28,9 +28,9 @@ class DriveLimits(Law):
     drives do not move a joint faster than its limit, while gravity and impacts may.  Limits that are zero mean none, as
     in many files.
 
-    Steps of ``implicit`` find the force at the rates at their end.  Those of ``moreau`` foresee that end by the least
-    inertia that a joint carries and by the reactions of the step before: a drive near its speed limit whose load jumps
-    has the force of another speed for one step.
+    Steps of ``implicit`` find the force at the rates at their end, and foresee by the least inertia that a joint
+    carries whether a drive is still cut there.  Those of ``moreau`` foresee that end by this inertia and by the
+    reactions of the step before: a drive whose load jumps has the force of another speed for one step.
 
     Example:
         >>> import fallingcat as fc
@@ -91,15 +91,20 @@ def limits_speeds(law: Law, model: Model) -> bool:
 
 
 def cut_resistance(
-    asked: Scalar | Vector, given: Scalar | Vector, gain: Scalar | Vector, inertia: Scalar | Vector, dt: Scalar
+    asked: Scalar | Vector,
+    given: Scalar | Vector,
+    gain: Scalar | Vector,
+    inertia: Scalar | Vector,
+    dt: Scalar,
+    load: Scalar | Vector = 0.0,
 ) -> Scalar | Vector:
     """Part of the gain ``D + dt K`` of a saturated drive that an implicit step assumes.
 
-    An inertia ``m`` moved by this force alone ends the step of ``dt`` (s) under ``clip(asked - gain dv)``: cut from
-    ``asked`` to ``given`` as before, or no longer.  ``given - part gain dv`` is the same force there, with
-    ``part = s - (1 - s) m / (dt gain)``, ``s = given / asked``, and zero where it stays cut.  All of ``gain`` would
-    brake what the drive cannot brake, as an inertia of ``dt gain`` does; none lets stiff drives oscillate between their
-    limits.
+    An inertia ``m`` moved by this force against a ``load`` ends the step of ``dt`` (s) under ``clip(asked - gain dv)``:
+    cut from ``asked`` to ``given`` as before, or no longer.  ``given - part gain dv`` is the same force there, with
+    ``part = 1 - (asked - given) (m + dt gain) / (dt gain (asked - load))``, and zero where it stays cut.  All of
+    ``gain`` would brake what the drive cannot brake, as an inertia of ``dt gain`` does; none lets stiff drives
+    oscillate between their limits.  No more of a load is counted than what is given, along it.
 
     Example:
         >>> m, dt, gain = 2.0, 0.1, 50.0
@@ -108,9 +113,13 @@ def cut_resistance(
         >>> bool(np.isclose(m * dv, dt * np.clip(6.0 - gain * dv, -3.0, 3.0)))
         True
     """
-    is_cut, resists = less(given * given, asked * asked), less(0.0, gain)
+    size, most, none = absolute(asked), absolute(given), 0.0 * asked
+    against = where(less(asked, none), -load, none + load)
+    against = minimum(maximum(against, none), most)
+    is_cut, resists = less(most, size), less(0.0, gain)
     gain = dt * where(resists, gain, 1.0 + 0.0 * gain)
-    part = (given * gain - (asked - given) * inertia) / where(is_cut, asked * gain, 1.0 + 0.0 * asked)
+    left = where(is_cut, gain * (size - against), 1.0 + none)
+    part = 1.0 - (size - most) * (inertia + gain) / left
     return where(is_cut, maximum(part, 0.0 * part), 1.0 + 0.0 * part)
 
 

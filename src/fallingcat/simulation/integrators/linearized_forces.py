@@ -54,12 +54,14 @@ def linearized_forces(
     dt: Any,
     middle: bool = False,
     speeds: bool = False,
+    reactions: Any = 0.0,
 ) -> dict[str, LinearizedForce]:
     """Linearized forces of all laws, and of the controller, by their names; none yet of the law named ``friction_law``.
 
     ``forces`` are those (nv) of the controller, and its stiffness and damping (n each) where they are known.  A step
     foresees all of springs and dampers, or, if its places are those of its ``middle``, as much as
     :class:`.ThetaWeights`.  With ``speeds`` the speed limits of drives are left to :class:`.DriveSpeeds`.
+    ``reactions`` (n) are forces on joints that resist drives within their limits.
     """
     model = problem.model
     found = _asked_forces(problem, t, state, forces, touching, friction_law, dt, middle)
@@ -68,7 +70,7 @@ def linearized_forces(
     for law in problem.laws:
         if law.saturates:
             gain = sum((found[name].gain for name in drives), start=np.zeros(model.n))
-            own, share = _saturated_force(law, model, t, state, asked, gain, dt, speeds)
+            own, share = _saturated_force(law, model, t, state, asked, gain, dt, speeds, -reactions)
             found |= {name: found[name].scaled(share) for name in drives} | {law.name: own}
     return {port: found[port] for port in problem.ports if port in found}
 
@@ -119,13 +121,13 @@ def _euler(K: Any, D: Any, dt: Any) -> tuple[Any, Any]:
 
 
 def _saturated_force(
-    law: Law, model: Model, t: Any, state: State, asked: Any, gain: Any, dt: Any, speeds: bool
+    law: Law, model: Model, t: Any, state: State, asked: Any, gain: Any, dt: Any, speeds: bool, load: Any
 ) -> tuple[LinearizedForce, Any]:
     """Forces (nv) that a law takes from those its drives are ``asked`` for, and the remaining share (n) of a gain."""
     later = speeds and limits_speeds(law, model)
     at = state._replace(rates=np.zeros(model.n)) if later else state
     taken, u = law.saturated_forces(model, t, at, frozenset(), asked), asked[model.m :]
-    share = cut_resistance(u, u + taken[model.m :], gain, carried_inertia(model), dt)
+    share = cut_resistance(u, u + taken[model.m :], gain, carried_inertia(model), dt, load)
     zero = np.zeros(model.n)
     return LinearizedForce(taken, zero, zero if later else law.implicit_damping(model, state, asked, dt)), share
 

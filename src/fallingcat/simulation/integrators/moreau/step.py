@@ -136,8 +136,9 @@ def begin_step(
     dt, whole = clock[0], clock[-1]
     kept, friction_law = contact.unpack_memory(memory), dry_friction_law(problem)
     name = friction_law.name if friction_law else None
-    linear_forces = linearized_forces(problem, t, state, forces, contact.touched(memory), name, dt, speeds=True)
     rows = _rows(problem, contact, state, contact.stacked_jacobian(problem.model, state), kept, friction_law, dt, whole)
+    about = problem, t, state, forces, contact.touched(memory), name, dt
+    linear_forces = linearized_forces(*about, speeds=True, reactions=rows.joint_forces)
     drives = DriveSpeeds.begun(problem, state, linear_forces)
     if drives is not None:
         linear_forces = drives.limited(linear_forces, drives.foreseen(rows.joint_forces[drives.rates], dt))
