@@ -170,7 +170,7 @@ def _theta_weighted(
     """
     whole = {name: own if full_impedances[name] is None else full_impedances[name] for name, own in impedances.items()}
     K, D = (sum(x, start=0.0 * inertia) for x in zip(*whole.values(), strict=True))
-    parts, m, found = ThetaWeights.of(K, D, 1.0 / inertia, dt), inertia * (1.0 / dt), {}
+    parts, m, found = ThetaWeights.of_joints(K, D, 1.0 / inertia, dt), inertia * (1.0 / dt), {}
     for name, own in impedances.items():
         drift, left = parts.predicted(*whole[name])
         share: Any = 1.0
