@@ -29,9 +29,9 @@ from ..geometry.contact_points import (
     checked_points,
     point_motions,
     position,
+    touch_at,
     touch_jacobian,
     touches,
-    touching,
 )
 from ..geometry.point_positions import level_heights, point_coordinates
 from ..model import Model, State
@@ -275,7 +275,7 @@ class PointContact(Contact):
         place, own = self.points[i], memory.reshape(len(self.points), -1)[i]
         H = link_pose(model, state, place)
         p = H[:3, 3]
-        site, lever = touching(self.ground(model), H, self.radii[i])
+        site, lever = touch_at(self.ground(model), H, self.radii[i])
         J = site.axes @ touch_jacobian(model, state, place, lever)
         return self.pressed(i, site, p, J, state.velocity, own)
 

@@ -111,7 +111,7 @@ class Touch(NamedTuple):
     """``3``: from the point to that place (m, world)"""
 
 
-def touching(ground: Ground, pose: Any, around: Around) -> Touch:
+def touch_at(ground: Ground, pose: Any, around: Around) -> Touch:
     """Lowest place of what is around a point.
 
     Args:
@@ -140,10 +140,10 @@ def lowest_on_link(ground: Ground, pose: Any, placement: np.ndarray, around: Aro
 
 
 def touches(model: Model, state: State, points: Sequence[str], ground: Ground, around: Sequence[Around]) -> list[Touch]:
-    """:func:`touching` of several points of a robot, from one sweep over it."""
+    """:func:`touch_at` of several points of a robot, from one sweep over it."""
     poses, frames = world_poses(model, state), [model.frame(link) for link in points]
     places = [poses[model.link_index(frame.link)] @ frame.placement for frame in frames]
-    return [touching(ground, H, one) for H, one in zip(places, around, strict=True)]
+    return [touch_at(ground, H, one) for H, one in zip(places, around, strict=True)]
 
 
 def plane(model: Model, normal: tuple[float, ...] | None = None, height: float = 0.0) -> Plane:
@@ -266,7 +266,7 @@ class PointMotion(NamedTuple):
     def touch(self, ground: Ground, around: Around) -> Touch:
         """Lowest place of a ball or an ellipsoid around the point."""
         pose = concatenate([self.axes, np.reshape(self.position, (3, 1))], axis=1)
-        return touching(ground, pose, around)
+        return touch_at(ground, pose, around)
 
     def jacobian_at(self, lever: Vector) -> Matrix:
         """``J`` of the place of the body at a ``lever`` (3, m, world) from the point: ``u = v + w x lever``."""

@@ -44,7 +44,7 @@ def test_a_search_says_what_became_of_every_run(found):
     assert (np.isfinite(found.speed) == (found.verdicts == STAYED)).all()
     assert (found.durations[found.verdicts == STAYED] == 1.0).all()
     assert (found.durations[~found.chatters] > 0.0).all()
-    assert len(found.pace) <= min(1, int((found.forward & ~found.chatters).sum()))
+    assert len(found.pace) <= min(1, int((found.hops_forward & ~found.chatters).sum()))
     numbers = about_search(found)
     assert numbers["runs"] == 24.0
     assert numbers["gaits"] == len(found.gaits) == len(found.region["speed"])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....arrays import any_nonzero, concatenate, skew
 from ....dynamics.geometry import Geometry, geometry
-from ....geometry.contact_points import Ground, touching
+from ....geometry.contact_points import Ground, touch_at
 from ....geometry.ellipsoids import Around
 from ....model import Model, State
 from ...patches import LinkPatches, patches_of
@@ -77,7 +77,7 @@ def _tree_jacobian(
     heights, levers = [], []
     for i, link in enumerate(links):
         H = jacobian.geo.poses[link] @ model.frame(points[i]).placement
-        site, lever = touching(ground, _moved(H, state.pose[:3, 3]), radii[i])
+        site, lever = touch_at(ground, _moved(H, state.pose[:3, 3]), radii[i])
         A, start = site.axes[axes[i]], 6 * carrying.index(link)
         X = concatenate([A, A @ skew(-(H[:3, 3] + lever))], axis=1)
         heights.append(site.height)
@@ -109,7 +109,7 @@ def _dense_jacobian(
             turn = R @ geo.poses[link][:3, :3]
             p = turn @ (centers[i] - centers[mine[0]])
             pose = concatenate([turn @ frames[i].placement[:3, :3], np.reshape(p, (3, 1))], axis=1)
-            site, lever = touching(ground, _moved(pose, state.pose[:3, 3] + first), radii[i])
+            site, lever = touch_at(ground, _moved(pose, state.pose[:3, 3] + first), radii[i])
             A = site.axes[axes[i]]
             heights[i], X[i] = site.height, concatenate([A, A @ skew(-(p + lever))], axis=1)
         ways = [k for k in range(6) if any_nonzero(twist[k])]

@@ -16,7 +16,7 @@ from ....dynamics.spatial import motion_to_child
 from ....dynamics.sweeps import nodes, propagate_outward
 from ....geometry.body_touch import BodyTouch, body_touches, relative_biases
 from ....geometry.collision_pairs import joints_between
-from ....geometry.contact_points import Ground, lowest_on_link, touching
+from ....geometry.contact_points import Ground, lowest_on_link, touch_at
 from ....geometry.ellipsoids import lowest_rate, radii_and_margin
 from ....lie.rotations import skew
 from ....model import Model, State
@@ -276,7 +276,7 @@ def _patches(step: Step, floor: Any, ground: Ground) -> list[PatchesInStep]:
         pose, twist = step.poses[on_link.link], step.twists[on_link.link]
         R, origin = pose[:3, :3], pose[:3, 3]
         heights = [
-            [touching(ground, pose @ H, floor.radii[i]).site.height for i, H in part]
+            [touch_at(ground, pose @ H, floor.radii[i]).site.height for i, H in part]
             for part in ([(i, placements[i]) for i in patch] for patch in on_link.patches)
         ]
         site = ground.site(origin)
