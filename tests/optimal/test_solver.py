@@ -103,6 +103,40 @@ def test_a_linear_problem_is_that_of_the_riccati_equation(tmp_path):
     assert found.iterations <= 3
 
 
+def test_a_long_motion_of_an_unstable_robot_converges():
+    """A pole upright for 15 s: without feedback a change of the first force grows by 1e29 until the end."""
+    robot, steps = cart_pole(), 300
+
+    def cost(model, state, forces, data):
+        away = concatenate([state.joints[:1], sin(state.joints[1:]), 1.0 + cos(state.joints[1:])])
+        return concatenate([away, 0.1 * state.rates, 0.1 * forces])
+
+    problem = Problem(
+        fc.simulation.step_derivatives(robot, dt=0.05), robot.state(joints=[0.3, np.pi - 0.3]), steps, cost
+    )
+    upright = robot.unflatten(np.tile([0.0, np.pi], (steps + 1, 1)), np.zeros((steps + 1, 2)))
+    found = solve(problem, states=upright, tolerance=1e-8)
+    assert found.converged, found
+    assert found.certify()[0].passed
+    run = fc.simulate(robot, problem.start, 15.0, fc.control.SampledController(found.controller(), rate=20.0), dt=0.05)
+    np.testing.assert_allclose(run.joints[-1], [0.0, np.pi], atol=1e-3)
+
+
+def test_the_reported_gradient_is_that_of_the_lagrangian():
+    """Multipliers of the dynamics are the value's derivatives; inputs are held at bounds that they push against."""
+    rng, (steps, size, n) = np.random.default_rng(3), (5, 4, 3)
+    F, slopes = rng.normal(size=(steps, size, size + n)), rng.normal(size=(steps + 1, size + n))
+    J, gaps = rng.normal(size=(steps + 1, 2 * size + n, size + n)), np.zeros((steps + 1, size))
+    low, high = -rng.uniform(0.0, 1.0, size=(2, steps, n)) * [[[1.0]], [[-1.0]]]
+    low[:, 0] = 0.0  # already there
+    found = backward(F, gaps, slopes, np.swapaxes(J, 1, 2) @ J, (low, high), 1e-3)
+    left = slopes[:-1] + np.einsum("ijk,ij->ik", F, found.adjoint[1:])
+    by_x, by_u = left[1:, :size] - found.adjoint[1:-1], left[:, size:]
+    by_u = np.where((low >= 0.0) & (by_u > 0.0), 0.0, by_u)
+    assert (by_u[:, 0] == 0.0).any()
+    assert found.gradient == pytest.approx(max(np.abs(by_x).max(), np.abs(by_u).max()), rel=1e-12)
+
+
 def test_bounds_are_kept_and_pay():
     free, problem = solve(reaching()), reaching()
     strong = np.abs(free.forces).max()

@@ -52,7 +52,7 @@ class Found(NamedTuple):
     K: Matrix
     adjoint: Matrix
     report: Vector
-    """largest free gradient, slope and curvature of the cost"""
+    """residual of the stationarity conditions, slope and curvature of the cost"""
 
 
 class Room(NamedTuple):
@@ -66,8 +66,6 @@ class Room(NamedTuple):
     Y: Matrix
     q: Vector
     value: Vector
-    costate: Vector
-    along: Vector
     slope: Vector
     step: Vector
     trial: Vector
@@ -227,7 +225,6 @@ def backward_pass(given: Given, found: Found, room: Room) -> int:
     for i in range(size):
         copy(size, last[i], room.V[i])
     copy(size, given.slopes[steps], room.value)
-    copy(size, room.value, room.costate)
     copy(size, room.value, found.adjoint[steps])
     found.report[0] = 0.0
     found.report[1] = 0.0
@@ -237,16 +234,13 @@ def backward_pass(given: Given, found: Found, room: Room) -> int:
         k = found.k[node]
         low = given.low[node]
         high = given.high[node]
-        # q = slope + F' (value + V gap), and the same without gaps along the motion
+        # q = slope + F' (value + V gap)
         for i in range(size):
             room.product[i] = room.value[i] + dot(size, room.V[i], given.gaps[node + 1])
         copy(both, given.slopes[node], room.q)
-        copy(both, given.slopes[node], room.along)
         way = given.way[node * given.lead :]
         add_implied_to(given.implied, given.lead, way, given.dt[node], room.product)
-        add_implied_to(given.implied, given.lead, way, given.dt[node], room.costate)
         add_gradient(given, node, room.product, room.q)
-        add_gradient(given, node, room.costate, room.along)
         expanded(given, node, room)
         mirror(size, both, room.Q)
         for i in range(n):
@@ -254,19 +248,21 @@ def backward_pass(given: Given, found: Found, room: Room) -> int:
             copy(n, room.Q[size + i][size:], room.Y[i])
         if bounded(n, room.Y, room.q[size:], low, high, k, room.L, room) != SOLVED:
             return INDEFINITE
-        # change of the cost, and its derivative along the motion
         for i in range(n):
-            own = room.along[size + i]
-            out = (low[i] >= 0.0 and own > 0.0) or (high[i] <= 0.0 and own < 0.0)
-            if not out and abs(own) > found.report[0]:
+            own = room.q[size + i]
+            held = (low[i] >= 0.0 and own > 0.0) or (high[i] <= 0.0 and own < 0.0)
+            if not held and abs(own) > found.report[0]:
                 found.report[0] = abs(own)
-            found.report[1] += room.q[size + i] * k[i]
+            found.report[1] += own * k[i]
             found.report[2] += k[i] * dot(n, room.Y[i], k)
-        copy(size, room.along, room.costate)
         # value = qx + Qxu k, V = Qxx - (L^-1 Qux)' (L^-1 Qux), K = -L'^-1 L^-1 Qux, of the free inputs
         copy(size, room.q, room.value)
         for i in range(n):
             add(size, k[i], room.Q[size + i], room.value)
+        # the value's derivatives are multipliers of the dynamics: what is left of d Lagrangian / dx is Qxu k
+        for i in range(size if node > 0 else 0):
+            own = abs(room.value[i] - room.q[i])
+            found.report[0] = own if own > found.report[0] else found.report[0]
         for i in range(n):
             copy(size, room.Q[size + i], K[i])
             for j in range(i + 1):

@@ -61,7 +61,7 @@ class KKT(NamedTuple):
     """
 
     gradient: float
-    """largest derivative of the Lagrangian by a force that is not at its limit"""
+    """largest derivative of the Lagrangian by a state, or by a force that is not at its limit"""
     gap: float
     """largest difference between a node and the step before it (m, rad, m/s, rad/s)"""
     violation: float

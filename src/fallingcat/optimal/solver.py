@@ -60,7 +60,7 @@ def solve(
         states: Guess of the states, ``steps + 1``; None: the motion under the guess of the forces.
         method: ``"ddp"`` or ``"ipopt"``, which needs the extra ``casadi``.
         iterations: Largest number of iterations.
-        tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
+        tolerance: Largest derivative of the Lagrangian by a state or a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
         threads: Threads of ``"ddp"`` that share the nodes.
 
@@ -108,7 +108,7 @@ class Solver:
 
     Args:
         problem: Problem.
-        tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
+        tolerance: Largest derivative of the Lagrangian by a state or a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
         threads: Threads that share the nodes.
     """
