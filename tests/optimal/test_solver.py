@@ -283,6 +283,13 @@ def test_contradictions_are_named():
     assert found.violated in ("row 0 of the final equality at node 5", "row 1 of the final equality at node 5")
 
 
+def test_a_result_that_is_not_converged_says_what_is_violated():
+    problem = dataclasses.replace(reaching(), final_equality=lambda m, s, u, d: s.joints - 1.0)
+    found = solve(problem, iterations=2)
+    assert found.status is Status.MAX_ITERATIONS
+    assert "worst: row" in str(found)
+
+
 def test_a_guess_need_not_be_a_motion():
     """States on a straight line are no motion: the gaps close, and the minimum is the same."""
     problem = reaching()
@@ -372,6 +379,8 @@ def test_bad_guesses_are_named():
         solve(reaching(), states=[fc.robots.planar_arm().neutral()] * 31)
     with pytest.raises(ModelError, match="31 states"):
         solve(reaching(), states=fc.robots.planar_arm().random_state(np.random.default_rng(0), 3))
+    with pytest.raises(ModelError, match="31 states, got one"):
+        solve(reaching(), states=fc.robots.planar_arm().neutral())
 
 
 def test_a_cost_that_is_no_number_names_its_node():
@@ -386,6 +395,8 @@ def test_a_cost_that_is_no_number_names_its_node():
         (lambda m, s: s.joints, "term <lambda>: .* takes 2 positional arguments but 4 were given"),
         (lambda m, s, u, d: np.sin(s.joints), r"term <lambda>: .* by fallingcat.arrays \(sin"),
         (lambda m, s, u, d: None, "term <lambda> must return a vector of residuals, got None"),
+        (lambda m, s, u, d: "far", "term <lambda> must return numbers, got 'far'"),
+        (lambda m, s, u, d: s.joints / 0.0, "term <lambda>: float division by zero"),
     ],
 )
 def test_errors_in_terms_name_the_term(term, message):

@@ -108,7 +108,7 @@ class OptimalResult:
     """constraint and node of the largest violation"""
 
     def __str__(self) -> str:
-        worst = f", worst: {self.violated}" if self.violated and self.status is Status.INFEASIBLE else ""
+        worst = f", worst: {self.violated}" if self.violated and not self.converged else ""
         ends = f"cost {self.cost:.6g}, largest violation {self.violation:.2g}{worst}"
         return f"{self.status.value} after {self.iterations} iterations: {ends}"
 
