@@ -195,8 +195,8 @@ class _ConvergedStep:
         right = chained(equations, mid, before, further, memory, own) - columns(widths, {4: asked}, nv)
         K, right = self._held(equations.a, right, before)
         eliminated = TreeElimination(K, places_above(model))
-        by_memory, by_numbers = padded(contact.memory[wrenches:], kept), contact.numbers[wrenches:]
-        outcome = Blocks(*(x[wrenches:] for x in contact[:4]), by_memory, by_numbers)
+        outcome = Blocks(*(x[wrenches:] for x in contact))
+        outcome = outcome._replace(memory=padded(outcome.memory, kept))
         late, change = contact_forces[wrenches], scale(dt, self.a)
         moves = 0.5 + late
         end = Displacement.of(model, scale(0.5 * dt, self.start.state.velocity) + scale(moves * dt, change))
