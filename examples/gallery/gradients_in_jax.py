@@ -50,7 +50,7 @@ def page() -> Page:
     rounds, torques = np.arange(ROUNDS), np.asarray(knots)
     charts = (
         Chart("Roll at the end", rounds, [Line("roll", np.degrees(angles))], "degrees", x_label="round", wide=True),
-        Chart("WholeBodyResult", np.arange(KNOTS) * DT * STEPS / KNOTS, [Line(n, torques[:, i]) for i, n in
+        Chart("Torques", np.arange(KNOTS) * DT * STEPS / KNOTS, [Line(n, torques[:, i]) for i, n in
               enumerate(cat.joint_names)], "N m"),
     )  # fmt: skip
     return Page("Gradients through a simulation", "a cat learns to roll", blocks=charts)

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import signal
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from fallingcat.errors import ModelError, NumericsError
 from fallingcat.lie import Trivial
 from fallingcat.model.joints import Prismatic
 from fallingcat.model.robots.shapes import box_link
-from fallingcat.optimal import MPC, ContactPhases, Horizon, Phase, Problem, Status, solve, task_residual
+from fallingcat.optimal import MPC, ContactPhases, Horizon, Phase, Problem, Status, ipopt, solve, task_residual
 from fallingcat.optimal.phase_step import friction_cone, linear_phase_step, phase_step
 from fallingcat.optimal.solver import Solver
 from fallingcat.studies.experiments.pushed import BENT_LEGS, PUSH_DURATION, Push, standing_dog
@@ -181,6 +182,33 @@ def test_an_interrupted_solver_keeps_its_best_motion(monkeypatch):
     assert found.status is Status.INTERRUPTED
     assert found.cost < seen[-1] < seen[0]
     assert found.certify()[0].passed
+
+
+def test_an_interrupted_ipopt_keeps_its_last_motion(monkeypatch):
+    own = ipopt.recorder
+
+    def pressed(*about):
+        made = own(*about)
+        keep = made.eval
+
+        def then(given):
+            if made.count == 3:
+                signal.raise_signal(signal.SIGINT)
+            return keep(given)
+
+        made.eval = then
+        return made
+
+    def effort(model, state, forces, data):
+        return 0.1 * forces + 0.05 * forces * forces  # more than one iteration
+
+    monkeypatch.setattr(ipopt, "recorder", pressed)
+    phases = ContactPhases(cart(), [Phase(30)], 0.05)
+    problem = Problem(phases, cart().neutral(), cost=effort, final_cost=rest, data=[1.0])
+    found = solve(problem, method="ipopt", tolerance=1e-30)
+    assert found.status is Status.INTERRUPTED
+    assert found.iterations == 3
+    assert np.abs(found.forces).max() > 0.1  # not the guess
 
 
 def test_terms_that_are_no_numbers_name_node_and_row():

@@ -103,6 +103,40 @@ def test_a_linear_problem_is_that_of_the_riccati_equation(tmp_path):
     assert found.iterations <= 3
 
 
+def test_a_long_motion_of_an_unstable_robot_converges():
+    """A pole upright for 15 s: without feedback a change of the first force grows by 1e29 until the end."""
+    robot, steps = cart_pole(), 300
+
+    def cost(model, state, forces, data):
+        away = concatenate([state.joints[:1], sin(state.joints[1:]), 1.0 + cos(state.joints[1:])])
+        return concatenate([away, 0.1 * state.rates, 0.1 * forces])
+
+    problem = Problem(
+        fc.simulation.step_derivatives(robot, dt=0.05), robot.state(joints=[0.3, np.pi - 0.3]), steps, cost
+    )
+    upright = robot.unflatten(np.tile([0.0, np.pi], (steps + 1, 1)), np.zeros((steps + 1, 2)))
+    found = solve(problem, states=upright, tolerance=1e-8)
+    assert found.converged, found
+    assert found.certify()[0].passed
+    run = fc.simulate(robot, problem.start, 15.0, fc.control.SampledController(found.controller(), rate=20.0), dt=0.05)
+    np.testing.assert_allclose(run.joints[-1], [0.0, np.pi], atol=1e-3)
+
+
+def test_the_reported_gradient_is_that_of_the_lagrangian():
+    """Multipliers of the dynamics are the value's derivatives; inputs are held at bounds that they push against."""
+    rng, (steps, size, n) = np.random.default_rng(3), (5, 4, 3)
+    F, slopes = rng.normal(size=(steps, size, size + n)), rng.normal(size=(steps + 1, size + n))
+    J, gaps = rng.normal(size=(steps + 1, 2 * size + n, size + n)), np.zeros((steps + 1, size))
+    low, high = -rng.uniform(0.0, 1.0, size=(2, steps, n)) * [[[1.0]], [[-1.0]]]
+    low[:, 0] = 0.0  # already there
+    found = backward(F, gaps, slopes, np.swapaxes(J, 1, 2) @ J, (low, high), 1e-3)
+    left = slopes[:-1] + np.einsum("ijk,ij->ik", F, found.adjoint[1:])
+    by_x, by_u = left[1:, :size] - found.adjoint[1:-1], left[:, size:]
+    by_u = np.where((low >= 0.0) & (by_u > 0.0), 0.0, by_u)
+    assert (by_u[:, 0] == 0.0).any()
+    assert found.gradient == pytest.approx(max(np.abs(by_x).max(), np.abs(by_u).max()), rel=1e-12)
+
+
 def test_bounds_are_kept_and_pay():
     free, problem = solve(reaching()), reaching()
     strong = np.abs(free.forces).max()
@@ -249,6 +283,13 @@ def test_contradictions_are_named():
     assert found.violated in ("row 0 of the final equality at node 5", "row 1 of the final equality at node 5")
 
 
+def test_a_result_that_is_not_converged_says_what_is_violated():
+    problem = dataclasses.replace(reaching(), final_equality=lambda m, s, u, d: s.joints - 1.0)
+    found = solve(problem, iterations=2)
+    assert found.status is Status.MAX_ITERATIONS
+    assert "worst: row" in str(found)
+
+
 def test_a_guess_need_not_be_a_motion():
     """States on a straight line are no motion: the gaps close, and the minimum is the same."""
     problem = reaching()
@@ -338,6 +379,8 @@ def test_bad_guesses_are_named():
         solve(reaching(), states=[fc.robots.planar_arm().neutral()] * 31)
     with pytest.raises(ModelError, match="31 states"):
         solve(reaching(), states=fc.robots.planar_arm().random_state(np.random.default_rng(0), 3))
+    with pytest.raises(ModelError, match="31 states, got one"):
+        solve(reaching(), states=fc.robots.planar_arm().neutral())
 
 
 def test_a_cost_that_is_no_number_names_its_node():
@@ -352,6 +395,8 @@ def test_a_cost_that_is_no_number_names_its_node():
         (lambda m, s: s.joints, "term <lambda>: .* takes 2 positional arguments but 4 were given"),
         (lambda m, s, u, d: np.sin(s.joints), r"term <lambda>: .* by fallingcat.arrays \(sin"),
         (lambda m, s, u, d: None, "term <lambda> must return a vector of residuals, got None"),
+        (lambda m, s, u, d: "far", "term <lambda> must return numbers, got 'far'"),
+        (lambda m, s, u, d: s.joints / 0.0, "term <lambda>: float division by zero"),
     ],
 )
 def test_errors_in_terms_name_the_term(term, message):

@@ -1,10 +1,15 @@
 """Motions of optimal control: swings, a jump, a backflip."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from fallingcat.dynamics import center_of_mass, link_pose
+from fallingcat.errors import NumericsError
+from fallingcat.optimal import Status
 from fallingcat.studies import run
+from fallingcat.studies.experiments import leaps
 from fallingcat.studies.experiments.leaps import Box, LeapParameters, leap_problem, quick_dog
 from fallingcat.studies.experiments.standing_up import (
     SOLES,
@@ -26,6 +31,14 @@ def test_the_guess_of_a_backflip_turns_once():
     assert Box(0.4).height(1.0, 0.0) == pytest.approx(0.4)
     assert Box(0.4).height(0.0, 0.0) < 1e-9
     assert center_of_mass(acrobot(20.0), acrobot(20.0).neutral())[2] == pytest.approx(-2.0 / 3.0)
+
+
+def test_leaps_end_where_no_guess_leads_to_a_plan(monkeypatch):
+    problem, guess = leap_problem(LeapParameters())
+    failed = SimpleNamespace(converged=False, status=Status.STALLED, violation=0.25, violated="row 3 at node 7")
+    monkeypatch.setattr(leaps, "solve", lambda *about, **options: failed)
+    with pytest.raises(NumericsError, match=r"none of 8 guesses .* no step lowers the cost, violation 0.25: row 3 at"):
+        leaps.first_plan(problem, guess)
 
 
 def test_a_catch_is_made_for_the_state_that_it_finds():

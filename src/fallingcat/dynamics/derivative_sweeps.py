@@ -143,6 +143,18 @@ def changes(model: Model, state: State, motion: Motion, acceleration: Vector) ->
     return needed[0], found
 
 
+def with_wrenches(motion: Motion, found: Sequence[Changes], wrenches: Mapping[int, Wrench]) -> list[Changes]:
+    """Changes of joints when wrenches (6, about and along the base) act on some links and move along with them."""
+    carried = motion.sums([wrenches.get(k, np.zeros(6)) for k in range(len(found))])
+    loaded = sorted({i for link in wrenches for i in ancestors(motion.tree, link)} - {0})
+    each = [(found[k].before_joint, carried[k], motion.axes[k]) for k in loaded]
+    before = map_each(lambda x, wrench, s: x + adt(wrench) @ s, *zip(*each, strict=True)) if each else []
+    out = list(found)
+    for k, x in zip(loaded, before, strict=True):
+        out[k] = found[k]._replace(before_joint=x)
+    return out
+
+
 class Changes(NamedTuple):
     """Effect of moving a joint (by ``q``) or of its speed (by ``v``) on everything behind it (6 x k each)."""
 

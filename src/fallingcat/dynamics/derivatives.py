@@ -164,9 +164,12 @@ def _check_regular(model: Model, state: State) -> None:
         forward_dynamics(model, state, np.zeros(model.nv))
 
 
-def mass_of(model: Model, motion: Motion) -> Matrix:
-    """Mass matrix (nv x nv) from the same sweep."""
-    momenta = map_each(lambda L, s: L @ s, motion.total, motion.axes)
+def mass_of(model: Model, motion: Motion, found: Sequence[Changes] | None = None) -> Matrix:
+    """Mass matrix (nv x nv) from the same sweep, or from :func:`.changes`."""
+    if found is None:
+        momenta = map_each(lambda L, s: L @ s, motion.total, motion.axes)
+    else:
+        momenta = [change.momenta for change in found]
     blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.ancestor_pairs()}
     return with_rotors(model, motion.places.symmetric(blocks))
 

@@ -133,7 +133,7 @@ def solve_batch(
         states: Guess of the states, ``problems x (steps + 1)``; None: the motion under the guess of the forces.
         data: Numbers for the terms, ``problems x k`` or ``problems x (steps + 1) x k``; None: those of ``problem``.
         iterations: Largest number of iterations of a problem.
-        tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
+        tolerance: Largest derivative of the Lagrangian by a state or a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
         threads: Threads that share the problems on the CPU.
         target: ``"cpu"`` or ``"cuda"``, which needs the extra ``gpu``.
@@ -169,7 +169,7 @@ class BatchSolver:
     Args:
         problem: Problem whose robot, dynamics, terms and limits all share.
         iterations: Largest number of iterations of a problem.
-        tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
+        tolerance: Largest derivative of the Lagrangian by a state or a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
         threads: Threads that share the problems on the CPU.
         target: ``"cpu"`` or ``"cuda"``, which needs the extra ``gpu``.

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays.types import FloatArray
 from ..errors import ModelError, describe
-from ..model import State
+from ..model import Model, State
 from ..model.states import check_record
 from .lanes import Lanes
 from .lockstep import Expansion, Motions
@@ -39,46 +39,55 @@ class Batch:
     """Problems that wait, and results of those that are solved."""
 
     def __init__(self, problem: Problem, starts: Any, forces: Any, states: Any, data: Any, gains: bool) -> None:
-        self.problem, model, steps = problem, problem.model, problem.stepping.steps
-        for name, given, axes in (("starts", starts, 1), ("states", states, 2)):
-            if given is not None:
-                check_record(model, given)
-                if len(given.batch) != axes or not all(np.isfinite(part).all() for part in given):
-                    wanted = "finite states with the batch axes " + ("problems", "problems x (steps + 1)")[axes - 1]
-                    raise ModelError(f"{name} must be {wanted}, got {describe(given)}")
-        nodes, own = steps + 1, problem.node_data
-        self.data = self._numbers("data", own if data is None else data, (nodes, own.shape[1]), data is not None)
+        self.problem, self.gains, model, steps = problem, gains, problem.model, problem.stepping.steps
+        _check_states(model, "starts", starts, "problems")
+        _check_states(model, "states", states, "problems x (steps + 1)")
+        own = problem.node_data
+        self.data = self._numbers("data", own if data is None else data, own.shape, data is not None)
         self.forces = self._numbers("forces", 0.0 if forces is None else forces, (steps, model.n), False)
         self.forces = np.clip(self.forces, *problem.limits)
+        self.count = count = self._problem_count(starts, states)
+        self.data, self.forces = (np.broadcast_to(x, (count, *x.shape[-2:])) for x in (self.data, self.forces))
+        self.first = self._first(starts)
+        self.states = None if states is None else self._initial_guess(states, steps)
+        self.waiting, self.stopped = deque(range(count)), threading.Event()
+        self.found = self._empty_results()
+        self.statuses, self.iterations = np.full(count, STATUSES.index(Status.INTERRUPTED)), np.zeros(count, dtype=int)
+
+    def _problem_count(self, starts: State | None, states: State | None) -> int:
+        """Number of problems, which all that is given must have."""
         leads = {len(x) for x in (self.data, self.forces) if x.ndim == 3}
         leads |= {given.batch[0] for given in (starts, states) if given is not None}
         if len(leads) != 1 or not min(leads):
             said = f"got {sorted(leads)}" if leads else "got none: give starts or data"
             raise ModelError(f"starts, data, forces and states must have one number of problems, {said}")
-        (count,) = leads
-        self.count = count
-        self.data, self.forces = (np.broadcast_to(x, (count, *x.shape[-2:])) for x in (self.data, self.forces))
-        begin, sizes = problem.stepping.begin, problem.stepping.sizes
-        one = starts is None
-        q, v = (np.asarray(x, dtype=float) for x in model.flatten(problem.start if one else starts))
-        memory = np.zeros((count, sizes.kept))
-        if sizes.kept:
-            memory[:] = [begin(problem.start if one else starts.at(i)) for i in range(count)]
-        self.first = np.concatenate([np.broadcast_to(x, (count, x.shape[-1])) for x in (q, v, memory)], axis=-1)
-        self.states = None if states is None else self._initial_guess(states, steps)
-        self.waiting, self.stopped = deque(range(count)), threading.Event()
-        shapes: dict[str, tuple[int, ...]] = {"q": (nodes, model.nq), "v": (nodes, model.nv)}
-        shapes["memory"] = (nodes, sizes.kept)
-        shapes |= {"forces": (steps, model.n), "contact": (steps, problem.stepping.contacts)}
-        shapes |= {"gains": (steps if gains else 0, model.n, sizes.x), "cost": (), "kkt": (4,)}
-        self.gains = gains
-        self.found = {name: np.full((count, *shape), np.nan) for name, shape in shapes.items()}
-        self.found["forces"][:], at = self.forces, 0  # until a problem is begun
+        return int(leads.pop())
+
+    def _first(self, starts: State | None) -> FloatArray:
+        """Configuration, velocity and memory at the start of each problem."""
+        problem, count = self.problem, self.count
+        begin, kept = problem.stepping.begin, problem.stepping.sizes.kept
+        q, v = (np.asarray(x, dtype=float) for x in problem.model.flatten(problem.start if starts is None else starts))
+        memory = np.zeros((count, kept))
+        if kept:
+            memory[:] = [begin(problem.start if starts is None else starts.at(i)) for i in range(count)]
+        return np.concatenate([np.broadcast_to(x, (count, x.shape[-1])) for x in (q, v, memory)], axis=-1)
+
+    def _empty_results(self) -> dict[str, FloatArray]:
+        """Tables of the results: until a problem is begun its start and the guess of its forces."""
+        problem, sizes = self.problem, self.problem.stepping.sizes
+        steps, at = problem.stepping.steps, 0
+        shapes: dict[str, tuple[int, ...]] = {"q": (steps + 1, sizes.nq), "v": (steps + 1, sizes.nv)}
+        shapes["memory"] = (steps + 1, sizes.kept)
+        shapes |= {"forces": (steps, sizes.n), "contact": (steps, problem.stepping.contacts)}
+        shapes |= {"gains": (steps if self.gains else 0, sizes.n, sizes.x), "cost": (), "kkt": (4,)}
+        found = {name: np.full((self.count, *shape), np.nan) for name, shape in shapes.items()}
+        found["forces"][:] = self.forces
         for name in ("q", "v", "memory"):
-            part = self.found[name]
+            part = found[name]
             part[:] = self.first[:, None, at : at + part.shape[-1]]
             at += part.shape[-1]
-        self.statuses, self.iterations = np.full(count, STATUSES.index(Status.INTERRUPTED)), np.zeros(count, dtype=int)
+        return found
 
     def _numbers(self, name: str, given: Any, shape: tuple[int, int], many: bool) -> FloatArray:
         """Numbers of nodes, with an axis of problems where it is given; ``many``: two axes are problems and numbers."""
@@ -108,6 +117,15 @@ class Batch:
             part[:, 0] = self.first[:, at : at + part.shape[-1]]
             at += part.shape[-1]
         return parts
+
+
+def _check_states(model: Model, name: str, given: Any, axes: str) -> None:
+    """Refuse states of another robot, without these batch axes, or not finite."""
+    if given is None:
+        return
+    check_record(model, given)
+    if len(given.batch) != 1 + axes.count(" x ") or not all(np.isfinite(part).all() for part in given):
+        raise ModelError(f"{name} must be finite states with the batch axes {axes}, got {describe(given)}")
 
 
 class Runner:

@@ -208,9 +208,7 @@ backward_pass(const double *dynamics, const double *starts, const double *ways, 
     double *C = at; at += (U + 1) * U;
     double *Y = at; at += U * X;
     double *q = at; at += B;
-    double *along = at; at += B;
     double *value = at; at += X;
-    double *costate = at; at += X;
     double *product = at; at += X;
     double *room = at; at += 4 * U;
     double *k = at; at += U;
@@ -239,7 +237,7 @@ backward_pass(const double *dynamics, const double *starts, const double *ways, 
     for EACH(e, X * X) V[e / X * B + e %% X] = last[e / X * B + e %% X];
     for EACH(i, X) {
         const double s = slopes[STEPS * B + i];
-        value[i] = s; costate[i] = s; adjoints[(size_t)STEPS * X + i] = s;
+        value[i] = s; adjoints[(size_t)STEPS * X + i] = s;
     }
     const double more = damping[problem];
     double gradient = 0.0, slope = 0.0, curvature = 0.0;  // of the last thread
@@ -269,10 +267,7 @@ backward_pass(const double *dynamics, const double *starts, const double *ways, 
 #endif
         __syncthreads();
         for EACH(e, IMPLIED * X) V[(IMPLIED + e / X) * B + e %% X] += implied(way, dt, V + e %% X, B, e / X);
-        for EACH(i, IMPLIED) {
-            product[IMPLIED + i] += implied(way, dt, product, 1, i);
-            costate[IMPLIED + i] += implied(way, dt, costate, 1, i);
-        }
+        for EACH(i, IMPLIED) product[IMPLIED + i] += implied(way, dt, product, 1, i);
         __syncthreads();
         add_product<X, B, DENSE, false>(1.0, V + IMPLIED * B, B, D, B, G, B);
         __syncthreads();
@@ -280,13 +275,10 @@ backward_pass(const double *dynamics, const double *starts, const double *ways, 
         for EACH(e, IMPLIED * B) Q[e] += implied(start, 1.0, G + e %% B, B, e / B);
         for EACH(e, IMPLIED * B) G[(IMPLIED + e / B) * B + e %% B] += implied(way, dt, G + e %% B, B, e / B);
         for EACH(j, B) {
-            double s = q[j], t = s;
-            if (j < IMPLIED) { s += implied(start, 1.0, product, 1, j); t += implied(start, 1.0, costate, 1, j); }
-            for (int m = 0; m < DENSE; m++) {
-                s += D[m * B + j] * product[IMPLIED + m];
-                t += D[m * B + j] * costate[IMPLIED + m];
-            }
-            q[j] = s; along[j] = t;
+            double s = q[j];
+            if (j < IMPLIED) s += implied(start, 1.0, product, 1, j);
+            for (int m = 0; m < DENSE; m++) s += D[m * B + j] * product[IMPLIED + m];
+            q[j] = s;
         }
         __syncthreads();
         add_product<B, B, DENSE, true>(1.0, D, B, G + IMPLIED * B, B, Q, B);
@@ -311,7 +303,7 @@ backward_pass(const double *dynamics, const double *starts, const double *ways, 
         for EACH(j, X) {
             double s = q[j], y[U], scaled[U];
             for (int i = 0; i < U; i++) s += k[i] * Q[j * B + X + i];
-            value[j] = s; costate[j] = along[j]; adjoints[(size_t)node * X + j] = s;
+            value[j] = s; adjoints[(size_t)node * X + j] = s;
 #pragma unroll
             for (int i = 0; i < U; i++) {
                 y[i] = free[i] ? Q[j * B + X + i] : 0.0;
@@ -329,13 +321,15 @@ backward_pass(const double *dynamics, const double *starts, const double *ways, 
             }
         }
         __syncthreads();
-        if (thread == blockDim.x - 1)  // change of the cost, and its derivative along the motion
+        if (thread == blockDim.x - 1) {  // change of the cost; Qxu k is d Lagrangian / dx
             for (int i = 0; i < U; i++) {
-                const double g = along[X + i];
+                const double g = q[X + i];
                 if (!((low[i] >= 0.0 && g > 0.0) || (high[i] <= 0.0 && g < 0.0))) gradient = fmax(gradient, fabs(g));
-                slope += q[X + i] * k[i];
+                slope += g * k[i];
                 curvature += room[i];
             }
+            for (int i = 0; node && i < X; i++) gradient = fmax(gradient, fabs(value[i] - q[i]));
+        }
         add_product<X, X, U, true>(-1.0, Y, X, Y, X, V, B);
         __syncthreads();
         for EACH(e, X * X) if (e %% X > e / X) V[e %% X * B + e / X] = V[e / X * B + e %% X];
@@ -359,7 +353,7 @@ class CudaRecursion:
     def __init__(self, steps: int, size: int, n: int, implied: Implied) -> None:
         both, (known, lead) = size + n, implied
         self.doubles = both * (both + size + size - known) + 2 * lead * lead + (n + 1) * n + n * size
-        self.doubles += 2 * both + 4 * size + 9 * n
+        self.doubles += both + 3 * size + 9 * n
         self.shared = 8 * self.doubles if 8 * self.doubles <= SHARED_BYTES else 0
         about: dict[str, float] = {"steps": steps, "size": size, "n": n, "threads": THREADS, "doubles": self.doubles}
         about |= {"implied": known, "lead": lead, "blocks": min(MOST_BLOCKS, SHARED_BYTES // max(self.shared, 1))}

@@ -208,7 +208,8 @@ class Evaluation:
         if not isinstance(states, State):
             raise ModelError(f"states must be a State whose fields have a first axis, got {describe(states)}")
         if states.batch != (steps + 1,):
-            raise ModelError(f"the guess must have {steps + 1} states, got {describe(states.batch)}")
+            said = f"a batch of shape {states.batch}" if states.batch else "one"
+            raise ModelError(f"the guess must have {steps + 1} states, got {said}")
         q, v = (np.array(x, dtype=float) for x in self.model.flatten(states))
         q[0], v[0] = self.first[:2]
         memory = np.array([self.stepping.begin(states.at(i)) for i in range(steps + 1)])
@@ -276,10 +277,12 @@ class Evaluation:
         if cones.shape[1]:
             cost, beyond = self._cone_cost(cones[..., 0], penalties)
             total += cost
-            J = cones[..., 1:]
-            room.slopes[:-1] += penalties.weight * (beyond[:, None] @ J)[:, 0]
-            active = (penalties.weight * (beyond > 0.0))[..., None] * J
-            room.hessians[:-1] += np.swapaxes(J, 1, 2) @ active
+            hit = np.flatnonzero((beyond > 0.0).any(axis=1))  # of most motions few steps or none
+            if hit.size:
+                J, own = cones[hit, :, 1:], beyond[hit]
+                room.slopes[hit] += penalties.weight * (own[:, None] @ J)[:, 0]
+                active = (penalties.weight * (own > 0.0))[..., None] * J
+                room.hessians[hit] += np.swapaxes(J, 1, 2) @ active
         if nodes.closed:
             room.gaps[:] = 0.0
         else:

@@ -26,6 +26,7 @@ STATUSES = {
     "Infeasible_Problem_Detected": Status.INFEASIBLE,
     "Maximum_Iterations_Exceeded": Status.MAX_ITERATIONS,
     "User_Requested_Stop": Status.INTERRUPTED,
+    "NonIpopt_Exception_Thrown": Status.INTERRUPTED,  # CasADi's of Ctrl-C
 }
 """Status of IPOPT: ours; all others are ``STALLED``."""
 EXACT_HESSIANS = 20
@@ -163,6 +164,38 @@ class Transcription:
         return np.concatenate([still, guess.v[1:].ravel(), guess.forces.ravel(), lengths])
 
 
+def recorder(casadi: Any, variables: int, constraints: int) -> Any:
+    """Callback of IPOPT that keeps the variables of the last iteration: CasADi forgets them when it is interrupted."""
+    sizes = {"x": variables, "lam_x": variables, "f": 1, "g": constraints, "lam_g": constraints}
+
+    class Recorder(casadi.Callback):  # type: ignore[misc]
+        """Last variables."""
+
+        last: FloatArray | None = None
+        count = -1
+        """iterations: the first variables are those of the guess"""
+
+        def get_n_in(self) -> int:
+            return int(casadi.nlpsol_n_out())
+
+        def get_n_out(self) -> int:
+            return 1
+
+        def get_name_in(self, i: int) -> str:
+            return str(casadi.nlpsol_out(i))
+
+        def get_sparsity_in(self, i: int) -> Any:
+            return casadi.Sparsity.dense(sizes.get(casadi.nlpsol_out(i), 0))
+
+        def eval(self, given: Any) -> list[int]:
+            self.last, self.count = np.asarray(given[0]).ravel(), self.count + 1
+            return [0]
+
+    made = Recorder()
+    made.construct("recorder", {})
+    return made
+
+
 def solve_by_ipopt(
     problem: Problem, forces: Any, states: State | None, iterations: int, tolerance: float, constraint_tolerance: float
 ) -> OptimalResult:
@@ -178,15 +211,18 @@ def solve_by_ipopt(
         "print_level": 0,
     }
     ipopt |= {} if wide <= EXACT_HESSIANS else {"hessian_approximation": "limited-memory"}
-    options = {"ipopt": ipopt | {"sb": "yes"}, "print_time": False}
+    seen = recorder(casadi, len(made.start()), len(low))
+    options = {"ipopt": ipopt | {"sb": "yes"}, "print_time": False, "iteration_callback": seen}
     solver = casadi.nlpsol("optimal", "ipopt", program, options)
     least, most = made.limits()
     try:
         found = solver(x0=made.start(), lbx=least, ubx=most, lbg=low, ubg=high)
     except RuntimeError as error:
         raise NumericsError(f"IPOPT could not evaluate the problem: {str(error).splitlines()[0]}") from None
-    stats = solver.stats()
-    return _result(made, np.asarray(found["x"]).ravel(), stats)
+    x, stats = np.asarray(found["x"]).ravel(), solver.stats()
+    if STATUSES.get(stats["return_status"]) is Status.INTERRUPTED and seen.last is not None:
+        x, stats = seen.last, stats | {"iter_count": seen.count}
+    return _result(made, x, stats)
 
 
 def _result(made: Transcription, x: FloatArray, stats: dict[str, Any]) -> OptimalResult:

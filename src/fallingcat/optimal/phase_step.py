@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import concatenate, factor_tree, scale, sqrt, stack
 from ..arrays.differentiate import value_and_jacobian
-from ..dynamics.derivative_sweeps import Motion, changes, motion_of
+from ..dynamics.derivative_sweeps import Motion, changes, motion_of, with_wrenches
 from ..dynamics.derivatives import by_motion, mass_of
 from ..dynamics.link_derivatives import LinkDerivatives, link_derivatives
 from ..dynamics.spatial import wrench_to_parent
@@ -155,17 +155,14 @@ class _Equations:
     def linear(self, friction: float | None, kinds: Any) -> tuple[Any, Any]:
         """Derivatives of acceleration and friction cones by ``[configuration; velocity; forces]``."""
         model, nv = self.model, self.model.nv
-        needed = list(self.motion.bias_forces)
+        accelerated, wrenches = changes(model, self.state, self.motion, self.a)[1], dict[int, Any]()
         for (link, place), at, f in zip(self.points, self.links, self.loads, strict=True):
-            wrench = concatenate([f, skew(place) @ f])
-            needed[link] = needed[link] - wrench_to_parent(at.pose, wrench)
-        motion = self.motion._replace(bias_forces=needed)
-        moves = changes(model, self.state, motion, self.a)[1]
-        q, v = by_motion(motion, moves)
+            wrench = wrench_to_parent(at.pose, concatenate([f, skew(place) @ f]))
+            wrenches[link] = wrench + wrenches[link] if link in wrenches else wrench
+        q, v = by_motion(self.motion, with_wrenches(self.motion, accelerated, wrenches))
         pulled = self._inward(concatenate([-q, -v, self.drive], axis=1))
         if not self.points:
             return self._outward(pulled), np.zeros((0, 1 + pulled.shape[1]))
-        accelerated = changes(model, self.state, self.motion, self.a)[1]
         own = _by_point(model, self.motion, accelerated, self.a, self.points)
         slopes = []
         for i, at in enumerate(own):

@@ -52,7 +52,7 @@ class Found(NamedTuple):
     K: Matrix
     adjoint: Matrix
     report: Vector
-    """largest free gradient, slope and curvature of the cost"""
+    """residual of the stationarity conditions, slope and curvature of the cost"""
 
 
 class Room(NamedTuple):
@@ -66,8 +66,6 @@ class Room(NamedTuple):
     Y: Matrix
     q: Vector
     value: Vector
-    costate: Vector
-    along: Vector
     slope: Vector
     step: Vector
     trial: Vector
@@ -109,6 +107,51 @@ def quadratic(n: int, H: Matrix, g: Vector, x: Vector) -> float:
     return s
 
 
+def clipped(low: float, x: float, high: float) -> float:
+    """``x`` within bounds."""
+    return low if x < low else (high if x > high else x)
+
+
+def inside(n: int, low: Vector, high: Vector, x: Vector) -> int:
+    """1 if ``x`` is within its bounds and at none."""
+    for i in range(n):
+        if not (low[i] < x[i] and x[i] < high[i]):
+            return 0
+    return 1
+
+
+def largest(n: int, x: Vector) -> float:
+    """Largest absolute value."""
+    most = 0.0
+    for i in range(n):
+        most = abs(x[i]) if abs(x[i]) > most else most
+    return most
+
+
+def changed_inputs(n: int, low: Vector, high: Vector, x: Vector, slope: Vector, free: Integers) -> int:
+    """Number of inputs that become free, or held at a bound that they push against; ``free`` says which are."""
+    changes = 0
+    for i in range(n):
+        held = (x[i] <= low[i] and slope[i] > 0.0) or (x[i] >= high[i] and slope[i] < 0.0)
+        now = 0 if held else 1
+        changes += 1 if now != free[i] else 0
+        free[i] = now
+    return changes
+
+
+def projected_search(n: int, H: Matrix, g: Vector, low: Vector, high: Vector, x: Vector, room: Room) -> None:
+    """Move ``x`` along ``room.step`` within bounds: on the box a whole Newton step may raise the cost."""
+    cost = quadratic(n, H, g, x)
+    length = 1.0
+    while length > 1e-4:
+        for i in range(n):
+            room.trial[i] = clipped(low[i], x[i] + length * room.step[i], high[i])
+        if quadratic(n, H, g, room.trial) <= cost:
+            copy(n, room.trial, x)
+            break
+        length = 0.5 * length
+
+
 def bounded(n: int, H: Matrix, g: Vector, low: Vector, high: Vector, x: Vector, L: Matrix, room: Room) -> int:
     """Least ``x' H x / 2 + g' x`` between bounds, by projected Newton steps; ``L`` factors the free part of ``H``."""
     free = room.free
@@ -118,47 +161,22 @@ def bounded(n: int, H: Matrix, g: Vector, low: Vector, high: Vector, x: Vector, 
     if factored(n, H, free, L) != SOLVED:
         return INDEFINITE
     solved(n, L, x)
-    inside = 1
-    size = 0.0
-    for i in range(n):
-        if not (low[i] < x[i] and x[i] < high[i]):
-            inside = 0
-        size = abs(g[i]) if abs(g[i]) > size else size
-    if inside == 1:
+    if inside(n, low, high, x) == 1:
         return SOLVED
     for i in range(n):
-        x[i] = low[i] if x[i] < low[i] else (high[i] if x[i] > high[i] else x[i])
+        x[i] = clipped(low[i], x[i], high[i])
     for turn in range(MAX_ACTIVE_SETS):
-        same = 1 if turn > 0 else 0
-        worst = 0.0
         for i in range(n):
-            s = dot(n, H[i], x) + g[i]
-            room.slope[i] = s
-            held = (x[i] <= low[i] and s > 0.0) or (x[i] >= high[i] and s < 0.0)
-            now = 0 if held else 1
-            if now != free[i]:
-                same = 0
-            free[i] = now
-            if now == 1 and abs(s) > worst:
-                worst = abs(s)
-        if same == 1 and worst <= SLOPE_TOLERANCE * (1.0 + size):
+            room.slope[i] = dot(n, H[i], x) + g[i]
+        changes = changed_inputs(n, low, high, x, room.slope, free)
+        for i in range(n):
+            room.step[i] = -room.slope[i] if free[i] == 1 else 0.0
+        if turn > 0 and changes == 0 and largest(n, room.step) <= SLOPE_TOLERANCE * (1.0 + largest(n, g)):
             break
         if factored(n, H, free, L) != SOLVED:
             return INDEFINITE
-        for i in range(n):
-            room.step[i] = -room.slope[i] if free[i] == 1 else 0.0
         solved(n, L, room.step)
-        cost = quadratic(n, H, g, x)
-        length = 1.0
-        # projected line search: on the box a whole Newton step may raise the cost
-        while length > 1e-4:
-            for i in range(n):
-                s = x[i] + length * room.step[i]
-                room.trial[i] = low[i] if s < low[i] else (high[i] if s > high[i] else s)
-            if quadratic(n, H, g, room.trial) <= cost:
-                copy(n, room.trial, x)
-                break
-            length = 0.5 * length
+        projected_search(n, H, g, low, high, x, room)
     return factored(n, H, free, L)
 
 
@@ -217,70 +235,87 @@ def expanded(given: Given, node: int, room: Room) -> None:
     add_symmetric(both, dense, D, room.G[implied:], room.Q)
 
 
-def backward_pass(given: Given, found: Found, room: Room) -> int:
-    """Policy from the last node to the first."""
-    steps = given.steps
+def begin(given: Given, found: Found, room: Room) -> None:
+    """Value at the last node."""
     size = given.size
-    n = given.n
-    both = size + n
-    last = given.hessians[steps * both :]
+    last = given.hessians[given.steps * (size + given.n) :]
     for i in range(size):
         copy(size, last[i], room.V[i])
-    copy(size, given.slopes[steps], room.value)
-    copy(size, room.value, room.costate)
-    copy(size, room.value, found.adjoint[steps])
+    copy(size, given.slopes[given.steps], room.value)
+    copy(size, room.value, found.adjoint[given.steps])
     found.report[0] = 0.0
     found.report[1] = 0.0
     found.report[2] = 0.0
-    for node in range(steps - 1, -1, -1):
-        K = found.K[node * n :]
-        k = found.k[node]
-        low = given.low[node]
-        high = given.high[node]
-        # q = slope + F' (value + V gap), and the same without gaps along the motion
-        for i in range(size):
-            room.product[i] = room.value[i] + dot(size, room.V[i], given.gaps[node + 1])
-        copy(both, given.slopes[node], room.q)
-        copy(both, given.slopes[node], room.along)
-        way = given.way[node * given.lead :]
-        add_implied_to(given.implied, given.lead, way, given.dt[node], room.product)
-        add_implied_to(given.implied, given.lead, way, given.dt[node], room.costate)
-        add_gradient(given, node, room.product, room.q)
-        add_gradient(given, node, room.costate, room.along)
+
+
+def add_slope(given: Given, node: int, room: Room) -> None:
+    """``q = slope + F' (value + V gap)`` of a node."""
+    size = given.size
+    for i in range(size):
+        room.product[i] = room.value[i] + dot(size, room.V[i], given.gaps[node + 1])
+    copy(size + given.n, given.slopes[node], room.q)
+    add_implied_to(given.implied, given.lead, given.way[node * given.lead :], given.dt[node], room.product)
+    add_gradient(given, node, room.product, room.q)
+
+
+def report(given: Given, node: int, found: Found, room: Room) -> None:
+    """Gradient and change of the cost by the inputs of a node, whose Hessian is in ``room.Y``."""
+    k = found.k[node]
+    for i in range(given.n):
+        own = room.q[given.size + i]
+        held = (given.low[node, i] >= 0.0 and own > 0.0) or (given.high[node, i] <= 0.0 and own < 0.0)
+        if not held and abs(own) > found.report[0]:
+            found.report[0] = abs(own)
+        found.report[1] += own * k[i]
+        found.report[2] += k[i] * dot(given.n, room.Y[i], k)
+
+
+def policy_of(given: Given, node: int, found: Found, room: Room) -> None:
+    """``value = qx + Qxu k``, ``V = Qxx - (L^-1 Qux)' (L^-1 Qux)``, ``K = -L'^-1 L^-1 Qux``, of the free inputs."""
+    size = given.size
+    n = given.n
+    k = found.k[node]
+    K = found.K[node * n :]
+    copy(size, room.q, room.value)
+    for i in range(n):
+        add(size, k[i], room.Q[size + i], room.value)
+    # the value's derivatives are multipliers of the dynamics: what is left of d Lagrangian / dx is Qxu k
+    for i in range(size if node > 0 else 0):
+        own = abs(room.value[i] - room.q[i])
+        found.report[0] = own if own > found.report[0] else found.report[0]
+    for i in range(n):
+        copy(size, room.Q[size + i], K[i])
+        for j in range(i + 1):
+            room.U[j, i] = room.L[i, j]
+    divided(n, size, room.U, room.free, K, room.Y)
+    for i in range(size):
+        copy(size, room.Q[i], room.V[i])
+    add_symmetric(size, n, K, room.Y, room.V)
+    mirror(0, size, room.V)
+    divided_transposed(n, size, room.L, room.free, K)
+    copy(size, room.value, found.adjoint[node])
+
+
+def backward_pass(given: Given, found: Found, room: Room) -> int:
+    """Policy from the last node to the first."""
+    size = given.size
+    n = given.n
+    begin(given, found, room)
+    for node in range(given.steps - 1, -1, -1):
+        add_slope(given, node, room)
         expanded(given, node, room)
-        mirror(size, both, room.Q)
+        mirror(size, size + n, room.Q)
         for i in range(n):
             room.Q[size + i, size + i] += given.damping[0]
             copy(n, room.Q[size + i][size:], room.Y[i])
-        if bounded(n, room.Y, room.q[size:], low, high, k, room.L, room) != SOLVED:
+        if bounded(n, room.Y, room.q[size:], given.low[node], given.high[node], found.k[node], room.L, room) != SOLVED:
             return INDEFINITE
-        # change of the cost, and its derivative along the motion
-        for i in range(n):
-            own = room.along[size + i]
-            out = (low[i] >= 0.0 and own > 0.0) or (high[i] <= 0.0 and own < 0.0)
-            if not out and abs(own) > found.report[0]:
-                found.report[0] = abs(own)
-            found.report[1] += room.q[size + i] * k[i]
-            found.report[2] += k[i] * dot(n, room.Y[i], k)
-        copy(size, room.along, room.costate)
-        # value = qx + Qxu k, V = Qxx - (L^-1 Qux)' (L^-1 Qux), K = -L'^-1 L^-1 Qux, of the free inputs
-        copy(size, room.q, room.value)
-        for i in range(n):
-            add(size, k[i], room.Q[size + i], room.value)
-        for i in range(n):
-            copy(size, room.Q[size + i], K[i])
-            for j in range(i + 1):
-                room.U[j, i] = room.L[i, j]
-        divided(n, size, room.U, room.free, K, room.Y)
-        for i in range(size):
-            copy(size, room.Q[i], room.V[i])
-        add_symmetric(size, n, K, room.Y, room.V)
-        mirror(0, size, room.V)
-        divided_transposed(n, size, room.L, room.free, K)
-        copy(size, room.value, found.adjoint[node])
+        report(given, node, found, room)
+        policy_of(given, node, found, room)
     return SOLVED
 
 
-LOOPS = (*block_products.LOOPS, factored, solved, quadratic, bounded)
-STEPS = (add_implied, add_implied_to, add_gradient, expanded, backward_pass)
+BOUNDS = (clipped, inside, largest, changed_inputs, projected_search)
+LOOPS = (*block_products.LOOPS, factored, solved, quadratic, *BOUNDS, bounded)
+STEPS = (add_implied, add_implied_to, add_gradient, expanded, begin, add_slope, report, policy_of, backward_pass)
 RECURSION = LoopSource(*LOOPS, *STEPS)

@@ -24,7 +24,7 @@ class Status(Enum):
     """
 
     CONVERGED = "converged"
-    """free gradients, gaps and constraint violations are below their tolerances"""
+    """gradient of the Lagrangian, gaps and constraint violations are below their tolerances"""
     MAX_ITERATIONS = "iterations used up"
     STALLED = "no step lowers the cost"
     INFEASIBLE = "constraints are violated and further penalties do not help"
@@ -61,7 +61,7 @@ class KKT(NamedTuple):
     """
 
     gradient: float
-    """largest derivative of the Lagrangian by a force that is not at its limit"""
+    """largest derivative of the Lagrangian by a state, or by a force that is not at its limit"""
     gap: float
     """largest difference between a node and the step before it (m, rad, m/s, rad/s)"""
     violation: float
@@ -108,7 +108,7 @@ class OptimalResult:
     """constraint and node of the largest violation"""
 
     def __str__(self) -> str:
-        worst = f", worst: {self.violated}" if self.violated and self.status is Status.INFEASIBLE else ""
+        worst = f", worst: {self.violated}" if self.violated and not self.converged else ""
         ends = f"cost {self.cost:.6g}, largest violation {self.violation:.2g}{worst}"
         return f"{self.status.value} after {self.iterations} iterations: {ends}"
 
@@ -161,7 +161,8 @@ class OptimalResult:
           of the center of mass times the mass less all forces, and rate of the angular momentum less their moments,
           through momentum matrices, relative to the weight.
         - ``gradient``: derivative of the cost by the free forces through the adjoint of the run, not by the Riccati
-          recursion (where there are no constraints).
+          recursion (where there are no constraints).  No gains act there: of a motion that is unstable for long it is
+          rounding, and the check fails.
 
         Returns:
             Checks with values and limits.

@@ -18,7 +18,9 @@ class Policy(NamedTuple):
     K: FloatArray
     """``steps x n x x``: feedback gains; zero where an input is at its bound"""
     gradient: float
-    """largest derivative of the value by an input that is free to change"""
+    """largest derivative of the Lagrangian by a state or by an input that is free to change; the multipliers of the
+    dynamics are the value's derivatives.  The derivative of the cost by an input along the whole motion behind it would
+    grow with everything that is unstable in it, and with it its rounding."""
     slope: float
     """first-order change of the cost by a whole step"""
     curvature: float

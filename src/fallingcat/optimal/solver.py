@@ -60,7 +60,7 @@ def solve(
         states: Guess of the states, ``steps + 1``; None: the motion under the guess of the forces.
         method: ``"ddp"`` or ``"ipopt"``, which needs the extra ``casadi``.
         iterations: Largest number of iterations.
-        tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
+        tolerance: Largest derivative of the Lagrangian by a state or a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
         threads: Threads of ``"ddp"`` that share the nodes.
 
@@ -96,7 +96,8 @@ class Outcome(NamedTuple):
     """Motion after some iterations."""
 
     nodes: Nodes
-    found: Expansion
+    found: Expansion | None
+    """None: nothing needed it yet"""
     policy: Policy | None
     penalties: Penalties
     status: Status
@@ -108,7 +109,7 @@ class Solver:
 
     Args:
         problem: Problem.
-        tolerance: Largest derivative of the cost by a free force, relative to ``1 + cost``.
+        tolerance: Largest derivative of the Lagrangian by a state or a free force, relative to ``1 + cost``.
         constraint_tolerance: Largest violation of a constraint.
         threads: Threads that share the nodes.
     """
@@ -128,19 +129,20 @@ class Solver:
     def improved(self, nodes: Nodes, iterations: int, penalties: Penalties | None = None) -> Outcome:
         """Iterate to a minimum, with penalties that grow until the constraints hold."""
         penalties, violated = penalties or self.motion.penalties(INITIAL_PENALTY), np.inf
-        found, policy, damping = self.motion.expanded(nodes, penalties), None, MIN_DAMPING
+        found: Expansion | None = None
+        policy, damping = None, MIN_DAMPING
         status, count, self._flat = Status.MAX_ITERATIONS, 0, MAX_FLAT_STEPS
         try:
             while count < iterations:
                 count += 1
+                found = found or self.motion.expanded(nodes, penalties)
                 policy = self.policy(nodes, damping)
                 minimum = policy is not None and self.is_minimum(policy, found)
                 moved = None if policy is None or minimum else self.searched(nodes, found, policy, penalties)
                 if moved is not None:
-                    nodes, damping = moved, max(DAMPING_DECAY * damping, MIN_DAMPING)
+                    nodes, damping, found = moved, max(DAMPING_DECAY * damping, MIN_DAMPING), None
                 elif not minimum and damping < MAX_DAMPING:
                     damping = max(DAMPING_GROWTH * damping, FIRST_DAMPING)
-                    continue
                 else:  # nothing lowers the cost with these penalties
                     before, violated = violated, self.violation(found)[0]
                     if violated <= self.constraint_tolerance:
@@ -150,8 +152,7 @@ class Solver:
                         status = Status.INFEASIBLE
                         break
                     grow = violated > SUFFICIENT_DECREASE * before
-                    penalties, damping = self.next_penalties(found, penalties, grow), MIN_DAMPING
-                found = self.motion.expanded(nodes, penalties)
+                    penalties, damping, found = self.next_penalties(found, penalties, grow), MIN_DAMPING, None
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return Outcome(nodes, found, policy, penalties, status, count)
@@ -242,7 +243,7 @@ class Solver:
     def result(self, outcome: Outcome) -> OptimalResult:
         """Result of iterations, with the gains of the undamped policy about it."""
         nodes, found = outcome.nodes, outcome.found
-        if outcome.status is Status.INTERRUPTED:  # perhaps in the middle of an expansion
+        if found is None or outcome.status is Status.INTERRUPTED:  # perhaps in the middle of an expansion
             found = self.motion.expanded(nodes, outcome.penalties)
         policy = self.policy(nodes, MIN_DAMPING) or outcome.policy
         violation, where = self.violation(found)

@@ -56,11 +56,13 @@ def _term_rows(term: Term, model: Model, state: State, forces: Vector, data: Vec
         found = term(model, state, forces, data)
     except FallingCatError:
         raise
-    except (TypeError, ValueError, AttributeError, IndexError, KeyError) as error:
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         rule = "a term is a function (model, state, forces, data) by fallingcat.arrays (sin, concatenate, where, ...)"
         raise ModelError(f"term {name}: {error}; {rule}") from error
     if found is None:
         raise ModelError(f"term {name} must return a vector of residuals, got None")
+    if np.asarray(found).dtype.kind not in "biufcO":
+        raise ModelError(f"term {name} must return numbers, got {describe(found)}")
     return np.reshape(found, -1)
 
 

@@ -127,19 +127,23 @@ def plus(M: Any, rows: Any, columns: Any, more: Any) -> Any:
 
 
 class Blocks(NamedTuple):
-    """Derivatives (rows x ...) by place in the middle, velocity before, velocity in the middle, acceleration, ..."""
+    """Derivatives (rows x ...) by what a step depends on."""
 
     q: Any
+    """place in the middle"""
     v: Any
+    """velocity before, with which that in the middle changes as well"""
     u: Any
+    """velocity in the middle alone"""
     a: Any
+    """acceleration"""
     memory: Any
     numbers: Any
 
 
-def chained(by: Blocks, mid: Any, before: Any, middle: Any, memory: Any, own: Any, a: Any = None) -> Any:
-    """Chain rule."""
-    found = by.q @ mid + by.v @ before + by.u @ middle + by.memory @ memory + by.numbers @ own
+def chained(by: Blocks, mid: Any, before: Any, further: Any, memory: Any, own: Any, a: Any = None) -> Any:
+    """Chain rule; the velocity in the middle changes by ``further`` more than that before."""
+    found = by.q @ mid + by.v @ before + by.u @ further + by.memory @ memory + by.numbers @ own
     return found if a is None else found + by.a @ a
 
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from ...arrays import concatenate, cos, sin, tanh
 from ...contact import CompliantFloor, Terrain
 from ...dynamics import link_pose
+from ...errors import NumericsError
 from ...model import Model, State, robots
 from ...optimal import ContactPhases, OptimalResult, Phase, Problem, solve
 from ...simulation import Trajectory
@@ -205,8 +206,9 @@ def first_plan(problem: Problem, guess: State) -> OptimalResult:
         varied = guess._replace(joints=guess.joints + noise)
         found = solve(replace(problem, data=data), states=varied, iterations=300, **TOLERANCES)
         if found.converged:
-            break
-    return found
+            return found
+    tried = f"none of {MAX_GUESSES} guesses led to a plan without speed limits of the drives"
+    raise NumericsError(f"{tried}; the last: {found.status.value}, violation {found.violation:.2g}: {found.violated}")
 
 
 def stand_over_feet(model: Model, friction: float, state: State) -> Controller:

@@ -67,7 +67,7 @@ def _limits(seen: RightingResult) -> list[Chart]:
     """Joints, speeds and torques over time, as shares of their limits, and the limits."""
     at = np.unique(np.linspace(0, len(seen.run) - 1, 2 * FRAMES).astype(int))
     ends = [Line("limit", np.ones(len(at))), Line("limit", -np.ones(len(at)))]
-    names = {"joints": "Joints", "speeds": "Speeds of the joints", "torques": "WholeBodyResult"}
+    names = {"joints": "Joints", "speeds": "Speeds of the joints", "torques": "Torques"}
     return [
         Chart(
             f"{names[what]}, as shares of their limits",

@@ -163,7 +163,7 @@ class Turning(SimulatedKind[TurningParameters, TurningResult]):
             (run.animate("joints").blocks[0], Chart("Attitude of the spacecraft", run.times[at], attitude, "deg")),
             (
                 Chart("Joints", run.times[at], joints, "deg"),
-                Chart("WholeBodyResult", run.times[at], torques, "N m"),
+                Chart("Torques", run.times[at], torques, "N m"),
                 Chart("Left to turn, with slow poses", seen.noisy_run.times[slow_at], away, "deg"),
                 Table("Effort of one cycle", header, rows, note="Squares of joint rates over a cycle of one second."),
             ),

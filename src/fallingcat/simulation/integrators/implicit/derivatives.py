@@ -16,7 +16,7 @@ from ....arrays import concatenate, less, scale, where
 from ....arrays.differentiate import value_and_jacobian
 from ....arrays.map import columns as columns_of
 from ....arrays.tree_elimination import TreeElimination
-from ....dynamics.derivative_sweeps import changes, motion_of
+from ....dynamics.derivative_sweeps import changes, motion_of, with_wrenches
 from ....dynamics.derivatives import by_motion, mass_of
 from ....dynamics.link_derivatives import link_derivatives, shift_motions, twists_by_configuration
 from ....dynamics.spatial import wrench_to_parent
@@ -189,15 +189,14 @@ class _ConvergedStep:
         one = np.eye(nv)
         mid = columns(widths, {0: half.start(one), 1: scale(0.5 * dt, half.way(one))})
         before = columns(widths, {1: one})
-        middle = columns(widths, {1: one, 3: scale(0.5 * dt, one)}) if whole else before
+        further = columns(widths, {3: scale(0.5 * dt, one)} if whole else {}, nv)
         memory = columns(widths, {2: np.eye(kept)} if whole else {}, kept)
         own = columns(widths, {5: np.eye(tuned_)}, tuned_)
-        right = chained(equations, mid, before, middle, memory, own) - columns(widths, {4: asked}, nv)
+        right = chained(equations, mid, before, further, memory, own) - columns(widths, {4: asked}, nv)
         K, right = self._held(equations.a, right, before)
         eliminated = TreeElimination(K, places_above(model))
-        by_place, by_velocity, by_middle, by_a = (x[wrenches:] for x in contact[:4])
-        by_memory, by_numbers = padded(contact.memory[wrenches:], kept), contact.numbers[wrenches:]
-        outcome = Blocks(by_place, by_velocity, by_middle, by_a, by_memory, by_numbers)
+        outcome = Blocks(*(x[wrenches:] for x in contact))
+        outcome = outcome._replace(memory=padded(outcome.memory, kept))
         late, change = contact_forces[wrenches], scale(dt, self.a)
         moves = 0.5 + late
         end = Displacement.of(model, scale(0.5 * dt, self.start.state.velocity) + scale(moves * dt, change))
@@ -209,14 +208,14 @@ class _ConvergedStep:
             dway = scale(moves * dt * dt, da) + scale(dt, change).reshape(-1, *[1] * np.ndim(longer)) * longer
             return concatenate([place + end.way(dway), velocity + scale(dt, da), da])
 
-        held = chained(Blocks(*(x[:1] for x in outcome)), mid, before, middle, memory, own)
+        held = chained(Blocks(*(x[:1] for x in outcome)), mid, before, further, memory, own)
         found = columns_of(ended, right, end.start(mid) + end.way(scale(0.5 * dt, before)), before, held)
         rows, da = [found[: 2 * nv]], found[2 * nv :]
         if whole:
             mean, t = self.start.state.velocity + scale(0.5 * dt, self.a), (self.start.count + 0.5) * dt
             by = law_memory(self.source, self.start.state, mean, self.start.memory, t, self.kinds, dt)
             moved = by.v @ (before + scale(0.5 * dt, da))
-            after = chained(Blocks(*(x[1:] for x in outcome)), mid, before, middle, memory, own, da)
+            after = chained(Blocks(*(x[1:] for x in outcome)), mid, before, further, memory, own, da)
             rows += [after, by.q @ mid + moved + by.memory @ memory[anchors:] + by.numbers @ own, da]
         J = concatenate(rows)
         ends = np.cumsum(widths)
@@ -234,24 +233,24 @@ class _ConvergedStep:
 
     def _equations(self, wrenches: Any, contact: Blocks, laws: Blocks) -> Blocks:
         """Derivatives of ``R``."""
-        needed, parts = list(self.motion.bias_forces), row_slices(self.places)
-        for (link, place), part in zip(self.places.items(), parts, strict=True):
-            load = wrench_to_parent(self.links[link].pose, place.wrench(wrenches[part]))
-            needed[link] = needed[link] - load
-        motion = self.motion._replace(bias_forces=needed)
-        q, u = by_motion(motion, changes(self.model, self.start.middle, motion, self.a)[1])
+        parts = row_slices(self.places)
+        loads = {
+            link: wrench_to_parent(self.links[link].pose, place.wrench(wrenches[part]))
+            for (link, place), part in zip(self.places.items(), parts, strict=True)
+        }
+        q, u = by_motion(self.motion, with_wrenches(self.motion, self.moves, loads))
         nv, sizes = self.model.nv, sum(self.start.problem.sizes)
-        found = [q - laws.q, -laws.v, u, mass_of(self.model, motion) - laws.a]
+        found = [q - laws.q, u - laws.v, u, mass_of(self.model, self.motion, self.moves) - laws.a]
         by_memory = np.zeros((nv, self._anchors))
         by_numbers = body_numbers(self.source, self.start.middle, self.a, self.kinds) - laws.numbers
         levers = [at.J[: place.rows].T for at, place in zip(self.links.values(), self.places.values(), strict=True)]
         own = [
             [y[part][:, at.columns] for y in contact[:4]] for at, part in zip(self.links.values(), parts, strict=True)
         ]
-        loads = map(lambda lever, loads: [-(lever @ load) for load in loads], levers, own)
-        for at, lever, part, load in zip(self.links.values(), levers, parts, loads, strict=True):
+        pulls = map(lambda lever, loads: [-(lever @ load) for load in loads], levers, own)
+        for at, lever, part, pull in zip(self.links.values(), levers, parts, pulls, strict=True):
             rows = at.columns
-            found = [plus(x, rows, rows, y) for x, y in zip(found, load, strict=True)]
+            found = [plus(x, rows, rows, y) for x, y in zip(found, pull, strict=True)]
             by_memory = plus(by_memory, rows, range(self._anchors), -(lever @ contact.memory[part]))
             by_numbers = plus(by_numbers, rows, range(by_numbers.shape[1]), -(lever @ contact.numbers[part]))
         q, v, u, a = found
@@ -271,6 +270,7 @@ class _ConvergedStep:
 
 
 def _by_link(D: Any, J: Any, twist_by_q: Any, by_q: Any, by_v: Any, V_q: Any) -> tuple[Any, ...]:
-    """Chain rule: derivatives by configuration, velocity before, velocity in the middle and acceleration."""
+    """Chain rule: the first four of :class:`.Blocks`."""
     d, V, w, A = (D[:, i:j] for i, j in ((0, 6), (6, 12), (12, 15), (15, 21)))
-    return d @ J + V @ V_q + w @ twist_by_q[3:] + A @ by_q, V @ J, w @ J[3:] + A @ by_v, A @ J
+    middle = w @ J[3:] + A @ by_v
+    return d @ J + V @ V_q + w @ twist_by_q[3:] + A @ by_q, V @ J + middle, middle, A @ J

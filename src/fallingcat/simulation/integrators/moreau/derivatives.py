@@ -18,7 +18,7 @@ from ....arrays.map import columns as columns_of
 from ....arrays.tree_elimination import TreeElimination
 from ....contact.rigid.solvers.cone_projection import Bounded
 from ....contact.rigid.solvers.proximal_newton import DIGITS, Digits
-from ....dynamics.derivative_sweeps import changes, motion_of
+from ....dynamics.derivative_sweeps import changes, motion_of, with_wrenches
 from ....dynamics.derivatives import by_motion, mass_of
 from ....dynamics.link_derivatives import link_derivatives, shift_motions, twists_by_configuration
 from ....dynamics.spatial import wrench_to_parent
@@ -77,11 +77,11 @@ class _ConvergedStep:
         self.total = self.a + turning(self.model, v)
         self.kinds = [self.state.pose, self.velocity, source.numbers]
         self.motion = motion_of(self.model, self.state)
-        found = changes(self.model, self.state, self.motion, self.total)[1]
+        self.moves = changes(self.model, self.state, self.motion, self.total)[1]
         contact, model = start.contact, self.model
         self.places = contact_places(model, contact)
         self.centers = {link: place.center for link, place in self.places.items()}
-        moving = link_derivatives(model, self.motion, found, self.total, self.centers)
+        moving = link_derivatives(model, self.motion, self.moves, self.total, self.centers)
         self.links = dict(zip(self.places, moving, strict=True))
         friction_law = dry_friction_law(start.problem)
         self.limits = np.zeros(model.n) if friction_law is None else np.asarray(friction_law.dry_friction(model))
@@ -226,13 +226,12 @@ class _ConvergedStep:
     def _equations(self, wrenches: Any, contact: Blocks, by_x: Any, laws: Blocks) -> tuple[Any, Any, Any, Any, Any]:
         """Derivatives of the equations of motion by configuration, velocity, acceleration, impulses and numbers."""
         model, count = self.model, len(self.impulses)
-        needed, parts = list(self.motion.bias_forces), row_slices(self.places)
-        for (link, place), part in zip(self.places.items(), parts, strict=True):
-            load = wrench_to_parent(self.links[link].pose, place.wrench(wrenches[part]))
-            needed[link] = needed[link] - load
-        motion = self.motion._replace(bias_forces=needed)
-        q, v = by_motion(motion, changes(model, self.state, motion, self.total)[1])
-        M = mass_of(model, motion)
+        held = {
+            link: wrench_to_parent(self.links[link].pose, place.wrench(wrenches[part]))
+            for (link, place), part in zip(self.places.items(), row_slices(self.places), strict=True)
+        }
+        q, v = by_motion(self.motion, with_wrenches(self.motion, self.moves, held))
+        M = mass_of(model, self.motion, self.moves)
         turns = value_and_jacobian(lambda u: turning(model, u), self.state.velocity, self.kinds)[1]
         q, v, K = q - laws.q, v + M @ turns - laws.v, M - laws.a
         by_numbers = body_numbers(self.source, self.state, self.total, self.kinds) - laws.numbers
