@@ -1,5 +1,7 @@
 """Long chains: what has no kernel is refused early, and works without one."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,18 @@ def test_2000_joints_without_a_kernel():
     assert fc.kinetic_energy(model, state) == pytest.approx(0.5 * v @ momentum, rel=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("function", [fc.mass_matrix, fc.mass_matrix_derivative, fc.coriolis_matrix])
+def test_a_matrix_takes_no_more_memory_than_a_few_of_its_size(function):
+    """Rows over what each link carries, not a block for each pair of links."""
+    model = chain(300)
+    state, _ = state_of(model)
+    tracemalloc.start()
+    function(model, state)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * 8 * model.nv**2
+
+
 def test_the_mass_matrix_of_2000_joints():
     model = chain(2000)
     state, a = state_of(model)

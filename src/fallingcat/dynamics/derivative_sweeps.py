@@ -19,7 +19,7 @@ from ..model import Model, State
 from ..model.literals import Representation
 from .geometry import geometry
 from .spatial import RigidInertia, pull, rigid_inertias
-from .sweeps import Node, Places, ancestors, inward, outward
+from .sweeps import Node, Places, inward, outward
 from .wrenches import in_base_frame
 
 _SE3 = SE3()
@@ -75,10 +75,6 @@ class Motion(NamedTuple):
     def sums(self, own: Sequence[Any]) -> list[Any]:
         """Sum over each link and everything that it carries."""
         return inward(self.tree, own, lambda node, value: value)
-
-    def above(self) -> list[tuple[int, int]]:
-        """Pairs ``(i, k)`` of every link k with every link i between it and the base, both included."""
-        return [(i, k) for k in range(len(self.axes)) for i in ancestors(self.tree, k)]
 
 
 def motion_of(

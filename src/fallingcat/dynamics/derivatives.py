@@ -165,8 +165,7 @@ def _check_regular(model: Model, state: State) -> None:
 def mass_of(model: Model, motion: Motion) -> Matrix:
     """Mass matrix (nv x nv) from the same sweep."""
     momenta = map_each(lambda L, s: L @ s, motion.total, motion.axes)
-    blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.above()}
-    return with_rotors(model, motion.places.symmetric(blocks))
+    return with_rotors(model, motion.places.symmetric(motion.places.upper_rows(motion.tree, (motion.axes, momenta))))
 
 
 def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
@@ -176,20 +175,22 @@ def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tup
 
 def by_motion(motion: Motion, found: Sequence[Changes]) -> tuple[Matrix, Matrix]:
     """The same from :func:`.changes`."""
-    by_q: dict[tuple[int, int], Matrix] = {}
-    by_v: dict[tuple[int, int], Matrix] = {}
-    for i, k in motion.above():
-        s, below, other = motion.axes[i], found[i], found[k]
-        by_q[i, k] = s.T @ (other.behind if i == k else other.before)
-        by_v[i, k] = s.T @ other.by_speed
-        if i != k:
-            by_q[k, i] = other.momenta.T @ below.da + other.row @ below.dnu[3:]
-            by_v[k, i] = other.momenta.T @ below.da_by_speed + other.row @ s[3:]
-        if motion.turning is not None:  # bodies take their wrenches along no farther than these let them
-            by_q[i, k] = by_q[i, k] - s.T @ (motion.turning[k] @ motion.axes[k])
-            if i != k:
-                by_q[k, i] = by_q[k, i] - motion.axes[k].T @ (motion.turning[k] @ s)
-    return motion.places.matrix(by_q), motion.places.matrix(by_v)
+    tree, axes, places = motion.tree, motion.axes, motion.places
+    behind, before = [x.behind for x in found], [x.before for x in found]
+    momenta, rows = [x.momenta.T for x in found], [x.row for x in found]
+    below_q = [(momenta, [x.da for x in found]), (rows, [x.dnu[3:] for x in found])]
+    below_v = [(momenta, [x.da_by_speed for x in found]), (rows, [s[3:] for s in axes])]
+    if motion.turning is not None:  # bodies take their wrenches along no farther than these let them
+        turned = [turn @ s for turn, s in zip(motion.turning, axes, strict=True)]
+        behind, before = ([x - y for x, y in zip(xs, turned, strict=True)] for xs in (behind, before))
+        below_q.append(([-(s.T @ turn) for turn, s in zip(motion.turning, axes, strict=True)], axes))
+    upper_q = [
+        concatenate([s.T @ own, row[:, own.shape[1] :]], axis=1)
+        for s, own, row in zip(axes, behind, places.upper_rows(tree, (axes, before)), strict=True)
+    ]
+    upper_v = places.upper_rows(tree, (axes, [x.by_speed for x in found]))
+    by_q = places.strips(upper_q, places.lower_columns(tree, *below_q))
+    return by_q, places.strips(upper_v, places.lower_columns(tree, *below_v))
 
 
 @takes(forces="nv")

@@ -18,7 +18,7 @@ from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_robot, check_state, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
 from ..dynamics.spatial import RigidInertia
-from ..dynamics.sweeps import ancestors
+from ..dynamics.sweeps import last_carried
 from ..errors import ModelError
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -32,8 +32,8 @@ class Axis(NamedTuple):
     """``6``: its twist per unit rate"""
     link: int
     """the link that it carries first"""
-    above: frozenset[int]
-    """that link and all links between it and the base"""
+    last: int
+    """the last link that it carries: links are numbered depth first"""
     carried: RigidInertia
     """the inertia of everything that it carries"""
     momentum: Wrench
@@ -41,7 +41,7 @@ class Axis(NamedTuple):
 
     def carries(self, other: Axis) -> bool:
         """True if moving this axis moves ``other``'s link."""
-        return self.link in other.above
+        return self.link <= other.link <= self.last
 
 
 class Shape(NamedTuple):
@@ -69,11 +69,10 @@ def shape(model: Model, state: State) -> Shape:
     total = subtree_sums(geo, inertias(model, geo))
     S = model.base.selection
     axes = []
-    for k in range(1, len(total)):
-        above = frozenset(ancestors(geo.tree, k))
+    for k, last in enumerate(last_carried(geo.tree)[1:], 1):
         for c in range(geo.places.sizes[k]):
             s = geo.axes[k][:, c]
-            axes.append(Axis(s, k, above, total[k], total[k] @ s))
+            axes.append(Axis(s, k, last, total[k], total[k] @ s))
     # sums of rigid inertias round differently above and below the diagonal
     Mb = mirror(S.T @ (total[0] @ S))
     Mbq = S.T @ stack([axis.momentum for axis in axes], axis=1) if axes else np.zeros((model.m, 0))
