@@ -18,6 +18,7 @@ from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.literals import FACTORIZATIONS, Factorization
+from ..progress import warn_of_time
 from .checks import choice
 from .geometry import geometry, inertias, pairwise_matrix, rate_of_mass, subtree_sums
 from .hamel import hamel_matrix
@@ -91,6 +92,8 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
         True
     """
     choice(factorization, FACTORIZATIONS, "factorization")
+    if factorization == "hamel":  # one sum over the links for each joint
+        warn_of_time(f"Hamel's matrix of {model.name!r}", 1.2e-5 * model.nv**2, "take another factorization")
     geo = geometry(model, state)
     L = inertias(model, geo)
     if factorization == "hamel":

@@ -16,6 +16,7 @@ from ..arrays.differentiate import derivative
 from ..arrays.types import Matrix, Scalar, Vector, Vector_nv, Wrench
 from ..model import Model, State
 from ..model.literals import Representation
+from ..progress import check_memory, warn_of_time
 from ..records import concise
 from .checks import check_robot, check_state, vector
 from .derivative_sweeps import Changes, Motion, changes, motion_of
@@ -142,6 +143,9 @@ def forward_dynamics_derivatives(
     """
     check_state(model, state)
     forces = vector(forces, model.nv, "forces")
+    what = f"derivatives of the forward dynamics of {model.name!r}"
+    check_memory(what, 130.0 * model.nv**2, "lock joints (model.lock)")
+    warn_of_time(what, 6e-10 * model.nv**3, "lock joints (model.lock), or take a part of it")
     _check_regular(model, state)
     if all(joint.kind.fixed_axes for joint in model.joints):
         motion = motion_of(model, state, wrenches, representation)  # all from one sweep

@@ -22,6 +22,7 @@ from ..dynamics.sweeps import last_carried
 from ..errors import ModelError
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..progress import check_memory, warn_of_time
 from .slice import curvature_slice
 
 
@@ -191,6 +192,9 @@ def curvature(
         raise ModelError("curvature takes two shape directions, or none")
     if x is not None:
         return curvature_slice(model, state, vector(x, model.n, "x"), vector(y, model.n, "y"))
+    effort = f"the curvature of {model.name!r}", "give two directions, or lock joints (model.lock)"
+    check_memory(effort[0], 340.0 * model.n**2, effort[1])  # bytes of a pair of axes, and below s
+    warn_of_time(effort[0], 3e-6 * model.n**2, effort[1])
     return curvature_tensor(model, shape(model, state))
 
 
